@@ -1,0 +1,35 @@
+# Everything a newcomer needs: `make demo` and `make test`. Both set up .venv on their own, once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint types docs bench clean
+
+$(STAMP): pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/mercer demo --output demo-report.html
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q tests
+	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -p no:xdist src docs README.md
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-report.html

@@ -1,0 +1,51 @@
+"""Mercer: learning with kernels, from ten points on a blackboard to data that fills a machine.
+
+>>> import numpy as np, mercer
+>>> X = np.linspace(0, 6, 40)[:, None]
+>>> machine = mercer.KernelRidge(kernel=mercer.kernels.Gaussian(1.0), lam=1e-6).fit(X, np.sin(X[:, 0]))
+>>> bool(abs(machine.predict([[1.0]]) - np.sin(1.0)) < 1e-3)
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0.dev0"
+
+# Name -> module it lives in. Resolved on first use, so that `import mercer` costs milliseconds.
+_LAZY = {
+    "KernelRidge": "mercer.estimators",
+    "KernelLogistic": "mercer.estimators",
+    "KernelRegressor": "mercer.estimators",
+    "KernelClassifier": "mercer.estimators",
+}
+_ROOMS = (
+    "engines",
+    "estimators",
+    "features",
+    "functionals",
+    "functions",
+    "kernels",
+    "losses",
+    "operators",
+    "representations",
+    "selection",
+    "solvers",
+    "testing",
+)
+
+__all__ = [*sorted(_LAZY), *_ROOMS, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"mercer.{name}")
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

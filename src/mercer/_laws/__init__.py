@@ -1,0 +1,1 @@
+"""The laws behind `mercer.testing`: one file for each kind of object."""

@@ -1,0 +1,7 @@
+"""Engines: where the numbers are computed."""
+
+from mercer.engines.base import Engine
+from mercer.engines.memory import available_memory
+from mercer.engines.tiled import Tiled
+
+__all__ = ["Engine", "Tiled", "available_memory"]

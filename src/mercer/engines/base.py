@@ -1,0 +1,35 @@
+"""The contract of an engine: where kernel products are computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._params import Params
+from mercer.kernels.base import Kernel
+
+
+class Engine(Params):
+    """Three operations on a kernel and two point sets; everything at scale is made of them.
+
+    ``gram``     K itself, for when it fits
+    ``product``  K V without K in memory
+    ``normal``   Kᵀ(w∘(K V)) in one pass over the rows, without K in memory
+    """
+
+    name = ""
+
+    def gram(self, kernel: Kernel, X: Any, Z: Any = None, *, out: np.ndarray | None = None) -> np.ndarray:
+        raise NotImplementedError
+
+    def product(self, kernel: Kernel, X: Any, Z: Any, V: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def normal(self, kernel: Kernel, X: Any, Z: Any, V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
+        raise NotImplementedError
+
+    def reduce(self, kernel: Kernel, X: Any, Z: Any, step: Any) -> list[Any]:
+        """step(rows, K[rows]) for blocks of rows of K, in parallel where the engine can; the list
+        of results, in the order of the rows. For reductions the other three do not cover."""
+        raise NotImplementedError

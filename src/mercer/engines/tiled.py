@@ -1,0 +1,176 @@
+"""The CPU engine: NumPy on tiles that stay in cache, threads over tiles, bounded memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._xp import issparse
+from mercer.engines.base import Engine
+from mercer.engines.threads import cpu_count, parallel_map
+
+# A tile of K and the few temporaries its profile makes should stay in a core's L2 cache.
+_TILE_ENTRIES = 1 << 18
+_WIDEST_TILE = 2048
+# Below this many pairs a second thread costs more than it brings.
+_PAIRS_WORTH_THREADS = 1 << 17
+
+
+class Tiled(Engine):
+    """Kernel products on the CPU in tiles.
+
+    Parameters
+    ----------
+    threads : int, optional
+        Threads over tiles; None: all cores this process may use.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.random.default_rng(0).standard_normal((100, 3))
+    >>> V = np.ones(100)
+    >>> bool(np.allclose(Tiled().product(Gaussian(1.0), X, X, V), Gaussian(1.0)(X) @ V))
+    True
+    """
+
+    name = "tiled"
+
+    def __init__(self, threads=None):
+        self.threads = threads
+
+    def validate(self):
+        if self.threads is not None and (not isinstance(self.threads, int) or self.threads < 1):
+            raise ValueError(f"Tiled: threads must be a positive integer or None, got {self.threads!r}")
+
+    def _threads(self, pairs: int) -> int:
+        self.validate()
+        if pairs < _PAIRS_WORTH_THREADS:
+            return 1
+        return self.threads or cpu_count()
+
+    @staticmethod
+    def _columns(m: int) -> list[slice]:
+        return [slice(j, min(j + _WIDEST_TILE, m)) for j in range(0, m, _WIDEST_TILE)]
+
+    @staticmethod
+    def _rows(n: int, m: int, threads: int) -> list[slice]:
+        height = max(_TILE_ENTRIES // max(min(m, _WIDEST_TILE), 1), 16)
+        # At least one tile per thread, if there are rows enough.
+        height = max(min(height, -(-n // threads)), 1)
+        return [slice(i, min(i + height, n)) for i in range(0, n, height)]
+
+    def gram(self, kernel, X, Z=None, *, out=None):
+        """K(X, Z), or the symmetric K(X, X) computed once a pair, written into `out` if given."""
+        symmetric = Z is None or Z is X
+        Z = X if symmetric else Z
+        n, m = X.shape[0], Z.shape[0]
+        if out is None:
+            out = np.empty((n, m), result_dtype(kernel, X, Z))
+        if n == 0 or m == 0:
+            return out
+        threads = self._threads(n * m)
+        if symmetric:
+            return self._symmetric_gram(kernel, X, out, threads)
+
+        def fill(rows):
+            Xi = X[rows]
+            for columns in self._columns(m):
+                out[rows, columns] = kernel.pairwise(Xi, Z[columns])
+
+        parallel_map(fill, self._rows(n, m, threads), threads)
+        return out
+
+    def _symmetric_gram(self, kernel, X, out, threads):
+        n = X.shape[0]
+        side = 512
+        blocks = [slice(i, min(i + side, n)) for i in range(0, n, side)]
+
+        def fill(b):
+            rows = blocks[b]
+            Xi = X[rows]
+            for c in range(b + 1):
+                columns = blocks[c]
+                tile = kernel.pairwise(Xi, Xi if c == b else X[columns])
+                out[rows, columns] = tile
+                if c != b:
+                    out[columns, rows] = tile.T
+
+        # Longest rows first, so that the threads finish together.
+        parallel_map(fill, range(len(blocks) - 1, -1, -1), threads)
+        return out
+
+    def product(self, kernel, X, Z, V):
+        """K(X, Z) V."""
+        V2 = V[:, None] if V.ndim == 1 else V
+        n, m = X.shape[0], Z.shape[0]
+        out = np.zeros((n, V2.shape[1]), np.result_type(result_dtype(kernel, X, Z), V2))
+        threads = self._threads(n * m)
+
+        def fill(rows):
+            Xi = X[rows]
+            for columns in self._columns(m):
+                out[rows] += kernel.pairwise(Xi, Z[columns]) @ V2[columns]
+
+        if n and m:
+            parallel_map(fill, self._rows(n, m, threads), threads)
+        return out[:, 0] if V.ndim == 1 else out
+
+    def normal(self, kernel, X, Z, V, w=None):
+        """K(X,Z)ᵀ (w ∘ (K(X,Z) V)), each tile of K computed once.
+
+        w has shape (n,) or (n, t).
+        """
+        V2 = V[:, None] if V.ndim == 1 else V
+
+        def step(rows, K):
+            S = K @ V2
+            if w is not None:
+                S *= w[rows] if w.ndim == 2 else w[rows, None]
+            return K.T @ S
+
+        total = _sum(self.reduce(kernel, X, Z, step))
+        if total is None:
+            total = np.zeros((Z.shape[0], V2.shape[1]), np.result_type(result_dtype(kernel, X, Z), V2))
+        return total[:, 0] if V.ndim == 1 else total
+
+    def reduce(self, kernel, X, Z, step):
+        """step(rows, K[rows]) for tiles of whole rows.
+
+        `step` may return None, or an array; arrays are added up within a thread, in float64, so
+        the list has one entry a thread and no more memory than that.
+        """
+        n, m = X.shape[0], Z.shape[0]
+        threads = self._threads(n * m)
+        # Here a tile spans all of Z: fewer rows when m is large, but enough for BLAS to be busy.
+        height = max(min((4 * _TILE_ENTRIES) // max(m, 1), -(-n // threads)), 64)
+        tiles = [slice(i, min(i + height, n)) for i in range(0, n, height)]
+
+        def run(share):
+            total = None
+            for rows in share:
+                Xi = X[rows]
+                K = np.empty((Xi.shape[0], m), result_dtype(kernel, X, Z))
+                for columns in self._columns(m):
+                    K[:, columns] = kernel.pairwise(Xi, Z[columns])
+                part = step(rows, K)
+                if part is not None:
+                    total = part.astype(np.float64) if total is None else np.add(total, part, out=total)
+            return total
+
+        return parallel_map(run, [tiles[t::threads] for t in range(min(threads, len(tiles)))], threads)
+
+
+def _sum(parts):
+    total = None
+    for part in parts:
+        if part is not None:
+            total = part if total is None else total + part
+    return total
+
+
+def result_dtype(kernel, X, Z):
+    """The dtype of kernel values: that of the points if they are float arrays, else float64."""
+    both = [A.dtype for A in (X, Z) if issparse(A) or isinstance(A, np.ndarray)]
+    if kernel.vectors and len(both) == 2 and all(d.kind == "f" for d in both):
+        return np.result_type(*both)
+    return np.dtype(np.float64)

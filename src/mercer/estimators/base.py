@@ -1,0 +1,179 @@
+"""The one fit and the one predict that every supervised machine shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from mercer import _resolve
+from mercer.engines import Engine
+from mercer.estimators.plan import Plan, make_plan, sizes_of
+from mercer.functions import Function
+from mercer.kernels import Precomputed
+from mercer.kernels.base import Kernel
+from mercer.losses import Loss
+from mercer.solvers import Problem
+
+
+class KernelMachine(BaseEstimator):
+    """f minimising (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖²; subclasses say which V and what y means.
+
+    fit:      check X, y → encode y → resolve the kernel → build A, B → solve → lift to a function
+    predict:  check X → function → decode
+    """
+
+    kernel: Any
+    lam: float
+    representation: Any
+    solver: Any
+    engine: Any
+    offset: bool
+    random_state: Any
+
+    # -- what subclasses say ----------------------------------------------------------------------
+
+    def _loss(self, y: np.ndarray) -> Loss:
+        """The loss for these targets."""
+        raise NotImplementedError
+
+    def _encode(self, loss: Loss, y: np.ndarray):
+        """(targets, coding)"""
+        raise NotImplementedError
+
+    # -- scikit-learn -----------------------------------------------------------------------------
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        try:
+            kernel = _resolve.kernel_of(self.kernel)
+        except (TypeError, ValueError):
+            return tags  # fit will say what is wrong
+        tags.input_tags.pairwise = isinstance(kernel, Precomputed)
+        tags.input_tags.sparse = bool(kernel.sparse)
+        return tags
+
+    def _check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
+        if kernel.vectors or isinstance(kernel, Precomputed):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr" if kernel.sparse else False,
+                dtype=[np.float64, np.float32],
+            )
+        # Strings, graphs, indices, …: the kernel itself knows what its points look like.
+        if getattr(X, "shape", (len(X),))[0] == 0:
+            raise ValueError("Found array with 0 sample(s): there is nothing to learn from")
+        return X
+
+    # -- fit --------------------------------------------------------------------------------------
+
+    def _prepare(self, X: Any, y: Any) -> tuple[Kernel, Any, Loss, np.ndarray, Any, Plan]:
+        """Everything up to the first kernel evaluation."""
+        kernel = clone(_resolve.kernel_of(self.kernel))
+        representation = _resolve.representation_of(self.representation)
+        solver = _resolve.solver_of(self.solver)
+        engine: Engine = _resolve.engine_of(self.engine)
+        lam = self.lam
+        if isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < lam < np.inf:
+            raise ValueError(f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique")
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = self._check_X(X, kernel, reset=True)
+        y = self._check_y(y)
+        check_consistent_length(X, y)
+        loss = clone(self._loss(y))
+        targets, coding = self._encode(loss, y)
+        kernel.validate()
+        plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
+        return kernel, X, loss, targets, coding, plan
+
+    def _check_y(self, y: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def plan(self, X, y) -> Plan:
+        """What `fit` would choose for these data, and the memory and work it would take.
+
+        Returns
+        -------
+        Plan
+            ``print(machine.plan(X, y))`` reads well.
+        """
+        return clone(self)._prepare(X, y)[-1]
+
+    def _build(self, X: Any, y: Any, sample_weight: Any):
+        """The problem to be solved, and what is needed to make a function of its solution."""
+        kernel, X, loss, targets, coding, plan = self._prepare(X, y)
+        weights = _weights(sample_weight, X, X.shape[0])
+        self.kernel_, points = kernel.bind(X)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        rng = np.random.default_rng(seed)
+        built = plan.representation.build(self.kernel_, points, rng, plan.engine)
+        problem = Problem(built.A, built.B, targets, loss, float(self.lam), weights, bool(self.offset), rng)
+        return problem, built, coding, plan
+
+    def problem(self, X, y, sample_weight=None):
+        """The optimisation problem `fit` would hand to its solver, and the coding of y.
+
+        Returns
+        -------
+        (Problem, coding)
+        """
+        problem, _, coding, _ = clone(self)._build(X, y, sample_weight)
+        return problem, coding
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any):
+        problem, built, coding, plan = self._build(X, y, sample_weight)
+        solution = plan.solver.run(problem)
+        coef = solution.coef
+        # Predictions run in the precision of the data; the solution keeps float64.
+        self.function_: Function = built.lift(coef.astype(problem.A.dtype))
+        one_column = coef.shape[1] == 1 and getattr(coding, "one_dimensional", True)
+        self.coef_ = coef[:, 0] if one_column else coef
+        self.intercept_ = float(solution.intercept[0]) if one_column else solution.intercept
+        self.loss_, self._coding = problem.loss, coding
+        self.solution_, self.plan_ = solution, plan
+        self._problem = problem
+        return self
+
+    def __getstate__(self):
+        # The training data serve leave-one-out only, and would make every saved model as large as they are.
+        state = dict(super().__getstate__())
+        state.pop("_problem", None)
+        return state
+
+    # -- predict ----------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """f(X) + b, shape (n, outputs)."""
+        check_is_fitted(self, "function_")
+        kernel = _resolve.kernel_of(self.kernel)
+        X = self._check_X(X, kernel, reset=False)
+        scores = self.function_(X)
+        scores = scores[:, None] if scores.ndim == 1 else scores
+        return scores + self.solution_.intercept.astype(scores.dtype)
+
+
+def _weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
+    """Sample weights with mean 1, or None where they make no difference."""
+    if sample_weight is None:
+        return None
+    if np.ndim(sample_weight) == 0:
+        return None
+    w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    if (w < 0).any():
+        raise ValueError("sample_weight must be nonnegative")
+    if w.sum() == 0:
+        raise ValueError("sample_weight is zero everywhere: there is nothing to learn from")
+    w = w * (n / w.sum())
+    return None if np.allclose(w, 1, rtol=1e-14, atol=0) else w

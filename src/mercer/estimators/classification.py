@@ -1,0 +1,174 @@
+"""Classification: y is a label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer import _resolve
+from mercer.estimators.base import KernelMachine
+from mercer.kernels import Gaussian
+from mercer.losses import Logistic, Loss, Multinomial
+
+_GAUSSIAN = Gaussian()
+_LOGISTIC = Logistic()
+
+
+def _has_probability(machine) -> bool:
+    loss = getattr(machine, "loss", _LOGISTIC)
+    if _resolve.loss_of(loss).has_probability:
+        return True
+    raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
+
+
+class _Classifier(ClassifierMixin, KernelMachine):
+    def _check_y(self, y: Any) -> np.ndarray:
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        return y
+
+    def _encode(self, loss, y):
+        return loss.encode_labels(y)
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit f to labelled examples."""
+        self._fit(X, y, sample_weight)
+        self.classes_ = self._coding.classes
+        return self
+
+    def decision_function(self, X):
+        """Scores: one column for two classes (positive: the second), one per class otherwise."""
+        return self._coding.decision(self._scores(X))
+
+    def predict(self, X):
+        """The label of the largest score (or probability: they never disagree)."""
+        return self._coding.decode(self._scores(X))
+
+    @available_if(_has_probability)
+    def predict_proba(self, X):
+        """Probability of each class, rows summing to one."""
+        check_is_fitted(self, "function_")
+        return self._coding.probability(self._scores(X))
+
+    @available_if(_has_probability)
+    def predict_log_proba(self, X):
+        """Logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+class KernelClassifier(_Classifier):
+    """Kernel classification with any smooth loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
+
+    Two classes are coded ±1. More are done one against the rest, or jointly by Multinomial().
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function of two points
+    loss : Loss or str
+        Logistic(), Multinomial(), SquaredHinge(), Exponential(), Squared(), … or one of your own.
+    lam : float > 0
+    representation : "auto", "full", "nystrom", "features" or a Representation
+    solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
+    engine : "auto" or an Engine
+    offset : bool
+        Add an unpenalised constant b to f.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : the labels
+    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`
+
+    Examples
+    --------
+    >>> from mercer import KernelClassifier
+    >>> from mercer.losses import SquaredHinge
+    >>> machine = KernelClassifier(loss=SquaredHinge()).fit([[0.0], [1.0], [2.0]], ["no", "yes", "no"])
+    >>> machine.predict([[1.1]]).tolist()
+    ['yes']
+    """
+
+    def __init__(
+        self,
+        kernel=_GAUSSIAN,
+        loss=_LOGISTIC,
+        lam=1e-3,
+        representation="auto",
+        solver="auto",
+        engine="auto",
+        offset=False,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.loss = loss
+        self.lam = lam
+        self.representation = representation
+        self.solver = solver
+        self.engine = engine
+        self.offset = offset
+        self.random_state = random_state
+
+    def _loss(self, y) -> Loss:
+        return _resolve.loss_of(self.loss)
+
+
+class KernelLogistic(_Classifier):
+    """Kernel logistic regression, two classes or more.
+
+    Two classes: minimise (1/n) Σ w_i log(1 + exp(−y_i f(x_i))) + λ‖f‖², P(y=+1|x) = 1/(1+exp(−f(x))).
+    k classes: k functions, P(y=l|x) = exp f_l(x) / Σ_m exp f_m(x), penalty λ Σ ‖f_l‖².
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function of two points
+    lam : float > 0
+        λ. scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn).
+    representation : "auto", "full", "nystrom", "features" or a Representation
+    solver : "auto", "newton", "descent" or a Solver
+    engine : "auto" or an Engine
+    offset : bool
+        Add an unpenalised constant b to f.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : the labels
+    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`
+
+    Examples
+    --------
+    >>> from mercer import KernelLogistic
+    >>> from mercer.kernels import Gaussian
+    >>> machine = KernelLogistic(Gaussian(1.0), lam=0.01).fit([[0.0], [1.0], [2.0]], ["no", "yes", "no"])
+    >>> machine.predict([[1.1]]).tolist()
+    ['yes']
+    >>> machine.predict_proba([[1.1]]).round(1).tolist()
+    [[0.3, 0.7]]
+    """
+
+    def __init__(
+        self,
+        kernel=_GAUSSIAN,
+        lam=1e-3,
+        representation="auto",
+        solver="auto",
+        engine="auto",
+        offset=False,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.lam = lam
+        self.representation = representation
+        self.solver = solver
+        self.engine = engine
+        self.offset = offset
+        self.random_state = random_state
+
+    def _loss(self, y) -> Loss:
+        return Logistic() if len(np.unique(y)) <= 2 else Multinomial()

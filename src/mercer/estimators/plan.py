@@ -1,0 +1,193 @@
+"""Choosing representation and solver, and saying why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.engines import Engine, available_memory
+from mercer.kernels.base import Kernel
+from mercer.losses import Loss
+from mercer.representations import Features, Full, Nystrom, Representation
+from mercer.solvers import CG, Cholesky, Coordinate, GradientDescent, IncompatibleError, Newton, Solver
+from mercer.solvers.forms import _DIRECT_EXAMPLES, _DIRECT_FEATURES, _DIRECT_FLOPS
+from mercer.solvers.full import _MIXED_FROM
+
+# Up to here an exact solution takes seconds on an ordinary machine.
+_EXACT_LEAST_SQUARES = 10_000
+_EXACT_OTHER = 5_000
+_LARGEST_FACTOR = 25_000
+_LARGEST_PRIMAL_FACTOR = 8_000
+_PANELS = 512
+_TILES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be (or was) done, why, and what it is expected to take.
+
+    Attributes
+    ----------
+    representation, solver, engine : the objects chosen
+    examples, unknowns : n, and the number of coefficients per output
+    memory : bytes expected beyond the data
+    flops : order of the arithmetic
+    reasons : one sentence each
+    """
+
+    representation: Representation
+    solver: Solver
+    engine: Engine
+    examples: int
+    unknowns: int
+    memory: int
+    flops: float
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.representation!r} with {self.solver!r} on {self.engine!r}: {self.examples:,} examples, "
+            f"{self.unknowns:,} unknowns, about {_bytes(self.memory)} and {self.flops:.0e} operations"
+        )
+        return "\n".join([head, *(f"- {r}" for r in self.reasons)])
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The shape of a problem, before anything is computed."""
+
+    n: int
+    d: int
+    outputs: int
+    itemsize: int
+
+
+def make_plan(
+    kernel: Kernel,
+    loss: Loss,
+    representation: Representation | None,
+    solver: Solver | None,
+    engine: Engine,
+    sizes: Sizes,
+    memory: int | None = None,
+) -> Plan:
+    """Fill in what was left to "auto", within the memory that is free."""
+    free = available_memory() if memory is None else memory
+    reasons: list[str] = []
+    if representation is None:
+        representation = _choose_representation(kernel, loss, solver, sizes, free, reasons)
+    else:
+        reasons.append(f"{representation!r} was asked for")
+    unknowns = representation.size(kernel, sizes.n, sizes.d)
+    if solver is None:
+        solver = _choose_solver(loss, representation, unknowns, sizes, free, reasons)
+    else:
+        reasons.append(f"{solver!r} was asked for")
+    refusal = solver.refusal(loss, representation.penalty)
+    if refusal is not None:
+        raise IncompatibleError(refusal)
+    need = _memory(representation, solver, unknowns, sizes, loss, free)
+    if need > free:
+        reasons.append(f"this may not fit: about {_bytes(need)} for {_bytes(free)} free")
+    return Plan(
+        representation, solver, engine, sizes.n, unknowns, need, _flops(representation, solver, unknowns, sizes), tuple(reasons)
+    )
+
+
+def _choose_representation(kernel, loss, solver, sizes, free, reasons) -> Representation:
+    n, d = sizes.n, sizes.d
+    p = kernel.expansion_size(d) if kernel.vectors else math.inf
+    if p < n and p <= _LARGEST_PRIMAL_FACTOR:
+        reasons.append(f"the kernel has {int(p)} explicit coordinates, fewer than the {n:,} examples: solved there")
+        return Features()
+    limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_OTHER
+    need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
+    if not hasattr(kernel, "points") or _indexed(kernel):
+        reasons.append("the kernel is given by its matrix: solved exactly")
+        return Full()
+    if n <= limit and need <= 0.6 * free:
+        reasons.append(f"{n:,} examples (up to {limit:,}): solved exactly")
+        return Full()
+    chosen = Nystrom()
+    m = chosen.size(kernel, n, d)
+    why = f"{n:,} examples are more than {limit:,}" if n > limit else f"the {n:,}×{n:,} matrix would not fit"
+    reasons.append(f"{why}: {m:,} Nyström centres; representation='full' insists on the exact solution")
+    return chosen
+
+
+def _indexed(kernel: Kernel) -> bool:
+    from mercer.kernels import Finite, Precomputed
+
+    return isinstance(kernel, (Finite, Precomputed))
+
+
+def _choose_solver(loss, representation, unknowns, sizes, free, reasons) -> Solver:
+    if representation.penalty == "lasso":
+        reasons.append("penalty λ‖c‖₁: coordinate descent")
+        return Coordinate()
+    if not loss.quadratic:
+        reasons.append(f"{loss!r}: Newton's method")
+        return Newton()
+    if isinstance(representation, Full):
+        need = _memory(representation, Cholesky(), unknowns, sizes, loss, free)
+        if unknowns <= _LARGEST_FACTOR and need <= 0.8 * free:
+            reasons.append(f"the {unknowns:,}×{unknowns:,} matrix fits: factored")
+            return Cholesky()
+        reasons.append(f"factoring {unknowns:,}×{unknowns:,} would take too long or {_bytes(need)}: conjugate gradients")
+        return CG()
+    if unknowns <= _LARGEST_PRIMAL_FACTOR:
+        reasons.append(f"{unknowns:,} unknowns: normal equations, factored")
+        return Cholesky()
+    reasons.append(f"{unknowns:,} unknowns are too many to factor: conjugate gradients")
+    return CG()
+
+
+def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
+    n, item = sizes.n, sizes.itemsize
+    small = _TILES + 6 * n * sizes.outputs * 8
+    if isinstance(representation, Full):
+        panels = 3 * n * _PANELS * 8
+        stored = n * n * item if n * n * item <= 0.3 * free else 0
+        if isinstance(solver, Cholesky):
+            factor_item = 4 if n >= _MIXED_FROM else item
+            return small + n * n * factor_item + panels
+        if isinstance(solver, CG):
+            return small + n * solver.default_rank(n) * item * 3
+        if isinstance(solver, Newton) and n <= _DIRECT_EXAMPLES:
+            return small + stored + n * n * item + panels
+        return small + stored + (n * min(n, max(100, int(5 * math.sqrt(n)))) * item * 3 if isinstance(solver, Newton) else 0)
+    square = unknowns * unknowns * 8 if unknowns <= _LARGEST_PRIMAL_FACTOR else 0
+    stores = isinstance(representation, Features) or not isinstance(solver, (Cholesky, CG))
+    stored = n * unknowns * item if stores and n * unknowns * item <= 0.3 * free else 0
+    sample = (2 * unknowns + 1000) * unknowns * 8 if isinstance(solver, CG) and square else 0
+    return small + stored + sample + (5 * square if not isinstance(solver, GradientDescent) else 2 * square)
+
+
+def _flops(representation, solver, unknowns, sizes) -> float:
+    n, p, t = sizes.n, float(unknowns), sizes.outputs
+    pairs = n * p * (2 * sizes.d + 20)
+    rounds = {Cholesky: 1, CG: 50, Newton: 100, GradientDescent: 1000}.get(type(solver), 100)
+    if isinstance(representation, Full):
+        factor = p**3 / 3 if isinstance(solver, Cholesky) else 0.0
+        return pairs + factor + rounds * 2 * p * p * t
+    direct = isinstance(solver, Cholesky) or (p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS)
+    return pairs + (n * p * p * (1 if isinstance(solver, Cholesky) else 10 * t) if direct else rounds * 4 * n * p * t)
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    raise AssertionError
+
+
+def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Sizes:
+    """Sizes from checked points."""
+    d = X.shape[1] if getattr(X, "ndim", 1) == 2 else 1
+    dtype = getattr(X, "dtype", None)
+    single = kernel.vectors and dtype == np.float32
+    return Sizes(X.shape[0], d, outputs, 4 if single else 8)

@@ -1,0 +1,146 @@
+"""What functions of a Hilbert space have in common, whatever their coefficients multiply."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+
+class Function(ABC):
+    """An element f of a Hilbert space of functions (or t of them, as columns).
+
+    A subclass says how to call f, how to take inner products, and how to add. What follows from
+    these is here: differences, quotients, norms, distances.
+
+    Attributes
+    ----------
+    coef : array, shape (p,) or (p, t)
+    """
+
+    __array_ufunc__ = None  # so that numpy_scalar * f comes here
+
+    coef: np.ndarray
+
+    @abstractmethod
+    def __call__(self, X: Any) -> np.ndarray:
+        """f at each of a set of points: shape (m,), or (m, t) for t functions."""
+
+    @abstractmethod
+    def at(self, x: Any) -> Any:
+        """f at one point, a vector or an object: a float, or shape (t,) for t functions."""
+
+    @abstractmethod
+    def inner(self, g: Function) -> Any:
+        """⟨f, g⟩: a float, or shape (t,), column by column, where f or g is t functions."""
+
+    @abstractmethod
+    def combination(self, X: Any, coef: np.ndarray) -> Function:
+        """Σ coef_i k(x_i,·) as an element of the space of f."""
+
+    @abstractmethod
+    def _with(self, coef: np.ndarray) -> Function:
+        """The same terms with other coefficients."""
+
+    @abstractmethod
+    def _plus(self, g: Any) -> Function: ...
+
+    @abstractmethod
+    def _require_same_space(self, g: Any) -> None: ...
+
+    def __len__(self) -> int:
+        """Number of terms."""
+        return self.coef.shape[0]
+
+    @property
+    def outputs(self) -> int | None:
+        """t if f is t functions at once, None if it is one."""
+        return self.coef.shape[1] if self.coef.ndim == 2 else None
+
+    def output(self, j: Any) -> Function:
+        """Function j of t (or, given a slice or a list, several of them)."""
+        if self.outputs is None:
+            raise ValueError("this is a single function, it has no outputs to choose from")
+        return self._with(self.coef[:, j])
+
+    def zero(self) -> Function:
+        """The zero of the same space, with as many outputs."""
+        return self._with(np.zeros_like(self.coef))
+
+    # -- vector space -----------------------------------------------------------------------------
+
+    def __add__(self, g: Any) -> Function:
+        if not isinstance(g, Function):
+            # sum([f, g]) starts from 0, the one number that is an element of every space.
+            return self if _is_scalar(g) and g == 0 else NotImplemented
+        self._require_same_space(g)
+        if self.outputs != g.outputs:
+            raise ValueError(f"{self!r} and {g!r} differ in their number of outputs, so they can't be added")
+        return self._plus(g)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Function:
+        return self._with(-self.coef)
+
+    def __sub__(self, g: Any) -> Function:
+        return self + (-g)
+
+    def __rsub__(self, g: Any) -> Function:
+        return (-self) + g
+
+    def __mul__(self, c: Any) -> Function:
+        # A Python float is weak: it leaves float32 coefficients float32, as a NumPy double would not.
+        return self._with(self.coef * float(c)) if _is_scalar(c) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, c: Any) -> Function:
+        return self._with(self.coef / float(c)) if _is_scalar(c) else NotImplemented
+
+    # -- Hilbert space ----------------------------------------------------------------------------
+
+    def __matmul__(self, g: Any) -> Any:
+        return self.inner(g) if isinstance(g, Function) else NotImplemented
+
+    def squared_norm(self) -> float:
+        """‖f‖² = ⟨f, f⟩; for t functions Σ_j ‖f_j‖²."""
+        return float(np.sum(self.inner(self)))
+
+    def norm(self) -> float:
+        """‖f‖; for t functions the norm of the tuple, √Σ_j ‖f_j‖²."""
+        return float(np.sqrt(self.squared_norm()))
+
+    def distance(self, g: Function) -> float:
+        """‖f − g‖."""
+        return (self - g).norm()
+
+    def __repr__(self) -> str:
+        several = "" if self.outputs is None else f", {self.outputs} outputs"
+        return f"{type(self).__name__}({self._space()}, {len(self)} term{'s' * (len(self) != 1)}{several})"
+
+    def _space(self) -> str:
+        return ""
+
+
+def _is_scalar(c: Any) -> bool:
+    return np.ndim(c) == 0 and np.asarray(c).dtype.kind in "fiu"
+
+
+def as_coefficients(coef: Any) -> np.ndarray:
+    """Coefficients as a float array; float32 stays float32."""
+    coef = np.asarray(coef)
+    return coef if coef.dtype.kind == "f" else coef.astype(np.float64)
+
+
+def column_products(a: np.ndarray, b: np.ndarray) -> Any:
+    """a·b for each column: a float where both are vectors, else shape (t,)."""
+    if a.ndim == b.ndim == 1:
+        return float(a @ b)
+    return np.sum(as_columns(a) * as_columns(b), axis=0)
+
+
+def as_columns(a: np.ndarray) -> np.ndarray:
+    """A vector as one column; columns as they are."""
+    return a[:, None] if a.ndim == 1 else a

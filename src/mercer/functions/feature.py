@@ -1,0 +1,103 @@
+"""Functions of a feature map: f = ⟨c, φ(·)⟩."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mercer._xp import n_points
+from mercer.functions.base import Function, as_coefficients, column_products
+from mercer.functions.terms import one_point
+from mercer.kernels.base import as_objects
+
+# Features held at once: 32 MB of doubles.
+_ENTRIES = 1 << 22
+
+
+class FeatureFunction(Function):
+    """f = ⟨c, φ(·)⟩ for a feature map φ: an element of the space of the kernel φ(x)·φ(z).
+
+    Parameters
+    ----------
+    map : object with ``transform(X)``, fitted
+        `ExplicitFeatures`, `RandomFourierFeatures` or any scikit-learn transformer.
+    coef : array, shape (p,) or (p, t)
+        c; with t columns the object is t functions.
+
+    Notes
+    -----
+    ⟨f, g⟩ = c·c', where both use the same map object, and ‖f‖ = ‖c‖: the norm of H_K where the
+    features are linearly independent functions, an upper bound of it otherwise. Points are mapped a
+    block at a time, so the n × p matrix Φ(X) is never held.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import ExplicitFeatures
+    >>> from mercer.kernels import Polynomial
+    >>> phi = ExplicitFeatures(Polynomial(degree=2)).fit(np.zeros((1, 1)))
+    >>> phi.get_feature_names_out().tolist()
+    ['1', '√2·x0', 'x0²']
+    >>> f = FeatureFunction(phi, [1.0, 0.0, 2.0])
+    >>> f([[0.0], [3.0]])
+    array([ 1., 19.])
+    >>> f @ f
+    5.0
+    """
+
+    def __init__(self, map: Any, coef: Any):
+        if not hasattr(map, "transform"):
+            raise TypeError(f"map must have a transform method, got {map!r}")
+        coef = as_coefficients(coef)
+        if coef.ndim not in (1, 2):
+            raise ValueError(f"coef must have shape (p,) or (p, t), got {coef.shape}")
+        self.map, self.coef = map, coef
+
+    def _with(self, coef):
+        return FeatureFunction(self.map, coef)
+
+    def _space(self):
+        return repr(self.map)
+
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        X = X if hasattr(X, "shape") else as_objects(X)
+        height = max(_ENTRIES // max(len(self), 1), 1)
+        for i in range(0, n_points(X), height):
+            rows = slice(i, i + height)
+            Phi = self.map.transform(X.iloc[rows] if hasattr(X, "iloc") else X[rows])
+            if Phi.shape[1] != len(self):
+                raise ValueError(f"{self.map!r} gives {Phi.shape[1]} features, but coef has {len(self)} rows")
+            yield rows, Phi
+
+    def __call__(self, X):
+        parts = [Phi @ self.coef for _, Phi in self._blocks(X)]
+        return np.concatenate(parts) if parts else np.zeros((0, *self.coef.shape[1:]), self.coef.dtype)
+
+    def at(self, x):
+        value = self(one_point(getattr(self.map, "kernel_", None), x))[0]
+        return float(value) if self.outputs is None else value
+
+    def combination(self, X, coef):
+        coef = np.asarray(coef)
+        total = np.zeros((len(self), *coef.shape[1:]))
+        for rows, Phi in self._blocks(X):
+            total += Phi.T @ coef[rows]
+        return self._with(total)
+
+    def _require_same_space(self, g):
+        if not isinstance(g, FeatureFunction):
+            raise TypeError(f"{self!r} and {g!r} live in different spaces")
+        if self.map is not g.map or len(self) != len(g):
+            raise ValueError("functions of different feature maps live in different spaces")
+
+    def _plus(self, g):
+        return self._with(self.coef + g.coef)
+
+    def inner(self, g):
+        self._require_same_space(g)
+        a, b = self.coef.astype(np.float64), g.coef.astype(np.float64)
+        if a.ndim == b.ndim and a.shape != b.shape:
+            raise ValueError(f"{self!r} and {g!r} differ in their number of outputs")
+        return column_products(a, b)

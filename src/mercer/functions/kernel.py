@@ -1,0 +1,264 @@
+"""Functions of a kernel: f = Σ α_i k(x_i,·)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._xp import issparse, n_points, take
+from mercer.engines import Engine, Tiled
+from mercer.functions import terms
+from mercer.functions.base import Function, as_coefficients, as_columns, column_products
+from mercer.kernels import Kernel
+from mercer.kernels.base import as_objects
+
+# Numbers held at once while differentiating: 32 MB of doubles.
+_ENTRIES = 1 << 22
+_TERMS_AT_ONCE = 1024
+
+
+class KernelFunction(Function):
+    """f = Σ α_i k(x_i,·), an element of H_K.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With no parameter left to the data; ``kernel.resolve(X)`` sees to that.
+    points : n points x_i, as the kernel takes them
+    coef : array, shape (n,) or (n, t)
+        α; with t columns the object is t functions on the same points.
+    engine : Engine, optional
+        Where products with K are computed; None is ``Tiled()``, the CPU in bounded memory.
+
+    Notes
+    -----
+    The inner product is ⟨f, g⟩ = αᵀKβ, in float64 whatever the points; it reproduces,
+    ⟨f, k(x,·)⟩ = f(x). ``f(X)`` has the common dtype of the kernel values and α. In a sum, terms at
+    the same point are put together, so f ← f − η∇E[f] grows only by the points that are new.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> k = Gaussian(1.0)
+    >>> f = KernelFunction(k, [[0.0], [1.0]], [2.0, -1.0])
+    >>> f
+    KernelFunction(Gaussian(sigma=1.0), 2 terms)
+    >>> f([[0.0], [1.0]]).round(4)
+    array([1.3935, 0.2131])
+    >>> round(f @ section(k, [0.0]), 4)
+    1.3935
+    >>> (3 * f - f).distance(2 * f)
+    0.0
+    """
+
+    def __init__(self, kernel: Kernel, points: Any, coef: Any, engine: Engine | None = None):
+        if not isinstance(kernel, Kernel):
+            raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
+        kernel.validate()
+        kernel.require_resolved()
+        points = as_objects(kernel.points(points))
+        coef = as_coefficients(coef)
+        if coef.ndim not in (1, 2) or coef.shape[0] != n_points(points):
+            raise ValueError(
+                f"coef must have shape ({n_points(points)},) or ({n_points(points)}, t), one row for each "
+                f"point; got {coef.shape}"
+            )
+        self._set(kernel, points, coef, engine if engine is not None else Tiled())
+
+    def _set(self, kernel, points, coef, engine):
+        self.kernel, self.points, self.coef, self.engine = kernel, points, coef, engine
+
+    def _made(self, points: Any, coef: np.ndarray) -> KernelFunction:
+        # The points were checked when they first came in; checking costs a pass over them.
+        f = object.__new__(KernelFunction)
+        f._set(self.kernel, points, coef, self.engine)
+        return f
+
+    def _with(self, coef):
+        return self._made(self.points, coef)
+
+    def zero(self):
+        return self._made(self.points[:0], self.coef[:0])
+
+    def combination(self, X, coef):
+        return self._made(self._points(X), coef)
+
+    def _space(self):
+        return repr(self.kernel)
+
+    def _points(self, X: Any) -> Any:
+        X = as_objects(self.kernel.points(X))
+        if len(self):
+            self.kernel._same_width(X, self.points)
+        return X
+
+    def __call__(self, X):
+        X = self._points(X)
+        if not len(self):
+            return np.zeros((n_points(X), *self.coef.shape[1:]), self.coef.dtype)
+        return self.engine.product(self.kernel, X, self.points, self.coef)
+
+    def at(self, x):
+        value = self(terms.one_point(self.kernel, x))[0]
+        return float(value) if self.outputs is None else value
+
+    def _require_same_space(self, g):
+        if not isinstance(g, KernelFunction):
+            raise TypeError(f"{self!r} and {g!r} live in different spaces")
+        if self.kernel is not g.kernel and self.kernel != g.kernel:
+            raise ValueError(
+                f"functions of different kernels live in different spaces: {self.kernel!r} and {g.kernel!r}"
+            )
+
+    def _plus(self, g):
+        if not len(self) or not len(g):
+            return self if len(self) else g
+        f, g = (self, g) if len(self) >= len(g) else (g, self)
+        points, where = terms.place(f.points, g.points)
+        coef = np.zeros((n_points(points), *f.coef.shape[1:]), np.result_type(f.coef, g.coef))
+        coef[: len(f)] = f.coef
+        np.add.at(coef, where, g.coef)
+        return self._made(points, coef)
+
+    def inner(self, g):
+        self._require_same_space(g)
+        a, b = self.coef.astype(np.float64), g.coef.astype(np.float64)
+        if a.ndim == b.ndim == 2 and a.shape[1] != b.shape[1]:
+            raise ValueError(f"{self!r} and {g!r} differ in their number of outputs")
+        if not len(self) or not len(g):
+            several = self.outputs or g.outputs
+            return np.zeros(several) if several else 0.0
+        X = terms.double(self.points)
+        Z = X if g.points is self.points else terms.double(g.points)
+        values = self.engine.product(self.kernel, X, Z, b)
+        return column_products(a, values)
+
+    def squared_norm(self):
+        """αᵀKα, with K's rounding below zero set to 0; for t functions Σ_j ‖f_j‖²."""
+        value = super().squared_norm()
+        if value < 0:
+            # |α|ᵀ|K||α| ≤ (Σ|α_i|√k_ii)² bounds what rounding can have done.
+            diagonal = self.kernel.diagonal(self.points)
+            slack = (
+                len(self)
+                * np.finfo(np.result_type(diagonal, np.float32)).eps
+                * np.sum(self._weights(diagonal)) ** 2
+            )
+            if value < -slack:
+                raise ValueError(
+                    f"‖f‖² = {value:.3g} < 0: {self.kernel!r} is not positive semidefinite "
+                    f"(mercer.kernels.check finds such witnesses)"
+                )
+        return max(value, 0.0)
+
+    def _weights(self, diagonal: np.ndarray) -> np.ndarray:
+        """‖α_i k(x_i,·)‖ for each term."""
+        alpha = np.abs(self.coef) if self.coef.ndim == 1 else np.linalg.norm(self.coef, axis=1)
+        return alpha * np.sqrt(np.maximum(diagonal, 0).astype(np.float64))
+
+    def gradient(self, X: Any) -> np.ndarray:
+        """∂f/∂x at each of a set of vectors: shape (m, d), or (m, t, d) for t functions.
+
+        At a kink of the kernel (the centre of a Laplacian) the slope of its term counts as 0.
+
+        Examples
+        --------
+        >>> from mercer.kernels import Linear
+        >>> KernelFunction(Linear(), [[1.0, 2.0]], [3.0]).gradient([[0.0, 0.0]])
+        array([[3., 6.]])
+        """
+        if not self.kernel.vectors:
+            raise TypeError(f"{self.kernel!r} is not a kernel on vectors, so its functions have no gradient")
+        X, Z = self._points(X), self.points
+        (n, d), m = X.shape, len(self)
+        alpha = as_columns(self.coef)
+        out = np.zeros((n, alpha.shape[1], d), np.result_type(X.dtype, alpha))
+        columns = max(min(_TERMS_AT_ONCE, m), 1)
+        rows = max(_ENTRIES // (columns * max(d, 1)), 1)
+        for i in range(0, n, rows):
+            Xi = _dense(X[i : i + rows])
+            for j in range(0, m, columns):
+                slope = self.kernel.slope_x(Xi, _dense(Z[j : j + columns]))
+                out[i : i + rows] += np.einsum("imd,mt->itd", slope, alpha[j : j + columns], optimize=True)
+        return out[:, 0] if self.outputs is None else out
+
+    def compress(self, tol: float = 0.0) -> KernelFunction:
+        """A function g with fewer terms and ‖f − g‖ ≤ tol·‖f‖.
+
+        Terms at the same point are merged and terms with coefficient 0 dropped, which changes nothing.
+        With tol > 0 the function is then projected onto few of its points, chosen greedily; where that
+        would take too much memory or precision, the lightest terms are dropped instead, as many as
+        Σ |α_i| √k(x_i,x_i) ≤ tol·‖f‖ allows.
+
+        Parameters
+        ----------
+        tol : float ≥ 0
+            Relative error allowed in the norm of H_K, and so |f(x) − g(x)| ≤ tol·‖f‖·√k(x,x).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.kernels import Gaussian
+        >>> X = np.linspace(0, 1, 200)[:, None]
+        >>> f = KernelFunction(Gaussian(1.0), X, np.ones(200))
+        >>> g = f.compress(1e-3)
+        >>> len(g) < 10, f.distance(g) <= 1e-3 * f.norm()
+        (True, True)
+        """
+        if not tol >= 0:
+            raise ValueError(f"tol must be a number ≥ 0, got {tol!r}")
+        f = self._made(*terms.merge(self.points, self.coef)) if len(self) else self
+        if tol == 0 or not len(f):
+            return f
+        norm = f.norm()
+        if norm == 0:
+            return f.zero()
+        light = terms.lightest(f._weights(self.kernel.diagonal(f.points)), tol * norm)
+        best = f._made(take(f.points, light), f.coef[light])
+        coef = f.coef.astype(np.float64)
+        found = terms.greedy(self.kernel, terms.double(f.points), coef, self.engine, tol)
+        if found is not None and len(found[0]) < len(best):
+            g = f._made(take(f.points, found[0]), found[1].astype(f.coef.dtype))
+            # Rounding may have spoilt the projection: the promise is kept by measuring.
+            if f.distance(g) <= tol * norm:
+                return g
+        return best
+
+
+def section(kernel: Kernel, x: Any, engine: Engine | None = None) -> KernelFunction:
+    """k(x,·), the representer of evaluation at x: ⟨f, k(x,·)⟩ = f(x).
+
+    Examples
+    --------
+    >>> from mercer.kernels import Finite, Linear
+    >>> section(Linear(), [1.0, 2.0])([[3.0, 4.0]])
+    array([11.])
+    >>> section(Finite([[2.0, 1.0], [1.0, 2.0]]), 0)([0, 1])
+    array([2., 1.])
+    """
+    return KernelFunction(kernel, terms.one_point(kernel, x), np.ones(1), engine)
+
+
+def zero(kernel: Kernel, outputs: int | None = None, engine: Engine | None = None) -> KernelFunction:
+    """The function 0 of H_K, without terms; with ``outputs``, that many of them.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> zero(Gaussian(1.0))([[1.0], [2.0]])
+    array([0., 0.])
+    """
+    f = KernelFunction.__new__(KernelFunction)
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
+    kernel.validate()
+    kernel.require_resolved()
+    shape = (0,) if outputs is None else (0, outputs)
+    # Which form a kernel's points have is not known without one; no method looks at these.
+    f._set(kernel, np.empty((0, 0)), np.empty(shape), engine if engine is not None else Tiled())
+    return f
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if issparse(X) else X

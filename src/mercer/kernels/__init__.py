@@ -1,0 +1,48 @@
+"""Kernels: what k(x, x') is. See `Kernel` for the contract and `check` for "is it a kernel?"."""
+
+from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scale, Sum
+from mercer.kernels.angular import ArcCosine, Cosine
+from mercer.kernels.base import Kernel, Profiled
+from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
+from mercer.kernels.finite import Finite, Precomputed
+from mercer.kernels.function import FunctionKernel
+from mercer.kernels.histogram import ChiSquared, HistogramIntersection
+from mercer.kernels.periodic import Periodic
+from mercer.kernels.psd import Verdict, check
+from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
+from mercer.kernels.transforms import Columns, LengthScales, Mahalanobis, PullBack
+
+__all__ = [
+    "ArcCosine",
+    "ChiSquared",
+    "Columns",
+    "Constant",
+    "Cosine",
+    "Dot",
+    "Exp",
+    "Finite",
+    "FunctionKernel",
+    "Gaussian",
+    "HistogramIntersection",
+    "Kernel",
+    "Laplacian",
+    "LengthScales",
+    "Linear",
+    "Mahalanobis",
+    "Matern",
+    "Normalized",
+    "Periodic",
+    "Polynomial",
+    "Power",
+    "Precomputed",
+    "Product",
+    "Profiled",
+    "PullBack",
+    "Radial",
+    "RationalQuadratic",
+    "Scale",
+    "Sigmoid",
+    "Sum",
+    "Verdict",
+    "check",
+]

@@ -1,0 +1,412 @@
+"""What a kernel is: k(X, Z) → matrix, closed under + * ** and friends."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._params import Params
+from mercer._xp import Dual, dual, issparse
+from mercer.kernels.statistics import Statistic
+
+if TYPE_CHECKING:
+    from mercer.kernels import algebra, transforms
+
+Monomial = tuple[int, ...]
+
+
+class Kernel(Params):
+    """A positive semidefinite function k(x, x') as a value object.
+
+    A subclass gives `pairwise`; everything else is derived. ``k(X)`` is the Gram matrix,
+    ``k(X, Z)`` the cross matrix, ``k.diag(X)`` the diagonal. ``+``, ``*``, ``**``, `exp`,
+    `normalize`, `on`, `scaled`, `metric` and `pullback` build new kernels from old ones.
+    """
+
+    # NumPy would spread `array * k` over the entries; this way `number * k` reaches __rmul__ below.
+    __array_ufunc__ = None
+
+    # Parameters that must be positive numbers (None = found from the data by `resolve`).
+    positive: tuple[str, ...] = ()
+    # Those of them whose logarithm `slope_log_params` differentiates in.
+    log_params: tuple[str, ...] = ()
+    # Does the kernel take SciPy sparse matrices?
+    sparse: bool = False
+    # Is k^p a kernel for every real p > 0?
+    infinitely_divisible: bool = False
+
+    # -- required ---------------------------------------------------------------------------------
+
+    def pairwise(self, X: Any, Z: Any) -> np.ndarray:
+        """k(x_i, z_j) for checked points: the one method a new kernel must have."""
+        raise NotImplementedError(f"{type(self).__name__} must define pairwise(X, Z)")
+
+    # -- calling ----------------------------------------------------------------------------------
+
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        self.validate()
+        self.require_resolved()
+        X = self.points(X)
+        Z = X if Z is None else self.points(Z)
+        self._same_width(X, Z)
+        return self.pairwise(X, Z)
+
+    def diag(self, X: Any) -> np.ndarray:
+        """k(x_i, x_i) for every point, without the matrix."""
+        self.validate()
+        self.require_resolved()
+        return self.diagonal(self.points(X))
+
+    def diagonal(self, X: Any) -> np.ndarray:
+        """`diag` for checked points."""
+        return np.array([self.pairwise(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
+
+    def squared_distance(self, X: Any, Z: Any = None) -> np.ndarray:
+        """‖φ(x)−φ(z)‖² = k(x,x) + k(z,z) − 2k(x,z): the distance the kernel induces, squared."""
+        K = self(X, Z)
+        a = self.diag(X)
+        b = a if Z is None else self.diag(Z)
+        D = np.maximum(a[:, None] + b[None, :] - 2 * K, 0)
+        if Z is None:
+            np.fill_diagonal(D, 0)
+        return D
+
+    def distance(self, X: Any, Z: Any = None) -> np.ndarray:
+        """The kernel-induced distance ‖φ(x)−φ(z)‖."""
+        return np.sqrt(self.squared_distance(X, Z))
+
+    # -- points -----------------------------------------------------------------------------------
+
+    def points(self, X: Any) -> Any:
+        """Check X and bring it into the form `pairwise` takes (here: a 2-D float array)."""
+        return as_vectors(X, sparse=self.sparse, what=type(self).__name__)
+
+    @property
+    def vectors(self) -> bool:
+        """Are the points rows of a numeric table (rather than strings, graphs, indices, …)?"""
+        return True
+
+    @staticmethod
+    def _same_width(X, Z) -> None:
+        if getattr(X, "ndim", 1) == 2 and getattr(Z, "ndim", 1) == 2 and X.shape[1] != Z.shape[1]:
+            raise ValueError(f"points have {X.shape[1]} coordinates on one side and {Z.shape[1]} on the other")
+
+    # -- parameters from the data -----------------------------------------------------------------
+
+    def children(self) -> dict[str, Kernel]:
+        """Parameters that are themselves kernels."""
+        return {k: v for k, v in self.get_params(deep=False).items() if isinstance(v, Kernel)}
+
+    def child_points(self, X: Any) -> Any:
+        """The points that child kernels see when this kernel sees X."""
+        return X
+
+    def unresolved(self) -> list[str]:
+        """Names of parameters still to be found from data."""
+        own = [p for p in self.positive if getattr(self, p) is None]
+        return own + [f"{c}__{p}" for c, k in self.children().items() for p in k.unresolved()]
+
+    def require_resolved(self) -> None:
+        missing = self.unresolved()
+        if missing:
+            raise ValueError(
+                f"{self!r} leaves {', '.join(missing)} to the data: "
+                f"give a value, or call kernel.resolve(X) to choose one from X"
+            )
+
+    def resolve(self, X: Any) -> Kernel:
+        """A kernel whose data-driven parameters are set from X; itself if there are none."""
+        self.validate()
+        if not self.unresolved():
+            return self
+        X = self.points(X)
+        found = self.from_data(X) if any(getattr(self, p) is None for p in self.positive) else {}
+        kernel = self.replace(**found)
+        inner = kernel.children()
+        if not inner:
+            return kernel
+        inside = kernel.child_points(X)
+        return kernel.replace(**{name: k.resolve(inside) for name, k in inner.items()})
+
+    def from_data(self, X: Any) -> dict[str, Any]:
+        """Values for this kernel's own unresolved parameters."""
+        return {}
+
+    def bind(self, X: Any) -> tuple[Kernel, Any]:
+        """At fit: (resolved kernel, training points in the form the kernel takes)."""
+        X = self.points(X)
+        return self.resolve(X), X
+
+    # -- checking ---------------------------------------------------------------------------------
+
+    def validate(self) -> None:
+        for name in self.positive:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if not _is_number(value) or not math.isfinite(value) or value <= 0:
+                raise ValueError(f"{type(self).__name__}: {name} must be a positive number, got {value!r}")
+        for child in self.children().values():
+            child.validate()
+
+    def rule(self) -> str | None:
+        """Why this is a kernel, by construction; None if no rule says so."""
+        return None
+
+    # -- derivatives ------------------------------------------------------------------------------
+
+    def slope_x(self, X: Any, Z: Any) -> np.ndarray:
+        """∂k(x_i, z_j)/∂x_i, shape (n, m, d)."""
+        raise NotImplementedError(f"{type(self).__name__} has no derivative in x")
+
+    def slope_log_params(self, X: Any, Z: Any) -> dict[str, np.ndarray]:
+        """∂k(x_i, z_j)/∂log θ for every positive continuous parameter θ, by (nested) name.
+
+        A parameter with one value per feature gives shape (n, m, d), others (n, m).
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no derivative in its parameters")
+
+    # -- optional knowledge -----------------------------------------------------------------------
+
+    def frequencies(self, rng: np.random.Generator, count: int, d: int) -> np.ndarray:
+        """Draw (count, d) frequencies from the spectral density (Bochner); k is then
+        k(0)·E cos(ω·(x−z))."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no spectral density: random Fourier features need a "
+            f"translation-invariant kernel such as Gaussian, Laplacian, Matern or RationalQuadratic; "
+            f"Nystrom centres work with every kernel"
+        )
+
+    def amplitude(self) -> float:
+        """k(x, x) of a translation-invariant kernel."""
+        raise NotImplementedError(f"{type(self).__name__} is not translation-invariant")
+
+    def expansion(self, d: int) -> dict[Monomial, float] | None:
+        """k(x,z) = Σ_a w_a x^a z^a as {monomial: w_a}, where the kernel is a polynomial.
+
+        A monomial is a sorted tuple of coordinates: () is 1, (0, 2) is x₀x₂, (1, 1) is x₁².
+        """
+        return None
+
+    def expansion_size(self, d: int) -> float:
+        """Number of monomials of `expansion`, an upper bound found without listing them."""
+        return math.inf
+
+    # -- algebra ----------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> algebra.Sum:
+        from mercer.kernels.algebra import Constant, Sum
+
+        if _is_number(other):
+            if other < 0:
+                raise ValueError(
+                    f"k + ({other!r}) is not a kernel in general: a constant must be nonnegative"
+                )
+            other = Constant(other)
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Any:
+        from mercer.kernels.algebra import Product, Scale
+
+        if _is_number(other):
+            if not other > 0:
+                raise ValueError(
+                    f"{other!r}·k is not a kernel: the factor must be positive, or c'Kc changes sign"
+                )
+            return Scale(self, other)
+        return Product(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self * (1 / other) if _is_number(other) and other != 0 else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        raise TypeError(
+            "a difference of kernels is not a kernel in general; to test one, pass the function "
+            "to mercer.kernels.check, or wrap it in FunctionKernel"
+        )
+
+    __rsub__ = __sub__
+
+    def __neg__(self) -> Any:
+        raise ValueError("-k is not a kernel: its Gram matrices are negative semidefinite")
+
+    def __pow__(self, exponent: Any) -> algebra.Power:
+        from mercer.kernels.algebra import Power
+
+        if not _is_number(exponent):
+            return NotImplemented
+        power = Power(self, exponent)
+        power.validate()
+        return power
+
+    def exp(self) -> algebra.Exp:
+        """exp(k): a limit of polynomials in k with positive coefficients."""
+        from mercer.kernels.algebra import Exp
+
+        return Exp(self)
+
+    def normalize(self) -> algebra.Normalized:
+        """k(x,z)/√(k(x,x)k(z,z)): every feature vector brought to length one."""
+        from mercer.kernels.algebra import Normalized
+
+        return Normalized(self)
+
+    def on(self, columns: Any) -> transforms.Columns:
+        """The same kernel, looking only at some columns."""
+        from mercer.kernels.transforms import Columns
+
+        return Columns(self, columns)
+
+    def scaled(self, lengths: Any = None) -> transforms.LengthScales:
+        """One length scale per feature: k(x/ℓ, z/ℓ). None takes standard deviations at fit."""
+        from mercer.kernels.transforms import LengthScales
+
+        return LengthScales(self, lengths)
+
+    def metric(self, matrix: Any) -> transforms.Mahalanobis:
+        """A Mahalanobis metric M: k(M^½x, M^½z)."""
+        from mercer.kernels.transforms import Mahalanobis
+
+        return Mahalanobis(self, matrix)
+
+    def pullback(self, map: Any) -> transforms.PullBack:
+        """k∘φ: k(φ(x), φ(z)) for any map φ of point sets."""
+        from mercer.kernels.transforms import PullBack
+
+        return PullBack(self, map)
+
+
+class Profiled(Kernel):
+    """k(x,z) = profile(s(x,z)): a scalar function of one pairwise statistic.
+
+    The profile is written once, with the operations of the namespace ``xp``; derivatives come
+    from calling it with dual numbers.
+    """
+
+    statistic: Statistic
+
+    def profile(self, s: Any, xp: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def sparse(self) -> bool:  # type: ignore[override]
+        return self.statistic.sparse
+
+    def _plain(self):
+        """This kernel with Python's numbers for NumPy's, which would turn float32 into float64."""
+        numpys = {k: v.item() for k, v in self.get_params(deep=False).items() if isinstance(v, np.generic)}
+        return self.replace(**numpys) if numpys else self
+
+    def pairwise(self, X, Z):
+        k = self._plain()
+        return k.profile(k.statistic.pairwise(X, Z), np)
+
+    def diagonal(self, X):
+        k = self._plain()
+        s = k.statistic.diag(X)
+        return np.array(np.broadcast_to(k.profile(s, np), s.shape))
+
+    def _profile_slope(self, S):
+        return Dual.of(self.profile(Dual(S, np.ones_like(S)), dual)).slope
+
+    def slope_x(self, X, Z):
+        k = self._plain()
+        S = k.statistic.pairwise(X, Z)
+        return k._profile_slope(S)[:, :, None] * k.statistic.slope_x(X, Z)
+
+    def slope_log_params(self, X, Z):
+        k = self._plain()
+        S = k.statistic.pairwise(X, Z)
+        out = {}
+        for name in self.log_params:
+            value = float(getattr(k, name))
+            varied = k.replace(**{name: Dual(value, value)})  # d/d log θ = θ d/dθ
+            slope = Dual.of(varied.profile(Dual(S, np.zeros_like(S)), dual)).slope
+            out[name] = np.broadcast_to(slope, S.shape)
+        return out
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, numbers.Real) and not isinstance(x, bool)
+
+
+def is_integer(x: Any) -> bool:
+    """A whole number, in whatever numeric type."""
+    return _is_number(x) and float(x).is_integer()
+
+
+def int_power(s: Any, p: int) -> Any:
+    """s^p by squaring: products only, which every namespace has and which is exact in sign."""
+    result = None
+    while p:
+        if p & 1:
+            result = s if result is None else result * s
+        p >>= 1
+        if p:
+            s = s * s
+    return result
+
+
+def as_vectors(X: Any, *, sparse: bool = False, what: str = "this kernel") -> Any:
+    """Points as a 2-D float array (float32 and float64 stay what they are), or CSR where allowed."""
+    if issparse(X):
+        if not sparse:
+            raise TypeError(
+                f"{what} does not take sparse input; use X.toarray(), or a kernel of x·z or ‖x−z‖ "
+                f"(Linear, Polynomial, Gaussian, …)"
+            )
+        X = X.tocsr()
+        values = X.data
+    else:
+        X = np.asarray(X)
+        if X.dtype.kind in "OUS":
+            try:
+                X = X.astype(np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"{what} works on numbers, but the points hold {type(X.flat[0]).__name__ if X.size else X.dtype}; "
+                    f"encode them first, or use a kernel on objects such as FunctionKernel"
+                ) from None
+        if X.ndim != 2:
+            hint = "X.reshape(-1, 1) for n points in one dimension, X.reshape(1, -1) for one point"
+            raise ValueError(f"points must be rows of a 2-D array, got {X.ndim}-D; {hint}")
+        values = X
+    if X.dtype not in (np.float32, np.float64):
+        if X.dtype.kind == "c":
+            raise ValueError("Complex data not supported: kernels here are real")
+        X = X.astype(np.float64)
+        values = X.data if issparse(X) else X
+    # A sum is finite if every entry is (overflow aside): one cheap pass in the usual case.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if not np.isfinite(total) and not np.isfinite(values).all():
+        raise ValueError("points contain NaN or infinity; fill or drop those rows first")
+    return X
+
+
+def as_objects(X: Any) -> Any:
+    """Any sequence of points as an array that can be indexed by arrays; tables stay tables."""
+    if issparse(X):
+        return X.tocsr()
+    if isinstance(X, np.ndarray):
+        return X
+    if hasattr(X, "to_numpy"):
+        return X.to_numpy()
+    items = list(X)
+    if items and all(isinstance(v, (list, tuple, np.ndarray)) for v in items):
+        try:
+            table = np.array(items)
+            if table.ndim == 2 and table.dtype.kind in "fiub":
+                return table
+        except ValueError:  # rows of different lengths: objects
+            pass
+    out = np.empty(len(items), dtype=object)
+    out[:] = items
+    return out

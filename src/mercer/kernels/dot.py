@@ -1,0 +1,125 @@
+"""Kernels of the inner product x·z: linear, polynomial, sigmoid."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import combinations_with_replacement
+
+
+from mercer.kernels.base import Profiled, _is_number, int_power, is_integer
+from mercer.kernels.statistics import DotProduct
+
+
+class Dot(Profiled):
+    """k(x,z) = profile(x·z): give `profile(s, xp)`."""
+
+    statistic = DotProduct()
+
+
+class Linear(Dot):
+    """x·z
+
+    Examples
+    --------
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+    """
+
+    def __init__(self):
+        pass
+
+    def profile(self, s, xp):
+        return s
+
+    def expansion(self, d):
+        return {(k,): 1.0 for k in range(d)}
+
+    def expansion_size(self, d):
+        return d
+
+    def rule(self):
+        return "linear: an inner product"
+
+
+class Polynomial(Dot):
+    """(x·z + c)^degree
+
+    Parameters
+    ----------
+    degree : positive integer
+    c : float ≥ 0
+
+    Examples
+    --------
+    >>> Polynomial(degree=2, c=1.0)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+    """
+
+    log_params = ("c",)
+
+    def __init__(self, degree=2, c=1.0):
+        self.degree = degree
+        self.c = c
+
+    def validate(self):
+        if not is_integer(self.degree) or self.degree < 1:
+            raise ValueError(f"Polynomial: degree must be a positive integer, got {self.degree!r}")
+        if not _is_number(self.c) or not 0 <= self.c < math.inf:
+            raise ValueError(
+                f"Polynomial: c must be nonnegative, got {self.c!r}; with c < 0 the kernel is not "
+                f"positive semidefinite (k(0,0) = c^degree for odd degree)"
+            )
+
+    def profile(self, s, xp):
+        return int_power(s + self.c, int(self.degree))
+
+    def expansion(self, d):
+        # Multinomial theorem with the constant √c as one more coordinate (number d).
+        p, out = int(self.degree), {}
+        for chosen in combinations_with_replacement(range(d + 1), p):
+            counts = Counter(chosen)
+            ways = math.factorial(p) / math.prod(math.factorial(v) for v in counts.values())
+            weight = ways * self.c ** counts[d]
+            if weight > 0:
+                out[tuple(k for k in chosen if k < d)] = weight
+        return out
+
+    def expansion_size(self, d):
+        return math.comb(d + int(self.degree) - (0 if self.c > 0 else 1), int(self.degree))
+
+    def rule(self):
+        return "polynomial: a product of sums of the linear kernel and a nonnegative constant"
+
+
+class Sigmoid(Dot):
+    """tanh(a x·z + c): popular, but **not** positive semidefinite; `check` finds a witness.
+
+    Parameters
+    ----------
+    a : float > 0
+    c : float
+
+    Examples
+    --------
+    >>> from mercer.kernels import check
+    >>> check(Sigmoid(a=1.0, c=-1.0)).ok
+    False
+    """
+
+    positive = ("a",)
+    log_params = ("a",)
+
+    def __init__(self, a=1.0, c=0.0):
+        self.a = a
+        self.c = c
+
+    def validate(self):
+        if self.a is None or not _is_number(self.c) or not math.isfinite(self.c):
+            raise ValueError(f"Sigmoid: a must be positive and c a finite number, got {self.a!r}, {self.c!r}")
+        super().validate()
+
+    def profile(self, s, xp):
+        return xp.tanh(s * self.a + self.c)
+
+

@@ -1,0 +1,193 @@
+"""Kernels of the distance ‖x−z‖: Gaussian, Laplacian, Matérn, rational quadratic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.kernels.base import Profiled, _is_number
+from mercer.kernels.scale import median_distance
+from mercer.kernels.statistics import L1Distance, SquaredDistance, Statistic
+
+
+class Radial(Profiled):
+    """k(x,z) = profile(‖x−z‖²): give `profile(r2, xp)`, optionally `frequencies`.
+
+    The length scale named first in ``positive`` is found by the median heuristic when it is None.
+    """
+
+    statistic: Statistic = SquaredDistance()
+
+    def from_data(self, X):
+        return {name: median_distance(self.statistic, X) for name in self.positive if getattr(self, name) is None}
+
+    def amplitude(self):
+        return 1.0
+
+
+class Gaussian(Radial):
+    """exp(−‖x−z‖²/2σ²)
+
+    Parameters
+    ----------
+    sigma : float, optional
+        Width σ > 0. None: the median distance between training points, found at fit.
+
+    Examples
+    --------
+    >>> Gaussian(2.0)([[0.0], [2.0]]).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    >>> Gaussian().resolve([[0.0], [1.0], [3.0]])
+    Gaussian(sigma=2.0)
+    """
+
+    positive = log_params = ("sigma",)
+    infinitely_divisible = True
+
+    def __init__(self, sigma=None):
+        self.sigma = sigma
+
+    def profile(self, r2, xp):
+        return xp.exp(r2 * (-0.5 / (self.sigma * self.sigma)))
+
+    def frequencies(self, rng, count, d):
+        return rng.standard_normal((count, d)) / self.sigma
+
+    def rule(self):
+        return "Gaussian: its spectral density is a Gaussian, so Bochner's theorem applies"
+
+
+class Laplacian(Radial):
+    """exp(−‖x−z‖/σ), with the Euclidean norm or, on request, the ℓ1 norm.
+
+    Parameters
+    ----------
+    sigma : float, optional
+        Width σ > 0. None: the median distance (in the same norm) between training points.
+    norm : "l2" or "l1"
+
+    Examples
+    --------
+    >>> Laplacian(1.0)([[0.0, 0.0]], [[3.0, 4.0]]).round(6)
+    array([[0.006738]])
+    >>> Laplacian(1.0, norm="l1")([[0.0, 0.0]], [[3.0, 4.0]]).round(6)
+    array([[0.000912]])
+    """
+
+    positive = log_params = ("sigma",)
+    infinitely_divisible = True
+    _statistics = {"l2": SquaredDistance(), "l1": L1Distance()}
+
+    def __init__(self, sigma=None, norm="l2"):
+        self.sigma = sigma
+        self.norm = norm
+
+    def validate(self):
+        if self.norm not in self._statistics:
+            raise ValueError(f"Laplacian: norm must be 'l2' or 'l1', got {self.norm!r}")
+        super().validate()
+
+    @property
+    def statistic(self):  # type: ignore[override]
+        return self._statistics.get(self.norm, SquaredDistance())
+
+    def profile(self, s, xp):
+        distance = s if self.norm == "l1" else xp.sqrt(s)
+        return xp.exp(distance * (-1.0 / self.sigma))
+
+    def frequencies(self, rng, count, d):
+        if self.norm == "l1":
+            return rng.standard_cauchy((count, d)) / self.sigma
+        return _student(rng, count, d, 1) / self.sigma
+
+    def rule(self):
+        return "Laplacian: its spectral density is a Cauchy density, so Bochner's theorem applies"
+
+
+class Matern(Radial):
+    """Matérn kernel of smoothness ν = 1/2, 3/2 or 5/2, with a = √(2ν)‖x−z‖/ℓ:
+    e^{−a}, (1+a)e^{−a}, (1+a+a²/3)e^{−a}.
+
+    Parameters
+    ----------
+    nu : 0.5, 1.5 or 2.5
+    scale : float, optional
+        Length scale ℓ > 0. None: the median distance between training points.
+
+    Examples
+    --------
+    >>> Matern(1.5, scale=1.0)([[0.0]], [[1.0]]).round(4)
+    array([[0.4834]])
+    """
+
+    positive = log_params = ("scale",)
+
+    def __init__(self, nu=1.5, scale=None):
+        self.nu = nu
+        self.scale = scale
+
+    def validate(self):
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(
+                f"Matern: nu must be 0.5, 1.5 or 2.5 (closed forms), got {self.nu!r}; "
+                f"nu → ∞ is Gaussian(sigma=scale)"
+            )
+        super().validate()
+
+    def profile(self, r2, xp):
+        a = xp.sqrt(r2) * (float(np.sqrt(2 * self.nu)) / self.scale)
+        decay = xp.exp(-a)
+        if self.nu == 0.5:
+            return decay
+        if self.nu == 1.5:
+            return (a + 1.0) * decay
+        return (a * a * (1 / 3) + a + 1.0) * decay
+
+    def frequencies(self, rng, count, d):
+        return _student(rng, count, d, 2 * self.nu) / self.scale
+
+    def rule(self):
+        return "Matérn: its spectral density is a Student density, so Bochner's theorem applies"
+
+
+class RationalQuadratic(Radial):
+    """(1 + ‖x−z‖²/(2αℓ²))^{−α}: a mixture of Gaussians of many widths.
+
+    Parameters
+    ----------
+    alpha : float > 0
+    scale : float, optional
+        Length scale ℓ > 0. None: the median distance between training points.
+
+    Examples
+    --------
+    >>> RationalQuadratic(alpha=1.0, scale=1.0)([[0.0]], [[2.0]]).round(4)
+    array([[0.3333]])
+    """
+
+    positive = log_params = ("alpha", "scale")
+    infinitely_divisible = True
+
+    def __init__(self, alpha=1.0, scale=None):
+        self.alpha = alpha
+        self.scale = scale
+
+    def validate(self):
+        if not _is_number(self.alpha):
+            raise ValueError(f"RationalQuadratic: alpha must be a positive number, got {self.alpha!r}")
+        super().validate()
+
+    def profile(self, r2, xp):
+        return (r2 * (0.5 / (self.alpha * self.scale * self.scale)) + 1.0) ** (-self.alpha)
+
+    def frequencies(self, rng, count, d):
+        precision = rng.gamma(self.alpha, 1 / self.alpha, (count, 1))
+        return rng.standard_normal((count, d)) * np.sqrt(precision) / self.scale
+
+    def rule(self):
+        return "rational quadratic: a mixture of Gaussian kernels with positive weights"
+
+
+def _student(rng: np.random.Generator, count: int, d: int, degrees: float) -> np.ndarray:
+    """Multivariate Student vectors: Gaussians over an independent √(χ²/degrees)."""
+    return rng.standard_normal((count, d)) / np.sqrt(rng.chisquare(degrees, (count, 1)) / degrees)

@@ -1,0 +1,229 @@
+"""What a pair of points is reduced to before a kernel's profile sees it.
+
+A statistic is a function of two vectors (‖x−z‖², x·z, ‖x−z‖₁, …) computed for all pairs of two
+point sets, with its derivative in x. Kernels that share a statistic can share its computation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._xp import issparse
+
+# Up to this dimension differences are taken coordinate by coordinate: exact, and no slower than BLAS.
+_DIRECT_DIMENSIONS = 4
+_PAIRS_PER_CHUNK = 1 << 16
+
+
+def squared_norms(X) -> np.ndarray:
+    """‖x‖² of every row."""
+    if issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def _beside(X, first, second) -> np.ndarray:
+    """X with two more columns."""
+    out = np.empty((X.shape[0], X.shape[1] + 2), X.dtype)
+    out[:, :-2], out[:, -2], out[:, -1] = X, first, second
+    return out
+
+
+class Statistic:
+    """Contract: pairwise(X, Z) → (n, m); slope_x(X, Z) → (n, m, d), the derivative in x."""
+
+    name = ""
+    sparse = False
+
+    def pairwise(self, X, Z) -> np.ndarray:
+        raise NotImplementedError
+
+    def slope_x(self, X, Z) -> np.ndarray:
+        raise NotImplementedError
+
+    def diag(self, X) -> np.ndarray:
+        """The statistic of every point with itself."""
+        raise NotImplementedError
+
+
+class DotProduct(Statistic):
+    """x·z"""
+
+    name = "x·z"
+    sparse = True
+
+    def pairwise(self, X, Z):
+        S = X @ Z.T
+        return S.toarray() if issparse(S) else S
+
+    def slope_x(self, X, Z):
+        return np.broadcast_to(Z[None, :, :], (X.shape[0], *Z.shape))
+
+    def diag(self, X):
+        return squared_norms(X)
+
+
+class SquaredDistance(Statistic):
+    """‖x−z‖², accurate for near-duplicates and for data far from the origin.
+
+    The fast route ‖x‖² + ‖z‖² − 2x·z cancels badly when x and z are close compared with their
+    size. So points are centred first, and the few pairs that are still too close are recomputed
+    from their difference (as given: centring would round it).
+    """
+
+    name = "‖x−z‖²"
+    sparse = True
+
+    def pairwise(self, X, Z):
+        if issparse(X) or issparse(Z):
+            return self._sparse(X, Z)
+        if X.shape[1] <= _DIRECT_DIMENSIONS:
+            return self._direct(X, Z)
+        # Subtracting one vector from all points changes no distance, only the rounding.
+        centre = Z.mean(axis=0, dtype=np.float64).astype(Z.dtype) if len(Z) else 0
+        same = X is Z
+        Xc = X - centre
+        Zc = Xc if same else Z - centre
+        xx = squared_norms(Xc)
+        zz = xx if same else squared_norms(Zc)
+        if same:
+            S = Xc @ Xc.T  # symmetric to the last bit
+            S *= -2
+            S += xx[:, None]
+            S += zz[None, :]
+        else:
+            # The norms ride along as two more coordinates: one BLAS call, no further pass over S.
+            S = _beside(Xc * -2, xx, 1) @ _beside(Zc, 1, zz).T
+        # Relative error of an entry is about eps·‖x‖²/S: recompute where that exceeds a small bound.
+        floor = (2e-2 if S.dtype == np.float32 else 2e-6) * xx
+        close = S < floor[:, None]
+        i, j = np.nonzero(close)
+        if 20 * len(i) > S.size:
+            return self._direct(X, Z)
+        for a in range(0, len(i), _PAIRS_PER_CHUNK):
+            ia, ja = i[a : a + _PAIRS_PER_CHUNK], j[a : a + _PAIRS_PER_CHUNK]
+            S[ia, ja] = squared_norms(X[ia] - Z[ja])
+        return S
+
+    @staticmethod
+    def _direct(X, Z):
+        S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
+        difference = np.empty_like(S)
+        for k in range(X.shape[1]):
+            np.subtract(X[:, k, None], Z[None, :, k], out=difference)
+            np.multiply(difference, difference, out=difference)
+            S += difference
+        return S
+
+    @staticmethod
+    def _sparse(X, Z):
+        # Centring would fill the zeros in. Double precision makes up for it (sparse products are bound
+        # by memory traffic, so it costs little), and what rounding leaves of a zero is cleaned up.
+        dtype = np.result_type(X.dtype, Z.dtype)
+        same = X is Z
+        X = X.astype(np.float64)
+        Z = X if same else Z.astype(np.float64)
+        xx, zz = squared_norms(X), squared_norms(Z)
+        S = xx[:, None] + zz[None, :] - 2 * DotProduct().pairwise(X, Z)
+        S[64 * np.finfo(np.float64).eps * (xx[:, None] + zz[None, :]) > S] = 0
+        if same:
+            np.fill_diagonal(S, 0)
+        return S.astype(dtype, copy=False)
+
+    def slope_x(self, X, Z):
+        return 2 * (X[:, None, :] - Z[None, :, :])
+
+    def diag(self, X):
+        return np.zeros(X.shape[0], X.dtype)
+
+
+class _CoordinateSum(Statistic):
+    """Σ_k t(x_k, z_k), accumulated one coordinate at a time so that no (n, m, d) array is made."""
+
+    @staticmethod
+    def term(x, z):
+        raise NotImplementedError
+
+    @staticmethod
+    def term_slope(x, z):
+        raise NotImplementedError
+
+    def pairwise(self, X, Z):
+        S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
+        for k in range(X.shape[1]):
+            S += self.term(X[:, k, None], Z[None, :, k])
+        return S
+
+    def slope_x(self, X, Z):
+        return np.stack([self.term_slope(X[:, k, None], Z[None, :, k]) for k in range(X.shape[1])], axis=-1)
+
+    def diag(self, X):
+        return self.term(X, X).sum(axis=1)
+
+
+class L1Distance(_CoordinateSum):
+    """‖x−z‖₁"""
+
+    name = "‖x−z‖₁"
+
+    @staticmethod
+    def term(x, z):
+        return np.abs(x - z)
+
+    @staticmethod
+    def term_slope(x, z):
+        return np.sign(x - z)
+
+
+class ChiSquare(_CoordinateSum):
+    """Σ (x−z)²/(x+z) for nonnegative vectors; 0/0 counts as 0."""
+
+    name = "χ²(x,z)"
+
+    @staticmethod
+    def term(x, z):
+        total = x + z
+        return (x - z) ** 2 / np.where(total > 0, total, 1)
+
+    @staticmethod
+    def term_slope(x, z):
+        total = x + z
+        return (x - z) * (x + 3 * z) / np.where(total > 0, total, 1) ** 2
+
+
+class Intersection(_CoordinateSum):
+    """Σ min(x, z)"""
+
+    name = "Σ min(x,z)"
+
+    @staticmethod
+    def term(x, z):
+        return np.minimum(x, z)
+
+    @staticmethod
+    def term_slope(x, z):
+        # At a tie the two one-sided slopes are 1 and 0; their mean is the symmetric choice.
+        return 0.5 * (1 - np.sign(x - z))
+
+
+class CircleDistance(_CoordinateSum):
+    """Σ 4 sin²(π(x−z)/p): squared distance after wrapping each coordinate round a circle."""
+
+    name = "circle"
+
+    def __init__(self, period: float):
+        self.period = period
+
+    def term(self, x, z):
+        return 4 * np.sin(np.pi * (x - z) / self.period) ** 2
+
+    def term_slope(self, x, z):
+        return (4 * np.pi / self.period) * np.sin(2 * np.pi * (x - z) / self.period)
+
+    def slope_log_period(self, X, Z):
+        """Derivative in log p."""
+        S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
+        for k in range(X.shape[1]):
+            angle = 2 * np.pi * (X[:, k, None] - Z[None, :, k]) / self.period
+            S -= 2 * angle * np.sin(angle)
+        return S

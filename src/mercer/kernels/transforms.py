@@ -1,0 +1,270 @@
+"""Kernels on transformed points: chosen columns, length scales, a metric, any map."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer._xp import issparse
+from mercer.kernels.algebra import _merge, _prefixed, _Wrapper
+from mercer.kernels.base import Kernel, as_objects
+
+
+class _Transformed(_Wrapper):
+    """k(t(x), t(z)): subclasses give `child_points` (that is t)."""
+
+    def pairwise(self, X, Z):
+        tX = self.child_points(X)
+        return self.kernel.pairwise(tX, tX if X is Z else self.child_points(Z))
+
+    def diagonal(self, X):
+        return self.kernel.diagonal(self.child_points(X))
+
+    def amplitude(self):
+        return self.kernel.amplitude()
+
+    @property
+    def infinitely_divisible(self):  # type: ignore[override]
+        return self.kernel.infinitely_divisible
+
+    def slope_log_params(self, X, Z):
+        return _prefixed("kernel", self.kernel.slope_log_params(self.child_points(X), self.child_points(Z)))
+
+
+class Columns(_Transformed):
+    """k on chosen columns, written ``k.on([0, 2])``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    columns : list of int, int or slice
+
+    >>> from mercer.kernels import Linear
+    >>> Linear().on([1])([[1.0, 2.0]], [[5.0, 7.0]])
+    array([[14.]])
+    """
+
+    def __init__(self, kernel, columns):
+        self.kernel = kernel
+        self.columns = columns
+
+    def points(self, X):
+        return Kernel.points(self, X)
+
+    @property
+    def vectors(self):
+        return True
+
+    def _index(self, d: int) -> np.ndarray:
+        if isinstance(self.columns, slice):
+            return np.arange(d)[self.columns]
+        index = np.atleast_1d(np.asarray(self.columns))
+        if index.dtype.kind not in "iu" or index.ndim != 1 or len(index) == 0:
+            raise ValueError(f"columns must be integer positions, got {self.columns!r}")
+        if index.min() < -d or index.max() >= d:
+            raise ValueError(f"columns {self.columns!r} reach outside the {d} columns of the points")
+        return index % d
+
+    def child_points(self, X):
+        return self.kernel.points(X[:, self._index(X.shape[1])])
+
+    def slope_x(self, X, Z):
+        inner = self.kernel.slope_x(self.child_points(X), self.child_points(Z))
+        out = np.zeros((X.shape[0], Z.shape[0], X.shape[1]), inner.dtype)
+        # A column may be chosen twice; its slopes then add.
+        np.add.at(out, (slice(None), slice(None), self._index(X.shape[1])), inner)
+        return out
+
+    def frequencies(self, rng, count, d):
+        index = self._index(d)
+        out = np.zeros((count, d))
+        np.add.at(out, (slice(None), index), self.kernel.frequencies(rng, count, len(index)))
+        return out
+
+    def expansion(self, d):
+        index = self._index(d)
+        inner = self.kernel.expansion(len(index))
+        if inner is None:
+            return None
+        return _merge([(tuple(sorted(int(index[k]) for k in a)), w) for a, w in inner.items()])
+
+    def expansion_size(self, d):
+        return self.kernel.expansion_size(len(self._index(d)))
+
+    def rule(self):
+        return self._rules("a kernel on chosen columns")
+
+
+class LengthScales(_Transformed):
+    """One length scale per feature: k(x/ℓ, z/ℓ), written ``k.scaled([1.0, 0.2])``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    lengths : array of positive numbers, one per feature; None takes each feature's standard deviation
+
+    >>> from mercer.kernels import Gaussian
+    >>> Gaussian(1.0).scaled([1.0, 10.0])([[0.0, 0.0]], [[0.0, 10.0]]).round(4)
+    array([[0.6065]])
+    """
+
+    def __init__(self, kernel, lengths=None):
+        self.kernel = kernel
+        self.lengths = lengths
+
+    def validate(self):
+        super().validate()
+        if self.lengths is not None:
+            lengths = np.asarray(self.lengths, dtype=float)
+            if lengths.ndim != 1 or not np.isfinite(lengths).all() or (lengths <= 0).any():
+                raise ValueError(f"lengths must be positive, one per feature; got {self.lengths!r}")
+
+    def points(self, X):
+        X = self.kernel.points(Kernel.points(self, X))
+        if self.lengths is not None and len(self.lengths) != X.shape[1]:
+            raise ValueError(f"{len(self.lengths)} length scales for points with {X.shape[1]} features")
+        return X
+
+    def unresolved(self):
+        return (["lengths"] if self.lengths is None else []) + super().unresolved()
+
+    def resolve(self, X):
+        self.validate()
+        X = self.points(X)
+        if self.lengths is None:
+            dense = X.toarray() if issparse(X) else X
+            spread = dense.std(axis=0, dtype=np.float64)
+            return self.replace(lengths=np.where(spread > 0, spread, 1.0)).resolve(X)
+        return super().resolve(X)
+
+    def _inverse(self, X):
+        return (1.0 / np.asarray(self.lengths, dtype=float)).astype(X.dtype)
+
+    def child_points(self, X):
+        inverse = self._inverse(X)
+        return X.multiply(inverse[None, :]).tocsr() if issparse(X) else X * inverse
+
+    def slope_x(self, X, Z):
+        return self.kernel.slope_x(self.child_points(X), self.child_points(Z)) * self._inverse(X)
+
+    def slope_log_params(self, X, Z):
+        tX, tZ = self.child_points(X), self.child_points(Z)
+        # log ℓ_k shrinks coordinate k of both points: −(x_k ∂/∂x_k + z_k ∂/∂z_k), and k is symmetric.
+        in_x = self.kernel.slope_x(tX, tZ) * tX[:, None, :]
+        in_z = np.swapaxes(self.kernel.slope_x(tZ, tX), 0, 1) * tZ[None, :, :]
+        return {"lengths": -(in_x + in_z), **_prefixed("kernel", self.kernel.slope_log_params(tX, tZ))}
+
+    def frequencies(self, rng, count, d):
+        return self.kernel.frequencies(rng, count, d) / np.asarray(self.lengths, dtype=float)
+
+    def expansion(self, d):
+        inner = self.kernel.expansion(d)
+        if inner is None:
+            return None
+        square = np.asarray(self.lengths, dtype=float) ** -2
+        return {a: w * float(np.prod(square[list(a)])) for a, w in inner.items()}
+
+    def expansion_size(self, d):
+        return self.kernel.expansion_size(d)
+
+    def rule(self):
+        return self._rules("a kernel with one length scale per feature")
+
+
+class Mahalanobis(_Transformed):
+    """k in the metric M: k(Lx, Lz) with L = M^½, so ‖x−z‖² becomes (x−z)ᵀM(x−z) and x·z becomes xᵀMz.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    matrix : symmetric positive semidefinite matrix M
+
+    >>> from mercer.kernels import Linear
+    >>> Linear().metric([[2.0, 0.0], [0.0, 1.0]])([[1.0, 1.0]]).round(12)
+    array([[3.]])
+    """
+
+    def __init__(self, kernel, matrix):
+        self.kernel = kernel
+        self.matrix = matrix
+
+    def validate(self):
+        super().validate()
+        self._root()
+
+    def _root(self) -> np.ndarray:
+        M = np.asarray(self.matrix, dtype=float)
+        if M.ndim != 2 or M.shape[0] != M.shape[1]:
+            raise ValueError(f"a metric is a square matrix, got shape {M.shape}")
+        if not np.isfinite(M).all() or not np.allclose(M, M.T, rtol=1e-10, atol=1e-12 * np.abs(M).max()):
+            raise ValueError("a metric is a finite symmetric matrix")
+        values, vectors = np.linalg.eigh(M)
+        if values[0] < -1e-10 * max(values[-1], 0) or values[-1] < 0:
+            raise ValueError(f"a metric must be positive semidefinite; its smallest eigenvalue is {values[0]:.3g}")
+        # Of all roots the symmetric one: it is unique, and a diagonal metric keeps the coordinates apart.
+        return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+
+    def points(self, X):
+        X = Kernel.points(self, X)
+        if X.shape[1] != len(self.matrix):
+            raise ValueError(f"a metric on {len(self.matrix)} features for points with {X.shape[1]}")
+        return X
+
+    @property
+    def sparse(self):  # type: ignore[override]
+        return False
+
+    def child_points(self, X):
+        return self.kernel.points(X @ self._root().astype(X.dtype))
+
+    def slope_x(self, X, Z):
+        inner = self.kernel.slope_x(self.child_points(X), self.child_points(Z))
+        return inner @ self._root().astype(inner.dtype)
+
+    def frequencies(self, rng, count, d):
+        return self.kernel.frequencies(rng, count, d) @ self._root()
+
+    def rule(self):
+        return self._rules("a kernel in a Mahalanobis metric")
+
+
+class PullBack(_Transformed):
+    """k∘φ: k(φ(x), φ(z)), written ``k.pullback(phi)``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    map : function of a whole point set (n points in, n points out)
+
+    >>> import numpy as np
+    >>> from mercer.kernels import Linear
+    >>> Linear().pullback(np.square)([[3.0]], [[2.0]])
+    array([[36.]])
+    """
+
+    def __init__(self, kernel, map):
+        self.kernel = kernel
+        self.map = map
+
+    def validate(self):
+        super().validate()
+        if not callable(self.map):
+            raise TypeError(f"PullBack: map must be a function of point sets, got {self.map!r}")
+
+    def points(self, X):
+        return as_objects(X)
+
+    @property
+    def vectors(self):
+        return False
+
+    def child_points(self, X):
+        inner = self.kernel.points(self.map(X))
+        if inner.shape[0] != X.shape[0]:
+            raise ValueError(f"the map turned {X.shape[0]} points into {inner.shape[0]}")
+        return inner
+
+    def slope_x(self, X, Z):
+        return Kernel.slope_x(self, X, Z)  # there is none: the map's derivative is unknown
+
+    def rule(self):
+        return self._rules("a kernel pulled back through a map")

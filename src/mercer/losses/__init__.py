@@ -1,0 +1,22 @@
+"""Losses V(y, s): what it costs to score an example s when the truth is y."""
+
+from mercer.losses.base import Loss
+from mercer.losses.counts import Poisson
+from mercer.losses.margin import Exponential, Hinge, Logistic, SquaredHinge
+from mercer.losses.multinomial import Multinomial
+from mercer.losses.regression import Absolute, EpsilonInsensitive, Huber, Quantile, Squared
+
+__all__ = [
+    "Absolute",
+    "EpsilonInsensitive",
+    "Exponential",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "Multinomial",
+    "Poisson",
+    "Quantile",
+    "Squared",
+    "SquaredHinge",
+]

@@ -1,0 +1,206 @@
+"""What a loss is: V(y, s), its derivatives in s, its conjugate, and the labels it understands.
+
+Targets y and scores s are arrays of the same shape (n, t): n examples, t outputs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mercer._params import Params
+from mercer.losses.coding import LabelCoding, TargetCoding
+
+Array = NDArray[Any]
+
+
+def aligned(y: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
+    """Return y and s as float arrays of one dtype, that of s.
+
+    The scores decide the dtype, because they come out of the large products: float32 stays float32.
+    """
+    s = floating(s)
+    y = np.asarray(y, dtype=s.dtype)
+    # (n,) against (n, 1) would silently broadcast to (n, n).
+    if y.ndim and y.shape != s.shape:
+        raise ValueError(f"y has shape {y.shape} and the scores have shape {s.shape}; make them the same.")
+    return y, s
+
+
+def floating(a: ArrayLike) -> Array:
+    """Return `a` as an array of floats; integers become float64."""
+    a = np.asarray(a)
+    return a if a.dtype.kind == "f" else a.astype(np.float64)
+
+
+def exp(a: Array) -> Array:
+    """Return e^a, +inf where that is too large for a float: a line search can step back from inf."""
+    with np.errstate(over="ignore", under="ignore"):
+        return np.exp(a)
+
+
+class HessianRoot(ABC):
+    """A matrix R for each example, with R Rᵀ the Hessian of V in that example's scores."""
+
+    @abstractmethod
+    def apply(self, v: Array) -> Array:
+        """Return R v, example by example; v has shape (n, t)."""
+
+    @abstractmethod
+    def adjoint(self, v: Array) -> Array:
+        """Return Rᵀ v, example by example; v has shape (n, t)."""
+
+    @property
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """The diagonal of R (not of the Hessian, which is `loss.hess`), shape (n, t)."""
+
+
+class DiagonalRoot(HessianRoot):
+    """R = diag(r): the root for a loss that treats each output by itself."""
+
+    def __init__(self, r: Array):
+        self._r = r
+
+    def apply(self, v: Array) -> Array:
+        return self._r * v
+
+    adjoint = apply
+
+    @property
+    def diagonal(self) -> Array:
+        return self._r
+
+
+class Loss(Params, ABC):
+    """A loss V(y, s); the base class of them all, and the place to start a new one.
+
+    A subclass defines `value` and `grad`, and where it can `hess` and `conjugate`, and corrects the
+    declarations below that are wrong for it. Everything else follows.
+
+    Attributes
+    ----------
+    smooth : bool
+        V is differentiable in s, with a locally Lipschitz derivative.
+    convex : bool
+        V is convex in s.
+    classification : bool
+        y are labels (coded ±1 or one-hot) rather than numbers.
+    joint : bool
+        The scores of one example are coupled, so that `value` has shape (n,).
+    quadratic : bool
+        V is a quadratic function of s: one linear system gives the minimiser.
+    curvature : float or None
+        The least upper bound of V'' over all s (of the largest eigenvalue, for a joint loss);
+        None if there is none.
+    has_probability : bool
+        `probability` turns scores into probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Loss
+    >>> class LogCosh(Loss):
+    ...     curvature = 1.0
+    ...     def value(self, y, s):
+    ...         return np.logaddexp(s - y, y - s) - np.log(2)
+    ...     def grad(self, y, s):
+    ...         return np.tanh(s - y)
+    ...     def hess(self, y, s):
+    ...         return 1 - np.tanh(s - y) ** 2
+    >>> LogCosh().grad(np.array([[1.0]]), np.array([[1.0]]))
+    array([[0.]])
+    """
+
+    smooth: bool = True
+    convex: bool = True
+    classification: bool = False
+    joint: bool = False
+    quadratic: bool = False
+    curvature: float | None = None
+    has_probability: bool = False
+
+    def __init__(self) -> None:
+        """Store nothing: most losses have no parameters (and Params reads them off this signature)."""
+
+    def check_targets(self, y: Array) -> None:
+        """Raise ValueError if a numeric target means nothing to this loss; most take any number."""
+
+    # -- the function of the scores ---------------------------------------------------------------
+
+    @abstractmethod
+    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
+        """Return V(y, s): shape (n, t), or (n,) for a joint loss."""
+
+    @abstractmethod
+    def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
+        """Return the derivative of V in s, shape (n, t).
+
+        At a kink, where there are many subgradients, return one; the losses here return the one of
+        least absolute value.
+        """
+
+    def hess(self, y: ArrayLike, s: ArrayLike) -> Array:
+        """Return the second derivative of V in s (for a joint loss the diagonal), shape (n, t).
+
+        Where the first derivative has a corner, this is its derivative on one side.
+        """
+        name = type(self).__name__
+        if self.smooth:
+            raise NotImplementedError(f"{name} does not define hess; choose a solver that needs only grad.")
+        raise NotImplementedError(
+            f"{name} has kinks and so no second derivative; choose a solver that needs none, "
+            "or a smooth loss such as SquaredHinge() or Huber()."
+        )
+
+    def hess_root(self, y: ArrayLike, s: ArrayLike) -> HessianRoot:
+        """Return R with R Rᵀ the Hessian; negative curvature (no convex loss has any) counts as 0."""
+        return DiagonalRoot(np.sqrt(np.maximum(self.hess(y, s), 0)))
+
+    def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
+        """Return V*(y, u) = sup over s of u s − V(y, s), +inf outside its domain; shaped like `value`."""
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define its conjugate, so it has no duality gap; "
+            "judge convergence by the gradient instead."
+        )
+
+    # -- from scores to answers -------------------------------------------------------------------
+
+    def link(self, s: ArrayLike) -> Array:
+        """Return what a regression predicts at score s; here, s itself."""
+        return floating(s)
+
+    def probability(self, s: ArrayLike) -> Array:
+        """Return P(y = +1) for each score, or for a joint loss the probability of each class."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no probabilities; use Logistic() or Multinomial() if you need them."
+        )
+
+    # -- from answers to targets ------------------------------------------------------------------
+
+    def encode(self, y: ArrayLike) -> tuple[Array, LabelCoding | TargetCoding]:
+        """Return the targets (n, t) for y, and the coding that leads from scores back to answers."""
+        return self.encode_labels(y) if self.classification else self.encode_targets(y)
+
+    def encode_labels(self, y: ArrayLike) -> tuple[Array, LabelCoding]:
+        """Code labels: ±1 in one column for two classes, one column a class otherwise."""
+        if not self.classification:
+            raise ValueError(
+                f"{type(self).__name__} is a loss for numbers, not for labels; "
+                "use Logistic(), Hinge() or Squared() to classify."
+            )
+        self.validate()
+        return LabelCoding.learn(self, y)
+
+    def encode_targets(self, y: ArrayLike) -> tuple[Array, TargetCoding]:
+        """Turn numbers into targets: floats of shape (n, t), finite."""
+        if self.classification:
+            raise ValueError(
+                f"{type(self).__name__} is a loss for labels, not for numbers; "
+                "use Squared() or Huber() for regression."
+            )
+        self.validate()
+        return TargetCoding.learn(self, y)

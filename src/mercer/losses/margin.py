@@ -1,0 +1,177 @@
+"""Losses of the margin, V(y, s) = φ(y s) with y = ±1: for classification."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import entr, expit
+
+from mercer.losses.base import Array, Loss, aligned, exp, floating
+
+
+class MarginLoss(Loss):
+    """V(y, s) = φ(m) with m = y s; a subclass gives φ, its derivatives and its conjugate.
+
+    Since y = ±1, y² = 1 drops out of the second derivative and y = 1/y out of the conjugate.
+    """
+
+    classification = True
+
+    @abstractmethod
+    def profile(self, m: Array) -> Array:
+        """Return φ(m)."""
+
+    @abstractmethod
+    def profile_grad(self, m: Array) -> Array:
+        """Return φ'(m), or a subgradient."""
+
+    def profile_hess(self, m: Array) -> Array:
+        """Return φ''(m)."""
+        return super().hess(m, m)  # which says that there is none
+
+    @abstractmethod
+    def profile_conjugate(self, v: Array) -> Array:
+        """Return φ*(v) = sup over m of v m − φ(m)."""
+
+    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
+        self.validate()
+        y, s = aligned(y, s)
+        return self.profile(y * s)
+
+    def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
+        self.validate()
+        y, s = aligned(y, s)
+        return y * self.profile_grad(y * s)
+
+    def hess(self, y: ArrayLike, s: ArrayLike) -> Array:
+        self.validate()
+        y, s = aligned(y, s)
+        return self.profile_hess(y * s)
+
+    def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
+        self.validate()
+        y, u = aligned(y, u)
+        return self.profile_conjugate(y * u)
+
+
+class Logistic(MarginLoss):
+    """Logistic loss, V(y, s) = log(1 + exp(−y s)), y = ±1.
+
+    θ(s) = 1 / (1 + exp(−s)) is then the probability of y = +1 (one of the texts behind this library
+    has it the other way round).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Logistic
+    >>> Logistic().value(np.array([[1.0, -1.0]]), np.array([[1e4, 1e4]]))
+    array([[    0., 10000.]])
+    >>> Logistic().probability(np.array([[0.0]]))
+    array([[0.5]])
+    """
+
+    curvature = 0.25
+    has_probability = True
+
+    def profile(self, m: Array) -> Array:
+        return np.logaddexp(0, -m)  # never forms the exponential of a large number
+
+    def profile_grad(self, m: Array) -> Array:
+        return -expit(-m)
+
+    def profile_hess(self, m: Array) -> Array:
+        return expit(m) * expit(-m)
+
+    def profile_conjugate(self, v: Array) -> Array:
+        # entr(a) = −a log a is −inf below 0, which gives the domain −1 ≤ v ≤ 0.
+        return -entr(-v) - entr(1 + v)
+
+    def probability(self, s: ArrayLike) -> Array:
+        return expit(floating(s))
+
+
+class Hinge(MarginLoss):
+    """Hinge loss of the support vector machine, V(y, s) = max(0, 1 − y s), y = ±1.
+
+    At y s = 1 the subgradient returned is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Hinge
+    >>> Hinge().value(np.array([[1.0, -1.0]]), np.array([[0.25, 0.25]]))
+    array([[0.75, 1.25]])
+    """
+
+    smooth = False
+
+    def profile(self, m: Array) -> Array:
+        return np.maximum(1 - m, 0)
+
+    def profile_grad(self, m: Array) -> Array:
+        return -(m < 1).astype(m.dtype)
+
+    def profile_conjugate(self, v: Array) -> Array:
+        return np.where((v >= -1) & (v <= 0), v, np.inf)
+
+
+class SquaredHinge(MarginLoss):
+    """Squared hinge loss, V(y, s) = max(0, 1 − y s)², y = ±1.
+
+    V'' is 2 for y s < 1 and 0 from y s = 1 on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import SquaredHinge
+    >>> SquaredHinge().value(np.array([[1.0, -1.0]]), np.array([[0.5, 0.5]]))
+    array([[0.25, 2.25]])
+    """
+
+    curvature = 2.0
+
+    def profile(self, m: Array) -> Array:
+        return np.maximum(1 - m, 0) ** 2
+
+    def profile_grad(self, m: Array) -> Array:
+        return -2 * np.maximum(1 - m, 0)
+
+    def profile_hess(self, m: Array) -> Array:
+        return 2 * (m < 1).astype(m.dtype)
+
+    def profile_conjugate(self, v: Array) -> Array:
+        return np.where(v <= 0, v + v * v / 4, np.inf)
+
+
+class Exponential(MarginLoss):
+    """Exponential loss of boosting, V(y, s) = exp(−y s), y = ±1.
+
+    Its best score is half the log-odds, so P(y = +1) = 1 / (1 + exp(−2 s)). Where exp(−y s) is too
+    large for a float the loss is +inf.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Exponential
+    >>> Exponential().value(np.array([[1.0, -1.0]]), np.zeros((1, 2)))
+    array([[1., 1.]])
+    """
+
+    has_probability = True
+
+    def profile(self, m: Array) -> Array:
+        return exp(-m)
+
+    def profile_grad(self, m: Array) -> Array:
+        return -exp(-m)
+
+    def profile_hess(self, m: Array) -> Array:
+        return exp(-m)
+
+    def profile_conjugate(self, v: Array) -> Array:
+        return v - entr(-v)
+
+    def probability(self, s: ArrayLike) -> Array:
+        return expit(2 * floating(s))

@@ -1,0 +1,242 @@
+"""Losses of the residual, V(y, s) = ρ(y − s): for regression."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mercer.losses.base import Array, Loss, aligned
+from mercer.losses.coding import LabelCoding
+
+
+class ResidualLoss(Loss):
+    """V(y, s) = ρ(r) with r = y − s; a subclass gives ρ, its derivatives and its conjugate."""
+
+    @abstractmethod
+    def profile(self, r: Array) -> Array:
+        """Return ρ(r)."""
+
+    @abstractmethod
+    def profile_grad(self, r: Array) -> Array:
+        """Return ρ'(r), or a subgradient."""
+
+    def profile_hess(self, r: Array) -> Array:
+        """Return ρ''(r)."""
+        return super().hess(r, r)  # which says that there is none
+
+    @abstractmethod
+    def profile_conjugate(self, v: Array) -> Array:
+        """Return ρ*(v) = sup over r of v r − ρ(r)."""
+
+    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
+        self.validate()
+        y, s = aligned(y, s)
+        return self.profile(y - s)
+
+    def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
+        self.validate()
+        y, s = aligned(y, s)
+        return -self.profile_grad(y - s)
+
+    def hess(self, y: ArrayLike, s: ArrayLike) -> Array:
+        self.validate()
+        y, s = aligned(y, s)
+        return self.profile_hess(y - s)
+
+    def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
+        self.validate()
+        y, u = aligned(y, u)
+        return u * y + self.profile_conjugate(-u)
+
+
+class Squared(ResidualLoss):
+    """Least squares, V(y, s) = (y − s)².
+
+    There is no factor 1/2, so the derivative is 2 (s − y) and kernel ridge solves (K + λ n I) c = y.
+    It also classifies, by regression on ±1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Squared
+    >>> y, s = np.array([[3.0]]), np.array([[1.0]])
+    >>> Squared().value(y, s), Squared().grad(y, s)
+    (array([[4.]]), array([[-4.]]))
+    """
+
+    quadratic = True
+    curvature = 2.0
+
+    def profile(self, r: Array) -> Array:
+        return r * r
+
+    def profile_grad(self, r: Array) -> Array:
+        return 2 * r
+
+    def profile_hess(self, r: Array) -> Array:
+        return np.full_like(r, 2)
+
+    def profile_conjugate(self, v: Array) -> Array:
+        return v * v / 4
+
+    def encode_labels(self, y: ArrayLike) -> tuple[Array, LabelCoding]:
+        """Code labels as ±1: least squares is the one regression loss people classify with."""
+        return LabelCoding.learn(self, y)
+
+
+class Huber(ResidualLoss):
+    """Squared near zero and linear beyond, so that outliers pull with bounded force.
+
+    With r = y − s, V(y, s) = r² if |r| ≤ δ, and 2 δ |r| − δ² otherwise. Like `Squared` it has no
+    factor 1/2: this is twice `scipy.special.huber`, and tends to `Squared` as δ grows.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        δ > 0, the residual at which the square becomes a line.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Huber
+    >>> Huber(delta=1.0).value(np.array([[0.5, 10.0]]), np.zeros((1, 2)))
+    array([[ 0.25, 19.  ]])
+    """
+
+    curvature = 2.0
+
+    def __init__(self, delta: float = 1.0):
+        self.delta = delta
+
+    def validate(self) -> None:
+        if not (isinstance(self.delta, Real) and 0 < self.delta < np.inf):
+            raise ValueError(
+                f"Huber needs a positive number delta, got {self.delta!r}; "
+                "take about the size of a residual that isn't an outlier, or use Absolute() for delta → 0."
+            )
+
+    def profile(self, r: Array) -> Array:
+        # With c the residual clipped to [−δ, δ], both branches are c (2 r − c).
+        c = np.clip(r, -float(self.delta), float(self.delta))
+        return c * (2 * r - c)
+
+    def profile_grad(self, r: Array) -> Array:
+        return np.clip(2 * r, -2 * float(self.delta), 2 * float(self.delta))
+
+    def profile_hess(self, r: Array) -> Array:
+        return 2 * (np.abs(r) <= float(self.delta)).astype(r.dtype)
+
+    def profile_conjugate(self, v: Array) -> Array:
+        return np.where(np.abs(v) <= 2 * float(self.delta), v * v / 4, np.inf)
+
+
+class Absolute(ResidualLoss):
+    """Absolute error, V(y, s) = |y − s|: its minimiser is a median.
+
+    At y = s the subgradient returned is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Absolute
+    >>> Absolute().value(np.zeros((1, 2)), np.array([[-2.0, 3.0]]))
+    array([[2., 3.]])
+    >>> Absolute().grad(np.zeros((1, 2)), np.array([[-2.0, 3.0]]))
+    array([[-1.,  1.]])
+    """
+
+    smooth = False
+
+    def profile(self, r: Array) -> Array:
+        return np.abs(r)
+
+    def profile_grad(self, r: Array) -> Array:
+        return np.sign(r)  # 0 at 0
+
+    def profile_conjugate(self, v: Array) -> Array:
+        return np.where(np.abs(v) <= 1, np.zeros_like(v), np.inf)
+
+
+class EpsilonInsensitive(ResidualLoss):
+    """Absolute error beyond a tube, V(y, s) = max(0, |y − s| − ε): the loss of support vector regression.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        ε ≥ 0, the error that costs nothing. At |y − s| = ε the subgradient returned is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import EpsilonInsensitive
+    >>> EpsilonInsensitive(epsilon=0.5).value(np.zeros((1, 3)), np.array([[-2.0, 0.25, 1.0]]))
+    array([[1.5, 0. , 0.5]])
+    """
+
+    smooth = False
+
+    def __init__(self, epsilon: float = 0.1):
+        self.epsilon = epsilon
+
+    def validate(self) -> None:
+        if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon < np.inf):
+            raise ValueError(
+                f"EpsilonInsensitive needs a number epsilon ≥ 0, got {self.epsilon!r}; "
+                "take the error in y that doesn't matter, or 0 for the absolute error."
+            )
+
+    def profile(self, r: Array) -> Array:
+        return np.maximum(np.abs(r) - float(self.epsilon), 0)
+
+    def profile_grad(self, r: Array) -> Array:
+        return np.sign(r) * (np.abs(r) > float(self.epsilon))
+
+    def profile_conjugate(self, v: Array) -> Array:
+        return np.where(np.abs(v) <= 1, float(self.epsilon) * np.abs(v), np.inf)
+
+
+class Quantile(ResidualLoss):
+    """Pinball loss: its minimiser is the q-quantile of y given x.
+
+    With r = y − s, V(y, s) = q r if r ≥ 0, and (q − 1) r otherwise. At r = 0 the subgradient
+    returned is 0.
+
+    Parameters
+    ----------
+    q : float, default=0.5
+        The level, 0 < q < 1. At 0.5 this is half the absolute error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Quantile
+    >>> Quantile(q=0.75).value(np.array([[1.0, -1.0]]), np.zeros((1, 2)))
+    array([[0.75, 0.25]])
+    """
+
+    smooth = False
+
+    def __init__(self, q: float = 0.5):
+        self.q = q
+
+    def validate(self) -> None:
+        if not (isinstance(self.q, Real) and 0 < self.q < 1):
+            raise ValueError(
+                f"Quantile needs a level q strictly between 0 and 1, got {self.q!r}; "
+                "0.9 bounds nine tenths of the targets from above."
+            )
+
+    def profile(self, r: Array) -> Array:
+        q = float(self.q)
+        return np.maximum(q * r, (q - 1) * r)
+
+    def profile_grad(self, r: Array) -> Array:
+        q = float(self.q)
+        return q * (r > 0).astype(r.dtype) + (q - 1) * (r < 0).astype(r.dtype)
+
+    def profile_conjugate(self, v: Array) -> Array:
+        q = float(self.q)
+        return np.where((q - 1 <= v) & (v <= q), np.zeros_like(v), np.inf)

@@ -1,0 +1,21 @@
+"""Representations: of which functions is f a combination?"""
+
+from mercer.features.centres import Centres, KMeansPlusPlus, Leverage, PivotedCholesky, Uniform
+from mercer.representations.base import Built, Representation
+from mercer.representations.features import Features, Lasso
+from mercer.representations.full import Full
+from mercer.representations.nystrom import Nystrom
+
+__all__ = [
+    "Built",
+    "Centres",
+    "Features",
+    "Full",
+    "KMeansPlusPlus",
+    "Lasso",
+    "Leverage",
+    "Nystrom",
+    "PivotedCholesky",
+    "Representation",
+    "Uniform",
+]

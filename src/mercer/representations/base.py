@@ -1,0 +1,37 @@
+"""What the unknown of a problem is: coefficients of which functions?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._params import Params
+from mercer.engines import Engine
+from mercer.functions import Function
+from mercer.kernels.base import Kernel
+from mercer.operators import Operator
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """A, B of the problem, and the way from coefficients to a function."""
+
+    A: Operator
+    B: Operator
+    lift: Callable[[np.ndarray], Function]
+
+
+class Representation(Params):
+    """Contract: `build(kernel, X, rng, engine)` → Built; `size(kernel, n, d)` → number of unknowns."""
+
+    name = ""
+    penalty = "ridge"
+
+    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator, engine: Engine) -> Built:
+        raise NotImplementedError
+
+    def size(self, kernel: Kernel, n: int, d: int) -> int:
+        raise NotImplementedError

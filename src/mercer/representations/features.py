@@ -1,0 +1,105 @@
+"""Explicit coordinates: f = ⟨c, φ(·)⟩."""
+
+from __future__ import annotations
+
+from sklearn.base import clone
+
+from mercer.engines import available_memory
+from mercer.features import ExplicitFeatures, RandomFourierFeatures
+from mercer.functions import FeatureFunction
+from mercer.operators import L1, FeatureOperator, Identity, Matrix, Operator
+from mercer.representations.base import Built, Representation
+
+_LARGEST_EXPLICIT = 20_000
+
+
+class Features(Representation):
+    """f = ⟨c, φ(·)⟩ with explicit or random features φ.
+
+    Parameters
+    ----------
+    map : transformer, optional
+        A feature map with ``fit``/``transform``, e.g. RandomFourierFeatures(n_features=1000). Its kernel
+        is set to the machine's. None: the kernel's own finite expansion if it has a small one (linear and
+        polynomial kernels), random Fourier features otherwise.
+    n_features : int
+        Number of random features when `map` is None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Polynomial
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> KernelRidge(Polynomial(degree=2), representation=Features()).fit(X, X[:, 0] ** 2).coef_.shape
+    (3,)
+    """
+
+    name = "features"
+
+    def __init__(self, map=None, n_features=1000):
+        self.map = map
+        self.n_features = n_features
+
+    def build(self, kernel, X, rng, engine):
+        map, Phi = self._features(kernel, X, rng)
+        return Built(Phi, self._penalty(Phi.shape[1]), lambda c: FeatureFunction(map, c))
+
+    def _penalty(self, p: int) -> Operator:
+        return Identity(p)
+
+    def _features(self, kernel, X, rng):
+        map = self.chosen(kernel, X.shape[1] if kernel.vectors else 0)
+        params = map.get_params(deep=False)
+        if "kernel" in params:
+            map.set_params(kernel=kernel)
+        if params.get("random_state", 0) is None:
+            map.set_params(random_state=int(rng.integers(2**31 - 1)))
+        map.fit(X)
+        first = map.transform(X[:1])
+        p = first.shape[1]
+        if hasattr(first, "tocsr") or X.shape[0] * p * first.dtype.itemsize <= 0.25 * available_memory():
+            return map, Matrix(map.transform(X))
+        return map, FeatureOperator(map, X, p)
+
+    def chosen(self, kernel, d):
+        """An unfitted feature map for this kernel."""
+        if self.map is not None:
+            return clone(self.map)
+        if kernel.expansion_size(d) <= _LARGEST_EXPLICIT:
+            return ExplicitFeatures(kernel)
+        return RandomFourierFeatures(kernel, n_features=self.n_features)
+
+    def size(self, kernel, n, d):
+        map = self.chosen(kernel, d)
+        if isinstance(map, ExplicitFeatures):
+            return int(kernel.expansion_size(d))
+        return int(getattr(map, "n_features", self.n_features))
+
+
+class Lasso(Features):
+    """As `Features`, with the penalty λ‖c‖₁: sparse c, through scikit-learn's coordinate descent.
+
+    The penalty is not a norm of H_K; this is a linear model in φ, kept behind the same door.
+
+    Parameters
+    ----------
+    map, n_features : as in `Features`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRegressor
+    >>> from mercer.kernels import Linear
+    >>> X = np.random.default_rng(0).standard_normal((100, 5))
+    >>> machine = KernelRegressor(Linear(), lam=0.5, representation=Lasso()).fit(X, 3 * X[:, 0])
+    >>> (machine.coef_ != 0).tolist()
+    [True, False, False, False, False]
+    """
+
+    name = "lasso"
+    penalty = "lasso"
+
+    def _penalty(self, p):
+        return L1(p)
+

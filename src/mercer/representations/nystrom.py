@@ -1,0 +1,66 @@
+"""m centres in place of n points: f = Σ c_j k(z_j, ·)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mercer.engines import Tiled
+from mercer.features.centres import Centres, Uniform
+from mercer.functions import KernelFunction
+from mercer.operators import KernelOperator, Matrix
+from mercer.representations.base import Built, Representation
+
+
+class Nystrom(Representation):
+    """f = Σ c_j k(z_j, ·) over m centres: the best f in their span, at cost n·m² instead of n³.
+
+    Parameters
+    ----------
+    m : int, optional
+        Number of centres. None: about 4√n, at least 1000 (and at most n).
+    centres : Centres or points
+        How to choose them (Uniform(), KMeansPlusPlus(), Leverage(), PivotedCholesky()), or the
+        points themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> X = np.linspace(0, 1, 200)[:, None]
+    >>> KernelRidge(representation=Nystrom(m=20), random_state=0).fit(X, X[:, 0] ** 2).coef_.shape
+    (20,)
+    """
+
+    name = "nystrom"
+
+    def __init__(self, m=None, centres=Uniform()):  # noqa: B008  (a value object, never changed)
+        self.m = m
+        self.centres = centres
+
+    def validate(self):
+        if self.m is not None and (not isinstance(self.m, (int, np.integer)) or self.m < 1):
+            raise ValueError(f"Nystrom: m must be a positive integer or None, got {self.m!r}")
+
+    def size(self, kernel, n, d):
+        if not isinstance(self.centres, Centres):
+            return len(self.centres)
+        return min(n, max(1000, int(4 * math.sqrt(n))) if self.m is None else int(self.m))
+
+    def build(self, kernel, X, rng, engine):
+        self.validate()
+        if isinstance(self.centres, Centres):
+            m = self.size(kernel, X.shape[0], 0)
+            Z = X[self.centres.choose(kernel, X, m, rng, engine)]
+        else:
+            Z = kernel.points(self.centres)
+            if kernel.vectors and Z.shape[1] != X.shape[1]:
+                raise ValueError(f"the centres have {Z.shape[1]} features, the data {X.shape[1]}")
+            if kernel.vectors:
+                Z = Z.astype(X.dtype)
+        A = KernelOperator(kernel, X, Z, engine)
+        # The small matrix is factored, so it is wanted in float64 even where the data are not.
+        precise = Z.astype(np.float64) if getattr(Z, "dtype", None) == np.float32 else Z
+        B = Matrix(np.asarray(Tiled().gram(kernel, precise), dtype=np.float64))
+        return Built(A, B, lambda c: KernelFunction(kernel, Z, c, engine))

@@ -1,0 +1,23 @@
+"""Solvers: from a Problem to a Solution with its certificate."""
+
+from mercer.solvers.base import ConvergenceWarning, IncompatibleError, Solver
+from mercer.solvers.cg import CG
+from mercer.solvers.cholesky import Cholesky
+from mercer.solvers.coordinate import Coordinate
+from mercer.solvers.descent import GradientDescent
+from mercer.solvers.newton import Newton
+from mercer.solvers.problem import Certificate, Problem, Solution
+
+__all__ = [
+    "CG",
+    "Certificate",
+    "Cholesky",
+    "ConvergenceWarning",
+    "Coordinate",
+    "GradientDescent",
+    "IncompatibleError",
+    "Newton",
+    "Problem",
+    "Solution",
+    "Solver",
+]

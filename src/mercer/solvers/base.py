@@ -1,0 +1,70 @@
+"""What a solver is: it declares what it needs, and turns a Problem into a Solution."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._params import Params
+from mercer.solvers.problem import Problem, Solution
+
+
+class IncompatibleError(ValueError):
+    """A combination of loss, representation and solver that can't work; the message names one that can."""
+
+
+class Solver(Params):
+    """Contract: `requires` (capabilities), `run(problem)` → Solution.
+
+    Capabilities a problem may have: "quadratic" (the loss is squared error), "smooth" (it has a
+    second derivative), "ridge" (the penalty is a quadratic form), "lasso" (it is λ‖c‖₁).
+    """
+
+    name = ""
+    requires: frozenset[str] = frozenset({"ridge"})
+
+    def refusal(self, loss: Any, penalty: str) -> str | None:
+        """Why this solver can't take such a problem, with a way out; None if it can."""
+        has = {penalty}
+        if loss.quadratic:
+            has.add("quadratic")
+        if loss.smooth:
+            has.add("smooth")
+        for need in sorted(self.requires - has):
+            return f"solver {self!r} {_ADVICE[need].format(loss=loss)}"
+        return None
+
+    def run(self, problem: Problem) -> Solution:
+        raise NotImplementedError
+
+    def _tol(self, tol: float | None, dtype: np.dtype) -> float:
+        """The tolerance asked for, or what the precision of the data allows."""
+        return tol if tol is not None else (1e-5 if dtype == np.float32 else 1e-8)
+
+
+_ADVICE = {
+    "quadratic": "solves linear systems and needs the Squared() loss, not {loss!r}; use solver='newton'",
+    "smooth": "needs a differentiable loss, which {loss!r} is not; use a smooth relative: SquaredHinge() "
+    "for Hinge(), Huber(delta=small) for Absolute() and EpsilonInsensitive(), Logistic() for probabilities",
+    "ridge": "minimises with the penalty λ‖f‖²; a Lasso representation needs solver='coordinate'",
+    "lasso": "minimises with the penalty λ‖c‖₁; use it with representation=Lasso(), or another solver here",
+}
+
+
+def warn_if_unconverged(solution: Solution, tol: float, advice: str) -> None:
+    """ConvergenceWarning, with advice, unless the solution converged."""
+    if solution.converged:
+        return
+    what = {
+        "stalled": "can make no further progress at this precision",
+        "max_iter": f"stopped at its limit of {solution.iterations} iterations",
+    }[solution.status]
+    warnings.warn(
+        f"{solution.solver} {what}: the relative gradient norm is "
+        f"{solution.certificate.relative_gradient:.1e}, the tolerance {tol:.1e}. {advice}",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,344 @@
+"""The two coordinate systems smooth problems are minimised in.
+
+`FullForm`: f = Σ c_i k(x_i,·). `PrimalForm`: f = ⟨u, φ(·)⟩. Both know the objective, its gradient
+as an element of H_K, the Newton direction and the steepest one; a method is then a short loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.engines import available_memory
+from mercer.operators import Matrix, Operator
+from mercer.solvers.factor import Factor
+from mercer.solvers.full import shifted
+from mercer.solvers.pcg import pcg
+from mercer.solvers.preconditioners import LowRank, SampledHessian
+from mercer.solvers.primal import to_primal
+from mercer.solvers.problem import Problem
+
+_DIRECT_EXAMPLES = 3000
+_DIRECT_FEATURES = 2500
+_DIRECT_FLOPS = 4e11
+_INNER_ITERATIONS = 400
+
+
+@dataclass
+class Direction:
+    """A way to move, with what a line search needs: scores along it and the penalty's coefficients."""
+
+    coef: np.ndarray
+    offset: np.ndarray
+    scores: np.ndarray
+    cross: float
+    square: float
+
+
+def in_memory(A: Operator, share: float = 0.3) -> Operator:
+    """A as a matrix if it takes at most this share of the memory that is free, else A itself."""
+    if isinstance(A, Matrix) or A.shape[0] * A.shape[1] * A.dtype.itemsize > share * available_memory():
+        return A
+    return Matrix(A.dense())
+
+
+class Form:
+    """State of a minimisation; subclasses hold the coordinates."""
+
+    scores: np.ndarray
+    penalty: float
+    norm: float
+    jitter = 0.0
+    inner_iterations = 0
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+
+    @property
+    def value(self) -> float:
+        return self.problem.data_value(self.scores) + self.problem.lam * self.penalty
+
+    def line(self, d: Direction) -> tuple[float, Callable[[float], float]]:
+        """Slope at 0 and the objective as a function of the step."""
+        lam = self.problem.lam
+        slope = float((self.g * d.scores).sum()) / self.problem.n + 2 * lam * d.cross
+
+        def objective(t: float) -> float:
+            quadratic = self.penalty + 2 * t * d.cross + t * t * d.square
+            return self.problem.data_value(self.scores + t * d.scores) + lam * quadratic
+
+        return slope, objective
+
+    def move(self, d: Direction, t: float) -> None:
+        self.coef = self.coef + t * d.coef
+        self.offset = self.offset + t * d.offset
+        self.scores = self.scores + t * d.scores
+        self.penalty = self.penalty + 2 * t * d.cross + t * t * d.square
+        self._moved(d, t)
+        self.measure()
+
+    def curvatures(self) -> np.ndarray:
+        """w_i V''(y_i, s_i), (n, t)."""
+        h = np.maximum(self.problem.loss.hess(self.problem.y, self.scores), 0)
+        return h if self.problem.weights is None else h * self.problem.weights[:, None]
+
+    def _moved(self, d: Direction, t: float) -> None:
+        pass
+
+    def measure(self) -> None:
+        """Gradient and its norm at the current point."""
+        raise NotImplementedError
+
+    def newton(self, tol: float) -> Direction:
+        raise NotImplementedError
+
+    def steepest(self) -> Direction:
+        raise NotImplementedError
+
+    def result(self) -> tuple[np.ndarray, np.ndarray]:
+        """(coefficients, offset)"""
+        raise NotImplementedError
+
+    def representer_residual(self) -> float | None:
+        return None
+
+
+class FullForm(Form):
+    """One coefficient per example. The gradient of C is Σ ρ_i k(x_i,·) with ρ = wV'/n + 2λc, so its
+    coordinates need no product with K; its length in H_K needs one."""
+
+    def __init__(self, problem: Problem, rank: int | None = None):
+        super().__init__(problem)
+        n, t = problem.n, problem.y.shape[1]
+        self.K = in_memory(problem.A)
+        self.mu = 2 * problem.lam * n
+        self.coef, self.offset = np.zeros((n, t)), np.zeros(t)
+        self.Kc = np.zeros((n, t))
+        self.scores, self.penalty = np.zeros((n, t)), 0.0
+        self.rank = min(n, max(100, int(5 * np.sqrt(n)))) if rank is None else rank
+        self._low_rank: LowRank | None = None
+        self.measure()
+
+    def measure(self):
+        self.g = self.problem.data_grad(self.scores)
+        self.r = -(self.g + self.mu * self.coef)
+        self.Kr = self.K @ self.r
+        n = self.problem.n
+        square = float((self.r * self.Kr).sum()) / n**2
+        if self.problem.offset:
+            square += float(np.square(self.g.sum(axis=0) / n).sum())
+        self.norm = np.sqrt(max(square, 0.0))
+
+    def _direction(self, coef, offset) -> Direction:
+        moved = self.K @ coef
+        self._K_step = moved
+        return Direction(
+            coef, offset, moved + offset, float((self.Kc * coef).sum()), float((moved * coef).sum())
+        )
+
+    def _moved(self, d, t):
+        self.Kc = self.Kc + t * self._K_step
+
+    def steepest(self):
+        n = self.problem.n
+        offset = -self.g.sum(axis=0) / n if self.problem.offset else np.zeros_like(self.offset)
+        return self._direction(self.r / n, offset)
+
+    def newton(self, tol):
+        if self.problem.loss.joint:
+            return self._newton_joint(tol)
+        D = self.curvatures()
+        coef, offset = np.empty_like(self.coef), np.zeros_like(self.offset)
+        for j in range(D.shape[1]):
+            coef[:, j], offset[j] = self._newton_column(j, np.sqrt(D[:, j]), tol)
+        return self._direction(coef, offset)
+
+    def _newton_column(self, j, S, tol):
+        """(DK + μI)δ + D1β = r and 1ᵀ(c+δ) = 0, through the symmetric system μI + SKS, S = √D.
+
+        By Woodbury (DK+μI)⁻¹r = (r − S(μI+SKS)⁻¹S K r)/μ, which needs no division by D.
+        """
+        r = self.r[:, j]
+        rhs = (S * self.Kr[:, j])[:, None]
+        if self.problem.offset:
+            rhs = np.hstack([rhs, S[:, None]])
+        z = self._solve_shifted(S, rhs, tol)
+        step = (r - S * z[:, 0]) / self.mu
+        if not self.problem.offset:
+            return step, 0.0
+        one = S * z[:, 1]
+        total = one.sum()
+        b = (step.sum() + self.coef[:, j].sum()) / total if total > 0 else 0.0
+        return step - b * one, b
+
+    def _solve_shifted(self, S, rhs, tol):
+        if isinstance(self.K, Matrix) and self.problem.n <= _DIRECT_EXAMPLES:
+            factor = Factor(self.K.dense(), self.mu, S)
+            self.jitter = max(self.jitter, factor.jitter)
+            self.inner_iterations += 1
+            return factor.solve(rhs)
+        inverse = self._preconditioner(S)
+        result = pcg(shifted(self.K, self.mu, S), rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
+        self.inner_iterations += result.iterations
+        return result.x
+
+    def _preconditioner(self, S):
+        if self._low_rank is None:
+            self._low_rank = LowRank(self.K, self.rank, self.problem.rng)
+        return self._low_rank.inverse(self.mu, S)
+
+    def _newton_joint(self, tol):
+        """As for one column, with R (t×t per example, R Rᵀ the Hessian) in the place of S."""
+        p = self.problem
+        n, t = self.coef.shape
+        root = p.loss.hess_root(p.y, self.scores)
+        w = np.ones((n, 1)) if p.weights is None else np.sqrt(p.weights)[:, None]
+
+        def R(V):
+            return w * root.apply(V)
+
+        def Rt(V):
+            return root.adjoint(w * V)
+
+        def apply(v):
+            V = v.reshape(n, t, -1)
+            columns = [Rt(self.K @ R(V[:, :, a])) + self.mu * V[:, :, a] for a in range(V.shape[2])]
+            return np.stack(columns, axis=2).reshape(n * t, -1)
+
+        # The classes share one preconditioner, for the mean of their curvatures.
+        shared = self._preconditioner(np.sqrt(self.curvatures().mean(axis=1)))
+
+        def inverse(v):
+            return shared(v.reshape(n, -1)).reshape(n * t, -1)
+
+        rhs = [Rt(self.Kr)]
+        if p.offset:
+            rhs += [Rt(np.tile(e, (n, 1))) for e in np.eye(t)]
+        b = np.stack([v.ravel() for v in rhs], axis=1)
+        result = pcg(apply, b, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
+        self.inner_iterations += result.iterations
+        Z = [result.x[:, a].reshape(n, t) for a in range(b.shape[1])]
+        step = (self.r - R(Z[0])) / self.mu
+        offset = np.zeros(t)
+        if p.offset:
+            ones = [R(z) for z in Z[1:]]
+            # Adding a constant to all scores changes nothing: the t×t system is singular on purpose.
+            system = np.stack([o.sum(axis=0) for o in ones], axis=1)
+            offset = np.linalg.lstsq(system, step.sum(axis=0) + self.coef.sum(axis=0), rcond=1e-10)[0]
+            step = step - sum(b_j * o for b_j, o in zip(offset, ones, strict=True))
+        return self._direction(step, offset)
+
+    def result(self):
+        return self.coef, self.offset
+
+    def representer_residual(self):
+        largest = np.abs(self.coef).max(initial=0.0)
+        return float(np.abs(self.r).max(initial=0.0) / (self.mu * largest)) if largest else 0.0
+
+
+class PrimalForm(Form):
+    """One coefficient per feature; the offset, if any, is the last of them and not penalised."""
+
+    def __init__(self, problem: Problem, rank: int | None = None):
+        super().__init__(problem)
+        stored = in_memory(problem.A)
+        if stored is not problem.A:
+            problem = Problem(
+                stored, problem.B, problem.y, problem.loss, problem.lam, problem.weights, problem.offset, problem.rng
+            )
+        self.primal = to_primal(problem)
+        self.Phi, self.ridge = self.primal.Phi, problem.lam * self.primal.penalty
+        self.jitter = self.primal.jitter
+        p, t = self.Phi.shape[1], problem.y.shape[1]
+        self.coef, self.offset = np.zeros((p, t)), np.zeros(0)
+        self.scores, self.penalty = np.zeros((problem.n, t)), 0.0
+        self.rank = 2 * p + 1000 if rank is None else rank
+        self._sampled: SampledHessian | None = None
+        self.measure()
+
+    def measure(self):
+        self.g = self.problem.data_grad(self.scores)
+        self.gradient = self.Phi.adjoint(self.g) / self.problem.n + 2 * self.ridge[:, None] * self.coef
+        self.norm = float(np.linalg.norm(self.gradient))
+
+    def _direction(self, step) -> Direction:
+        weighted = self.primal.penalty[:, None] * step
+        return Direction(
+            step,
+            self.offset,
+            self.Phi @ step,
+            float((self.coef * weighted).sum()),
+            float((step * weighted).sum()),
+        )
+
+    def steepest(self):
+        return self._direction(-self.gradient)
+
+    def newton(self, tol):
+        if self.problem.loss.joint:
+            return self._newton_joint(tol)
+        D = self.curvatures()
+        step = np.empty_like(self.coef)
+        for j in range(D.shape[1]):
+            step[:, j] = self._newton_column(j, D[:, j], tol)
+        return self._direction(step)
+
+    def _newton_column(self, j, d, tol):
+        n, p = self.Phi.shape
+        rhs = -self.gradient[:, j : j + 1]
+        if p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS:
+            H = self.Phi.gramian(d) / n
+            H[np.diag_indices_from(H)] += 2 * self.ridge
+            factor = Factor(H)
+            self.jitter = max(self.jitter, factor.jitter)
+            self.inner_iterations += 1
+            return factor.solve(rhs)[:, 0]
+
+        def weigh(rows, S):
+            return S * d[rows, None]
+
+        def apply(V):
+            return self.Phi.sandwich(V, weigh) / n + 2 * self.ridge[:, None] * V
+
+        result = pcg(apply, rhs, self._preconditioner(d), tol=tol, max_iter=_INNER_ITERATIONS)
+        self.inner_iterations += result.iterations
+        return result.x[:, 0]
+
+    def _preconditioner(self, d):
+        if self._sampled is None:
+            self._sampled = SampledHessian(self.Phi, self.rank, self.problem.rng)
+        return self._sampled.inverse(2 * self.ridge, d)
+
+    def _newton_joint(self, tol):
+        p = self.problem
+        n, t = p.y.shape
+        size = self.Phi.shape[1]
+
+        def weigh(rows, S):
+            root = p.loss.hess_root(p.y[rows], self.scores[rows])
+            HS = root.apply(root.adjoint(S))
+            return HS if p.weights is None else HS * p.weights[rows, None]
+
+        def apply(v):
+            V = v.reshape(size, t)
+            return (self.Phi.sandwich(V, weigh) / n + 2 * self.ridge[:, None] * V).reshape(-1, 1)
+
+        shared = self._preconditioner(self.curvatures().mean(axis=1))
+
+        def inverse(v):
+            return shared(v.reshape(size, t)).reshape(-1, 1)
+
+        rhs = -self.gradient.reshape(-1, 1)
+        result = pcg(apply, rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
+        self.inner_iterations += result.iterations
+        return self._direction(result.x.reshape(size, t))
+
+    def result(self):
+        return self.primal.back(self.coef)
+
+
+def form_of(problem: Problem, rank: int | None = None) -> Form:
+    """The coordinates that fit the problem."""
+    return FullForm(problem, rank) if problem.full else PrimalForm(problem, rank)

@@ -1,0 +1,172 @@
+"""Leave-one-out residuals of least squares in closed form, for one λ or many.
+
+With G = S K S + μI (S = √w) and z = G⁻¹Sy, leaving example i out gives
+s_i (y_i − f₋ᵢ(x_i)) = z_i / (G⁻¹)_ii. The objective over the other examples divides by their total
+weight n − w_i, so the same λ means μ = λ(n − w_i): a shift that differs between examples when the
+weights do. One eigendecomposition serves all shifts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer.solvers.factor import Factor
+from mercer.solvers.primal import to_primal
+from mercer.solvers.problem import Problem
+
+
+def residuals(problem: Problem, lams: Sequence[float]) -> np.ndarray:
+    """y_i − f₋ᵢ(x_i), shape (number of λ, n, t)."""
+    if not problem.loss.quadratic:
+        raise ValueError("closed-form leave-one-out residuals exist for the squared loss only")
+    if problem.n < 2:
+        raise ValueError("leaving one out needs at least two examples")
+    if not problem.full:
+        return primal_path(problem, lams).residuals
+    if problem.weights is None and len(lams) == 1:
+        return _full_factored(problem, float(lams[0]))[None]
+    return full_path(problem, lams).residuals
+
+
+def _full_factored(problem: Problem, lam: float) -> np.ndarray:
+    """Equal weights and one λ: a factorisation is cheaper than a spectrum."""
+    n, t = problem.y.shape
+    factor = Factor(problem.A.dense().astype(np.float64, copy=False), lam * (n - 1))
+    rhs = problem.y.astype(np.float64)
+    if problem.offset:
+        rhs = np.hstack([rhs, np.ones((n, 1))])
+    z = factor.solve(rhs)
+    diagonal = factor.inverse_diagonal()
+    if problem.offset:
+        one = z[:, t]
+        diagonal = diagonal - one**2 / one.sum()
+        z = z[:, :t] - one[:, None] * (z[:, :t].sum(axis=0) / one.sum())
+    return z / diagonal[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class PathSolutions:
+    """For every λ: coefficients (L, p, t), offsets (L, t) and leave-one-out residuals (L, n, t)."""
+
+    coefs: np.ndarray
+    intercepts: np.ndarray
+    residuals: np.ndarray
+
+
+def path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
+    """Least squares for every λ, with leave-one-out residuals, from one eigendecomposition."""
+    return full_path(problem, lams) if problem.full else primal_path(problem, lams)
+
+
+def full_path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
+    """One coefficient per example: S K S = Q Λ Qᵀ."""
+    n, t = problem.y.shape
+    s = np.ones(n) if problem.weights is None else np.sqrt(problem.weights)
+    K = problem.A.dense().astype(np.float64, copy=False)
+    K *= s[:, None]
+    K *= s[None, :]
+    values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+    del K
+    values = np.maximum(values, 0)
+    y = s[:, None] * problem.y.astype(np.float64)
+    rhs = np.hstack([y, s[:, None]]) if problem.offset else y
+    Qr = Q.T @ rhs
+
+    def solve(shifts: np.ndarray) -> np.ndarray:
+        """(SKS + μI)⁻¹ rhs for every shift: (shifts, n, columns), as one product."""
+        scaled = Qr[:, None, :] / (values[:, None, None] + shifts[None, :, None])
+        return (Q @ scaled.reshape(n, -1)).reshape(n, len(shifts), -1).transpose(1, 0, 2)
+
+    lam = np.asarray(lams, dtype=np.float64)
+    z = solve(lam * n)
+    intercepts = np.zeros((len(lam), t))
+    if problem.offset:
+        intercepts = np.einsum("i,lit->lt", s, z[:, :, :t]) / np.einsum("i,lit->lt", s, z[:, :, t:])
+        z = z[:, :, :t] - z[:, :, t:] * intercepts[:, None, :]
+    residuals = (
+        _equal_weights(lam * (n - 1), values, Q, solve, problem.offset, t)
+        if problem.weights is None
+        else _unequal_weights(problem, lam, values, Q, Qr, s)
+    )
+    return PathSolutions(s[None, :, None] * z, intercepts, residuals)
+
+
+def _equal_weights(shifts, values, Q, solve, offset, t) -> np.ndarray:
+    z = solve(shifts)
+    diagonal = ((Q * Q) @ (1 / (values[:, None] + shifts[None, :]))).T
+    if offset:
+        # G⁻¹ replaced by that of the bordered system, which carries the offset.
+        one = z[:, :, t]
+        total = one.sum(axis=1, keepdims=True)
+        z = z[:, :, :t] - one[:, :, None] * (z[:, :, :t].sum(axis=1) / total)[:, None, :]
+        diagonal = diagonal - one**2 / total
+    return z / diagonal[:, :, None]
+
+
+def _unequal_weights(problem, lams, values, Q, Qr, s) -> np.ndarray:
+    """Every example has its own shift, so its own 1/(Λ+μ_i): still n² work a λ."""
+    n, t = problem.y.shape
+    out = np.empty((len(lams), n, t))
+    for a, lam in enumerate(lams):
+        D = 1 / (values[None, :] + (lam * (n - s**2))[:, None])
+        QD = Q * D
+        diagonal = np.einsum("ik,ik->i", QD, Q)
+        z = QD @ Qr[:, :t]
+        if problem.offset:
+            one, total = QD @ Qr[:, t], D @ Qr[:, t] ** 2
+            z = z - (one / total)[:, None] * (D @ (Qr[:, t:] * Qr[:, :t]))
+            diagonal = diagonal - one**2 / total
+        out[a] = z / (diagonal * np.where(s > 0, s, 1))[:, None]
+        if (s == 0).any():
+            out[a, s == 0] = _unweighted_rows(problem, lam, s == 0)
+    return out
+
+
+def _unweighted_rows(problem: Problem, lam: float, rows: np.ndarray) -> np.ndarray:
+    """An example of weight 0 takes no part in the fit: its residual is that of the fit itself."""
+    from mercer.solvers.full import ridge_solution, solve_direct
+
+    solution = ridge_solution(replace(problem, lam=lam), solve_direct, np.inf, "loo")
+    scores = problem.A @ solution.coef + solution.intercept
+    return (problem.y - scores)[rows]
+
+
+def primal_path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
+    """With features the smoother's diagonal gives it: (y_i − f(x_i))/(1 − h_ii).
+
+    An offset is the same thing with features and targets centred by their weighted means, and
+    w_i/n more in h_ii.
+    """
+    primal = to_primal(replace(problem, offset=False))
+    Phi = primal.Phi
+    n, t = problem.y.shape
+    w = np.ones(n) if problem.weights is None else problem.weights
+    y = problem.y.astype(np.float64)
+    G, b = Phi.gramian(problem.weights), Phi.adjoint(w[:, None] * y)
+    centre, mean = np.zeros(Phi.shape[1]), np.zeros(t)
+    if problem.offset:
+        centre, mean = Phi.adjoint(w) / n, (w @ y) / n
+        G = G - n * np.outer(centre, centre)
+        b = b - n * np.outer(centre, mean)
+    values, V = eigh(G, check_finite=False, driver="evd")
+    values = np.maximum(values, 0)
+    Vb = V.T @ b
+    out = np.empty((len(lams), n, t))
+    for rows, block in Phi.blocks():
+        block = block.toarray() if hasattr(block, "toarray") else np.asarray(block, dtype=np.float64)
+        B = (block - centre) @ V
+        for a, lam in enumerate(lams):
+            D = 1 / (values[None, :] + (lam * (n - w[rows]))[:, None])
+            BD = B * D
+            leverage = w[rows] * (np.einsum("ij,ij->i", BD, B) + (1 / n if problem.offset else 0))
+            out[a, rows] = (y[rows] - mean - BD @ Vb) / (1 - leverage)[:, None]
+    coefs, intercepts = [], []
+    for lam in lams:
+        u = V @ (Vb / (values[:, None] + lam * n))
+        coefs.append(primal.back(u)[0])
+        intercepts.append(mean - centre @ u)
+    return PathSolutions(np.array(coefs), np.array(intercepts), out)

@@ -1,0 +1,102 @@
+"""Preconditioned conjugate gradients for several right-hand sides at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+Apply = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass
+class PCGResult:
+    """x with M x ≈ b, and how it went."""
+
+    x: np.ndarray
+    final_residual: np.ndarray
+    iterations: int
+    residual: float
+    history: list[float]
+    condition: float | None
+    stalled: bool
+
+
+def pcg(
+    apply: Apply,
+    b: np.ndarray,
+    precondition: Apply,
+    *,
+    tol: float,
+    max_iter: int,
+    x0: np.ndarray | None = None,
+    patience: int = 60,
+) -> PCGResult:
+    """Solve M x = b for symmetric positive definite M given by its action on (n, t) blocks.
+
+    Every column runs its own recurrence; one call of `apply` serves them all, and columns that have
+    converged leave. `residual` is the largest ‖b − Mx‖/‖b‖ over the columns. The iterate with the smallest
+    residual is returned; `stalled` says that the residual has not fallen for `patience` iterations.
+    """
+    x = np.zeros_like(b) if x0 is None else x0.copy()
+    r = b.copy() if x0 is None else b - apply(x)
+    size = np.linalg.norm(b, axis=0)
+    size[size == 0] = 1.0
+    relative = np.linalg.norm(r, axis=0) / size
+    best_x, best_r, best = x.copy(), r.copy(), relative.copy()
+    history = [float(relative.max(initial=0.0))]
+    active = np.flatnonzero(relative > tol)
+    z = precondition(r[:, active])
+    p = z.copy()
+    rz = np.einsum("ij,ij->j", r[:, active], z)
+    alphas: list[float] = []
+    betas: list[float] = []
+    since_best, iterations, stalled = 0, 0, False
+    while len(active) and iterations < max_iter:
+        Mp = apply(p)
+        curvature = np.einsum("ij,ij->j", p, Mp)
+        # A direction without curvature, or lost to rounding, ends its column.
+        usable = (curvature > 0) & np.isfinite(curvature) & (rz > 0)
+        alpha = np.where(usable, rz / np.where(usable, curvature, 1), 0.0)
+        x[:, active] += alpha * p
+        r[:, active] -= alpha * Mp
+        iterations += 1
+        relative[active] = np.linalg.norm(r[:, active], axis=0) / size[active]
+        improved = active[relative[active] < best[active]]
+        since_best = 0 if len(improved) else since_best + 1
+        best[improved], best_x[:, improved] = relative[improved], x[:, improved]
+        best_r[:, improved] = r[:, improved]
+        history.append(float(relative.max()))
+        if not usable.any() or since_best >= patience:
+            stalled = True
+            break
+        keep = usable & (relative[active] > tol)
+        first_stays = bool(keep[0]) and active[0] == 0
+        active = active[keep]
+        if len(active) == 0:
+            break
+        z = precondition(r[:, active])
+        rz_new = np.einsum("ij,ij->j", r[:, active], z)
+        beta = rz_new / rz[keep]
+        if first_stays:
+            alphas.append(float(alpha[0]))
+            betas.append(float(beta[0]))
+        p = z + beta * p[:, keep]
+        rz = rz_new
+    return PCGResult(
+        best_x, best_r, iterations, float(best.max(initial=0.0)), history, _ritz_condition(alphas, betas), stalled
+    )
+
+
+def _ritz_condition(alphas: list[float], betas: list[float]) -> float | None:
+    """Condition of the preconditioned system, from the Lanczos matrix CG builds on the way."""
+    k = len(alphas)
+    if k < 2 or min(alphas) <= 0:
+        return None
+    a = np.array(alphas)
+    diagonal = 1 / a
+    diagonal[1:] += np.array(betas[: k - 1]) / a[:-1]
+    off = np.sqrt(np.array(betas[: k - 1])) / a[:-1]
+    values = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1))
+    return float(values[-1] / values[0]) if values[0] > 0 else None

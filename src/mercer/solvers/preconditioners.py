@@ -1,0 +1,67 @@
+"""Cheap approximate inverses for the two linear systems of this library."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.features.centres import randomly_pivoted_cholesky
+from mercer.operators import KernelOperator, Operator
+from mercer.solvers.factor import Factor
+
+# Beyond this many features a p×p preconditioner is not worth its memory; the diagonal has to do.
+_LARGEST_SQUARE = 8000
+
+
+class LowRank:
+    """K ≈ F Fᵀ by randomly pivoted Cholesky, for systems μI + S K S with any diagonal S."""
+
+    def __init__(self, K: Operator, rank: int, rng: np.random.Generator):
+        if isinstance(K, KernelOperator):
+            columns = K.columns
+        else:
+
+            def columns(index):
+                return K.rows(index).T
+
+        self.F, self.pivots = randomly_pivoted_cholesky(K.diag(), columns, rank, rng)
+
+    def inverse(self, mu: float, scale: np.ndarray | None):
+        """v ↦ (μI + S F Fᵀ S)⁻¹ v, by Woodbury."""
+        F = self.F if scale is None else self.F * scale.astype(self.F.dtype)[:, None]
+        if F.shape[1] == 0:
+            return lambda v: v / mu
+        # Products in the data's precision, the small system in float64.
+        core = Factor((F.T @ F).astype(np.float64), shift=mu)
+
+        def apply(v):
+            inner = core.solve((F.T @ v.astype(F.dtype, copy=False)).astype(np.float64))
+            return (v - F @ inner.astype(F.dtype, copy=False)) / mu
+
+        return apply
+
+
+class SampledHessian:
+    """(1/q) Σ over sampled rows of d_i φ_i φ_iᵀ + penalty, factored: Falkon's idea, for any Φ.
+
+    With q = n rows it is the Hessian itself.
+    """
+
+    def __init__(self, Phi: Operator, rows: int, rng: np.random.Generator):
+        n, p = Phi.shape
+        self.Phi = Phi
+        self.small = p <= _LARGEST_SQUARE
+        if self.small:
+            q = min(n, rows)
+            self.index = np.sort(rng.choice(n, q, replace=False))
+            self.sample = Phi.rows(self.index)
+
+    def inverse(self, ridge: np.ndarray, d: np.ndarray | None):
+        """v ↦ (Φ_Sᵀ D Φ_S/q + diag(ridge))⁻¹ v."""
+        if not self.small:
+            diagonal = self.Phi.column_squares(d) / self.Phi.shape[0] + ridge
+            diagonal = np.where(diagonal > 0, diagonal, 1.0)
+            return lambda v: v / diagonal[:, None]
+        S = self.sample if d is None else self.sample * np.sqrt(d[self.index])[:, None]
+        H = S.T @ S / len(self.index)
+        H[np.diag_indices_from(H)] += ridge
+        return Factor(H).solve

@@ -1,0 +1,26 @@
+"""scikit-learn's own checks of transformers."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer.features import ExplicitFeatures, RandomFourierFeatures
+from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial
+
+
+@parametrize_with_checks(
+    [
+        ExplicitFeatures(),
+        ExplicitFeatures(Linear() + Polynomial(3, c=0.0)),
+        RandomFourierFeatures(n_features=10),
+        RandomFourierFeatures(0.5 * Gaussian() + Laplacian(2.0), n_features=7),
+    ]
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("cls", [ExplicitFeatures, RandomFourierFeatures])
+@pytest.mark.parametrize("kernel", ["rbf", None, lambda x, z: 1.0, Gaussian])
+def test_only_kernels_are_kernels(cls, kernel):
+    with pytest.raises(TypeError, match="kernel must be a mercer.kernels.Kernel"):
+        cls(kernel).fit([[0.0], [1.0]])
