@@ -10,7 +10,7 @@ from mercer import engines, kernels, losses, representations, solvers
 from mercer.engines import Engine
 from mercer.kernels import FunctionKernel, Kernel
 from mercer.losses import Loss
-from mercer.representations import Centres, Features, Representation
+from mercer.representations import Features, Representation
 from mercer.solvers import Solver
 
 T = TypeVar("T")
@@ -51,12 +51,6 @@ _REPRESENTATIONS: dict[str, Callable[[], Representation]] = {
     "features": representations.Features,
     "lasso": representations.Lasso,
 }
-_CENTRES: dict[str, Callable[[], Centres]] = {
-    "uniform": representations.Uniform,
-    "k-means++": representations.KMeansPlusPlus,
-    "leverage": representations.Leverage,
-    "pivoted_cholesky": representations.PivotedCholesky,
-}
 _SOLVERS: dict[str, Callable[[], Solver]] = {
     "cholesky": solvers.Cholesky,
     "cg": solvers.CG,
@@ -83,8 +77,6 @@ def representation_of(value: Any) -> Representation | None:
     if isinstance(value, str) and value == "auto":
         return None
     found = _object(value, Representation, _REPRESENTATIONS, "representation")
-    if isinstance(getattr(found, "centres", None), str):
-        found = found.replace(centres=_object(found.centres, Centres, _CENTRES, "centres"))
     if isinstance(found, Features) and isinstance(found.map, str):
         raise ValueError("Features: map must be a feature map such as RandomFourierFeatures(), not a name")
     return found

@@ -165,7 +165,9 @@ def test_a_square_root_that_is_no_kernel():
     assert not (Gaussian(1.0) + Gaussian(2.0)).infinitely_divisible
 
 
-@pytest.mark.parametrize("kernel", [Linear(), Polynomial(3, 0.5), Gaussian(1.0) + Linear(), ArcCosine(2)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Polynomial(3, 0.5), Gaussian(1.0) + Linear(), ArcCosine(2)], ids=repr
+)
 def test_normalised(kernel):
     K = kernel(X)
     size = np.sqrt(np.diag(K))
@@ -181,9 +183,15 @@ def test_normalised_is_zero_where_the_kernel_vanishes():
     np.testing.assert_array_equal(k.diag(A), [0, 1])
 
 
-@pytest.mark.parametrize("points", [[[1], [2]], np.array([[1.0], [2.0]]), ["a", "b"], sp.eye(2).tocsr()], ids=type)
+@pytest.mark.parametrize(
+    "points", [[[1], [2]], np.array([[1.0], [2.0]]), ["a", "b"], sp.eye(2).tocsr()], ids=type
+)
 def test_a_constant_looks_at_nothing(points):
-    for kernel, value in ((Constant(0.5), 0.5), (2 * Constant(0.5) ** 2, 0.5), (Constant(0.5).exp(), math.exp(0.5))):
+    for kernel, value in (
+        (Constant(0.5), 0.5),
+        (2 * Constant(0.5) ** 2, 0.5),
+        (Constant(0.5).exp(), math.exp(0.5)),
+    ):
         np.testing.assert_allclose(kernel(points), np.full((2, 2), value))
         np.testing.assert_allclose(kernel.diag(points), [value, value])
         assert kernel(points).dtype == np.float64
@@ -210,7 +218,11 @@ def test_numpy_constants_do_not_widen_float32(dtype):
 
 def test_resolving_reaches_every_part():
     k = 2 * Gaussian() + (Laplacian(norm="l1") * Matern()).exp()
-    assert k.unresolved() == ["left__kernel__sigma", "right__kernel__left__sigma", "right__kernel__right__scale"]
+    assert k.unresolved() == [
+        "left__kernel__sigma",
+        "right__kernel__left__sigma",
+        "right__kernel__right__scale",
+    ]
     done = k.resolve(X)
     assert done.unresolved() == []
     assert done.left.kernel == Gaussian().resolve(X)
@@ -234,6 +246,8 @@ def test_binding_a_nested_expression():
         Gaussian(1.0) * Matern(1.5, 2.0),
         Gaussian(2.0) ** 3,
         (4 * Gaussian(1.0)).normalize(),
+        Gaussian(1.0) + 2,
+        (2 * Gaussian(1.0)).exp(),
     ],
     ids=repr,
 )
@@ -241,11 +255,13 @@ def test_frequencies_of_expressions(kernel):
     w = kernel.frequencies(np.random.default_rng(0), 100_000, 3)
     for delta in X[:4]:
         expected = kernel.amplitude() * np.cos(w @ delta).mean()
-        assert kernel([delta], [[0.0, 0.0, 0.0]])[0, 0] == pytest.approx(expected, abs=0.012 * kernel.amplitude())
+        assert kernel([delta], [[0.0, 0.0, 0.0]])[0, 0] == pytest.approx(
+            expected, abs=0.012 * kernel.amplitude()
+        )
 
 
 def test_no_frequencies_where_there_are_none():
-    for k in (Gaussian(1.0) + Linear(), Gaussian(1.0).exp(), Gaussian(1.0) ** 0.5):
+    for k in (Gaussian(1.0) + Linear(), Linear().exp(), Gaussian(1.0) ** 0.5):
         with pytest.raises(NotImplementedError, match="translation-invariant|no spectral density"):
             k.frequencies(np.random.default_rng(0), 3, 2)
 
@@ -270,7 +286,13 @@ def test_expansion_of_expressions(kernel):
 
 
 def test_expressions_without_expansion():
-    for k in (Gaussian(1.0) + Linear(), Linear() * Gaussian(1.0), Linear().exp(), Linear().normalize(), Gaussian(1.0) ** 2):
+    for k in (
+        Gaussian(1.0) + Linear(),
+        Linear() * Gaussian(1.0),
+        Linear().exp(),
+        Linear().normalize(),
+        Gaussian(1.0) ** 2,
+    ):
         assert k.expansion(3) is None
         assert k.expansion_size(3) == math.inf
 
@@ -279,7 +301,9 @@ def test_slope_of_a_real_power_where_the_kernel_underflows():
     slope = (Gaussian(0.01) ** 0.5).slope_x(np.array([[0.0], [1e-3]]), np.array([[9.0], [0.0]]))
     assert np.isfinite(slope).all()
     assert slope[0, 0] == 0
-    assert slope[1, 1] == pytest.approx((Gaussian(0.01 * math.sqrt(2))).slope_x(np.array([[1e-3]]), np.zeros((1, 1)))[0, 0])
+    assert slope[1, 1] == pytest.approx(
+        (Gaussian(0.01 * math.sqrt(2))).slope_x(np.array([[1e-3]]), np.zeros((1, 1)))[0, 0]
+    )
 
 
 def test_slopes_are_missing_where_a_part_has_none():
@@ -290,5 +314,23 @@ def test_slopes_are_missing_where_a_part_has_none():
 
 
 def test_no_rule_without_rules_for_the_parts():
-    for k in (Sigmoid() + Linear(), 2 * Sigmoid(), Linear() * Sigmoid(), Sigmoid() ** 2, Sigmoid().exp(), Sigmoid().normalize()):
+    for k in (
+        Sigmoid() + Linear(),
+        2 * Sigmoid(),
+        Linear() * Sigmoid(),
+        Sigmoid() ** 2,
+        Sigmoid().exp(),
+        Sigmoid().normalize(),
+    ):
         assert k.rule() is None
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_normalised_at_the_ends_of_the_floats(size):
+    k, plain = (size * Polynomial(2, 1.0)).normalize(), Polynomial(2, 1.0).normalize()
+    np.testing.assert_allclose(k(X, Z), plain(X, Z), rtol=1e-12)
+    np.testing.assert_allclose(k.slope_x(X, Z), plain.slope_x(X, Z), rtol=1e-10)
+    expected = plain.slope_log_params(X, Z)["kernel__c"]
+    np.testing.assert_allclose(
+        k.slope_log_params(X, Z)["kernel__kernel__c"], expected, rtol=1e-10, atol=1e-15
+    )

@@ -22,7 +22,7 @@ def test_cosine_agrees_with_scikit_learn(d):
 
 
 def random_network(x, z, order):
-    """2 E_w [1(w·x>0)(w·x)ⁿ 1(w·z>0)(w·z)ⁿ] for Gaussian w in the plane, by quadrature in polar coordinates."""
+    """2 E_w [1(w·x>0)(w·x)ⁿ 1(w·z>0)(w·z)ⁿ] for Gaussian w in the plane, in polar coordinates."""
     angle = (np.arange(400_000) + 0.5) * (2 * math.pi / 400_000)
     u = np.stack([np.cos(angle), np.sin(angle)])
     a, b = x @ u, z @ u

@@ -75,7 +75,8 @@ def test_large_numbers_are_not_taken_for_infinity():
 
 
 @pytest.mark.parametrize(
-    "points", [X.tolist(), [tuple(x) for x in X], X.astype(object), np.asfortranarray(X), np.repeat(X, 2, 0)[::2]]
+    "points",
+    [X.tolist(), [tuple(x) for x in X], X.astype(object), np.asfortranarray(X), np.repeat(X, 2, 0)[::2]],
 )
 def test_ways_to_write_points(points):
     np.testing.assert_allclose(Gaussian(1.0)(points), np.exp(-(cdist(X, X) ** 2) / 2), rtol=1e-12)
@@ -148,7 +149,14 @@ def test_bind_gives_resolved_kernel_and_checked_points():
 
 @pytest.mark.parametrize(
     "points, shape",
-    [([1, 2, 3], (3,)), ([[1, 2], [3, 4]], (2, 2)), ([[1], [2, 3]], (2,)), (["ab", "cd"], (2,)), ([], (0,)), ([np.eye(2)] * 3, (3,))],
+    [
+        ([1, 2, 3], (3,)),
+        ([[1, 2], [3, 4]], (2, 2)),
+        ([[1], [2, 3]], (2,)),
+        (["ab", "cd"], (2,)),
+        ([], (0,)),
+        ([np.eye(2)] * 3, (3,)),
+    ],
 )
 def test_as_objects_keeps_tables_and_lists_apart(points, shape):
     assert as_objects(points).shape == shape

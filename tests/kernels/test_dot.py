@@ -72,20 +72,28 @@ def test_a_negative_constant_is_refused_for_good_reason():
     assert polynomial_kernel([[0.0]], degree=3, gamma=1, coef0=-1)[0, 0] < 0
 
 
-@pytest.mark.parametrize("kernel", [Sigmoid(0), Sigmoid(-1.0), Sigmoid(None), Sigmoid(1.0, math.nan), Sigmoid(1.0, "c")])
+@pytest.mark.parametrize(
+    "kernel", [Sigmoid(0), Sigmoid(-1.0), Sigmoid(None), Sigmoid(1.0, math.nan), Sigmoid(1.0, "c")]
+)
 def test_sigmoid_parameters_are_checked(kernel):
     with pytest.raises(ValueError, match="positive"):
         kernel([[1.0]])
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])
-@pytest.mark.parametrize("kernel", [Linear(), Polynomial(1, 0.5), Polynomial(2, 1.0), Polynomial(3, 0.0), Polynomial(4, 2.0)])
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Polynomial(1, 0.5), Polynomial(2, 1.0), Polynomial(3, 0.0), Polynomial(4, 2.0)]
+)
 def test_expansion_into_monomials(kernel, d):
     # k(x, z) = Σ_a w_a x^a z^a, term by term in plain Python.
     (x, z) = points(2, d)
     expansion = kernel.expansion(d)
     total = sum(w * math.prod(x[k] * z[k] for k in a) for a, w in expansion.items())
-    assert total == pytest.approx(REFERENCES.get(kernel, lambda A, B: polynomial_kernel(A, B, degree=4, gamma=1, coef0=2))([x], [z])[0, 0])
+    assert total == pytest.approx(
+        REFERENCES.get(kernel, lambda A, B: polynomial_kernel(A, B, degree=4, gamma=1, coef0=2))([x], [z])[
+            0, 0
+        ]
+    )
     assert all(w > 0 and tuple(sorted(a)) == a for a, w in expansion.items())
     assert len(expansion) == kernel.expansion_size(d)
 

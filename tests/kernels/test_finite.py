@@ -92,7 +92,10 @@ def test_new_points_by_their_kernel_values():
     rows = new @ X.T
     np.testing.assert_array_equal(k(rows, [1, 3]), rows[:, [1, 3]])
     np.testing.assert_array_equal(k([1, 3], rows), rows[:, [1, 3]].T)
-    for call, words in ((lambda: k(rows, rows), "two points outside"), (lambda: k.diag(rows), "outside the domain")):
+    for call, words in (
+        (lambda: k(rows, rows), "two points outside"),
+        (lambda: k.diag(rows), "outside the domain"),
+    ):
         with pytest.raises(ValueError, match=words):
             call()
     with pytest.raises(ValueError, match="kernel values with the 4 points.*length 3"):
@@ -124,7 +127,9 @@ def test_precomputed_takes_any_matrix(make):
     np.testing.assert_array_equal(kernel(points), M)
 
 
-@pytest.mark.parametrize("matrix, reason", [(M[:2], "square"), (M + np.triu(M, 1), "symmetric"), (M * np.nan, "NaN")])
+@pytest.mark.parametrize(
+    "matrix, reason", [(M[:2], "square"), (M + np.triu(M, 1), "symmetric"), (M * np.nan, "NaN")]
+)
 def test_precomputed_refuses_what_is_no_gram_matrix(matrix, reason):
     with pytest.raises(ValueError, match=f"precomputed Gram matrix.*{reason}"):
         Precomputed().bind(matrix)

@@ -115,7 +115,9 @@ def test_known_values():
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, math.nan, math.inf, "wide", True, [1.0]])
-@pytest.mark.parametrize("make", [Gaussian, Laplacian, lambda v: Matern(1.5, v), lambda v: RationalQuadratic(1.0, v)])
+@pytest.mark.parametrize(
+    "make", [Gaussian, Laplacian, lambda v: Matern(1.5, v), lambda v: RationalQuadratic(1.0, v)]
+)
 def test_widths_must_be_positive_numbers(make, bad):
     with pytest.raises(ValueError, match="must be a positive number"):
         make(bad)([[0.0]])
@@ -174,7 +176,9 @@ def test_slope_of_the_gaussian():
     expected = -(X[:, None] - Z[None]) / 1.3**2 * K[:, :, None]
     np.testing.assert_allclose(Gaussian(1.3).slope_x(X, Z), expected, rtol=1e-12)
     squared = cdist(X, Z, "sqeuclidean")
-    np.testing.assert_allclose(Gaussian(1.3).slope_log_params(X, Z)["sigma"], K * squared / 1.3**2, rtol=1e-10)
+    np.testing.assert_allclose(
+        Gaussian(1.3).slope_log_params(X, Z)["sigma"], K * squared / 1.3**2, rtol=1e-10
+    )
 
 
 @every

@@ -71,7 +71,10 @@ def test_empty(statistic, shape):
 def test_squared_distance_agrees_with_scipy(d, offset):
     X = np.random.default_rng(0).standard_normal((100, d)) + offset
     Z = np.random.default_rng(1).standard_normal((40, d)) + offset
-    for S, truth in ((SquaredDistance().pairwise(X, Z), cdist(X, Z)), (SquaredDistance().pairwise(X, X), cdist(X, X))):
+    for S, truth in (
+        (SquaredDistance().pairwise(X, Z), cdist(X, Z)),
+        (SquaredDistance().pairwise(X, X), cdist(X, X)),
+    ):
         np.testing.assert_allclose(S, truth**2, rtol=1e-9)
 
 

@@ -22,6 +22,8 @@ def fail(thing: Any, law: str, detail: str) -> NoReturn:
 
 def require_close(thing: Any, law: str, a: np.ndarray, b: np.ndarray, limit: Any, words: str) -> None:
     """Fail where |a − b| > limit (or is NaN); `words` has places for the index and the two values."""
+    if np.shape(a) != np.shape(b):
+        fail(thing, law, f"shapes {np.shape(a)} and {np.shape(b)} differ")
     gap = np.abs(np.asarray(a, float) - b)
     over = ~(gap <= limit)
     if over.any():

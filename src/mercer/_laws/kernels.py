@@ -129,7 +129,7 @@ def _leaves_inputs_alone(kernel: Kernel, X: Any) -> None:
 
 
 def _shapes(kernel: Kernel, X: Any) -> None:
-    A, B = _halves(X)
+    A, B = X[: X.shape[0] // 3 + 1], X  # of different sizes
     n, m = A.shape[0], B.shape[0]
     calls = (
         ("k(X)", kernel(A), (n, n)),

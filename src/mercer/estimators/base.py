@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,9 @@ class KernelMachine(BaseEstimator):
         """The problem to be solved, and what is needed to make a function of its solution."""
         kernel, X, loss, targets, coding, plan = self._prepare(X, y)
         weights = _weights(sample_weight, X, X.shape[0])
-        self.kernel_, points = kernel.bind(X)
+        # Weight 0 means absent: such rows have no say in the kernel's parameters either.
+        seen = X if weights is None or isinstance(kernel, Precomputed) else X[np.flatnonzero(weights)]
+        self.kernel_, points = kernel.resolve(seen).bind(X)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine)
@@ -166,9 +169,7 @@ class KernelMachine(BaseEstimator):
 
 def _weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     """Sample weights with mean 1, or None where they make no difference."""
-    if sample_weight is None:
-        return None
-    if np.ndim(sample_weight) == 0:
+    if sample_weight is None or isinstance(sample_weight, numbers.Number):
         return None
     w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
     if (w < 0).any():

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
@@ -16,11 +17,10 @@ from mercer.kernels import Gaussian
 from mercer.losses import Logistic, Loss, Multinomial
 
 _GAUSSIAN = Gaussian()
-_LOGISTIC = Logistic()
 
 
 def _has_probability(machine) -> bool:
-    loss = getattr(machine, "loss", _LOGISTIC)
+    loss = getattr(machine, "loss", "logistic")
     if _resolve.loss_of(loss).has_probability:
         return True
     raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
@@ -29,6 +29,7 @@ def _has_probability(machine) -> bool:
 class _Classifier(ClassifierMixin, KernelMachine):
     def _check_y(self, y: Any) -> np.ndarray:
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         return y
 
@@ -43,17 +44,19 @@ class _Classifier(ClassifierMixin, KernelMachine):
 
     def decision_function(self, X):
         """Scores: one column for two classes (positive: the second), one per class otherwise."""
-        return self._coding.decision(self._scores(X))
+        scores = self._scores(X)
+        return self._coding.decision(scores)
 
     def predict(self, X):
         """The label of the largest score (or probability: they never disagree)."""
-        return self._coding.decode(self._scores(X))
+        scores = self._scores(X)
+        return self._coding.decode(scores)
 
     @available_if(_has_probability)
     def predict_proba(self, X):
         """Probability of each class, rows summing to one."""
-        check_is_fitted(self, "function_")
-        return self._coding.probability(self._scores(X))
+        scores = self._scores(X)
+        return self._coding.probability(scores)
 
     @available_if(_has_probability)
     def predict_log_proba(self, X):
@@ -97,7 +100,7 @@ class KernelClassifier(_Classifier):
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        loss=_LOGISTIC,
+        loss="logistic",
         lam=1e-3,
         representation="auto",
         solver="auto",

@@ -15,7 +15,6 @@ from mercer.losses import Loss, Squared
 from mercer.solvers import loo
 
 _GAUSSIAN = Gaussian()
-_SQUARED = Squared()
 
 
 class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
@@ -28,7 +27,8 @@ class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
 
     def predict(self, X):
         """Predictions for X, shaped as y was at fit."""
-        return self._coding.decode(self._scores(X))
+        scores = self._scores(X)
+        return self._coding.decode(scores)
 
 
 class KernelRegressor(_Regressor):
@@ -75,7 +75,7 @@ class KernelRegressor(_Regressor):
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        loss=_SQUARED,
+        loss="squared",
         lam=1e-3,
         representation="auto",
         solver="auto",
@@ -173,7 +173,7 @@ class KernelRidge(_Regressor):
         return cls(lam=alpha / n, **parameters)
 
     def _loss(self, y) -> Loss:
-        return _SQUARED
+        return Squared()
 
     def fit(self, X, y, sample_weight=None):
         """Fit f to (X, y)."""

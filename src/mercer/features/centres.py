@@ -146,6 +146,23 @@ class PivotedCholesky(Centres):
         return np.sort(pivots)
 
 
+_NAMES: dict[str, type[Centres]] = {
+    "uniform": Uniform,
+    "k-means++": KMeansPlusPlus,
+    "leverage": Leverage,
+    "pivoted_cholesky": PivotedCholesky,
+}
+
+
+def centres_of(value: Any) -> Centres:
+    """A way of choosing centres, or its name."""
+    if isinstance(value, Centres):
+        return value
+    if isinstance(value, str) and value in _NAMES:
+        return _NAMES[value]()
+    raise ValueError(f"centres must be a Centres object or one of {', '.join(map(repr, _NAMES))}; got {value!r}")
+
+
 def randomly_pivoted_cholesky(
     diagonal: np.ndarray,
     columns: Callable[[np.ndarray], np.ndarray],

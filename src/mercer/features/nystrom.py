@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.engines import Tiled
-from mercer.features.centres import Centres, Uniform
+from mercer.features.centres import centres_of
 from mercer.kernels import Gaussian, Kernel
 
 
@@ -22,8 +22,8 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     kernel : Kernel
     n_features : int
         Number of centres (at most the number of training points).
-    centres : Centres
-        How they are chosen: Uniform(), KMeansPlusPlus(), Leverage(), PivotedCholesky().
+    centres : "uniform", "k-means++", "leverage", "pivoted_cholesky" or a Centres object
+        How they are chosen.
     random_state : int, RandomState or None
 
     Attributes
@@ -40,7 +40,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     True
     """
 
-    def __init__(self, kernel=Gaussian(), n_features=100, centres=Uniform(), random_state=None):  # noqa: B008
+    def __init__(self, kernel=Gaussian(), n_features=100, centres="uniform", random_state=None):
         self.kernel = kernel
         self.n_features = n_features
         self.centres = centres
@@ -56,8 +56,6 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Resolve the kernel and choose the centres."""
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {self.kernel!r}")
-        if not isinstance(self.centres, Centres):
-            raise TypeError(f"centres must say how to choose, e.g. Uniform(); got {self.centres!r}")
         if not isinstance(self.n_features, (int, np.integer)) or self.n_features < 1:
             raise ValueError(f"n_features must be a positive integer, got {self.n_features!r}")
         if self.kernel.vectors:
@@ -67,7 +65,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.kernel_, points = self.kernel.bind(X)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         m = min(self.n_features, points.shape[0])
-        index = self.centres.choose(self.kernel_, points, m, np.random.default_rng(seed), Tiled())
+        index = centres_of(self.centres).choose(self.kernel_, points, m, np.random.default_rng(seed), Tiled())
         self.centres_ = points[index]
         K = Tiled().gram(self.kernel_, self.centres_).astype(np.float64)
         values, vectors = np.linalg.eigh(K)

@@ -416,7 +416,9 @@ class Normalized(_Wrapper):
         dK = self.kernel.slope_x(X, Z)
         # d/dx k(x,x) is twice the slope in the first argument, taken at z = x.
         own = np.stack([self.kernel.slope_x(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])
-        return (a * b)[:, :, None] * dK - (a**3 * b * K)[:, :, None] * own[:, None, :]
+        # a³bK would overflow where k(x,x) is tiny; in this order every factor is of moderate size.
+        relative = own * a**2
+        return (a * b)[:, :, None] * dK - (a * K * b)[:, :, None] * relative[:, None, :]
 
     def slope_log_params(self, X, Z):
         a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]

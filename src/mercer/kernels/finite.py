@@ -143,12 +143,15 @@ class Precomputed(Kernel):
     def __init__(self):
         pass
 
+    def resolve(self, X):
+        return self
+
     def bind(self, X):
         M = square_symmetric(X, "a precomputed Gram matrix at fit")
         return Finite(M), np.arange(len(M))
 
     def points(self, X):
         raise ValueError(
-            "Precomputed stands for a matrix: use it by itself in a machine, or Finite(matrix) on its own and "
-            "in expressions"
+            "Precomputed stands for a matrix: use it by itself in a machine, or Finite(matrix) on its own "
+            "and in expressions"
         )

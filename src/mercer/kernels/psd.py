@@ -206,7 +206,7 @@ def _objection(K: np.ndarray, points_at: Callable[[np.ndarray], list], noise: fl
 def _negative_direction(K: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray, float] | None:
     """Indices and c with cᵀKc < 0 beyond rounding, on as few points as greedy dropping finds."""
     index = np.arange(len(K))
-    found = _lowest(K, noise)
+    found = _lowest(K, noise) if len(K) else None
     if found is None:
         return None
     while len(index) > 1:

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer._xp import issparse
 from mercer.kernels.statistics import SquaredDistance, Statistic
 
 _SAMPLE = 1000
 
 
 def median_distance(statistic: Statistic, X) -> float:
-    """Median distance between (at most 1000 evenly spread) points.
+    """Median distance between distinct points (at most 1000 of them); 1 if all points are equal.
 
-    When more than half of the pairs coincide the median would be 0; then the mean of the
-    nonzero distances is taken, and 1 if all points are equal.
+    Copies of a point count once, so that repeating or weighting rows leaves the kernel alone.
     """
     n = X.shape[0]
     if n > _SAMPLE:
         # A fixed permutation: evenly strided rows would alias with periodic or sorted tables.
         X = X[np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLE])]
-        n = _SAMPLE
-    S = statistic.pairwise(X, X)[np.triu_indices(n, 1)].astype(np.float64)
+    X = X[_first_copies(X)]
+    S = statistic.pairwise(X, X)[np.triu_indices(X.shape[0], 1)].astype(np.float64)
     distances = np.sqrt(S) if isinstance(statistic, SquaredDistance) else S
-    if distances.size == 0:
-        return 1.0
-    median = float(np.median(distances))
-    if median > 0:
-        return median
-    positive = distances[distances > 0]
-    return float(positive.mean()) if positive.size else 1.0
+    median = float(np.median(distances)) if distances.size else 0.0
+    return median if median > 0 else 1.0
+
+
+def _first_copies(X) -> np.ndarray:
+    """Indices of rows that do not repeat an earlier one."""
+    if issparse(X):
+        X = X.copy()
+        X.sum_duplicates()
+        rows = [slice(a, b) for a, b in zip(X.indptr[:-1], X.indptr[1:])]
+        keys = [(X.indices[r].tobytes(), X.data[r].tobytes()) for r in rows]
+        return np.sort(list({k: i for i, k in reversed(list(enumerate(keys)))}.values())).astype(int)
+    return np.sort(np.unique(np.asarray(X), axis=0, return_index=True)[1])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mercer.engines import Tiled
-from mercer.features.centres import Centres, Uniform
+from mercer.features.centres import Centres, centres_of
 from mercer.functions import KernelFunction
 from mercer.operators import KernelOperator, Matrix
 from mercer.representations.base import Built, Representation
@@ -20,9 +20,8 @@ class Nystrom(Representation):
     ----------
     m : int, optional
         Number of centres. None: about 4√n, at least 1000 (and at most n).
-    centres : Centres or points
-        How to choose them (Uniform(), KMeansPlusPlus(), Leverage(), PivotedCholesky()), or the
-        points themselves.
+    centres : "uniform", "k-means++", "leverage", "pivoted_cholesky", a Centres object, or points
+        How to choose them, or the points themselves.
 
     Examples
     --------
@@ -35,24 +34,26 @@ class Nystrom(Representation):
 
     name = "nystrom"
 
-    def __init__(self, m=None, centres=Uniform()):  # noqa: B008  (a value object, never changed)
+    def __init__(self, m=None, centres="uniform"):
         self.m = m
         self.centres = centres
 
     def validate(self):
         if self.m is not None and (not isinstance(self.m, (int, np.integer)) or self.m < 1):
             raise ValueError(f"Nystrom: m must be a positive integer or None, got {self.m!r}")
+        if isinstance(self.centres, str):
+            centres_of(self.centres)
 
     def size(self, kernel, n, d):
-        if not isinstance(self.centres, Centres):
+        if not isinstance(self.centres, (str, Centres)):
             return len(self.centres)
         return min(n, max(1000, int(4 * math.sqrt(n))) if self.m is None else int(self.m))
 
     def build(self, kernel, X, rng, engine):
         self.validate()
-        if isinstance(self.centres, Centres):
+        if isinstance(self.centres, (str, Centres)):
             m = self.size(kernel, X.shape[0], 0)
-            Z = X[self.centres.choose(kernel, X, m, rng, engine)]
+            Z = X[centres_of(self.centres).choose(kernel, X, m, rng, engine)]
         else:
             Z = kernel.points(self.centres)
             if kernel.vectors and Z.shape[1] != X.shape[1]:

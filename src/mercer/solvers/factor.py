@@ -2,14 +2,14 @@
 
 LAPACK's threaded float64 factorisation crashes in some OpenBLAS builds from n ≈ 16,000 on; here
 only small diagonal blocks go to LAPACK and the rest is matrix products, which are also what runs
-fastest. The strict upper triangle is left alone: it still holds the matrix, so residuals can be
+fastest. Everything goes through NumPy's BLAS: alternating with SciPy's, which brings its own threads,
+makes the two fight for the cores. The strict upper triangle is left alone: it still holds the matrix, so residuals can be
 computed and a failed attempt repeated without a second n×n array.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 _PANEL = 512
 
@@ -42,6 +42,7 @@ class Factor:
         self.n = len(A)
         self.diagonal = A.diagonal().astype(np.float64) + shift
         self.jitter = 0.0
+        self._blocks: list[tuple[int, int, np.ndarray]] = []
         if self.n == 0:
             return
         mean = max(float(np.abs(self.diagonal).mean()), np.finfo(A.dtype).tiny)
@@ -49,7 +50,7 @@ class Factor:
         while True:
             np.fill_diagonal(A, self.diagonal + self.jitter)
             try:
-                _factor_in_place(A)
+                self._blocks = _factor_in_place(A)
                 return
             except NotPositiveDefinite:
                 self.jitter = 10 * self.jitter or step
@@ -67,27 +68,25 @@ class Factor:
 
     def solve_lower(self, B: np.ndarray) -> np.ndarray:
         """L⁻¹ B."""
-        L, (trsm,) = self.L, get_blas_funcs(("trsm",), (self.L,))
-        X = np.array(B, dtype=L.dtype, ndmin=2 if np.ndim(B) > 1 else 1)
-        X = X[:, None] if X.ndim == 1 else X
-        for j in range(0, self.n, _PANEL):
-            k = min(j + _PANEL, self.n)
+        L, X = self.L, self._columns(B)
+        for j, k, inverse in self._blocks:
             if j:
                 X[j:k] -= L[j:k, :j] @ X[:j]
-            X[j:k] = trsm(1.0, np.asfortranarray(L[j:k, j:k]), X[j:k], lower=1)
+            X[j:k] = inverse @ X[j:k]
         return X.reshape(np.shape(B)).astype(np.float64, copy=False)
 
     def solve_upper(self, B: np.ndarray) -> np.ndarray:
         """L⁻ᵀ B."""
-        L, (trsm,) = self.L, get_blas_funcs(("trsm",), (self.L,))
-        X = np.array(B, dtype=L.dtype, ndmin=2 if np.ndim(B) > 1 else 1)
-        X = X[:, None] if X.ndim == 1 else X
-        for j in range((self.n - 1) // _PANEL * _PANEL, -1, -_PANEL):
-            k = min(j + _PANEL, self.n)
+        L, X = self.L, self._columns(B)
+        for j, k, inverse in reversed(self._blocks):
             if k < self.n:
                 X[j:k] -= L[k:, j:k].T @ X[k:]
-            X[j:k] = trsm(1.0, np.asfortranarray(L[j:k, j:k]), X[j:k], lower=1, trans_a=1)
+            X[j:k] = inverse.T @ X[j:k]
         return X.reshape(np.shape(B)).astype(np.float64, copy=False)
+
+    def _columns(self, B: np.ndarray) -> np.ndarray:
+        X = np.array(B, dtype=self.L.dtype)
+        return X[:, None] if X.ndim == 1 else X
 
     def multiply(self, V: np.ndarray) -> np.ndarray:
         """(A + shift·I) V from the untouched upper triangle, jitter not included."""
@@ -95,25 +94,23 @@ class Factor:
         out = self.diagonal.reshape(-1, *([1] * (V.ndim - 1))) * V
         for j in range(0, self.n, _PANEL):
             k = min(j + _PANEL, self.n)
+            block = np.triu(self.L[j:k, j:k], 1).astype(np.float64)
+            out[j:k] += block @ V[j:k] + block.T @ V[j:k]
             # Converted panel by panel, so that float32 storage still gives a float64 residual.
-            upper = np.triu(self.L[j:k, j:], 1).astype(np.float64)
-            out[j:k] += upper @ V[j:]
-            out[j:] += upper.T @ V[j:k]
+            right = self.L[j:k, k:].astype(np.float64, copy=False)
+            out[j:k] += right @ V[k:]
+            out[k:] += right.T @ V[j:k]
         return out
 
     def inverse_diagonal(self) -> np.ndarray:
         """diag((L Lᵀ)⁻¹): squared column lengths of L⁻¹, a panel of columns at a time."""
-        L, (trsm,) = self.L, get_blas_funcs(("trsm",), (self.L,))
+        L, blocks = self.L, self._blocks
         out = np.empty(self.n)
-        for c in range(0, self.n, _PANEL):
-            e = min(c + _PANEL, self.n)
-            X = np.zeros((self.n - c, e - c), L.dtype)
-            X[: e - c] = np.eye(e - c, dtype=L.dtype)
-            for j in range(c, self.n, _PANEL):
-                k = min(j + _PANEL, self.n)
-                if j > c:
-                    X[j - c : k - c] -= L[j:k, c:j] @ X[: j - c]
-                X[j - c : k - c] = trsm(1.0, np.asfortranarray(L[j:k, j:k]), X[j - c : k - c], lower=1)
+        for first, (c, e, inverse) in enumerate(blocks):
+            X = np.empty((self.n - c, e - c), L.dtype)
+            X[: e - c] = inverse
+            for j, k, inner in blocks[first + 1 :]:
+                X[j - c : k - c] = -(inner @ (L[j:k, c:j] @ X[: j - c]))
             out[c:e] = np.einsum("ij,ij->j", X, X, dtype=np.float64)
         return out
 
@@ -123,10 +120,10 @@ class Factor:
         return float((pivots.max() / pivots.min()) ** 2)
 
 
-def _factor_in_place(A: np.ndarray) -> None:
+def _factor_in_place(A: np.ndarray) -> list[tuple[int, int, np.ndarray]]:
+    """L over the lower triangle of A; returns the inverses of L's diagonal blocks."""
     n = len(A)
-    (potrf,) = get_lapack_funcs(("potrf",), (A,))
-    (trsm,) = get_blas_funcs(("trsm",), (A,))
+    inverses = []
     buffer = np.empty(n * min(_PANEL, n), A.dtype)
     for j in range(0, n, _PANEL):
         k = min(j + _PANEL, n)
@@ -136,15 +133,31 @@ def _factor_in_place(A: np.ndarray) -> None:
             np.subtract(A[j:, j:k], panel, out=panel)
         else:
             panel[...] = A[:, :k]
-        block, info = potrf(panel[: k - j], lower=1, clean=1)
-        if info != 0 or not np.isfinite(block.diagonal()).all():
-            raise NotPositiveDefinite(f"pivot {j + info}")
+        try:
+            block = np.linalg.cholesky(panel[: k - j])
+        except np.linalg.LinAlgError:
+            raise NotPositiveDefinite(f"in columns {j} to {k}") from None
+        if not np.isfinite(block.diagonal()).all():
+            raise NotPositiveDefinite(f"in columns {j} to {k}")
+        inverse = _inverse_lower(block)
+        inverses.append((j, k, inverse))
         lower = np.tril_indices(k - j)
         A[j:k, j:k][lower] = block[lower]
         if k < n:
-            below = panel[k - j :].T  # Fortran order: solved in place
-            solved = trsm(1.0, block, below, lower=1, overwrite_b=1)
-            A[k:, j:k] = solved.T
+            np.matmul(panel[k - j :], inverse.T, out=A[k:, j:k])
+    return inverses
+
+
+def _inverse_lower(L: np.ndarray) -> np.ndarray:
+    """The inverse of a lower triangular matrix, by halves."""
+    n = len(L)
+    if n <= 64:
+        return np.tril(np.linalg.inv(L))
+    h = n // 2
+    out = np.zeros_like(L)
+    out[:h, :h], out[h:, h:] = _inverse_lower(L[:h, :h]), _inverse_lower(L[h:, h:])
+    out[h:, :h] = -out[h:, h:] @ (L[h:, :h] @ out[:h, :h])
+    return out
 
 
 def _mirror_upper(A: np.ndarray) -> None:

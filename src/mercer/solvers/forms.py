@@ -7,17 +7,17 @@ as an element of H_K, the Newton direction and the steepest one; a method is the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer.engines import available_memory
-from mercer.operators import Matrix, Operator
+from mercer.operators import Identity, Matrix, Operator
 from mercer.solvers.factor import Factor
 from mercer.solvers.full import shifted
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, SampledHessian
-from mercer.solvers.primal import to_primal
+from mercer.solvers.primal import to_primal, whitening
 from mercer.solvers.problem import Problem
 
 _DIRECT_EXAMPLES = 3000
@@ -147,8 +147,6 @@ class FullForm(Form):
         return self._direction(self.r / n, offset)
 
     def newton(self, tol):
-        if self.problem.loss.joint:
-            return self._newton_joint(tol)
         D = self.curvatures()
         coef, offset = np.empty_like(self.coef), np.zeros_like(self.offset)
         for j in range(D.shape[1]):
@@ -164,7 +162,7 @@ class FullForm(Form):
         rhs = (S * self.Kr[:, j])[:, None]
         if self.problem.offset:
             rhs = np.hstack([rhs, S[:, None]])
-        z = self._solve_shifted(S, rhs, tol)
+        z = self._solve_shifted(S, rhs, self._inner_tol(tol, r, rhs[:, 0], S.max()))
         step = (r - S * z[:, 0]) / self.mu
         if not self.problem.offset:
             return step, 0.0
@@ -172,6 +170,11 @@ class FullForm(Form):
         total = one.sum()
         b = (step.sum() + self.coef[:, j].sum()) / total if total > 0 else 0.0
         return step - b * one, b
+
+    def _inner_tol(self, tol, r, rhs, root):
+        """The residual e of the inner system leaves S e/μ in the Newton equation: ask for enough."""
+        size, allowed = float(np.linalg.norm(rhs)), tol * self.mu * float(np.linalg.norm(r))
+        return max(min(tol, allowed / max(size * root, np.finfo(float).tiny)), 1e-14)
 
     def _solve_shifted(self, S, rhs, tol):
         if isinstance(self.K, Matrix) and self.problem.n <= _DIRECT_EXAMPLES:
@@ -189,47 +192,6 @@ class FullForm(Form):
             self._low_rank = LowRank(self.K, self.rank, self.problem.rng)
         return self._low_rank.inverse(self.mu, S)
 
-    def _newton_joint(self, tol):
-        """As for one column, with R (t×t per example, R Rᵀ the Hessian) in the place of S."""
-        p = self.problem
-        n, t = self.coef.shape
-        root = p.loss.hess_root(p.y, self.scores)
-        w = np.ones((n, 1)) if p.weights is None else np.sqrt(p.weights)[:, None]
-
-        def R(V):
-            return w * root.apply(V)
-
-        def Rt(V):
-            return root.adjoint(w * V)
-
-        def apply(v):
-            V = v.reshape(n, t, -1)
-            columns = [Rt(self.K @ R(V[:, :, a])) + self.mu * V[:, :, a] for a in range(V.shape[2])]
-            return np.stack(columns, axis=2).reshape(n * t, -1)
-
-        # The classes share one preconditioner, for the mean of their curvatures.
-        shared = self._preconditioner(np.sqrt(self.curvatures().mean(axis=1)))
-
-        def inverse(v):
-            return shared(v.reshape(n, -1)).reshape(n * t, -1)
-
-        rhs = [Rt(self.Kr)]
-        if p.offset:
-            rhs += [Rt(np.tile(e, (n, 1))) for e in np.eye(t)]
-        b = np.stack([v.ravel() for v in rhs], axis=1)
-        result = pcg(apply, b, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
-        self.inner_iterations += result.iterations
-        Z = [result.x[:, a].reshape(n, t) for a in range(b.shape[1])]
-        step = (self.r - R(Z[0])) / self.mu
-        offset = np.zeros(t)
-        if p.offset:
-            ones = [R(z) for z in Z[1:]]
-            # Adding a constant to all scores changes nothing: the t×t system is singular on purpose.
-            system = np.stack([o.sum(axis=0) for o in ones], axis=1)
-            offset = np.linalg.lstsq(system, step.sum(axis=0) + self.coef.sum(axis=0), rcond=1e-10)[0]
-            step = step - sum(b_j * o for b_j, o in zip(offset, ones, strict=True))
-        return self._direction(step, offset)
-
     def result(self):
         return self.coef, self.offset
 
@@ -245,9 +207,7 @@ class PrimalForm(Form):
         super().__init__(problem)
         stored = in_memory(problem.A)
         if stored is not problem.A:
-            problem = Problem(
-                stored, problem.B, problem.y, problem.loss, problem.lam, problem.weights, problem.offset, problem.rng
-            )
+            problem = replace(problem, A=stored)
         self.primal = to_primal(problem)
         self.Phi, self.ridge = self.primal.Phi, problem.lam * self.primal.penalty
         self.jitter = self.primal.jitter
@@ -339,6 +299,39 @@ class PrimalForm(Form):
         return self.primal.back(self.coef)
 
 
+class FactoredForm(PrimalForm):
+    """One coefficient per example, minimised in the coordinates of K = L Lᵀ: Φ = L.
+
+    For losses that couple the outputs: there the primal system stays well scaled, while the one of
+    `FullForm` divides by λ. The coefficients come back through the representer theorem,
+    c_i = −w_i V'(y_i, f(x_i))/(2λn).
+    """
+
+    def __init__(self, problem: Problem, rank: int | None = None):
+        K = problem.A.dense().astype(np.float64, copy=False)
+        T = whitening(K, problem.A.dtype)
+        # With both triangles of K intact, K T is the factor, rows in the order of the examples.
+        factor = Matrix(K @ T)
+        del K
+        super().__init__(replace(problem, A=factor, B=Identity(T.shape[1])), rank)
+
+    def result(self):
+        n = self.problem.n
+        return -self.g / (2 * self.problem.lam * n), self.primal.back(self.coef)[1]
+
+    def representer_residual(self):
+        """How far f in these coordinates is from Σ c_i k(x_i,·) on the examples."""
+        coef, offset = self.result()
+        again = self.Phi @ np.vstack([self._features().adjoint(coef), *([offset[None]] if self.problem.offset else [])])
+        largest = np.abs(self.scores).max(initial=0.0)
+        return float(np.abs(again - self.scores).max(initial=0.0) / largest) if largest else 0.0
+
+    def _features(self):
+        return self.problem.A
+
+
 def form_of(problem: Problem, rank: int | None = None) -> Form:
     """The coordinates that fit the problem."""
-    return FullForm(problem, rank) if problem.full else PrimalForm(problem, rank)
+    if not problem.full:
+        return PrimalForm(problem, rank)
+    return FactoredForm(problem, rank) if problem.loss.joint else FullForm(problem, rank)

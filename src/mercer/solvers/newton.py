@@ -55,8 +55,7 @@ class Newton(Solver):
         best, since_best, iterations = start, 0, 0
         while status == "max_iter" and iterations < self.max_iter:
             # Early steps need not be exact; the last ones converge faster than linearly.
-            forcing = max(min(0.1, np.sqrt(form.norm / start)) * 0.1, 0.1 * tol)
-            direction = form.newton(min(forcing, 0.3 * form.norm / start) if form.norm < start else forcing)
+            direction = form.newton(max(min(0.1, 0.5 * np.sqrt(form.norm / start)), 0.1 * tol))
             step = line_search(form, direction)
             if step is None:
                 status = "stalled"

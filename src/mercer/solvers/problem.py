@@ -62,7 +62,8 @@ class Certificate:
 
     Attributes
     ----------
-    relative_gradient : ‖∇C(f)‖ / ‖∇C(0)‖ in H_K: the quantity `tol` bounds
+    relative_gradient : ‖∇C(f)‖ / ‖∇C(0)‖ in H_K (or an upper bound, where that is small enough): the quantity
+        `tol` bounds
     objective : C(f)
     gap : an upper bound on C(f) − min C. C is 2λ-strongly convex, so it is ‖∇C(f)‖²/(4λ); None with
         an unpenalised offset, which breaks strong convexity, and for non-convex losses
