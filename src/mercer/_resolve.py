@@ -104,4 +104,4 @@ def _object(value: Any, kind: type[T], names: dict[str, Callable[[], T]], what: 
             return names[value]()
         near = difflib.get_close_matches(value, names, 1)
         raise ValueError(f"unknown {what} {value!r}" + (f", did you mean {near[0]!r}?" if near else f"; known: {known}"))
-    raise TypeError(f"{what} must be a {kind.__name__} or one of {known}; got {value!r}")
+    raise TypeError(f"{what} must be of type {kind.__name__}, or one of {known}; got {value!r}")

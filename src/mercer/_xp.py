@@ -6,6 +6,7 @@ arrays it computes; called with `Dual` numbers it differentiates; engines may ca
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,8 @@ class Dual:
         return Dual(self.value**p, p * self.value ** (p - 1) * self.slope)
 
     def __rpow__(self, o):
-        return dual.exp(self * np.log(o))
+        # math's logarithm of a number, since NumPy's would turn float32 into float64
+        return dual.exp(self * (math.log(o) if isinstance(o, (int, float)) else np.log(o)))
 
     __radd__, __rmul__ = __add__, __mul__
 

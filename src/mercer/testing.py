@@ -1,6 +1,6 @@
-"""The law kit: does your own kernel or loss keep the laws the library relies on?
+"""The law kit: does your own kernel, loss, operator, engine or solver keep the laws the library relies on?
 
-Each function takes one object, tries it on a few points and returns nothing, or raises
+Each function takes one object, tries it on a few small cases and returns nothing, or raises
 `LawViolation` with a sentence that says which law is broken, where and by how much.
 
 >>> from mercer.kernels import Gaussian
@@ -8,7 +8,10 @@ Each function takes one object, tries it on a few points and returns nothing, or
 """
 
 from mercer._laws.common import LawViolation
+from mercer._laws.engines import check_engine
 from mercer._laws.kernels import check_kernel
 from mercer._laws.losses import check_loss
+from mercer._laws.operators import check_operator
+from mercer._laws.solvers import check_solver
 
-__all__ = ["LawViolation", "check_kernel", "check_loss"]
+__all__ = ["LawViolation", "check_engine", "check_kernel", "check_loss", "check_operator", "check_solver"]

@@ -67,11 +67,6 @@ def test_constant_must_not_be_negative(c):
         Polynomial(2, c)([[1.0]])
 
 
-def test_a_negative_constant_is_refused_for_good_reason():
-    # With c = −1 and odd degree k(0, 0) < 0.
-    assert polynomial_kernel([[0.0]], degree=3, gamma=1, coef0=-1)[0, 0] < 0
-
-
 @pytest.mark.parametrize(
     "kernel", [Sigmoid(0), Sigmoid(-1.0), Sigmoid(None), Sigmoid(1.0, math.nan), Sigmoid(1.0, "c")]
 )

@@ -31,7 +31,7 @@ def test_many_points_are_sampled_evenly():
     assert median_distance(SquaredDistance(), X) == median_distance(SquaredDistance(), X)
 
 
-def test_mostly_equal_points_fall_back_to_the_mean_of_the_rest():
+def test_mostly_equal_points():
     X = np.array([[0.0]] * 8 + [[2.0]])  # 28 of 36 pairs coincide
     assert median_distance(SquaredDistance(), X) == 2.0
 
@@ -44,3 +44,11 @@ def test_no_distance_to_go_by(X):
 def test_single_precision_gives_a_plain_float():
     sigma = Gaussian().resolve(np.array([[0.0], [2.0]], np.float32)).sigma
     assert type(sigma) is float
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_copies_of_a_point_count_once(make):
+    distinct = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0], [6.0, 8.0]])
+    X = distinct[[2, 0, 0, 1, 0, 3, 0, 0]]
+    assert median_distance(SquaredDistance(), make(X)) == pytest.approx(np.median(pdist(distinct)))
+    assert median_distance(SquaredDistance(), make(X)) != pytest.approx(np.median(pdist(X)))

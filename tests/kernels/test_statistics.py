@@ -88,6 +88,17 @@ def test_squared_distance_of_close_pairs_keeps_its_digits():
     np.testing.assert_allclose(S, truth, rtol=1e-9)
 
 
+@pytest.mark.parametrize("dtype, rtol", [(np.float32, 1e-4), (np.float64, 1e-9)])
+@pytest.mark.parametrize("distance", np.logspace(-7, 0, 15))
+def test_squared_distance_is_accurate_at_every_distance(dtype, rtol, distance):
+    # ‖x‖² + ‖z‖² − 2x·z loses digits the faster the closer the points are.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 10)).astype(dtype)
+    Z = (X + distance * rng.standard_normal(X.shape)).astype(dtype)
+    truth = cdist(X.astype(float), Z.astype(float)) ** 2
+    np.testing.assert_allclose(SquaredDistance().pairwise(X, Z), truth, rtol=rtol)
+
+
 def test_squared_distance_of_many_close_pairs(monkeypatch):
     # More close pairs than one chunk holds, yet fewer than call for the direct route.
     monkeypatch.setattr(statistics, "_PAIRS_PER_CHUNK", 7)

@@ -76,6 +76,12 @@ def test_a_column_chosen_twice_counts_twice():
     assert Linear().on([0, 0]).expansion(3) == {(0,): 2.0}
 
 
+def test_negative_columns_count_from_the_end():
+    assert Linear().on([-1, 0]).expansion(3) == {(2,): 1.0, (0,): 1.0}
+    slope = Linear().on([-1]).slope_x(X, Z)
+    np.testing.assert_allclose(slope[:, :, 2], np.tile(Z[:, 2], (8, 1)))
+
+
 def test_histogram_check_sees_only_the_chosen_columns():
     table = np.array([[0.5, -1.0], [0.25, 2.0]])
     chi = (0.25**2) / 0.75
@@ -247,7 +253,12 @@ def test_methods_build_values():
 
 @pytest.mark.parametrize(
     "kernel",
-    [Gaussian(1.0).on([2, 0]), Matern(1.5, 1.0).scaled([1.0, 0.5, 4.0]), Gaussian(1.0).metric(M)],
+    [
+        Gaussian(1.0).on([2, 0]),
+        Gaussian(1.0).on([1, 1]),
+        Matern(1.5, 1.0).scaled([1.0, 0.5, 4.0]),
+        Gaussian(1.0).metric(M),
+    ],
     ids=repr,
 )
 def test_frequencies(kernel):

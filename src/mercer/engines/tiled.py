@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
 import numpy as np
 
 from mercer._xp import issparse
 from mercer.engines.base import Engine
 from mercer.engines.threads import cpu_count, parallel_map
 
-# A tile of K and the few temporaries its profile makes should stay in a core's L2 cache.
-_TILE_ENTRIES = 1 << 18
-_WIDEST_TILE = 2048
+# A tile of K and the few temporaries its profile makes should stay near a core. Square tiles, because
+# every tile prepares its own rows and columns (centring, norms).
+_TILE_BYTES = 2 << 20
 # Below this many pairs a second thread costs more than it brings.
 _PAIRS_WORTH_THREADS = 1 << 17
 
@@ -44,17 +47,23 @@ class Tiled(Engine):
 
     def _threads(self, pairs: int) -> int:
         self.validate()
+        _keep_freed_memory()
         if pairs < _PAIRS_WORTH_THREADS:
             return 1
         return self.threads or cpu_count()
 
     @staticmethod
-    def _columns(m: int) -> list[slice]:
-        return [slice(j, min(j + _WIDEST_TILE, m)) for j in range(0, m, _WIDEST_TILE)]
+    def _side(dtype: np.dtype) -> int:
+        return math.isqrt(_TILE_BYTES // dtype.itemsize)
 
-    @staticmethod
-    def _rows(n: int, m: int, threads: int) -> list[slice]:
-        height = max(_TILE_ENTRIES // max(min(m, _WIDEST_TILE), 1), 16)
+    @classmethod
+    def _columns(cls, m: int, dtype: np.dtype) -> list[slice]:
+        side = cls._side(dtype)
+        return [slice(j, min(j + side, m)) for j in range(0, m, side)]
+
+    @classmethod
+    def _rows(cls, n: int, m: int, threads: int, dtype: np.dtype) -> list[slice]:
+        height = max(_TILE_BYTES // (dtype.itemsize * max(min(m, cls._side(dtype)), 1)), 16)
         # At least one tile per thread, if there are rows enough.
         height = max(min(height, -(-n // threads)), 1)
         return [slice(i, min(i + height, n)) for i in range(0, n, height)]
@@ -74,15 +83,15 @@ class Tiled(Engine):
 
         def fill(rows):
             Xi = X[rows]
-            for columns in self._columns(m):
+            for columns in self._columns(m, out.dtype):
                 out[rows, columns] = kernel.pairwise(Xi, Z[columns])
 
-        parallel_map(fill, self._rows(n, m, threads), threads)
+        parallel_map(fill, self._rows(n, m, threads, out.dtype), threads)
         return out
 
     def _symmetric_gram(self, kernel, X, out, threads):
         n = X.shape[0]
-        side = 512
+        side = self._side(out.dtype)
         blocks = [slice(i, min(i + side, n)) for i in range(0, n, side)]
 
         def fill(b):
@@ -105,14 +114,15 @@ class Tiled(Engine):
         n, m = X.shape[0], Z.shape[0]
         out = np.zeros((n, V2.shape[1]), np.result_type(result_dtype(kernel, X, Z), V2))
         threads = self._threads(n * m)
+        dtype = result_dtype(kernel, X, Z)
 
         def fill(rows):
             Xi = X[rows]
-            for columns in self._columns(m):
+            for columns in self._columns(m, dtype):
                 out[rows] += kernel.pairwise(Xi, Z[columns]) @ V2[columns]
 
         if n and m:
-            parallel_map(fill, self._rows(n, m, threads), threads)
+            parallel_map(fill, self._rows(n, m, threads, dtype), threads)
         return out[:, 0] if V.ndim == 1 else out
 
     def normal(self, kernel, X, Z, V, w=None):
@@ -141,23 +151,38 @@ class Tiled(Engine):
         """
         n, m = X.shape[0], Z.shape[0]
         threads = self._threads(n * m)
+        dtype = result_dtype(kernel, X, Z)
         # Here a tile spans all of Z: fewer rows when m is large, but enough for BLAS to be busy.
-        height = max(min((4 * _TILE_ENTRIES) // max(m, 1), -(-n // threads)), 64)
+        height = max(min((4 * _TILE_BYTES) // (dtype.itemsize * max(m, 1)), -(-n // threads)), 64)
         tiles = [slice(i, min(i + height, n)) for i in range(0, n, height)]
 
         def run(share):
             total = None
+            buffer = np.empty((height, m), dtype)
+            strip = self._side(dtype)
             for rows in share:
-                Xi = X[rows]
-                K = np.empty((Xi.shape[0], m), result_dtype(kernel, X, Z))
-                for columns in self._columns(m):
-                    K[:, columns] = kernel.pairwise(Xi, Z[columns])
+                K = buffer[: rows.stop - rows.start]
+                for i in range(0, len(K), strip):
+                    Xi = X[rows.start + i : min(rows.start + i + strip, rows.stop)]
+                    for columns in self._columns(m, dtype):
+                        K[i : i + strip, columns] = kernel.pairwise(Xi, Z[columns])
                 part = step(rows, K)
                 if part is not None:
                     total = part.astype(np.float64) if total is None else np.add(total, part, out=total)
             return total
 
         return parallel_map(run, [tiles[t::threads] for t in range(min(threads, len(tiles)))], threads)
+
+
+@lru_cache(maxsize=1)
+def _keep_freed_memory() -> None:
+    """Ask the C library to keep freed tiles for the next one.
+
+    glibc returns freed blocks to the system above a threshold that follows the largest block freed so far;
+    tiles would then be paged in anew each time, which costs more than computing them. Freeing one
+    large, never touched block raises the threshold; elsewhere this does nothing.
+    """
+    np.empty(24 << 20, np.uint8)  # its limit is 32 MB
 
 
 def _sum(parts):

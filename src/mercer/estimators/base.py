@@ -73,9 +73,12 @@ class KernelMachine(BaseEstimator):
                 dtype=[np.float64, np.float32],
             )
         # Strings, graphs, indices, …: the kernel itself knows what its points look like.
-        if getattr(X, "shape", (len(X),))[0] == 0:
-            raise ValueError("Found array with 0 sample(s): there is nothing to learn from")
-        return X
+        if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
+            raise ValueError(f"X must be a sequence of points, got {X!r}")
+        points = kernel.points(X)
+        if points.shape[0] == 0:
+            raise ValueError("Found array with 0 sample(s): X is empty")
+        return points
 
     # -- fit --------------------------------------------------------------------------------------
 
@@ -85,6 +88,9 @@ class KernelMachine(BaseEstimator):
         representation = _resolve.representation_of(self.representation)
         solver = _resolve.solver_of(self.solver)
         engine: Engine = _resolve.engine_of(self.engine)
+        for part in (kernel, representation, solver, engine):
+            if part is not None:
+                part.validate()
         lam = self.lam
         if isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < lam < np.inf:
             raise ValueError(f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique")
@@ -95,7 +101,6 @@ class KernelMachine(BaseEstimator):
         check_consistent_length(X, y)
         loss = clone(self._loss(y))
         targets, coding = self._encode(loss, y)
-        kernel.validate()
         plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
         return kernel, X, loss, targets, coding, plan
 
@@ -169,8 +174,10 @@ class KernelMachine(BaseEstimator):
 
 def _weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
     """Sample weights with mean 1, or None where they make no difference."""
-    if sample_weight is None or isinstance(sample_weight, numbers.Number):
+    if sample_weight is None:
         return None
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n, sample_weight)
     w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
     if (w < 0).any():
         raise ValueError("sample_weight must be nonnegative")

@@ -66,6 +66,11 @@ class Features(Representation):
         """An unfitted feature map for this kernel."""
         if self.map is not None:
             return clone(self.map)
+        if not kernel.vectors:
+            raise ValueError(
+                f"{kernel!r} is not a kernel on vectors, so it has no features of its own; give Features(map=…), "
+                "or use representation='nystrom', which works with any kernel"
+            )
         if kernel.expansion_size(d) <= _LARGEST_EXPLICIT:
             return ExplicitFeatures(kernel)
         return RandomFourierFeatures(kernel, n_features=self.n_features)

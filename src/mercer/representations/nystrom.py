@@ -41,7 +41,7 @@ class Nystrom(Representation):
     def validate(self):
         if self.m is not None and (not isinstance(self.m, (int, np.integer)) or self.m < 1):
             raise ValueError(f"Nystrom: m must be a positive integer or None, got {self.m!r}")
-        if isinstance(self.centres, str):
+        if isinstance(self.centres, (str, type)) or not hasattr(self.centres, "__len__"):
             centres_of(self.centres)
 
     def size(self, kernel, n, d):

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.estimators.base import KernelMachine
+from mercer.solvers import Problem
 from mercer.solvers import loo as closed_form
 
 
@@ -79,7 +80,7 @@ def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight
     found = closed_form.path(problem, lams)
     w = np.ones(problem.n) if problem.weights is None else problem.weights
     mse = np.einsum("i,lit->l", w / problem.n, found.residuals**2) / problem.y.shape[1]
-    one = coding.one_dimensional
+    one = _one_column(problem, coding)
     return Path(
         lams,
         found.residuals[:, :, 0] if one else found.residuals,
@@ -101,4 +102,9 @@ def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> np
     """
     problem, coding = clone(machine).problem(X, y, sample_weight)
     residuals = closed_form.residuals(problem, [problem.lam])[0]
-    return residuals[:, 0] if coding.one_dimensional else residuals
+    return residuals[:, 0] if _one_column(problem, coding) else residuals
+
+
+def _one_column(problem: Problem, coding: Any) -> bool:
+    """Does the machine show one column as a vector? Labels of two classes do, as y of shape (n,) does."""
+    return problem.y.shape[1] == 1 and getattr(coding, "one_dimensional", True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from typing import Any
 
@@ -36,6 +37,19 @@ class Solver(Params):
         for need in sorted(self.requires - has):
             return f"solver {self!r} {_ADVICE[need].format(loss=loss)}"
         return None
+
+    def validate(self) -> None:
+        """tol and step are positive numbers, max_iter and rank counts, in whichever solver has them."""
+        for name in ("tol", "step"):
+            value = getattr(self, name, None)
+            if value is not None and not (isinstance(value, numbers.Real) and 0 < value < np.inf):
+                raise ValueError(f"{type(self).__name__}: {name} must be a positive number, got {value!r}")
+        for name, least in (("max_iter", 1), ("rank", 0)):
+            value = getattr(self, name, None)
+            if value is not None and not (isinstance(value, numbers.Integral) and value >= least):
+                raise ValueError(
+                    f"{type(self).__name__}: {name} must be a whole number of at least {least}, got {value!r}"
+                )
 
     def run(self, problem: Problem) -> Solution:
         raise NotImplementedError

@@ -41,12 +41,6 @@ class CG(Solver):
         self.max_iter = max_iter
         self.rank = rank
 
-    def validate(self):
-        if self.tol is not None and not self.tol > 0:
-            raise ValueError(f"CG: tol must be positive, got {self.tol!r}")
-        if self.max_iter < 1:
-            raise ValueError(f"CG: max_iter must be at least 1, got {self.max_iter!r}")
-
     def default_rank(self, n: int) -> int:
         """Columns of the low-rank preconditioner for n examples."""
         return min(n, max(100, int(5 * math.sqrt(n))) if self.rank is None else self.rank)

@@ -39,6 +39,7 @@ class Coordinate(Solver):
     def run(self, problem: Problem) -> Solution:
         from sklearn.exceptions import ConvergenceWarning as Unconverged
 
+        self.validate()
         reason = self.refusal(problem.loss, "lasso")
         if reason is not None:
             raise IncompatibleError(reason)

@@ -38,10 +38,6 @@ class GradientDescent(Solver):
         self.tol = tol
         self.max_iter = max_iter
 
-    def validate(self):
-        if self.step is not None and not self.step > 0:
-            raise ValueError(f"GradientDescent: step must be positive, got {self.step!r}")
-
     def run(self, problem):
         self.validate()
         form = form_of(problem)

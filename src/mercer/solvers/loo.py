@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer.operators import L1
 from mercer.solvers.factor import Factor
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem
@@ -21,8 +22,7 @@ from mercer.solvers.problem import Problem
 
 def residuals(problem: Problem, lams: Sequence[float]) -> np.ndarray:
     """y_i − f₋ᵢ(x_i), shape (number of λ, n, t)."""
-    if not problem.loss.quadratic:
-        raise ValueError("closed-form leave-one-out residuals exist for the squared loss only")
+    _require_ridge(problem)
     if problem.n < 2:
         raise ValueError("leaving one out needs at least two examples")
     if not problem.full:
@@ -30,6 +30,13 @@ def residuals(problem: Problem, lams: Sequence[float]) -> np.ndarray:
     if problem.weights is None and len(lams) == 1:
         return _full_factored(problem, float(lams[0]))[None]
     return full_path(problem, lams).residuals
+
+
+def _require_ridge(problem: Problem) -> None:
+    if not problem.loss.quadratic or isinstance(problem.B, L1):
+        raise ValueError(
+            "closed-form leave-one-out residuals and paths exist for the squared loss with the penalty λ‖f‖² only"
+        )
 
 
 def _full_factored(problem: Problem, lam: float) -> np.ndarray:
@@ -59,6 +66,7 @@ class PathSolutions:
 
 def path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
     """Least squares for every λ, with leave-one-out residuals, from one eigendecomposition."""
+    _require_ridge(problem)
     return full_path(problem, lams) if problem.full else primal_path(problem, lams)
 
 

@@ -41,10 +41,6 @@ class Newton(Solver):
         self.max_iter = max_iter
         self.rank = rank
 
-    def validate(self):
-        if self.tol is not None and not self.tol > 0:
-            raise ValueError(f"Newton: tol must be positive, got {self.tol!r}")
-
     def run(self, problem):
         self.validate()
         tol = self._tol(self.tol, problem.A.dtype)

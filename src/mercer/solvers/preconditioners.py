@@ -43,13 +43,13 @@ class LowRank:
 class SampledHessian:
     """(1/q) Σ over sampled rows of d_i φ_i φ_iᵀ + penalty, factored: Falkon's idea, for any Φ.
 
-    With q = n rows it is the Hessian itself.
+    With q = n rows it is the Hessian itself; with none, its diagonal.
     """
 
     def __init__(self, Phi: Operator, rows: int, rng: np.random.Generator):
         n, p = Phi.shape
         self.Phi = Phi
-        self.small = p <= _LARGEST_SQUARE
+        self.small = p <= _LARGEST_SQUARE and rows > 0
         if self.small:
             q = min(n, rows)
             self.index = np.sort(rng.choice(n, q, replace=False))

@@ -1,0 +1,34 @@
+"""Looking: every function takes Axes (or makes some) and returns Axes. The only room that imports Matplotlib.
+
+Backgrounds are transparent and lines are neutral grey, so that a figure sits on a light page and on a
+dark one; colours are those of Okabe and Ito, which stay apart for colour-blind readers.
+"""
+
+try:
+    import matplotlib  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "mercer.plot draws with Matplotlib, which is not installed: pip install 'mercer[plot]'"
+    ) from error
+
+from mercer.plot.classification import confusion, decision_regions, image_sheet
+from mercer.plot.functions import function_1d
+from mercer.plot.regression import lam_path, predicted_vs_true, regression_1d
+from mercer.plot.solving import convergence
+from mercer.plot.style import COLOURS, INK, axes
+from mercer.plot.svg import to_svg
+
+__all__ = [
+    "COLOURS",
+    "INK",
+    "axes",
+    "confusion",
+    "convergence",
+    "decision_regions",
+    "function_1d",
+    "image_sheet",
+    "lam_path",
+    "predicted_vs_true",
+    "regression_1d",
+    "to_svg",
+]

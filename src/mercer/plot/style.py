@@ -1,0 +1,110 @@
+"""Colours and the look all figures share. Nothing global is changed: each Axes is dressed by itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+# Okabe and Ito's palette without its black and yellow, which vanish on dark and on light paper.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+# A grey that reads on white and on black. `to_svg` turns it into the text colour of the page.
+INK = "#737a82"
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def axes(width: float = 6.4, height: float = 4.0) -> Axes:
+    """Fresh Axes on a figure of their own, outside pyplot: nothing to close, no window.
+
+    Parameters
+    ----------
+    width, height : float
+        Inches.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> axes(4, 3).figure.get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="none")
+    return figure.subplots()
+
+
+def dressed(ax: Axes | None, *, grid: str | None = "both") -> Axes:
+    """These Axes (None: new ones from pyplot) with the look of the library."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.subplots(layout="constrained")[1]
+    ax.patch.set_alpha(0)
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(INK)
+        spine.set_linewidth(0.8)
+    ax.tick_params(which="both", colors=INK, labelsize=9, length=3, width=0.8)
+    ax.tick_params(which="minor", length=0)
+    for text in (ax.xaxis.label, ax.yaxis.label, ax.title):
+        text.set_color(INK)
+        text.set_fontsize(10)
+    ax.set_axisbelow(True)
+    if grid:
+        ax.grid(True, axis=grid, color=INK, alpha=0.18, linewidth=0.7)
+    return ax
+
+
+def bare(ax: Axes | None) -> Axes:
+    """Axes without a frame, for pictures and matrices."""
+    ax = dressed(ax, grid=None)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.tick_params(length=0)
+    return ax
+
+
+def legend(ax: Axes, **where: Any) -> None:
+    """A legend without a box, if there is anything to tell apart."""
+    handles, _ = ax.get_legend_handles_labels()
+    if handles:
+        ax.legend(frameon=False, labelcolor=INK, fontsize=9, **where)
+
+
+def log_ticks(ax: Axes, axis: str) -> None:
+    """A logarithmic axis with labels such as 10⁻³: plain text, the same in every output format."""
+    getattr(ax, f"set_{axis}scale")("log")
+    scale = getattr(ax, f"{axis}axis")
+    scale.set_major_locator(LogLocator(10, numticks=7))
+    scale.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
+    scale.set_minor_formatter(NullFormatter())
+
+
+def power_of_ten(value: float) -> str:
+    """10⁻³ for 0.001; other numbers in short decimals.
+
+    >>> power_of_ten(0.001), power_of_ten(1.0), power_of_ten(0.25)
+    ('10⁻³', '1', '0.25')
+    """
+    if value > 0 and not 0.1 < value < 99:
+        exponent = round(math.log10(value))
+        if math.isclose(value, 10.0**exponent, rel_tol=1e-9):
+            return "10" + str(exponent).translate(_SUPERSCRIPTS)
+    return f"{value:g}"
+
+
+def number(value: float) -> str:
+    """Two or three figures, as one writes them by hand: 3.2·10⁻⁵, 0.0124, 12.4, 2715.
+
+    >>> number(3.16e-5), number(0.01236), number(12.36), number(2715.3), number(0)
+    ('3.2·10⁻⁵', '0.0124', '12.4', '2715', '0')
+    """
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
+        return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa}·10{str(int(exponent)).translate(_SUPERSCRIPTS)}"

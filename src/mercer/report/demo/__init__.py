@@ -1,0 +1,5 @@
+"""The main job on data that come with scikit-learn: two regressions, a classification, and a page about them."""
+
+from mercer.report.demo.run import STEPS, Demo, run
+
+__all__ = ["STEPS", "Demo", "run"]

@@ -1,0 +1,69 @@
+"""Threads over tiles: order, errors, and one BLAS thread inside."""
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from mercer.engines.threads import cpu_count, one_blas_thread, parallel_map
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_results_come_in_order(threads):
+    assert parallel_map(lambda i: i * i, range(50), threads) == [i * i for i in range(50)]
+
+
+@pytest.mark.parametrize("items", [[], [3]])
+def test_short_lists(items):
+    assert parallel_map(str, items, 4) == [str(i) for i in items]
+
+
+def test_runs_on_several_threads():
+    barrier = threading.Barrier(2, timeout=30)  # passes only if two items run at the same time
+    names = parallel_map(lambda i: (barrier.wait(), threading.current_thread().name)[1], range(2), 2)
+    assert len(set(names)) == 2
+
+
+def test_one_thread_is_this_thread():
+    here = threading.current_thread()
+    assert parallel_map(lambda i: threading.current_thread() is here, range(3), 1) == [True] * 3
+
+
+def test_first_error_is_raised():
+    def fail(i):
+        if i == 7:
+            raise KeyError("seven")
+        return i
+
+    for threads in (1, 3):
+        with pytest.raises(KeyError, match="seven"):
+            parallel_map(fail, range(20), threads)
+
+
+def test_blas_is_held_to_one_thread():
+    np.ones((2, 2)) @ np.ones((2, 2))
+
+    def blas():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = blas()
+    assert before
+    with one_blas_thread():
+        assert set(blas()) == {1}
+    assert blas() == before
+
+
+@pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"])
+def test_cpu_count_heeds_the_environment(monkeypatch, variable):
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        monkeypatch.delenv(name, raising=False)
+    free = cpu_count()
+    assert free >= 1
+    monkeypatch.setenv(variable, "1")
+    assert cpu_count() == 1
+    for nonsense in ("", "many", "0", "-3"):
+        monkeypatch.setenv(variable, nonsense)
+        assert cpu_count() == free
+    monkeypatch.setenv(variable, "1,2")
+    assert cpu_count() == 1

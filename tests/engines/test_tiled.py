@@ -1,0 +1,211 @@
+"""The tiled engine: what the whole matrix gives, whatever the sizes, layouts and threads."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+
+from mercer.engines import Engine, Tiled, tiled
+from mercer.kernels import FunctionKernel, Gaussian, Laplacian, Linear
+from mercer.testing import check_engine
+
+# Tile edges are at 16 and 64 rows, 512 (symmetric), 2048 columns; take sizes on both sides of them.
+SIZES = [(0, 0), (0, 4), (4, 0), (1, 1), (1, 2049), (513, 1), (15, 17), (130, 63), (600, 2100)]
+
+
+def gaussian(X, Z, sigma=1.3):
+    """Written out with a broadcast, unlike the library's."""
+    return np.exp(-((X[:, None].astype(float) - Z[None].astype(float)) ** 2).sum(axis=2) / (2 * sigma**2))
+
+
+def data(n, m, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)), rng.standard_normal((m, d)), rng
+
+
+@pytest.mark.parametrize("engine", [Tiled(), Tiled(threads=1), Tiled(threads=2), Tiled(threads=5)], ids=repr)
+def test_laws(engine):
+    check_engine(engine)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n, m", SIZES)
+def test_against_the_dense_matrix(n, m, threads):
+    X, Z, rng = data(n, m)
+    K, k, engine = gaussian(X, Z), Gaussian(1.3), Tiled(threads=threads)
+    V, w = rng.standard_normal((m, 2)), rng.uniform(0, 1, n)
+    assert np.allclose(engine.gram(k, X, Z), K, rtol=0, atol=1e-13)
+    assert np.allclose(engine.gram(k, X), gaussian(X, X), rtol=0, atol=1e-13)
+    assert np.allclose(engine.product(k, X, Z, V), K @ V, rtol=1e-12, atol=1e-11)
+    assert np.allclose(engine.product(k, X, Z, V[:, 0]), K @ V[:, 0], rtol=1e-12, atol=1e-11)
+    assert np.allclose(engine.normal(k, X, Z, V), K.T @ (K @ V), rtol=1e-12, atol=1e-9)
+    assert np.allclose(engine.normal(k, X, Z, V[:, 1], w), K.T @ (w * (K @ V[:, 1])), rtol=1e-12, atol=1e-9)
+    two = np.column_stack([w, 1 - w])
+    assert np.allclose(engine.normal(k, X, Z, V, two), K.T @ (two * (K @ V)), rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("n, m", [(0, 3), (3, 0)])
+def test_empty_shapes(n, m):
+    X, Z, _ = data(n, m)
+    engine, k = Tiled(), Gaussian(1.0)
+    assert engine.gram(k, X, Z).shape == (n, m)
+    assert engine.product(k, X, Z, np.ones((m, 2))).shape == (n, 2)
+    assert engine.product(k, X, Z, np.ones(m)).shape == (n,)
+    assert not engine.product(k, X, Z, np.ones(m)).any()
+    assert engine.normal(k, X, Z, np.ones((m, 2))).shape == (m, 2)
+    assert not engine.normal(k, X, Z, np.ones((m, 2))).any()
+
+
+def test_threads_do_not_change_the_result():
+    X, Z, rng = data(700, 900)
+    V = rng.standard_normal((900, 3))
+    one, two = (Tiled(threads=t).product(Gaussian(1.0), X, Z, V) for t in (1, 2))
+    # Heights of tiles may differ, and with them the order of sums inside BLAS; nothing else does.
+    assert np.abs(one - two).max() < 1e-12 * np.abs(one).max()
+
+
+def test_more_threads_than_rows(monkeypatch):
+    monkeypatch.setattr(tiled, "_PAIRS_WORTH_THREADS", 0)
+    X, Z, rng = data(3, 5)
+    V = rng.standard_normal((5, 2))
+    assert np.allclose(Tiled(threads=8).product(Gaussian(1.3), X, Z, V), gaussian(X, Z) @ V)
+    assert np.allclose(Tiled(threads=8).normal(Gaussian(1.3), X, Z, V), gaussian(X, Z).T @ gaussian(X, Z) @ V)
+
+
+def test_single_precision_stays_and_agrees():
+    X, Z, rng = data(300, 400)
+    V = rng.standard_normal((400, 2))
+    X32, Z32, V32 = X.astype(np.float32), Z.astype(np.float32), V.astype(np.float32)
+    K = gaussian(X32, Z32)
+    for found, expected, terms in (
+        (Tiled().gram(Gaussian(1.3), X32, Z32), K, 1),
+        (Tiled().product(Gaussian(1.3), X32, Z32, V32), K @ V32.astype(float), 400),
+    ):
+        assert found.dtype == np.float32
+        assert np.abs(found - expected).max() < 1e-6 * np.sqrt(terms) * np.abs(expected).max()
+    # Sums over all rows are kept in float64.
+    normal = Tiled().normal(Gaussian(1.3), X32, Z32, V32)
+    exact = K.T @ (K @ V32.astype(float))
+    assert normal.dtype == np.float64
+    assert np.abs(normal - exact).max() < 1e-5 * np.abs(exact).max()
+
+
+def test_mixed_precision_is_double():
+    X, Z, _ = data(20, 30)
+    assert Tiled().gram(Gaussian(1.0), X.astype(np.float32), Z).dtype == np.float64
+
+
+@pytest.mark.parametrize("change", ["fortran", "strided", "reversed", "read-only"])
+def test_memory_layouts(change):
+    X, Z, rng = data(90, 70)
+    V = rng.standard_normal((70, 4))
+    expected = gaussian(X, Z) @ V
+    if change == "fortran":
+        X, Z, V = (np.asfortranarray(a) for a in (X, Z, V))
+    elif change == "strided":
+        X, Z, V = (np.repeat(a, 2, axis=1)[:, ::2] for a in (X, Z, V))
+    elif change == "reversed":
+        X, expected = X[::-1], expected[::-1]
+    for a in (X, Z, V):
+        a.flags.writeable = False
+    assert np.allclose(Tiled().product(Gaussian(1.3), X, Z, V), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("container", [csr_array, csr_matrix])
+def test_sparse_points(container):
+    X, Z, rng = data(300, 450, d=6)
+    X[X < 0.5], Z[Z < 0.5] = 0, 0
+    V = rng.standard_normal((450, 2))
+    for k in (Gaussian(1.3), Linear()):
+        K = gaussian(X, Z) if k == Gaussian(1.3) else X @ Z.T
+        assert np.allclose(Tiled(threads=2).gram(k, container(X), container(Z)), K, rtol=0, atol=1e-12)
+        assert np.allclose(Tiled(threads=2).product(k, container(X), container(Z), V), K @ V, atol=1e-10)
+        assert np.allclose(Tiled(threads=2).normal(k, container(X), container(Z), V), K.T @ (K @ V), atol=1e-8)
+
+
+def test_object_points():
+    words = np.array(["abc", "abd", "xyz", "", "aaa", "xbz", "q"], dtype=object)
+
+    def common(a, b):
+        return len(set(a) & set(b))
+
+    K = np.array([[common(a, b) for b in words] for a in words], float)
+    k = FunctionKernel(common)
+    assert np.array_equal(Tiled().gram(k, words), K)
+    assert np.array_equal(Tiled().gram(k, words[:3], words), K[:3])
+    assert np.allclose(Tiled().product(k, words, words, np.arange(7.0)), K @ np.arange(7.0))
+
+
+def test_gram_writes_into_out():
+    X, Z, _ = data(30, 40)
+    out = np.full((30, 40), np.nan, np.float32)
+    assert Tiled().gram(Gaussian(1.3), X, Z, out=out) is out
+    assert np.allclose(out, gaussian(X, Z), atol=1e-6)
+
+
+def test_gram_of_one_set_is_symmetric_to_the_bit():
+    X, _, _ = data(1100, 0)
+    for k in (Gaussian(1.0), Laplacian(0.7)):
+        K = Tiled(threads=2).gram(k, X)
+        assert np.array_equal(K, K.T)
+
+
+def test_reduce_sees_each_row_once_and_adds_up():
+    X, Z, _ = data(5000, 300)
+    K = gaussian(X, Z)
+    seen = np.zeros(5000, int)
+
+    def step(rows, block):
+        seen[rows] += 1
+        assert np.allclose(block, K[rows], atol=1e-12)
+        return block.sum(axis=0)
+
+    parts = Tiled(threads=2).reduce(Gaussian(1.3), X, Z, step)
+    assert (seen == 1).all()
+    assert np.allclose(sum(parts), K.sum(axis=0))
+
+
+def test_an_error_inside_a_tile_comes_out():
+    X, Z, _ = data(600, 600)
+
+    class Broken(Gaussian):
+        def pairwise(self, X, Z):
+            raise RuntimeError("no kernel today")
+
+    for threads in (1, 2):
+        with pytest.raises(RuntimeError, match="no kernel today"):
+            Tiled(threads=threads).product(Broken(1.0), X, Z, np.ones(600))
+
+
+@pytest.mark.parametrize("threads", [0, -1, "two", 1.5])
+def test_threads_must_be_a_count(threads):
+    with pytest.raises(ValueError, match="threads must be a positive integer or None"):
+        Tiled(threads=threads).validate()
+    with pytest.raises(ValueError, match="threads must be a positive integer or None"):
+        Tiled(threads=threads).gram(Gaussian(1.0), np.ones((2, 1)))
+
+
+def test_memory_stays_bounded():
+    """K would take 400 MB; the product must not."""
+    import tracemalloc
+
+    X, Z, rng = data(5000, 10_000, d=2)
+    V = rng.standard_normal(10_000)
+    tracemalloc.start()
+    try:
+        Tiled(threads=1).product(Gaussian(1.0), X, Z, V)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 40e6
+
+
+def test_the_contract_alone_does_nothing():
+    X = np.ones((2, 1))
+    for call in (
+        lambda e: e.gram(Gaussian(1.0), X),
+        lambda e: e.product(Gaussian(1.0), X, X, X),
+        lambda e: e.normal(Gaussian(1.0), X, X, X),
+        lambda e: e.reduce(Gaussian(1.0), X, X, None),
+    ):
+        with pytest.raises(NotImplementedError):
+            call(Engine())

@@ -1,0 +1,104 @@
+"""Nystrom: m centres, chosen or given."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from mercer import KernelRidge
+from mercer.engines import Tiled
+from mercer.kernels import Finite, FunctionKernel, Gaussian
+from mercer.representations import Nystrom, PivotedCholesky, Uniform
+
+X = np.random.default_rng(0).standard_normal((40, 2))
+
+
+def gaussian(X, Z):
+    return np.exp(-((X[:, None] - Z[None]) ** 2).sum(axis=2) / 2)
+
+
+def build(representation, X=X, kernel=None):
+    kernel = Gaussian(1.0) if kernel is None else kernel
+    return representation.build(kernel, X, np.random.default_rng(0), Tiled())
+
+
+@pytest.mark.parametrize("centres", ["uniform", "k-means++", "leverage", "pivoted_cholesky", PivotedCholesky(3)])
+def test_build(centres):
+    built = build(Nystrom(m=9, centres=centres))
+    Z = built.A.Z
+    assert {tuple(z) for z in Z} <= {tuple(x) for x in X} and len(Z) == 9
+    assert np.allclose(built.A.dense(), gaussian(X, Z))
+    assert np.allclose(built.B.dense(), gaussian(Z, Z))
+    c = np.arange(9.0)
+    assert np.allclose(built.lift(c)(X), gaussian(X, Z) @ c)
+
+
+def test_given_centres():
+    Z = np.array([[0.0, 0.0], [1.0, 0.5], [5.0, 5.0]])
+    for given in (Z, Z.tolist()):
+        built = build(Nystrom(centres=given))
+        assert np.allclose(built.A.dense(), gaussian(X, Z))
+    assert Nystrom(centres=Z).size(Gaussian(1.0), 40, 2) == 3
+
+
+def test_given_centres_follow_the_data_into_float32():
+    built = build(Nystrom(centres=np.zeros((1, 2))), X.astype(np.float32))
+    assert built.A.dtype == np.float32
+    assert built.B.dtype == np.float64  # it is factored
+
+
+def test_sparse_data():
+    S = np.where(X > 0, X, 0)
+    built = build(Nystrom(m=6), csr_array(S))
+    Z = built.A.Z.toarray()
+    assert np.allclose(built.A.dense(), gaussian(S, Z))
+
+
+def test_words_as_centres():
+    words = np.array(["ab", "abc", "x", "xy"], dtype=object)
+    k = FunctionKernel(lambda a, b: float(len(set(a) & set(b))))
+    built = build(Nystrom(centres=["ab", "xyz"]), words, k)
+    assert np.array_equal(built.A.dense(), [[2, 0], [2, 0], [0, 1], [0, 2]])
+    assert np.array_equal(built.B.dense(), [[2, 0], [0, 3]])
+
+
+def test_indices_as_centres():
+    M = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
+    built = build(Nystrom(centres=[0, 2]), np.array([0, 1, 2, 1]), Finite(M))
+    assert np.array_equal(built.A.dense(), M[np.ix_([0, 1, 2, 1], [0, 2])])
+
+
+@pytest.mark.parametrize("n, expected", [(10, 10), (1000, 1000), (10_000, 1000), (1_000_000, 4000)])
+def test_default_number_of_centres(n, expected):
+    assert Nystrom().size(Gaussian(1.0), n, 5) == expected
+
+
+def test_no_more_centres_than_points():
+    assert Nystrom(m=100).size(Gaussian(1.0), 40, 2) == 40
+    assert build(Nystrom(m=100)).A.shape == (40, 40)
+
+
+@pytest.mark.parametrize("m", [0, -3, 2.5, "many"])
+def test_m_must_be_a_count(m):
+    with pytest.raises(ValueError, match="Nystrom: m must be a positive integer or None"):
+        KernelRidge(representation=Nystrom(m=m)).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="Nystrom: m must be a positive integer or None"):
+        KernelRidge(representation=Nystrom(m=m)).plan(X, X[:, 0])
+
+
+@pytest.mark.parametrize("centres", ["unifrom", None, 7, Uniform])
+def test_centres_must_be_known(centres):
+    with pytest.raises(ValueError, match="centres must be a Centres object or one of 'uniform', 'k-means"):
+        KernelRidge(representation=Nystrom(m=3, centres=centres)).fit(X, X[:, 0])
+
+
+def test_centres_of_the_wrong_kind():
+    with pytest.raises(ValueError, match="the centres have 3 features, the data 2"):
+        KernelRidge(representation=Nystrom(centres=np.zeros((2, 3)))).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        KernelRidge(representation=Nystrom(centres=[[np.nan, 0.0]])).fit(X, X[:, 0])
+
+
+def test_a_value():
+    assert repr(Nystrom(m=5, centres="leverage")) == "Nystrom(m=5, centres='leverage')"
+    assert Nystrom(centres=np.eye(2)) == Nystrom(centres=[[1.0, 0.0], [0.0, 1.0]])
+    assert Nystrom(m=5) != Nystrom(m=6)
