@@ -30,6 +30,8 @@ _ROOMS = (
     "kernels",
     "losses",
     "operators",
+    "plot",
+    "report",
     "representations",
     "selection",
     "solvers",

@@ -19,7 +19,8 @@ from mercer.solvers.full import _MIXED_FROM
 # Up to here an exact solution takes seconds on an ordinary machine.
 _EXACT_LEAST_SQUARES = 10_000
 _EXACT_OTHER = 5_000
-_LARGEST_FACTOR = 25_000
+# From here on conjugate gradients on the stored matrix are faster than factoring it.
+_CG_FROM = 3_000
 _LARGEST_PRIMAL_FACTOR = 8_000
 _PANELS = 512
 _TILES = 64 << 20
@@ -133,10 +134,12 @@ def _choose_solver(loss, representation, unknowns, sizes, free, reasons) -> Solv
         return Newton()
     if isinstance(representation, Full):
         need = _memory(representation, Cholesky(), unknowns, sizes, loss, free)
-        if unknowns <= _LARGEST_FACTOR and need <= 0.8 * free:
+        if unknowns <= _CG_FROM and need <= 0.8 * free:
             reasons.append(f"the {unknowns:,}×{unknowns:,} matrix fits: factored")
             return Cholesky()
-        reasons.append(f"factoring {unknowns:,}×{unknowns:,} would take too long or {_bytes(need)}: conjugate gradients")
+        stored = 4 * unknowns**2 <= 0.33 * free
+        how = "on the matrix kept in memory" if stored else f"without the matrix in memory ({_bytes(need)})"
+        reasons.append(f"{unknowns:,} examples: conjugate gradients {how} beat a factorisation")
         return CG()
     if unknowns <= _LARGEST_PRIMAL_FACTOR:
         reasons.append(f"{unknowns:,} unknowns: normal equations, factored")
@@ -155,7 +158,8 @@ def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
             factor_item = 4 if n >= _MIXED_FROM else item
             return small + n * n * factor_item + panels
         if isinstance(solver, CG):
-            return small + n * solver.default_rank(n) * item * 3
+            kept = n * n * 4 if 4 * n * n <= 0.33 * free else 0
+            return small + kept + n * solver.default_rank(n) * item * 3 + panels
         if isinstance(solver, Newton) and n <= _DIRECT_EXAMPLES:
             return small + stored + n * n * item + panels
         return small + stored + (n * min(n, max(100, int(5 * math.sqrt(n)))) * item * 3 if isinstance(solver, Newton) else 0)

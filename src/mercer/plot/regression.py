@@ -55,7 +55,7 @@ def lam_path(path: Path, ax: Axes | None = None, *, label: str | None = None, co
     log_ticks(ax, "x")
     ax.set_xlabel("λ")
     ax.set_ylabel("leave-one-out error (mean square)")
-    legend(ax)
+    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
     return ax
 
 

@@ -17,7 +17,7 @@ INK = "#737a82"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def axes(width: float = 6.4, height: float = 4.0) -> Axes:
+def axes(width: float = 5.2, height: float = 3.5) -> Axes:
     """Fresh Axes on a figure of their own, outside pyplot: nothing to close, no window.
 
     Parameters

@@ -89,11 +89,11 @@ class Report:
             return f'<tr{" class=best" if index in bold else ""}>{inside}</tr>'
 
         body = "\n".join(line(row, "td", i) for i, row in enumerate(cells))
-        title = f"<caption>{escape(caption)}</caption>" if caption else ""
+        title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
         # In a box of its own, so that a wide table scrolls on a phone and the page does not.
         return self._add(
-            f'<div class="scroll" tabindex="0"><table>{title}<thead>{line(list(header), "th")}</thead>\n'
-            f"<tbody>{body}</tbody></table></div>"
+            f'<figure class="table">{title}<div class="scroll" tabindex="0"><table>'
+            f"<thead>{line(list(header), 'th')}</thead>\n<tbody>{body}</tbody></table></div></figure>"
         )
 
     def facts(self, pairs: Iterable[tuple[str, Any]]) -> Report:

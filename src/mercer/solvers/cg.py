@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
+from mercer._xp import issparse
+from mercer.engines import available_memory
+from mercer.operators import KernelOperator, Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.full import ridge_solution, solve_cg
+from mercer.solvers.full import ridge_solution, solve_cg, solve_stored
 from mercer.solvers.preconditioners import LowRank
 from mercer.solvers.primal import ridge_primal
 
+_LIMIT = 1000
+
 
 class CG(Solver):
-    """Least squares by conjugate gradients: only products with K, never K.
+    """Least squares by conjugate gradients.
 
-    With one coefficient per example the preconditioner is a low-rank approximation of K from
+    Only products with K are needed, so K need not be in memory. Where it fits it is kept there in float32,
+    which makes a product one pass over it, and float64 accuracy comes from refinement; a problem too
+    ill-conditioned for that is then factored in place. With one coefficient per example the preconditioner is a low-rank approximation of K from
     randomly pivoted Cholesky; with centres or features, the Hessian on a sample of rows (Falkon's
     preconditioner).
 
@@ -21,7 +29,10 @@ class CG(Solver):
     ----------
     tol : float, optional
         Relative residual to reach. None: 1e-8 for float64 data, 1e-5 for float32.
-    max_iter : int
+    max_iter : int, optional
+        None: 1000 without K in memory; with it, as many as cost less than a factorisation.
+    store : bool, optional
+        Keep K in memory? None: if it takes no more than a third of what is free.
     rank : int, optional
         Size of the preconditioner: its rank, or the number of sampled rows. None: about 5√n columns,
         or twice the number of features.
@@ -36,10 +47,11 @@ class CG(Solver):
     name = "cg"
     requires = frozenset({"ridge", "quadratic"})
 
-    def __init__(self, tol=None, max_iter=1000, rank=None):
+    def __init__(self, tol=None, max_iter=None, rank=None, store=None):
         self.tol = tol
         self.max_iter = max_iter
         self.rank = rank
+        self.store = store
 
     def default_rank(self, n: int) -> int:
         """Columns of the low-rank preconditioner for n examples."""
@@ -49,17 +61,32 @@ class CG(Solver):
         self.validate()
         tol = self._tol(self.tol, problem.A.dtype)
         if problem.full:
-            rank = self.default_rank(problem.n)
-            low_rank = LowRank(problem.A, rank, problem.rng) if rank else None
-
-            def solve(K, mu, scale, rhs):
-                return solve_cg(K, mu, scale, rhs, tol=tol, max_iter=self.max_iter, low_rank=low_rank)
-
-            solution = ridge_solution(problem, solve, tol, self.name)
+            solve = self._stored if self.stores(problem.A) else self._matrix_free
+            solution = ridge_solution(problem, partial(solve, tol=tol, rng=problem.rng), tol, self.name)
         else:
             sample = 2 * problem.A.shape[1] + 1000 if self.rank is None else self.rank
             solution = ridge_primal(
-                problem, direct=False, tol=tol, max_iter=self.max_iter, sample=sample, name=self.name
+                problem, direct=False, tol=tol, max_iter=self.max_iter or _LIMIT, sample=sample, name=self.name
             )
         warn_if_unconverged(solution, tol, "Increase lam, max_iter or rank, or give the data as float64.")
         return solution
+
+    def stores(self, K: Operator) -> bool:
+        """Will K be kept in memory?"""
+        if not isinstance(K, KernelOperator) or not K.kernel.vectors or issparse(K.X):
+            return False
+        need = 4 * K.shape[0] ** 2
+        return need <= 0.33 * available_memory() if self.store is None else bool(self.store)
+
+    def _stored(self, K, mu, scale, rhs, *, tol, rng):
+        # Beyond this many passes over the matrix, factoring it would have been faster.
+        limit = self.max_iter or max(30, K.shape[0] // 200)
+        return solve_stored(
+            K, mu, scale, rhs, tol=tol, max_iter=limit, rank=self.default_rank(K.shape[0]), rng=rng,
+            factor=self.max_iter is None,
+        )
+
+    def _matrix_free(self, K, mu, scale, rhs, *, tol, rng):
+        rank = self.default_rank(K.shape[0])
+        low_rank = LowRank(K, rank, rng) if rank else None
+        return solve_cg(K, mu, scale, rhs, tol=tol, max_iter=self.max_iter or _LIMIT, low_rank=low_rank)

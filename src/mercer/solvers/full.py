@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.operators import KernelOperator, Operator
-from mercer.solvers.factor import Factor, NotPositiveDefinite
+from mercer.operators import KernelOperator, Matrix, Operator
+from mercer.solvers.factor import _PANEL, Factor, NotPositiveDefinite
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank
 from mercer.solvers.problem import Certificate, Problem, Solution
@@ -29,6 +29,7 @@ class Solved:
     condition: float | None = None
     jitter: float = 0.0
     stalled: bool = False
+    then: str = ""
 
 
 def shifted(K: Operator, mu: float, scale: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray]:
@@ -108,6 +109,91 @@ def solve_cg(
     )
 
 
+def solve_stored(
+    K: KernelOperator,
+    mu: float,
+    scale: np.ndarray | None,
+    rhs: np.ndarray,
+    *,
+    tol: float,
+    max_iter: int,
+    rank: int,
+    rng: np.random.Generator,
+    factor: bool = True,
+) -> Solved:
+    """By conjugate gradients on K kept in memory in float32; float64 accuracy by refinement.
+
+    A product then costs one pass over the matrix, far less than computing it. If conjugate gradients
+    have not converged after `max_iter` of them, the same array is factored instead (unless `factor` is False).
+    """
+    precise = K.dtype == np.float64
+    stored = Matrix((K.single() if precise else K).dense())
+    inverse = LowRank(stored, rank, rng).inverse(mu, scale)
+    rough = shifted(stored, mu, scale)
+    # Products in float32 can't measure a small residual; sums in float64 of the same entries can.
+    exact = shifted(K if precise else _Upcast(stored.values), mu, scale)
+    size = np.linalg.norm(rhs, axis=0)
+    size[size == 0] = 1.0
+    z, residual, best = np.zeros_like(rhs), rhs, 1.0
+    history, iterations, condition = [1.0], 0, None
+    while best > tol and iterations < max_iter:
+        # Refinement: each round solves for the residual, which is computed in full precision.
+        target = max(0.3 * tol / best, 1e-4 if precise else 0.0)
+        result = pcg(
+            rough,
+            residual,
+            inverse,
+            tol=target,
+            max_iter=max_iter - iterations,
+            hopeless=lambda h, target=target: _too_slow(h, target, max_iter),
+        )
+        iterations += result.iterations
+        condition = condition or result.condition
+        z_new = z + result.x
+        residual_new = rhs - exact(z_new)
+        now = float((np.linalg.norm(residual_new, axis=0) / size).max())
+        history += [best * h for h in result.history[1:]]
+        if not now < 0.5 * best:
+            break
+        z, residual, best = z_new, residual_new, now
+    if best <= tol or not factor:
+        return Solved(z, residual, exact, iterations, tuple(history), condition, stalled=iterations < max_iter)
+    L = Factor(stored.values, mu, scale)
+    # From here on the stored matrix is its own factor; the upper triangle still gives products.
+    exact = exact if precise else L.multiply
+    result = pcg(exact, rhs, L.solve, tol=0.1 * tol, max_iter=30, patience=3)
+    return Solved(
+        result.x,
+        rhs - exact(result.x),
+        exact,
+        iterations + result.iterations,
+        tuple(history + result.history),
+        L.condition(),
+        L.jitter,
+        stalled=True,
+        then=", then cholesky",
+    )
+
+
+class _Upcast(Matrix):
+    """A float32 matrix that multiplies in float64, panel by panel."""
+
+    def __matmul__(self, V):
+        out = np.empty((self.shape[0], *V.shape[1:]))
+        for i in range(0, self.shape[0], _PANEL):
+            np.matmul(self.values[i : i + _PANEL].astype(np.float64), V, out=out[i : i + _PANEL])
+        return out
+
+
+def _too_slow(history: list[float], target: float, max_iter: int) -> bool:
+    """After a while, will this rate of decrease reach the target in time?"""
+    k = len(history) - 1
+    if k < 20 or k % 10:
+        return False
+    rate = np.log(max(history[-1], 1e-300)) / k
+    return rate >= 0 or np.log(target) / rate > 1.3 * max_iter
+
+
 def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, name: str) -> Solution:
     """Least squares on Full, given a way to solve the shifted system.
 
@@ -155,7 +241,7 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
     # Conjugate gradients stop on the residual; the gradient in H_K is the same quantity weighted by K.
     good = min(relative, residual_size) <= tol
     status = "converged" if good else ("stalled" if solved.stalled else "max_iter")
-    return Solution(coef, intercept, status, solved.iterations, certificate, solved.history, name)
+    return Solution(coef, intercept, status, solved.iterations, certificate, solved.history, name + solved.then)
 
 
 def _gradient_bounds(K, s, y, z, residual, mu) -> tuple[float, float]:

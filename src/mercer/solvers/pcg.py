@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 Apply = Callable[[np.ndarray], np.ndarray]
+
+# No progress: over so many iterations the squared error falls by less than this part of all it has fallen.
+_WINDOW = 60
+_NO_PROGRESS = 1e-8
 
 
 @dataclass
@@ -31,13 +36,17 @@ def pcg(
     tol: float,
     max_iter: int,
     x0: np.ndarray | None = None,
-    patience: int = 60,
+    patience: int | None = None,
+    hopeless: Callable[[list[float]], bool] | None = None,
 ) -> PCGResult:
     """Solve M x = b for symmetric positive definite M given by its action on (n, t) blocks.
 
     Every column runs its own recurrence; one call of `apply` serves them all, and columns that have
-    converged leave. `residual` is the largest ‖b − Mx‖/‖b‖ over the columns. The iterate with the smallest
-    residual is returned; `stalled` says that the residual has not fallen for `patience` iterations.
+    converged leave. `residual` is the largest ‖b − Mx‖/‖b‖ over the columns, and the iterate with the smallest
+    residual is returned. Residuals may rise for hundreds of iterations before they fall; what falls in every
+    one is the error in the norm of M. So `stalled` says that neither gets smaller any more, or, given
+    `patience`, that the residual has not fallen for so many iterations, or that `hopeless`, shown the
+    history after each iteration, gave up.
     """
     x = np.zeros_like(b) if x0 is None else x0.copy()
     r = b.copy() if x0 is None else b - apply(x)
@@ -53,12 +62,16 @@ def pcg(
     alphas: list[float] = []
     betas: list[float] = []
     since_best, iterations, stalled = 0, 0, False
+    recent: deque[float] = deque(maxlen=_WINDOW)
+    fallen = 0.0
     while len(active) and iterations < max_iter:
         Mp = apply(p)
         curvature = np.einsum("ij,ij->j", p, Mp)
         # A direction without curvature, or lost to rounding, ends its column.
         usable = (curvature > 0) & np.isfinite(curvature) & (rz > 0)
         alpha = np.where(usable, rz / np.where(usable, curvature, 1), 0.0)
+        recent.append(float((alpha * rz / size[active] ** 2).sum()))
+        fallen += recent[-1]
         x[:, active] += alpha * p
         r[:, active] -= alpha * Mp
         iterations += 1
@@ -68,7 +81,13 @@ def pcg(
         best[improved], best_x[:, improved] = relative[improved], x[:, improved]
         best_r[:, improved] = r[:, improved]
         history.append(float(relative.max()))
-        if not usable.any() or since_best >= patience:
+        if patience is None:
+            stuck = since_best >= _WINDOW and sum(recent) <= _NO_PROGRESS * fallen
+        else:
+            stuck = since_best >= patience
+        if hopeless is not None and hopeless(history):
+            stuck = True
+        if stuck or not usable.any() or history[-1] > 1e3:
             stalled = True
             break
         keep = usable & (relative[active] > tol)

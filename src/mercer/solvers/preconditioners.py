@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.features.centres import randomly_pivoted_cholesky
-from mercer.operators import KernelOperator, Operator
+from mercer.operators import KernelOperator, Matrix, Operator
 from mercer.solvers.factor import Factor
 
 # Beyond this many features a p×p preconditioner is not worth its memory; the diagonal has to do.
@@ -19,9 +19,10 @@ class LowRank:
         if isinstance(K, KernelOperator):
             columns = K.columns
         else:
+            values = K.values if isinstance(K, Matrix) else K.dense()
 
             def columns(index):
-                return K.rows(index).T
+                return values[index].T  # symmetric, and rows are contiguous
 
         self.F, self.pivots = randomly_pivoted_cholesky(K.diag(), columns, rank, rng)
 

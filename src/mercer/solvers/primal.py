@@ -96,8 +96,10 @@ def ridge_primal(problem: Problem, *, direct: bool, tol: float, max_iter: int, s
         H[np.diag_indices_from(H)] += ridge
         factor = Factor(H)
         jitter, condition = max(jitter, factor.jitter), factor.condition()
-        # Polished well below the tolerance, since another pass is cheap next to the factor.
-        result = pcg(apply, rhs, factor.solve, tol=1e-3 * tol, max_iter=20, x0=factor.solve(rhs), patience=3)
+        # Polished well below the tolerance, since another pass is cheap next to the factor. Not in float32: the
+        # rounding of a pass is near the tolerance, and the recurrence would claim less than is left.
+        enough = tol if Phi.dtype == np.float32 else 1e-3 * tol
+        result = pcg(apply, rhs, factor.solve, tol=enough, max_iter=20, x0=factor.solve(rhs), patience=3)
         iterations = result.iterations + 1
     else:
         inverse = SampledHessian(Phi, sample, problem.rng).inverse(ridge, w)

@@ -56,7 +56,7 @@ def digits(seed: int, examples: int | None, grid: int, progress: Callable[[str],
         X, _, y, _ = train_test_split(X, y, train_size=examples, stratify=y, random_state=seed)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
     validation = StratifiedShuffleSplit(1, test_size=0.25, random_state=seed)
-    sigmas = widths(X, (0.25, 0.35, 0.5))
+    sigmas = widths(X, (0.3, 0.4, 0.5))
 
     def tuned(model, parameters, scoring):
         return GridSearchCV(model, parameters, cv=validation, scoring=scoring, error_score="raise").fit(X, y)
@@ -65,7 +65,7 @@ def digits(seed: int, examples: int | None, grid: int, progress: Callable[[str],
         (
             "Mercer KernelLogistic",
             KernelLogistic(Gaussian(sigmas[0])),
-            {"kernel__sigma": sigmas, "lam": np.logspace(-7, -5, grid)},
+            {"kernel__sigma": sigmas, "lam": np.logspace(-9, -7, grid)},
             "neg_log_loss",
         ),
         (

@@ -83,7 +83,7 @@ def run(
     pages.certificates(page, machines)
     pages.is_it_a_kernel(page)
     seconds = time.perf_counter() - start
-    pages.reproduce(page, command or shlex.join(["mercer", "demo", "--seed", str(seed)]), _versions(seed, seconds))
+    pages.reproduce(page, command or shlex.join(["mercer", "demo", "--output", "report.html", "--seed", str(seed)]), _versions(seed, seconds))
     return Demo(diabetes.scores + curve.scores, digits.scores, page, seconds)
 
 
