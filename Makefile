@@ -18,7 +18,7 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q tests
-	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -p no:xdist src docs README.md
+	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -p no:xdist src docs README.md CONTRIBUTING.md
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

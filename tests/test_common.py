@@ -52,7 +52,9 @@ def test_scikit_learn_check(estimator, check):
 
 def test_all_machines_are_found():
     """Discovery must not silently come back empty."""
-    assert {"KernelRidge", "KernelLogistic", "KernelRegressor", "KernelClassifier"} <= set(exported_estimators())
+    assert {"KernelRidge", "KernelLogistic", "KernelRegressor", "KernelClassifier"} <= set(
+        exported_estimators()
+    )
 
 
 @pytest.mark.parametrize("cls", exported_estimators().values(), ids=lambda c: c.__name__)

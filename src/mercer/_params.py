@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import inspect
 import numbers
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ import numpy as np
 _LONGEST_ARRAY_IN_REPR = 400
 
 
-@lru_cache(maxsize=None)
-def _signature(cls: type) -> tuple[inspect.Parameter, ...]:
+@cache
+def _signature(cls: Any) -> tuple[inspect.Parameter, ...]:
     if cls.__init__ is object.__init__:  # whose signature says *args, **kwargs, but which takes nothing
         return ()
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]

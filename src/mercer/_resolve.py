@@ -93,7 +93,7 @@ def engine_of(value: Any) -> Engine:
     return _object(value, Engine, _ENGINES, "engine")
 
 
-def _object(value: Any, kind: type[T], names: dict[str, Callable[[], T]], what: str) -> T:
+def _object(value: Any, kind: Any, names: dict[str, Callable[[], T]], what: str) -> T:
     if isinstance(value, kind):
         return value
     known = ", ".join(repr(n) for n in sorted(names))
@@ -103,5 +103,7 @@ def _object(value: Any, kind: type[T], names: dict[str, Callable[[], T]], what: 
         if value in names:
             return names[value]()
         near = difflib.get_close_matches(value, names, 1)
-        raise ValueError(f"unknown {what} {value!r}" + (f", did you mean {near[0]!r}?" if near else f"; known: {known}"))
+        raise ValueError(
+            f"unknown {what} {value!r}" + (f", did you mean {near[0]!r}?" if near else f"; known: {known}")
+        )
     raise TypeError(f"{what} must be of type {kind.__name__}, or one of {known}; got {value!r}")

@@ -16,7 +16,7 @@ class Dual:
     """value + ε·slope with ε² = 0; arithmetic on it is differentiation."""
 
     __array_ufunc__ = None  # let ndarray (op) Dual reach the reflected methods below
-    __slots__ = ("value", "slope")
+    __slots__ = ("slope", "value")
 
     def __init__(self, value: Any, slope: Any = 1.0):
         self.value, self.slope = value, slope

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import issparse
-from mercer.engines import Engine
+from mercer.engines import Engine, available_memory
 from mercer.engines.tiled import result_dtype
 from mercer.kernels.base import Kernel
 
@@ -134,6 +134,13 @@ class Transpose(Operator):
         return self.base
 
 
+def in_memory(A: Operator, share: float = 0.3) -> Operator:
+    """A as a matrix if it takes at most this share of the memory that is free, else A itself."""
+    if isinstance(A, Matrix) or A.shape[0] * A.shape[1] * A.dtype.itemsize > share * available_memory():
+        return A
+    return Matrix(A.dense())
+
+
 class Identity(Operator):
     """The identity: the penalty of a representation by explicit features."""
 
@@ -232,7 +239,9 @@ class KernelOperator(Operator):
     def single(self) -> KernelOperator:
         """The same operator computed in float32."""
         X = self.X.astype(np.float32)
-        return KernelOperator(self.kernel, X, X if self.Z is self.X else self.Z.astype(np.float32), self.engine)
+        return KernelOperator(
+            self.kernel, X, X if self.Z is self.X else self.Z.astype(np.float32), self.engine
+        )
 
     def diag(self):
         if self.X is self.Z:
@@ -299,10 +308,8 @@ class Composed(Operator):
     def rows(self, index):
         return self.A.rows(index) @ self.T_
 
-    def dense(self):
-        return self.rows(slice(None))
-
     def blocks(self):
+        # T amplifies rounding, so the product is taken in float64 whatever A comes in.
         for rows, block in self.A.blocks():
             yield rows, np.asarray(block, dtype=np.float64) @ self.T_
 

@@ -23,7 +23,9 @@ def test_version(call):
 
 
 def test_python_m_mercer():
-    result = subprocess.run([sys.executable, "-m", "mercer", "--version"], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-m", "mercer", "--version"], capture_output=True, text=True, check=True
+    )
     assert mercer.__version__ in result.stdout
 
 
@@ -74,7 +76,9 @@ def test_a_write_that_fails_is_an_error(call, instant, monkeypatch, tmp_path):
     assert result.exit_code == 1 and "No space left on device" in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [["demo", "--seed", "x"], ["demo", "--seed", "-1"], ["nothing"], ["demo", "extra"]])
+@pytest.mark.parametrize(
+    "arguments", [["demo", "--seed", "x"], ["demo", "--seed", "-1"], ["nothing"], ["demo", "extra"]]
+)
 def test_what_is_not_understood_is_refused(call, arguments):
     assert call(*arguments).exit_code == 2
 

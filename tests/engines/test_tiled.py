@@ -119,7 +119,9 @@ def test_sparse_points(container):
         K = gaussian(X, Z) if k == Gaussian(1.3) else X @ Z.T
         assert np.allclose(Tiled(threads=2).gram(k, container(X), container(Z)), K, rtol=0, atol=1e-12)
         assert np.allclose(Tiled(threads=2).product(k, container(X), container(Z), V), K @ V, atol=1e-10)
-        assert np.allclose(Tiled(threads=2).normal(k, container(X), container(Z), V), K.T @ (K @ V), atol=1e-8)
+        assert np.allclose(
+            Tiled(threads=2).normal(k, container(X), container(Z), V), K.T @ (K @ V), atol=1e-8
+        )
 
 
 def test_object_points():

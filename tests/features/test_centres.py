@@ -16,7 +16,14 @@ from mercer.features.centres import (
 )
 from mercer.kernels import FunctionKernel, Gaussian, Linear
 
-ALL = [Uniform(), KMeansPlusPlus(), KMeansPlusPlus(per_round=1), Leverage(), Leverage(lam=1e-3), PivotedCholesky()]
+ALL = [
+    Uniform(),
+    KMeansPlusPlus(),
+    KMeansPlusPlus(per_round=1),
+    Leverage(),
+    Leverage(lam=1e-3),
+    PivotedCholesky(),
+]
 
 
 def points(n=200, d=2, seed=0):
@@ -134,7 +141,9 @@ def test_objects():
 def test_pivoted_cholesky_reconstructs():
     X = points(150)
     K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 2)
-    F, pivots = randomly_pivoted_cholesky(np.diag(K), lambda i: K[:, i], 60, np.random.default_rng(0), block=7)
+    F, pivots = randomly_pivoted_cholesky(
+        np.diag(K), lambda i: K[:, i], 60, np.random.default_rng(0), block=7
+    )
     assert F.shape == (150, 60)
     left = K - F @ F.T
     assert np.abs(left[pivots]).max() < 1e-8  # exact on the pivots
@@ -152,13 +161,20 @@ def test_pivoted_cholesky_stops_at_the_rank():
 
 
 def test_pivoted_cholesky_of_zero():
-    F, pivots = randomly_pivoted_cholesky(np.zeros(4), lambda i: np.zeros((4, len(i))), 2, np.random.default_rng(0))
+    F, pivots = randomly_pivoted_cholesky(
+        np.zeros(4), lambda i: np.zeros((4, len(i))), 2, np.random.default_rng(0)
+    )
     assert F.shape == (4, 0) and len(pivots) == 0
 
 
 @pytest.mark.parametrize(
     "name, cls",
-    [("uniform", Uniform), ("k-means++", KMeansPlusPlus), ("leverage", Leverage), ("pivoted_cholesky", PivotedCholesky)],
+    [
+        ("uniform", Uniform),
+        ("k-means++", KMeansPlusPlus),
+        ("leverage", Leverage),
+        ("pivoted_cholesky", PivotedCholesky),
+    ],
 )
 def test_names(name, cls):
     assert centres_of(name) == cls()

@@ -18,7 +18,9 @@ def gaussian(X, Z, sigma=1.5):
     return np.exp(-((X[:, None] - Z[None]) ** 2).sum(axis=2) / (2 * sigma**2))
 
 
-@parametrize_with_checks([NystromFeatures(n_features=5), NystromFeatures(Linear(), centres="pivoted_cholesky")])
+@parametrize_with_checks(
+    [NystromFeatures(n_features=5), NystromFeatures(Linear(), centres="pivoted_cholesky")]
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

@@ -45,7 +45,10 @@ def test_lam_path_draws_the_errors_and_marks_their_minimum(line):
 def test_curves_share_axes(line):
     ax = plot.axes()
     for sigma, colour in zip((0.5, 1.0), plot.COLOURS, strict=False):
-        assert plot.lam_path(path(KernelRidge(Gaussian(sigma)), *line), ax, label=f"{sigma}", colour=colour) is ax
+        assert (
+            plot.lam_path(path(KernelRidge(Gaussian(sigma)), *line), ax, label=f"{sigma}", colour=colour)
+            is ax
+        )
     assert [text.split(":")[0] for text in _legend(ax)] == ["0.5", "1.0"]
 
 
@@ -149,6 +152,8 @@ def test_only_this_room_imports_matplotlib():
     for file in root.rglob("*.py"):
         if file.parent.name != "plot":
             text = file.read_text(encoding="utf-8")
-            imports = [s for s in text.splitlines() if s.strip().startswith(("import matplotlib", "from matplotlib"))]
+            imports = [
+                s for s in text.splitlines() if s.strip().startswith(("import matplotlib", "from matplotlib"))
+            ]
             # Annotations may name Axes; they are read by type checkers only.
             assert all("Axes" in s and s.startswith("    ") for s in imports), file

@@ -3,9 +3,12 @@
 import re
 from xml.etree import ElementTree
 
+import matplotlib
 import numpy as np
 
 from mercer import plot
+
+matplotlib.use("Agg")
 
 
 def _figure():
@@ -51,3 +54,13 @@ def test_the_figure_itself_is_unchanged():
     ax = _figure()
     first = re.sub(r"f\d+-", "", plot.to_svg(ax))
     assert re.sub(r"f\d+-", "", plot.to_svg(ax)) == first
+
+
+def test_axes_in_a_part_of_a_figure_and_of_pyplot():
+    from matplotlib import pyplot
+
+    figure = pyplot.figure()
+    ax = figure.subfigures(1, 2)[0].subplots()
+    canvas = figure.canvas
+    assert plot.to_svg(ax).startswith("<svg") and figure.canvas is canvas
+    pyplot.close(figure)

@@ -20,7 +20,13 @@ def test_page(demo, parse):
     text = " ".join(page.text)
     assert page.tags.count("svg") == 8 and page.tags.count("table") == 4
     assert all(link.startswith(("#", "data:")) for link in page.links)
-    for words in ("Not a kernel", "the sum is -1", "relative gradient", "solved exactly", "mercer demo --quick <&>"):
+    for words in (
+        "Not a kernel",
+        "the sum is -1",
+        "relative gradient",
+        "solved exactly",
+        "mercer demo --quick <&>",
+    ):
         assert words in text, words
 
 
@@ -40,7 +46,9 @@ def test_scores(demo):
 
 def test_repeats_with_its_seed(demo):
     again = regression.curve(1, 60)
-    assert again.scores[0].error == next(s.error for s in demo.regression if s.ours and s.data == "noisy curve")
+    assert again.scores[0].error == next(
+        s.error for s in demo.regression if s.ours and s.data == "noisy curve"
+    )
     assert regression.curve(2, 60).scores[0].error != again.scores[0].error
 
 

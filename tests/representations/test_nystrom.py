@@ -21,7 +21,9 @@ def build(representation, X=X, kernel=None):
     return representation.build(kernel, X, np.random.default_rng(0), Tiled())
 
 
-@pytest.mark.parametrize("centres", ["uniform", "k-means++", "leverage", "pivoted_cholesky", PivotedCholesky(3)])
+@pytest.mark.parametrize(
+    "centres", ["uniform", "k-means++", "leverage", "pivoted_cholesky", PivotedCholesky(3)]
+)
 def test_build(centres):
     built = build(Nystrom(m=9, centres=centres))
     Z = built.A.Z

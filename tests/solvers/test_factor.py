@@ -105,7 +105,9 @@ def test_jitter_grows_until_it_is_enough():
 
 def test_indefinite_matrices_are_refused_readably(panel):
     A = spd(20) - 3 * np.eye(20)
-    with pytest.raises(NotPositiveDefinite, match=r"not positive definite, even with a jitter of .*kernels\.check"):
+    with pytest.raises(
+        NotPositiveDefinite, match=r"not positive definite, even with a jitter of .*kernels\.check"
+    ):
         Factor(A)
 
 
@@ -115,10 +117,15 @@ def test_no_jitter_where_none_is_allowed():
         Factor(np.outer(v, v) - 1e-3 * np.eye(4), max_jitter=0.0)
 
 
-def test_nan_does_not_pass():
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_does_not_pass(value):
     A = spd(5)
-    A[4, 4] = np.nan
-    with pytest.raises(NotPositiveDefinite):
+    A[4, 4] = value
+    with pytest.raises(NotPositiveDefinite, match="NaN or infinity on its diagonal"):
+        Factor(A)
+    A = spd(5)
+    A[4, 1] = A[1, 4] = value
+    with pytest.raises(NotPositiveDefinite, match="not positive definite"):
         Factor(A)
 
 

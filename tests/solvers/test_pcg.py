@@ -82,20 +82,25 @@ def test_condition_is_estimated():
     assert result.condition == pytest.approx(100, rel=0.02)
 
 
+def rough_system():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 2)
+    return K + 3e-4 * np.eye(300), np.sin(X[:, :1]) + 0.1 * rng.standard_normal((300, 1))
+
+
 def test_rising_residuals_are_not_the_end():
-    """The residual of an ill-conditioned system can rise for a hundred iterations before it falls."""
-    M = matrix(np.concatenate([np.logspace(-6, 2, 30), np.full(170, 1e-6)]))
-    B = RNG.standard_normal((200, 1))
+    """The residual of an ill-conditioned system can wait for a hundred iterations before it falls."""
+    M, B = rough_system()
     result = pcg(lambda V: M @ V, B, identity, tol=1e-6, max_iter=3000)
-    best_for = np.diff(np.flatnonzero(np.diff(np.minimum.accumulate(result.history)) < 0)).max()
-    assert best_for > 60  # it did rise for long
+    records = np.flatnonzero(result.history <= np.minimum.accumulate(result.history))
+    assert np.diff(records).max() > 60
     assert result.residual <= 1e-6 and not result.stalled
     assert np.linalg.norm(M @ result.x - B) < 1e-5 * np.linalg.norm(B)
 
 
 def test_the_best_iterate_is_returned():
-    M = matrix(np.concatenate([np.logspace(-6, 2, 30), np.full(170, 1e-6)]))
-    B = RNG.standard_normal((200, 1))
+    M, B = rough_system()
     result = pcg(lambda V: M @ V, B, identity, tol=1e-6, max_iter=40)
     assert result.history[-1] > min(result.history)
     found = np.linalg.norm(B - M @ result.x) / np.linalg.norm(B)

@@ -16,7 +16,9 @@ K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2) / 2)
 V = RNG.standard_normal((80, 3))
 
 
-@pytest.mark.parametrize("operator", [KernelOperator(Gaussian(1.0), X, X, Tiled()), Matrix(K)], ids=["kernel", "matrix"])
+@pytest.mark.parametrize(
+    "operator", [KernelOperator(Gaussian(1.0), X, X, Tiled()), Matrix(K)], ids=["kernel", "matrix"]
+)
 @pytest.mark.parametrize("scaled", [False, True])
 def test_low_rank_is_the_inverse_of_what_it_approximates(operator, scaled):
     low = LowRank(operator, 20, np.random.default_rng(0))

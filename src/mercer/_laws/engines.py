@@ -10,13 +10,15 @@ import numpy as np
 from mercer._laws.common import fail, require_close, scale, value_object
 from mercer.engines import Engine
 from mercer.kernels import FunctionKernel, Gaussian, Kernel, Laplacian, Polynomial
-from mercer.kernels.base import as_objects
+from mercer.kernels.points import as_objects
 
 # Beside the trivial sizes, ones that are no multiple of anything, on either side of a tile's edge.
 _SIZES = ((0, 3), (3, 0), (1, 1), (1, 7), (7, 1), (65, 130), (700, 2100))
 
 
-def check_engine(engine: Engine, kernel: Kernel | None = None, X: Any = None, *, random_state: int = 0) -> None:
+def check_engine(
+    engine: Engine, kernel: Kernel | None = None, X: Any = None, *, random_state: int = 0
+) -> None:
     """Raise `LawViolation` if an engine breaks a law.
 
     The laws: `gram`, `product`, `normal` and `reduce` give what the whole matrix k(X, Z) gives, for
@@ -85,7 +87,9 @@ def _matrix(k: Kernel, X: Any, Z: Any) -> np.ndarray:
     return k.pairwise(X, Z) if X.shape[0] and Z.shape[0] else np.zeros((X.shape[0], Z.shape[0]))
 
 
-def _close(engine: Engine, law: str, k: Kernel, X: Any, found: Any, expected: np.ndarray, summed: int) -> None:
+def _close(
+    engine: Engine, law: str, k: Kernel, X: Any, found: Any, expected: np.ndarray, summed: int
+) -> None:
     tol = 1e-5 if X.dtype == np.float32 else 1e-11
     limit = tol * max(summed, 1) * (scale(expected) if expected.size else 1.0)
     require_close(engine, law, found, expected, limit, f"for {k!r} at ({{}}) it is {{}}, not {{}}")

@@ -121,4 +121,6 @@ def _reductions(A: Operator, M: np.ndarray, rng: np.random.Generator, tol: float
         each = np.ones(n) if weights is None else weights
         G = M.T @ (each[:, None] * M)
         _close(A, f"gramian must be Aᵀ diag(w) A{words}", A.gramian(weights), G, M, tol)
-        _close(A, f"column_squares must be its diagonal{words}", A.column_squares(weights), G.diagonal(), M, tol)
+        _close(
+            A, f"column_squares must be its diagonal{words}", A.column_squares(weights), G.diagonal(), M, tol
+        )

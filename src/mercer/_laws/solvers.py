@@ -98,7 +98,9 @@ def _check(solver: Solver, name: str, problem: Problem, tol: float, seed: int) -
     y, w = problem.y.copy(), None if problem.weights is None else problem.weights.copy()
     solution = solver.run(replace(problem, rng=np.random.default_rng(seed)))
     after = [M.values for M in (problem.A, problem.B) if isinstance(M, Matrix)]
-    same = all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)) and np.array_equal(problem.y, y)
+    same = all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)) and np.array_equal(
+        problem.y, y
+    )
     if not same or (w is not None and not np.array_equal(problem.weights, w)):
         fail(solver, "the problem must be left alone", f"solving {name} changed it")
     size = (problem.A.shape[1], y.shape[1])
@@ -156,13 +158,21 @@ def _optimal(solver: Solver, name: str, problem: Problem, solution: Solution, to
     objective = _objective(problem, coef, intercept)
     words = f"for {name} it claims{{}} an objective of {{}}, which is {{}}"
     law = "the certificate must say the truth"
-    require_close(solver, law, np.float64(said.objective), np.float64(objective), 1e-8 * abs(objective), words)
+    require_close(
+        solver, law, np.float64(said.objective), np.float64(objective), 1e-8 * abs(objective), words
+    )
     # What rounding leaves of a gradient is not worth a quarrel.
     if said.relative_gradient < 0.1 * norm / start - 1e-7:
-        fail(solver, law, f"for {name} it claims a gradient of {said.relative_gradient:.2g}, not {norm / start:.2g}")
+        fail(
+            solver,
+            law,
+            f"for {name} it claims a gradient of {said.relative_gradient:.2g}, not {norm / start:.2g}",
+        )
     if said.gap is not None and said.gap < 0.1 * norm**2 / (4 * problem.lam) - 1e-12 * abs(objective):
         fail(
-            solver, law, f"for {name} it claims a gap of {said.gap:.2g}, not {norm**2 / (4 * problem.lam):.2g}"
+            solver,
+            law,
+            f"for {name} it claims a gap of {said.gap:.2g}, not {norm**2 / (4 * problem.lam):.2g}",
         )
 
 

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (missing.name or "").split(".")[0] not in ("typer", "rich"):
             raise
         print(
-            f"The mercer command needs {missing.name}, which is not installed: pip install 'mercer[cli,plot]'",
+            f"mercer: {missing.name} is needed here and not installed: pip install 'mercer[cli,plot]'",
             file=sys.stderr,
         )
         return FAILED

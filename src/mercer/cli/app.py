@@ -1,4 +1,4 @@
-"""The command and its subcommands. A new one is a function in a file of its own and a line at the end here."""
+"""The command and its subcommands. A new one is a function in a file of its own and a line below."""
 
 from __future__ import annotations
 

@@ -22,10 +22,12 @@ def demo(
         "demo-report.html"
     ),
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Decides the splits and the noise.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables: only the page.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, no tables: only the page.")
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer examples: a few seconds.")] = False,
 ) -> None:
-    """Fit a regression and a classification, show their test errors beside scikit-learn's, write a report page."""
+    """Fit and tune on built-in data, show test errors beside scikit-learn's, and write a report page."""
     require_writable(output)
     with progress(1, quiet=quiet) as step:
         step("Starting")
@@ -33,7 +35,15 @@ def demo(
             from mercer.report import demo as job
         except ImportError as missing:
             fail(str(missing))
-    command = ["mercer", "demo", "--output", output.name, "--seed", str(seed), *(["--quick"] if quick else [])]
+    command = [
+        "mercer",
+        "demo",
+        "--output",
+        output.name,
+        "--seed",
+        str(seed),
+        *(["--quick"] if quick else []),
+    ]
     with progress(job.STEPS, quiet=quiet) as step:
         found = job.run(seed, quick=quick, progress=step, command=shlex.join(command))
     try:
@@ -49,7 +59,9 @@ def _show(found: Demo, output: Path) -> None:
     console = Console() if Console().is_terminal else Console(width=100)
     console.print(_table("Regression, test set", ("data", "R²", "RMSE"), found.regression, 3))
     console.print()
-    console.print(_table("Classification, test set", ("data", "accuracy", "log loss"), found.classification, 4))
+    console.print(
+        _table("Classification, test set", ("data", "accuracy", "log loss"), found.classification, 4)
+    )
     console.print()
     console.print(f"Report: {output} ({found.seconds:.0f} s)", highlight=False, markup=False, soft_wrap=True)
 

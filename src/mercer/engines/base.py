@@ -26,7 +26,9 @@ class Engine(Params):
     def product(self, kernel: Kernel, X: Any, Z: Any, V: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def normal(self, kernel: Kernel, X: Any, Z: Any, V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
+    def normal(
+        self, kernel: Kernel, X: Any, Z: Any, V: np.ndarray, w: np.ndarray | None = None
+    ) -> np.ndarray:
         raise NotImplementedError
 
     def reduce(self, kernel: Kernel, X: Any, Z: Any, step: Any) -> list[Any]:

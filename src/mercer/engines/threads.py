@@ -27,9 +27,8 @@ def cpu_count() -> int:
 
 @lru_cache(maxsize=1)
 def _controller() -> Any:
-    from threadpoolctl import ThreadpoolController
-
     import scipy.linalg  # noqa: F401  so that SciPy's own BLAS is loaded, and seen, too
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 

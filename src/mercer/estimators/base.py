@@ -93,7 +93,9 @@ class KernelMachine(BaseEstimator):
                 part.validate()
         lam = self.lam
         if isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < lam < np.inf:
-            raise ValueError(f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique")
+            raise ValueError(
+                f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique"
+            )
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X = self._check_X(X, kernel, reset=True)
@@ -124,6 +126,8 @@ class KernelMachine(BaseEstimator):
         # Weight 0 means absent: such rows have no say in the kernel's parameters either.
         seen = X if weights is None or isinstance(kernel, Precomputed) else X[np.flatnonzero(weights)]
         self.kernel_, points = kernel.resolve(seen).bind(X)
+        if not np.isfinite(self.kernel_.diagonal(points)).all():
+            raise ValueError(f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine)
@@ -144,6 +148,8 @@ class KernelMachine(BaseEstimator):
         problem, built, coding, plan = self._build(X, y, sample_weight)
         solution = plan.solver.run(problem)
         coef = solution.coef
+        if not np.isfinite(coef).all():
+            raise ValueError(f"no finite solution was found: {self.kernel_!r} gives NaN or infinity on these points")
         # Predictions run in the precision of the data; the solution keeps float64.
         self.function_: Function = built.lift(coef.astype(problem.A.dtype))
         one_column = coef.shape[1] == 1 and getattr(coding, "one_dimensional", True)

@@ -94,7 +94,14 @@ def make_plan(
     if need > free:
         reasons.append(f"this may not fit: about {_bytes(need)} for {_bytes(free)} free")
     return Plan(
-        representation, solver, engine, sizes.n, unknowns, need, _flops(representation, solver, unknowns, sizes), tuple(reasons)
+        representation,
+        solver,
+        engine,
+        sizes.n,
+        unknowns,
+        need,
+        _flops(representation, solver, unknowns, sizes),
+        tuple(reasons),
     )
 
 
@@ -102,7 +109,9 @@ def _choose_representation(kernel, loss, solver, sizes, free, reasons) -> Repres
     n, d = sizes.n, sizes.d
     p = kernel.expansion_size(d) if kernel.vectors else math.inf
     if p < n and p <= _LARGEST_PRIMAL_FACTOR:
-        reasons.append(f"the kernel has {int(p)} explicit coordinates, fewer than the {n:,} examples: solved there")
+        reasons.append(
+            f"the kernel has {int(p)} explicit coordinates, fewer than the {n:,} examples: solved there"
+        )
         return Features()
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_OTHER
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
@@ -162,7 +171,11 @@ def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
             return small + kept + n * solver.default_rank(n) * item * 3 + panels
         if isinstance(solver, Newton) and n <= _DIRECT_EXAMPLES:
             return small + stored + n * n * item + panels
-        return small + stored + (n * min(n, max(100, int(5 * math.sqrt(n)))) * item * 3 if isinstance(solver, Newton) else 0)
+        return (
+            small
+            + stored
+            + (n * min(n, max(100, int(5 * math.sqrt(n)))) * item * 3 if isinstance(solver, Newton) else 0)
+        )
     square = unknowns * unknowns * 8 if unknowns <= _LARGEST_PRIMAL_FACTOR else 0
     stores = isinstance(representation, Features) or not isinstance(solver, (Cholesky, CG))
     stored = n * unknowns * item if stores and n * unknowns * item <= 0.3 * free else 0
@@ -178,7 +191,9 @@ def _flops(representation, solver, unknowns, sizes) -> float:
         factor = p**3 / 3 if isinstance(solver, Cholesky) else 0.0
         return pairs + factor + rounds * 2 * p * p * t
     direct = isinstance(solver, Cholesky) or (p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS)
-    return pairs + (n * p * p * (1 if isinstance(solver, Cholesky) else 10 * t) if direct else rounds * 4 * n * p * t)
+    return pairs + (
+        n * p * p * (1 if isinstance(solver, Cholesky) else 10 * t) if direct else rounds * 4 * n * p * t
+    )
 
 
 def _bytes(count: float) -> str:

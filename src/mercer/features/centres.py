@@ -160,7 +160,9 @@ def centres_of(value: Any) -> Centres:
         return value
     if isinstance(value, str) and value in _NAMES:
         return _NAMES[value]()
-    raise ValueError(f"centres must be a Centres object or one of {', '.join(map(repr, _NAMES))}; got {value!r}")
+    raise ValueError(
+        f"centres must be a Centres object or one of {', '.join(map(repr, _NAMES))}; got {value!r}"
+    )
 
 
 def randomly_pivoted_cholesky(
@@ -183,7 +185,7 @@ def randomly_pivoted_cholesky(
     pivots = np.zeros(0, dtype=int)
     while len(pivots) < min(rank, n):
         residual[pivots] = 0
-        if residual.sum() <= tol * total:
+        if not residual.sum() > tol * total:  # or NaN: a kernel that is not finite, which is not said here
             break
         count = min(block, rank - len(pivots), int((residual > 0).sum()))
         fresh = _draw(residual, count, pivots, rng)

@@ -11,6 +11,8 @@ from mercer.engines import Tiled
 from mercer.features.centres import centres_of
 from mercer.kernels import Gaussian, Kernel
 
+_GAUSSIAN = Gaussian()
+
 
 class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features whose inner products are the Nyström approximation of k.
@@ -40,7 +42,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     True
     """
 
-    def __init__(self, kernel=Gaussian(), n_features=100, centres="uniform", random_state=None):
+    def __init__(self, kernel=_GAUSSIAN, n_features=100, centres="uniform", random_state=None):
         self.kernel = kernel
         self.n_features = n_features
         self.centres = centres

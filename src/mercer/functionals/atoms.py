@@ -10,7 +10,7 @@ from mercer.functionals.algebra import Functional
 from mercer.functions import Function, KernelFunction
 from mercer.functions.terms import one_point
 from mercer.kernels import Kernel
-from mercer.kernels.base import as_objects
+from mercer.kernels.points import as_objects
 
 
 class Evaluation(Functional):

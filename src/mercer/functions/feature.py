@@ -10,7 +10,7 @@ import numpy as np
 from mercer._xp import n_points
 from mercer.functions.base import Function, as_coefficients, column_products
 from mercer.functions.terms import one_point
-from mercer.kernels.base import as_objects
+from mercer.kernels.points import as_objects
 
 # Features held at once: 32 MB of doubles.
 _ENTRIES = 1 << 22

@@ -11,7 +11,7 @@ from mercer.engines import Engine, Tiled
 from mercer.functions import terms
 from mercer.functions.base import Function, as_coefficients, as_columns, column_products
 from mercer.kernels import Kernel
-from mercer.kernels.base import as_objects
+from mercer.kernels.points import as_objects
 
 # Numbers held at once while differentiating: 32 MB of doubles.
 _ENTRIES = 1 << 22

@@ -1,6 +1,6 @@
 """Kernels: what k(x, x') is. See `Kernel` for the contract and `check` for "is it a kernel?"."""
 
-from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scale, Sum
+from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.angular import ArcCosine, Cosine
 from mercer.kernels.base import Kernel, Profiled
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
@@ -11,6 +11,7 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.psd import Verdict, check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
 from mercer.kernels.transforms import Columns, LengthScales, Mahalanobis, PullBack
+from mercer.kernels.unary import Exp, Normalized, Power, Scale
 
 __all__ = [
     "ArcCosine",

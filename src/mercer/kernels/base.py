@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._params import Params
-from mercer._xp import Dual, dual, issparse
+from mercer._xp import Dual, dual
+from mercer.kernels.points import as_vectors
 from mercer.kernels.statistics import Statistic
 
 if TYPE_CHECKING:
-    from mercer.kernels import algebra, transforms
+    from mercer.kernels import algebra, transforms, unary
 
 Monomial = tuple[int, ...]
 
@@ -92,7 +93,9 @@ class Kernel(Params):
     @staticmethod
     def _same_width(X, Z) -> None:
         if getattr(X, "ndim", 1) == 2 and getattr(Z, "ndim", 1) == 2 and X.shape[1] != Z.shape[1]:
-            raise ValueError(f"points have {X.shape[1]} coordinates on one side and {Z.shape[1]} on the other")
+            raise ValueError(
+                f"points have {X.shape[1]} coordinates on one side and {Z.shape[1]} on the other"
+            )
 
     # -- parameters from the data -----------------------------------------------------------------
 
@@ -211,7 +214,8 @@ class Kernel(Params):
     __radd__ = __add__
 
     def __mul__(self, other: Any) -> Any:
-        from mercer.kernels.algebra import Product, Scale
+        from mercer.kernels.algebra import Product
+        from mercer.kernels.unary import Scale
 
         if _is_number(other):
             if not other > 0:
@@ -237,8 +241,8 @@ class Kernel(Params):
     def __neg__(self) -> Any:
         raise ValueError("-k is not a kernel: its Gram matrices are negative semidefinite")
 
-    def __pow__(self, exponent: Any) -> algebra.Power:
-        from mercer.kernels.algebra import Power
+    def __pow__(self, exponent: Any) -> unary.Power:
+        from mercer.kernels.unary import Power
 
         if not _is_number(exponent):
             return NotImplemented
@@ -246,15 +250,15 @@ class Kernel(Params):
         power.validate()
         return power
 
-    def exp(self) -> algebra.Exp:
+    def exp(self) -> unary.Exp:
         """exp(k): a limit of polynomials in k with positive coefficients."""
-        from mercer.kernels.algebra import Exp
+        from mercer.kernels.unary import Exp
 
         return Exp(self)
 
-    def normalize(self) -> algebra.Normalized:
+    def normalize(self) -> unary.Normalized:
         """k(x,z)/√(k(x,x)k(z,z)): every feature vector brought to length one."""
-        from mercer.kernels.algebra import Normalized
+        from mercer.kernels.unary import Normalized
 
         return Normalized(self)
 
@@ -352,61 +356,3 @@ def int_power(s: Any, p: int) -> Any:
         if p:
             s = s * s
     return result
-
-
-def as_vectors(X: Any, *, sparse: bool = False, what: str = "this kernel") -> Any:
-    """Points as a 2-D float array (float32 and float64 stay what they are), or CSR where allowed."""
-    if issparse(X):
-        if not sparse:
-            raise TypeError(
-                f"{what} does not take sparse input; use X.toarray(), or a kernel of x·z or ‖x−z‖ "
-                f"(Linear, Polynomial, Gaussian, …)"
-            )
-        X = X.tocsr()
-        values = X.data
-    else:
-        X = np.asarray(X)
-        if X.dtype.kind in "OUS":
-            try:
-                X = X.astype(np.float64)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"{what} works on numbers, but the points hold {type(X.flat[0]).__name__ if X.size else X.dtype}; "
-                    f"encode them first, or use a kernel on objects such as FunctionKernel"
-                ) from None
-        if X.ndim != 2:
-            hint = "X.reshape(-1, 1) for n points in one dimension, X.reshape(1, -1) for one point"
-            raise ValueError(f"points must be rows of a 2-D array, got {X.ndim}-D; {hint}")
-        values = X
-    if X.dtype not in (np.float32, np.float64):
-        if X.dtype.kind == "c":
-            raise ValueError("Complex data not supported: kernels here are real")
-        X = X.astype(np.float64)
-        values = X.data if issparse(X) else X
-    # A sum is finite if every entry is (overflow aside): one cheap pass in the usual case.
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = values.sum()
-    if not np.isfinite(total) and not np.isfinite(values).all():
-        raise ValueError("points contain NaN or infinity; fill or drop those rows first")
-    return X
-
-
-def as_objects(X: Any) -> Any:
-    """Any sequence of points as an array that can be indexed by arrays; tables stay tables."""
-    if issparse(X):
-        return X.tocsr()
-    if isinstance(X, np.ndarray):
-        return X
-    if hasattr(X, "to_numpy"):
-        return X.to_numpy()
-    items = list(X)
-    if items and all(isinstance(v, (list, tuple, np.ndarray)) for v in items):
-        try:
-            table = np.array(items)
-            if table.ndim == 2 and table.dtype.kind in "fiub":
-                return table
-        except ValueError:  # rows of different lengths: objects
-            pass
-    out = np.empty(len(items), dtype=object)
-    out[:] = items
-    return out

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from itertools import combinations_with_replacement
 
-
 from mercer.kernels.base import Profiled, _is_number, int_power, is_integer
 from mercer.kernels.statistics import DotProduct
 
@@ -121,5 +120,3 @@ class Sigmoid(Dot):
 
     def profile(self, s, xp):
         return xp.tanh(s * self.a + self.c)
-
-

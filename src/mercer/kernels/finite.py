@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import issparse
-from mercer.kernels.base import Kernel, as_vectors
+from mercer.kernels.base import Kernel
+from mercer.kernels.points import as_vectors
 
 
 def square_symmetric(matrix: Any, what: str = "a kernel matrix") -> np.ndarray:
@@ -119,7 +120,9 @@ class Finite(Kernel):
         values = np.linalg.eigvalsh(M) if M.size else np.zeros(1)
         if values[0] < -len(M) * np.finfo(M.dtype).eps * max(abs(values[-1]), abs(values[0])):
             return None
-        return f"a symmetric matrix whose smallest eigenvalue, {values[0]:.3g}, is not negative beyond rounding"
+        return (
+            f"a symmetric matrix whose smallest eigenvalue, {values[0]:.3g}, is not negative beyond rounding"
+        )
 
 
 class Precomputed(Kernel):

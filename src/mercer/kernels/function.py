@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.kernels.base import Kernel, as_objects
+from mercer.kernels.base import Kernel
+from mercer.kernels.points import as_objects
 
 
 class FunctionKernel(Kernel):

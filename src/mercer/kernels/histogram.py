@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from mercer.kernels.base import Profiled
 from mercer.kernels.statistics import ChiSquare, Intersection
 
@@ -12,7 +11,8 @@ class _Histogram(Profiled):
         X = super().points(X)
         if X.size and X.min() < 0:
             raise ValueError(
-                f"{type(self).__name__} compares histograms: all entries must be nonnegative, found {X.min():.3g}"
+                f"{type(self).__name__} compares histograms: all entries must be nonnegative, "
+                f"found {X.min():.3g}"
             )
         return X
 
@@ -71,5 +71,3 @@ class HistogramIntersection(_Histogram):
 
     def rule(self):
         return "histogram intersection: min(a,b) = ∫ 1[t≤a]·1[t≤b] dt, an inner product"
-
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -50,7 +51,9 @@ class Verdict:
             return f"No objection found ({self.reason}). This is evidence, not a proof."
         lines = [f"Not a kernel: {self.reason}."]
         if self.points is not None:
-            shown = [str(np.asarray(p).tolist()) if isinstance(p, np.ndarray) else repr(p) for p in self.points]
+            shown = [
+                str(np.asarray(p).tolist()) if isinstance(p, np.ndarray) else repr(p) for p in self.points
+            ]
             for i, p in enumerate(shown):
                 lines.append(f"  x{i} = {p}" + ("" if self.c is None else f"   c{i} = {self.c[i]:+.6g}"))
         if self.value is not None:
@@ -104,7 +107,9 @@ def check(k: Any, X: Any = None, *, random_state: int = 0) -> Verdict:
         matrix = np.asarray(k)
         matrix = matrix if matrix.dtype == np.float32 else matrix.astype(float)
     except (TypeError, ValueError):
-        raise TypeError(f"check takes a Kernel, a function of two points or a matrix, got {type(k).__name__}") from None
+        raise TypeError(
+            f"check takes a Kernel, a function of two points or a matrix, got {type(k).__name__}"
+        ) from None
     return _check_matrix(matrix)
 
 
@@ -131,7 +136,7 @@ def _check_by_sampling(kernel: Kernel, X: Any, random_state: int) -> Verdict:
             failure = error
             continue
         # A function's own rounding may be far above that of its value (arccos near 1), hence √eps.
-        objection = _objection(K, lambda i, bound=bound: [bound[j] for j in i], np.sqrt(_eps(K)))
+        objection = _objection(K, partial(_pick, bound), np.sqrt(_eps(K)))
         if objection is not None and X is None and not np.isfinite(K).all():
             # Too large for a float, or sampled outside the function's domain: no evidence if others are fine.
             undefined = objection
@@ -148,6 +153,10 @@ def _check_by_sampling(kernel: Kernel, X: Any, random_state: int) -> Verdict:
         ) from failure
     what = "the points given" if X is not None else f"{tried} sampled point sets"
     return Verdict(True, "sampling", f"symmetric and positive semidefinite on {what}, up to {largest} points")
+
+
+def _pick(points: Any, index: np.ndarray) -> list:
+    return [points[j] for j in index]
 
 
 def _raw_matrix(kernel: Kernel, X: Any) -> np.ndarray:

@@ -18,7 +18,9 @@ class Radial(Profiled):
     statistic: Statistic = SquaredDistance()
 
     def from_data(self, X):
-        return {name: median_distance(self.statistic, X) for name in self.positive if getattr(self, name) is None}
+        return {
+            name: median_distance(self.statistic, X) for name in self.positive if getattr(self, name) is None
+        }
 
     def amplitude(self):
         return 1.0

@@ -96,7 +96,7 @@ class SquaredDistance(Statistic):
             S = _beside(Xc * -2, xx, 1) @ _beside(Zc, 1, zz).T
         # Relative error of an entry is about eps·‖x‖²/S: recompute where that exceeds a small bound.
         floor = (2e-2 if S.dtype == np.float32 else 2e-6) * xx
-        close = S < floor[:, None]
+        close = floor[:, None] > S
         i, j = np.nonzero(close)
         if 20 * len(i) > S.size:
             return self._direct(X, Z)

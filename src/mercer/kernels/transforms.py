@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from mercer._xp import issparse
-from mercer.kernels.algebra import _merge, _prefixed, _Wrapper
-from mercer.kernels.base import Kernel, as_objects
+from mercer.kernels.base import Kernel
+from mercer.kernels.composite import _Wrapper, merge, prefixed
+from mercer.kernels.points import as_objects
 
 
 class _Transformed(_Wrapper):
@@ -27,7 +30,7 @@ class _Transformed(_Wrapper):
         return self.kernel.infinitely_divisible
 
     def slope_log_params(self, X, Z):
-        return _prefixed("kernel", self.kernel.slope_log_params(self.child_points(X), self.child_points(Z)))
+        return prefixed("kernel", self.kernel.slope_log_params(self.child_points(X), self.child_points(Z)))
 
 
 class Columns(_Transformed):
@@ -71,13 +74,14 @@ class Columns(_Transformed):
         inner = self.kernel.slope_x(self.child_points(X), self.child_points(Z))
         out = np.zeros((X.shape[0], Z.shape[0], X.shape[1]), inner.dtype)
         # A column may be chosen twice; its slopes then add.
-        np.add.at(out, (slice(None), slice(None), self._index(X.shape[1])), inner)
+        np.add.at(out, (slice(None), slice(None), self._index(X.shape[1])), inner)  # type: ignore[arg-type]
         return out
 
     def frequencies(self, rng, count, d):
         index = self._index(d)
         out = np.zeros((count, d))
-        np.add.at(out, (slice(None), index), self.kernel.frequencies(rng, count, len(index)))
+        inner = self.kernel.frequencies(rng, count, len(index))
+        np.add.at(out, (slice(None), index), inner)  # type: ignore[arg-type]
         return out
 
     def expansion(self, d):
@@ -85,7 +89,7 @@ class Columns(_Transformed):
         inner = self.kernel.expansion(len(index))
         if inner is None:
             return None
-        return _merge([(tuple(sorted(int(index[k]) for k in a)), w) for a, w in inner.items()])
+        return merge([(tuple(sorted(int(index[k]) for k in a)), w) for a, w in inner.items()])
 
     def expansion_size(self, d):
         return self.kernel.expansion_size(len(self._index(d)))
@@ -151,7 +155,7 @@ class LengthScales(_Transformed):
         # log ℓ_k shrinks coordinate k of both points: −(x_k ∂/∂x_k + z_k ∂/∂z_k), and k is symmetric.
         in_x = self.kernel.slope_x(tX, tZ) * tX[:, None, :]
         in_z = np.swapaxes(self.kernel.slope_x(tZ, tX), 0, 1) * tZ[None, :, :]
-        return {"lengths": -(in_x + in_z), **_prefixed("kernel", self.kernel.slope_log_params(tX, tZ))}
+        return {"lengths": -(in_x + in_z), **prefixed("kernel", self.kernel.slope_log_params(tX, tZ))}
 
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d) / np.asarray(self.lengths, dtype=float)
@@ -195,13 +199,7 @@ class Mahalanobis(_Transformed):
         M = np.asarray(self.matrix, dtype=float)
         if M.ndim != 2 or M.shape[0] != M.shape[1]:
             raise ValueError(f"a metric is a square matrix, got shape {M.shape}")
-        if not np.isfinite(M).all() or not np.allclose(M, M.T, rtol=1e-10, atol=1e-12 * np.abs(M).max()):
-            raise ValueError("a metric is a finite symmetric matrix")
-        values, vectors = np.linalg.eigh(M)
-        if values[0] < -1e-10 * max(values[-1], 0) or values[-1] < 0:
-            raise ValueError(f"a metric must be positive semidefinite; its smallest eigenvalue is {values[0]:.3g}")
-        # Of all roots the symmetric one: it is unique, and a diagonal metric keeps the coordinates apart.
-        return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+        return _symmetric_root(M.tobytes(), len(M))
 
     def points(self, X):
         X = Kernel.points(self, X)
@@ -268,3 +266,16 @@ class PullBack(_Transformed):
 
     def rule(self):
         return self._rules("a kernel pulled back through a map")
+
+
+@lru_cache(maxsize=16)
+def _symmetric_root(entries: bytes, size: int) -> np.ndarray:
+    """M^½, remembered: every tile of a kernel matrix asks for it again."""
+    M = np.frombuffer(entries).reshape(size, size)
+    if not np.isfinite(M).all() or not np.allclose(M, M.T, rtol=1e-10, atol=1e-12 * np.abs(M).max()):
+        raise ValueError("a metric is a finite symmetric matrix")
+    values, vectors = np.linalg.eigh(M)
+    if values[0] < -1e-10 * max(values[-1], 0) or values[-1] < 0:
+        raise ValueError(f"a metric must be positive semidefinite; its smallest eigenvalue is {values[0]:.3g}")
+    # Of all roots the symmetric one: it is unique, and a diagonal metric keeps the coordinates apart.
+    return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T

@@ -48,7 +48,7 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
     classes = machine.classes_
     if len(classes) > len(COLOURS):
         raise ValueError(f"at most {len(COLOURS)} classes can be told apart by colour, got {len(classes)}")
-    ax = dressed(ax, grid=None)
+    ax = dressed(ax, grid=False)
     low, high = X.min(axis=0), X.max(axis=0)
     margin = 0.08 * np.where(high > low, high - low, 1.0)
     u, v = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin, strict=True))

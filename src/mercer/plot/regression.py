@@ -12,7 +12,9 @@ from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, number
 from mercer.selection import Path
 
 
-def lam_path(path: Path, ax: Axes | None = None, *, label: str | None = None, colour: str = COLOURS[0]) -> Axes:
+def lam_path(
+    path: Path, ax: Axes | None = None, *, label: str | None = None, colour: str = COLOURS[0]
+) -> Axes:
     """Leave-one-out error against λ, with the minimum marked.
 
     Call it again on the same Axes, with other labels and colours, to compare kernels.
@@ -139,7 +141,9 @@ def predicted_vs_true(
     y, predicted = np.asarray(y), np.asarray(predicted)
     ax = dressed(ax)
     low, high = min(y.min(), predicted.min()), max(y.max(), predicted.max())
-    ax.axline((low, low), (high, high) if high > low else (low + 1, low + 1), color=INK, linewidth=1, dashes=(4, 3))
+    ax.axline(
+        (low, low), (high, high) if high > low else (low + 1, low + 1), color=INK, linewidth=1, dashes=(4, 3)
+    )
     ax.plot(y, predicted, "o", color=colour, markersize=5, alpha=0.65, markeredgewidth=0, label=label)
     ax.set_xlabel("true")
     ax.set_ylabel("predicted")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from mercer.plot.style import COLOURS, dressed, legend, log_ticks
 from mercer.solvers import Solution
@@ -52,7 +53,7 @@ def convergence(
         label=solution.solver if label is None else label,
     )
     log_ticks(ax, "y")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     ax.set_xlabel("iteration")
     ax.set_ylabel("gradient, relative to the start")
     legend(ax)

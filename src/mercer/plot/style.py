@@ -38,7 +38,7 @@ def axes(width: float = 5.2, height: float = 3.5) -> Axes:
     return figure.subplots()
 
 
-def dressed(ax: Axes | None, *, grid: str | None = "both") -> Axes:
+def dressed(ax: Axes | None, *, grid: bool = True) -> Axes:
     """These Axes (None: new ones from pyplot) with the look of the library."""
     if ax is None:
         from matplotlib import pyplot
@@ -56,13 +56,13 @@ def dressed(ax: Axes | None, *, grid: str | None = "both") -> Axes:
         text.set_fontsize(10)
     ax.set_axisbelow(True)
     if grid:
-        ax.grid(True, axis=grid, color=INK, alpha=0.18, linewidth=0.7)
+        ax.grid(True, color=INK, alpha=0.18, linewidth=0.7)
     return ax
 
 
 def bare(ax: Axes | None) -> Axes:
     """Axes without a frame, for pictures and matrices."""
-    ax = dressed(ax, grid=None)
+    ax = dressed(ax, grid=False)
     for spine in ax.spines.values():
         spine.set_visible(False)
     ax.tick_params(length=0)

@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from mercer.plot.style import COLOURS, INK
 
@@ -25,8 +24,9 @@ def to_svg(ax: Axes, label: str = "") -> str:
     """The figure of these Axes as an ``<svg>`` element, for pasting into HTML.
 
     Text stays text and takes the font of the page. Neutral grey becomes ``currentColor`` and the palette
-    ``var(--colour-1, …)`` and so on, so that the figure follows a light or dark page. Every id is unique to this call, so that figures on one page
-    don't borrow each other's clip paths; nothing refers to anything outside.
+    ``var(--colour-1, …)`` and so on, so that the figure follows a light or dark page. Every id is unique
+    to this call, so that figures on one page don't borrow each other's clip paths. Nothing refers to
+    anything outside.
 
     Parameters
     ----------
@@ -72,8 +72,9 @@ def to_svg(ax: Axes, label: str = "") -> str:
 def _render(ax: Axes) -> str:
     out = io.StringIO()
     silent = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mercer"}):
-        FigureCanvasSVG(ax.figure).print_svg(out, metadata=silent)
+    figure = ax.figure.canvas.figure  # the whole of it, where the Axes are in a part
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mercer", "savefig.bbox": None}):
+        figure.savefig(out, format="svg", metadata=silent, facecolor="none", edgecolor="none")
     return out.getvalue()
 
 

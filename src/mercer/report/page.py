@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 # The browser itself refuses anything that would leave the page.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-_NUMBER = re.compile(r"[-+−±≤≥<>\s]*\d[\d,.\s]*(?:e[-+]?\d+)?(?:[·×]10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?\s*(?:%|s|±\s*[\d.]+)?|[—–]")
+_NUMBER = re.compile(
+    r"[-+−±≤≥<>\s]*\d[\d,.\s]*(?:e[-+]?\d+)?(?:[·×]10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?\s*(?:%|s|±\s*[\d.]+)?|[—–]"
+)
 
 
 class Report:
@@ -77,16 +79,15 @@ class Report:
         for row in cells:
             if len(row) != len(header):
                 raise ValueError(f"a row has {len(row)} cells, the header {len(header)}: {row!r}")
-        numeric = [
-            bool(cells) and all(_NUMBER.fullmatch(r[j]) for r in cells) for j in range(len(header))
-        ]
+        numeric = [bool(cells) and all(_NUMBER.fullmatch(r[j]) for r in cells) for j in range(len(header))]
         bold = set(strong)
 
         def line(row: Sequence[str], tag: str, index: int = -1) -> str:
             inside = "".join(
-                f'<{tag}{" class=n" if n else ""}>{escape(v)}</{tag}>' for v, n in zip(row, numeric, strict=True)
+                f"<{tag}{' class=n' if n else ''}>{escape(v)}</{tag}>"
+                for v, n in zip(row, numeric, strict=True)
             )
-            return f'<tr{" class=best" if index in bold else ""}>{inside}</tr>'
+            return f"<tr{' class=best' if index in bold else ''}>{inside}</tr>"
 
         body = "\n".join(line(row, "td", i) for i, row in enumerate(cells))
         title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""

@@ -68,7 +68,7 @@ class Features(Representation):
             return clone(self.map)
         if not kernel.vectors:
             raise ValueError(
-                f"{kernel!r} is not a kernel on vectors, so it has no features of its own; give Features(map=…), "
+                f"{kernel!r} is not a kernel on vectors, so it has no features of its own: Features(map=…), "
                 "or use representation='nystrom', which works with any kernel"
             )
         if kernel.expansion_size(d) <= _LARGEST_EXPLICIT:
@@ -107,4 +107,3 @@ class Lasso(Features):
 
     def _penalty(self, p):
         return L1(p)
-

@@ -63,5 +63,7 @@ class Nystrom(Representation):
         A = KernelOperator(kernel, X, Z, engine)
         # The small matrix is factored, so it is wanted in float64 even where the data are not.
         precise = Z.astype(np.float64) if getattr(Z, "dtype", None) == np.float32 else Z
-        B = Matrix(np.asarray(Tiled().gram(kernel, precise), dtype=np.float64))
-        return Built(A, B, lambda c: KernelFunction(kernel, Z, c, engine))
+        values = np.asarray(Tiled().gram(kernel, precise), dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError(f"{kernel!r} gives NaN or infinity between the centres")
+        return Built(A, Matrix(values), lambda c: KernelFunction(kernel, Z, c, engine))

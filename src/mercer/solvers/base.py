@@ -42,11 +42,11 @@ class Solver(Params):
         """tol and step are positive numbers, max_iter and rank counts, in whichever solver has them."""
         for name in ("tol", "step"):
             value = getattr(self, name, None)
-            if value is not None and not (isinstance(value, numbers.Real) and 0 < value < np.inf):
+            if value is not None and not (isinstance(value, numbers.Real) and 0 < float(value) < np.inf):
                 raise ValueError(f"{type(self).__name__}: {name} must be a positive number, got {value!r}")
         for name, least in (("max_iter", 1), ("rank", 0)):
             value = getattr(self, name, None)
-            if value is not None and not (isinstance(value, numbers.Integral) and value >= least):
+            if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= least):
                 raise ValueError(
                     f"{type(self).__name__}: {name} must be a whole number of at least {least}, got {value!r}"
                 )

@@ -21,7 +21,9 @@ class CG(Solver):
 
     Only products with K are needed, so K need not be in memory. Where it fits it is kept there in float32,
     which makes a product one pass over it, and float64 accuracy comes from refinement; a problem too
-    ill-conditioned for that is then factored in place. With one coefficient per example the preconditioner is a low-rank approximation of K from
+    ill-conditioned for that is then factored in place.
+
+    With one coefficient per example the preconditioner is a low-rank approximation of K from
     randomly pivoted Cholesky; with centres or features, the Hessian on a sample of rows (Falkon's
     preconditioner).
 
@@ -66,7 +68,12 @@ class CG(Solver):
         else:
             sample = 2 * problem.A.shape[1] + 1000 if self.rank is None else self.rank
             solution = ridge_primal(
-                problem, direct=False, tol=tol, max_iter=self.max_iter or _LIMIT, sample=sample, name=self.name
+                problem,
+                direct=False,
+                tol=tol,
+                max_iter=self.max_iter or _LIMIT,
+                sample=sample,
+                name=self.name,
             )
         warn_if_unconverged(solution, tol, "Increase lam, max_iter or rank, or give the data as float64.")
         return solution
@@ -82,7 +89,14 @@ class CG(Solver):
         # Beyond this many passes over the matrix, factoring it would have been faster.
         limit = self.max_iter or max(30, K.shape[0] // 200)
         return solve_stored(
-            K, mu, scale, rhs, tol=tol, max_iter=limit, rank=self.default_rank(K.shape[0]), rng=rng,
+            K,
+            mu,
+            scale,
+            rhs,
+            tol=tol,
+            max_iter=limit,
+            rank=self.default_rank(K.shape[0]),
+            rng=rng,
             factor=self.max_iter is None,
         )
 

@@ -37,4 +37,3 @@ class Cholesky(Solver):
             solution = ridge_primal(problem, direct=True, tol=tol, max_iter=0, sample=0, name=self.name)
         warn_if_unconverged(solution, tol, "Increase lam, or give the data as float64.")
         return solution
-

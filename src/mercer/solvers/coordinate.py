@@ -33,7 +33,9 @@ class Coordinate(Solver):
 
         reason = super().refusal(loss, penalty)
         if reason is None and not isinstance(loss, (Squared, Logistic)):
-            reason = f"solver {self!r} knows the Squared() and Logistic() losses, not {loss!r}; take one of those"
+            reason = (
+                f"solver {self!r} knows the Squared() and Logistic() losses, not {loss!r}; take one of those"
+            )
         return reason
 
     def run(self, problem: Problem) -> Solution:
@@ -92,7 +94,9 @@ class Coordinate(Solver):
         lam, n = problem.lam, problem.n
 
         def excess(gradient, C):
-            moved = np.where(C != 0, np.abs(gradient + lam * np.sign(C)), np.maximum(np.abs(gradient) - lam, 0))
+            moved = np.where(
+                C != 0, np.abs(gradient + lam * np.sign(C)), np.maximum(np.abs(gradient) - lam, 0)
+            )
             return float(np.linalg.norm(moved))
 
         scores = problem.A @ C + b

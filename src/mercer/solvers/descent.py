@@ -57,7 +57,9 @@ class GradientDescent(Solver):
             iterations += 1
             history.append(form.norm / start)
             if not form.norm < 1e6 * start:
-                raise ValueError(f"gradient descent diverges with step={step:g}; take a smaller one, or step=None")
+                raise ValueError(
+                    f"gradient descent diverges with step={step:g}; take a smaller one, or step=None"
+                )
             if form.norm <= self.tol * start:
                 status = "converged"
         solution = finish(form, start, status, iterations, history, self.name)

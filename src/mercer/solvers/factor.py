@@ -3,8 +3,10 @@
 LAPACK's threaded float64 factorisation crashes in some OpenBLAS builds from n ≈ 16,000 on; here
 only small diagonal blocks go to LAPACK and the rest is matrix products, which are also what runs
 fastest. Everything goes through NumPy's BLAS: alternating with SciPy's, which brings its own threads,
-makes the two fight for the cores. The strict upper triangle is left alone: it still holds the matrix, so residuals can be
-computed and a failed attempt repeated without a second n×n array.
+makes the two fight for the cores.
+
+The strict upper triangle is left alone: it still holds the matrix, so residuals can be computed and a
+failed attempt repeated without a second n×n array.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ class Factor:
         mean diagonal; the jitter used is reported.
     """
 
-    def __init__(self, A: np.ndarray, shift: float = 0.0, scale: np.ndarray | None = None, max_jitter: float = 1e-2):
+    def __init__(
+        self, A: np.ndarray, shift: float = 0.0, scale: np.ndarray | None = None, max_jitter: float = 1e-2
+    ):
         if scale is not None:
             for i in range(0, len(A), _PANEL):
                 A[i : i + _PANEL] *= scale[i : i + _PANEL, None].astype(A.dtype)
@@ -45,6 +49,8 @@ class Factor:
         self._blocks: list[tuple[int, int, np.ndarray]] = []
         if self.n == 0:
             return
+        if not np.isfinite(self.diagonal).all():
+            raise NotPositiveDefinite("the matrix to factor has NaN or infinity on its diagonal: k(x,x) must be finite")
         mean = max(float(np.abs(self.diagonal).mean()), np.finfo(A.dtype).tiny)
         step = self.n * float(np.finfo(A.dtype).eps) * mean
         while True:

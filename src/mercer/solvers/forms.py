@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.engines import available_memory
-from mercer.operators import Identity, Matrix, Operator
+from mercer.operators import Identity, Matrix, in_memory
 from mercer.solvers.factor import Factor
 from mercer.solvers.full import shifted
 from mercer.solvers.pcg import pcg
@@ -37,17 +36,13 @@ class Direction:
     square: float
 
 
-def in_memory(A: Operator, share: float = 0.3) -> Operator:
-    """A as a matrix if it takes at most this share of the memory that is free, else A itself."""
-    if isinstance(A, Matrix) or A.shape[0] * A.shape[1] * A.dtype.itemsize > share * available_memory():
-        return A
-    return Matrix(A.dense())
-
-
 class Form:
     """State of a minimisation; subclasses hold the coordinates."""
 
+    coef: np.ndarray
+    offset: np.ndarray
     scores: np.ndarray
+    g: np.ndarray
     penalty: float
     norm: float
     jitter = 0.0
@@ -205,12 +200,8 @@ class PrimalForm(Form):
 
     def __init__(self, problem: Problem, rank: int | None = None):
         super().__init__(problem)
-        stored = in_memory(problem.A)
-        if stored is not problem.A:
-            problem = replace(problem, A=stored)
-        self.primal = to_primal(problem)
+        self.primal = to_primal(problem, store=True)
         self.Phi, self.ridge = self.primal.Phi, problem.lam * self.primal.penalty
-        self.jitter = self.primal.jitter
         p, t = self.Phi.shape[1], problem.y.shape[1]
         self.coef, self.offset = np.zeros((p, t)), np.zeros(0)
         self.scores, self.penalty = np.zeros((problem.n, t)), 0.0
@@ -322,7 +313,9 @@ class FactoredForm(PrimalForm):
     def representer_residual(self):
         """How far f in these coordinates is from Σ c_i k(x_i,·) on the examples."""
         coef, offset = self.result()
-        again = self.Phi @ np.vstack([self._features().adjoint(coef), *([offset[None]] if self.problem.offset else [])])
+        again = self.Phi @ np.vstack(
+            [self._features().adjoint(coef), *([offset[None]] if self.problem.offset else [])]
+        )
         largest = np.abs(self.scores).max(initial=0.0)
         return float(np.abs(again - self.scores).max(initial=0.0) / largest) if largest else 0.0
 

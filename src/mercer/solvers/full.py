@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -42,7 +43,12 @@ def shifted(K: Operator, mu: float, scale: np.ndarray | None) -> Callable[[np.nd
 
 def solve_direct(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved:
     """By factorisation: in place, float64 systems through a float32 factor where that is enough."""
-    if K.dtype == np.float64 and K.shape[0] >= _MIXED_FROM and isinstance(K, KernelOperator) and K.kernel.vectors:
+    if (
+        K.dtype == np.float64
+        and K.shape[0] >= _MIXED_FROM
+        and isinstance(K, KernelOperator)
+        and K.kernel.vectors
+    ):
         solved = _solve_mixed(K, mu, scale, rhs)
         if solved is not None:
             return solved
@@ -124,7 +130,7 @@ def solve_stored(
     """By conjugate gradients on K kept in memory in float32; float64 accuracy by refinement.
 
     A product then costs one pass over the matrix, far less than computing it. If conjugate gradients
-    have not converged after `max_iter` of them, the same array is factored instead (unless `factor` is False).
+    have not converged after `max_iter` of them, the same array is factored instead, if `factor` allows.
     """
     precise = K.dtype == np.float64
     stored = Matrix((K.single() if precise else K).dense())
@@ -145,7 +151,7 @@ def solve_stored(
             inverse,
             tol=target,
             max_iter=max_iter - iterations,
-            hopeless=lambda h, target=target: _too_slow(h, target, max_iter),
+            hopeless=partial(_too_slow, target=target, max_iter=max_iter),
         )
         iterations += result.iterations
         condition = condition or result.condition
@@ -157,7 +163,9 @@ def solve_stored(
             break
         z, residual, best = z_new, residual_new, now
     if best <= tol or not factor:
-        return Solved(z, residual, exact, iterations, tuple(history), condition, stalled=iterations < max_iter)
+        return Solved(
+            z, residual, exact, iterations, tuple(history), condition, stalled=iterations < max_iter
+        )
     L = Factor(stored.values, mu, scale)
     # From here on the stored matrix is its own factor; the upper triangle still gives products.
     exact = exact if precise else L.multiply
@@ -233,15 +241,21 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
         relative_gradient=relative,
         objective=data + penalty,
         gap=None if problem.offset else gradient**2 / (4 * lam),
-        representer_residual=float(np.abs(s[:, None] * residual).max(initial=0.0) / (mu * largest)) if largest else 0.0,
+        representer_residual=float(np.abs(s[:, None] * residual).max(initial=0.0) / (mu * largest))
+        if largest
+        else 0.0,
         condition=solved.condition,
         jitter=solved.jitter,
     )
-    residual_size = np.linalg.norm(residual) / max(np.linalg.norm(y), np.finfo(float).tiny)
+    residual_size = float(np.linalg.norm(residual)) / max(
+        float(np.linalg.norm(y)), float(np.finfo(float).tiny)
+    )
     # Conjugate gradients stop on the residual; the gradient in H_K is the same quantity weighted by K.
     good = min(relative, residual_size) <= tol
     status = "converged" if good else ("stalled" if solved.stalled else "max_iter")
-    return Solution(coef, intercept, status, solved.iterations, certificate, solved.history, name + solved.then)
+    return Solution(
+        coef, intercept, status, solved.iterations, certificate, solved.history, name + solved.then
+    )
 
 
 def _gradient_bounds(K, s, y, z, residual, mu) -> tuple[float, float]:

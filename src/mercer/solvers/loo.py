@@ -35,7 +35,7 @@ def residuals(problem: Problem, lams: Sequence[float]) -> np.ndarray:
 def _require_ridge(problem: Problem) -> None:
     if not problem.loss.quadratic or isinstance(problem.B, L1):
         raise ValueError(
-            "closed-form leave-one-out residuals and paths exist for the squared loss with the penalty λ‖f‖² only"
+            "leave-one-out residuals and paths in closed form need the squared loss and the penalty λ‖f‖²"
         )
 
 

@@ -87,7 +87,9 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
     return None
 
 
-def finish(form: Form, start: float, status: str, iterations: int, history: list[float], name: str) -> Solution:
+def finish(
+    form: Form, start: float, status: str, iterations: int, history: list[float], name: str
+) -> Solution:
     """Solution and certificate from the state a method ended in."""
     problem = form.problem
     coef, intercept = form.result()

@@ -42,8 +42,8 @@ def pcg(
     """Solve M x = b for symmetric positive definite M given by its action on (n, t) blocks.
 
     Every column runs its own recurrence; one call of `apply` serves them all, and columns that have
-    converged leave. `residual` is the largest ‖b − Mx‖/‖b‖ over the columns, and the iterate with the smallest
-    residual is returned. Residuals may rise for hundreds of iterations before they fall; what falls in every
+    converged leave. `residual` is the largest ‖b − Mx‖/‖b‖ over the columns, and the iterate with the
+    smallest residual is returned. Residuals may rise for hundreds of iterations before they fall; what falls in every
     one is the error in the norm of M. So `stalled` says that neither gets smaller any more, or, given
     `patience`, that the residual has not fallen for so many iterations, or that `hopeless`, shown the
     history after each iteration, gave up.
@@ -104,7 +104,13 @@ def pcg(
         p = z + beta * p[:, keep]
         rz = rz_new
     return PCGResult(
-        best_x, best_r, iterations, float(best.max(initial=0.0)), history, _ritz_condition(alphas, betas), stalled
+        best_x,
+        best_r,
+        iterations,
+        float(best.max(initial=0.0)),
+        history,
+        _ritz_condition(alphas, betas),
+        stalled,
     )
 
 

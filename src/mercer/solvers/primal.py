@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpstrf, dtrtri
 
-from mercer.operators import Composed, Identity, Operator, WithOnes
+from mercer.operators import Composed, Identity, Operator, WithOnes, in_memory
 from mercer.solvers.factor import Factor
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import SampledHessian
@@ -25,13 +25,14 @@ class Primal:
     Phi: Operator
     penalty: np.ndarray
     back: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-    jitter: float
 
 
-def to_primal(problem: Problem) -> Primal:
-    """Change coordinates so that the penalty is the identity (and nothing on the offset)."""
+def to_primal(problem: Problem, *, store: bool = False) -> Primal:
+    """Change coordinates so that the penalty is the identity (and nothing on the offset).
+
+    With `store`, Φ is kept in memory if it fits: for methods that pass over it many times.
+    """
     A, B = problem.A, problem.B
-    jitter = 0.0
     if isinstance(B, Identity):
         Phi: Operator = A
 
@@ -44,11 +45,13 @@ def to_primal(problem: Problem) -> Primal:
         def coefficients(u):
             return T @ u
 
+    if store:
+        Phi = in_memory(Phi)
     penalty = np.ones(Phi.shape[1])
     if not problem.offset:
-        return Primal(Phi, penalty, lambda u: (coefficients(u), np.zeros(u.shape[1])), jitter)
+        return Primal(Phi, penalty, lambda u: (coefficients(u), np.zeros(u.shape[1])))
     return Primal(
-        WithOnes(Phi), np.append(penalty, 0.0), lambda u: (coefficients(u[:-1]), u[-1].copy()), jitter
+        WithOnes(Phi), np.append(penalty, 0.0), lambda u: (coefficients(u[:-1]), u[-1].copy())
     )
 
 
@@ -72,7 +75,9 @@ def whitening(B: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return T
 
 
-def ridge_primal(problem: Problem, *, direct: bool, tol: float, max_iter: int, sample: int, name: str) -> Solution:
+def ridge_primal(
+    problem: Problem, *, direct: bool, tol: float, max_iter: int, sample: int, name: str
+) -> Solution:
     """Least squares: ((1/n) ΦᵀWΦ + λP) u = (1/n) ΦᵀWy by a factor, exact or sampled, and CG upon it.
 
     With the exact factor the conjugate gradients only measure the residual and mend rounding.
@@ -90,14 +95,16 @@ def ridge_primal(problem: Problem, *, direct: bool, tol: float, max_iter: int, s
     def apply(V):
         return Phi.sandwich(V, weigh) / n + ridge[:, None] * V
 
-    jitter = primal.jitter
+    jitter = 0.0
+    condition: float | None = None
     if direct:
         H = Phi.gramian(w) / n
         H[np.diag_indices_from(H)] += ridge
         factor = Factor(H)
-        jitter, condition = max(jitter, factor.jitter), factor.condition()
-        # Polished well below the tolerance, since another pass is cheap next to the factor. Not in float32: the
-        # rounding of a pass is near the tolerance, and the recurrence would claim less than is left.
+        jitter, condition = factor.jitter, factor.condition()
+        # Polished well below the tolerance, since another pass is cheap next to the factor. Not in
+        # float32: the rounding of a pass is near the tolerance, and the recurrence would claim less than
+        # is left.
         enough = tol if Phi.dtype == np.float32 else 1e-3 * tol
         result = pcg(apply, rhs, factor.solve, tol=enough, max_iter=20, x0=factor.solve(rhs), patience=3)
         iterations = result.iterations + 1

@@ -1,4 +1,4 @@
-"""The main job on data that come with scikit-learn: two regressions, a classification, and a page about them."""
+"""The main job on data that come with scikit-learn: regression, classification, and a page about them."""
 
 from mercer.report.demo.run import STEPS, Demo, run
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -39,7 +40,7 @@ class Plane:
 
 
 def digits(seed: int, examples: int | None, grid: int, progress: Callable[[str], None]) -> Classification:
-    """Digits: images of 8×8 pixels, ten classes. All models are tuned on the same quarter of the training set.
+    """Digits: images of 8×8 pixels in ten classes. All models are tuned on the same part of the training set.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def digits(seed: int, examples: int | None, grid: int, progress: Callable[[str],
     scores, machines = [], []
     for name, model, parameters, scoring in candidates:
         progress(f"Digits, {name}")
-        search, seconds = timed(lambda m=model, p=parameters, s=scoring: tuned(m, p, s))
+        search, seconds = timed(partial(tuned, model, parameters, scoring))
         accuracy = accuracy_score(y_test, search.predict(X_test))
         # A support vector machine gives scores, not probabilities.
         loss = (log_loss(y_test, search.predict_proba(X_test)),) if scoring == "neg_log_loss" else ()

@@ -39,8 +39,8 @@ def results(page: Report, regressions: list[Score], classifications: list[Score]
         classifications,
         ("test accuracy", "test log loss"),
         4,
-        "Classification: digits. Accuracy: larger is better; log loss, which judges probabilities: smaller is "
-        "better. A support vector machine has no probabilities.",
+        "Classification: digits. Accuracy: larger is better; log loss, which judges probabilities: "
+        "smaller is better. A support vector machine has no probabilities.",
     )
 
 
@@ -56,9 +56,9 @@ def _table(page: Report, scores: list[Score], names: tuple[str, str], figures: i
 def diabetes(page: Report, found: regression.Regression) -> None:
     page.section("Regression: diabetes")
     page.text(
-        f"{len(found.y) + len(found.y_test)} patients with ten measurements each, standardised; the target is how "
-        "far the disease has progressed a year later. Kernel ridge regression minimises "
-        "(1/n) Σ (y_i − f(x_i) − b)² + λ‖f‖². For each width σ of a Gaussian kernel, one eigendecomposition gives "
+        f"{len(found.y) + len(found.y_test)} patients with ten measurements each, standardised; the target "
+        "is how far the disease has progressed a year later. Kernel ridge regression minimises (1/n) Σ "
+        "(y_i − f(x_i) − b)² + λ‖f‖². For each width σ of a Gaussian kernel, one eigendecomposition gives "
         "the exact leave-one-out error for every λ at once; the lowest point of all curves is taken."
     )
     page.figures([_paths(found), _predictions(found)])
@@ -68,8 +68,9 @@ def diabetes(page: Report, found: regression.Regression) -> None:
 def curve(page: Report, found: regression.Regression) -> None:
     page.section("Regression: a noisy curve")
     page.text(
-        f"{len(found.y)} points on a known curve, with noise of standard deviation 0.3: no model's test RMSE can be "
-        "expected below that. A straight line has no chance; a Gaussian kernel of the right width finds the curve."
+        f"{len(found.y)} points on a known curve, with noise of standard deviation 0.3: no model's test "
+        "RMSE can be expected below that. A straight line has no chance; a Gaussian kernel of the right "
+        "width finds the curve."
     )
     ax = plot.regression_1d(found.machine, found.X, found.y, plot.axes(), truth=regression.truth)
     page.figures([(ax, "Examples, the curve they came from, and the fitted function."), _paths(found)])
@@ -79,9 +80,10 @@ def curve(page: Report, found: regression.Regression) -> None:
 def digits(page: Report, found: classification.Classification, plane: classification.Plane) -> None:
     page.section("Classification: digits")
     page.text(
-        f"Images of 8×8 pixels in ten classes: {found.examples} to learn from, {len(found.y_test)} to be judged by, "
-        f"so that one image is {1 / len(found.y_test):.1%} of accuracy. Kernel logistic regression fits one function a class and gives probabilities. Width and λ were chosen "
-        "by log loss on a quarter of the training set, then the machine was fitted to all of it."
+        f"Images of 8×8 pixels in ten classes: {found.examples} to learn from, {len(found.y_test)} to be "
+        f"judged by, so that one image is {1 / len(found.y_test):.1%} of accuracy. Kernel logistic "
+        "regression fits one function a class and gives probabilities. Width and λ were chosen by log "
+        "loss on a quarter of the training set, then the machine was fitted to all of it."
     )
     predicted = found.machine.predict(found.X_test)
     sheet, caption = _unsure(found)
@@ -89,8 +91,8 @@ def digits(page: Report, found: classification.Classification, plane: classifica
         [
             (
                 plot.confusion(found.y_test, predicted, plot.axes(4.8, 4.4)),
-                "True digit against predicted digit, on the test set. The shade is the share of the true digit, "
-                "its square root taken so that single mistakes show.",
+                "True digit against predicted digit, on the test set. The shade is the share of the true "
+                "digit, its square root taken so that single mistakes show.",
             ),
             (sheet, caption),
         ]
@@ -103,8 +105,8 @@ def digits(page: Report, found: classification.Classification, plane: classifica
         [
             (
                 ax,
-                "Zeros, fours and sevens on their first two principal components. The colour is as strong as the "
-                "machine is sure; lines are where two digits are equally probable.",
+                "Zeros, fours and sevens on their first two principal components. The colour is as strong "
+                "as the machine is sure; lines are where two digits are equally probable.",
             ),
             (
                 plot.convergence(found.machine.solution_, plot.axes(5.2, 3.9)),
@@ -118,9 +120,9 @@ def digits(page: Report, found: classification.Classification, plane: classifica
 def certificates(page: Report, machines: list[tuple[str, KernelMachine]]) -> None:
     page.section("Certificates")
     page.text(
-        "A machine says how close to the minimum of its objective it is, measured after the fact. The objective is "
-        "strongly convex, so the norm of its gradient bounds the gap, how far above the minimum it can be (with "
-        "an unpenalised offset b that bound does not hold, and none is given)."
+        "A machine says how close to the minimum of its objective it is, measured after the fact. The "
+        "objective is strongly convex, so the norm of its gradient bounds the gap, how far above the "
+        "minimum it can be (with an unpenalised offset b that bound does not hold, and none is given)."
     )
     rows = []
     for name, machine in machines:
@@ -137,7 +139,16 @@ def certificates(page: Report, machines: list[tuple[str, KernelMachine]]) -> Non
                 "—" if c.condition is None else number(c.condition),
             )
         )
-    header = ("machine", "solver", "status", "iterations", "objective", "relative gradient", "gap ≤", "condition")
+    header = (
+        "machine",
+        "solver",
+        "status",
+        "iterations",
+        "objective",
+        "relative gradient",
+        "gap ≤",
+        "condition",
+    )
     page.table(header, rows)
     page.text("And what was chosen for each, why, and what it was expected to take:")
     page.code("\n\n".join(f"{name}\n{machine.plan_}" for name, machine in machines))
@@ -146,9 +157,9 @@ def certificates(page: Report, machines: list[tuple[str, KernelMachine]]) -> Non
 def is_it_a_kernel(page: Report) -> None:
     page.section("Is it a kernel?")
     page.text(
-        "A kernel must be symmetric and positive semidefinite: Σ c_i c_j k(x_i, x_j) ≥ 0 for all points and all c. "
-        "The squared distance ‖x−z‖² looks like one and is not. The check answers with points and coefficients "
-        "that anyone can verify by hand:"
+        "A kernel must be symmetric and positive semidefinite: Σ c_i c_j k(x_i, x_j) ≥ 0 for all points "
+        "and all c. The squared distance ‖x−z‖² looks like one and is not. The check answers with points "
+        "and coefficients that anyone can verify by hand:"
     )
 
     def squared_distance(x, z):
@@ -156,14 +167,13 @@ def is_it_a_kernel(page: Report) -> None:
 
     verdict = check(squared_distance)
     page.code(f">>> mercer.kernels.check(lambda x, z: ((x - z)**2).sum())\n{verdict}")
-    total = sum(
-        a * b * squared_distance(x, z)
-        for a, x in zip(verdict.c, verdict.points, strict=True)
-        for b, z in zip(verdict.c, verdict.points, strict=True)
-    )
+    terms = list(zip(np.asarray(verdict.c), verdict.points, strict=True))
+    total = sum(a * b * squared_distance(x, z) for a, x in terms for b, z in terms)
     page.text(f"Recomputed from the points above, term by term, the sum is {total:.6g}.")
     page.text("Where a rule applies, it is named:")
-    page.code(f">>> mercer.kernels.check(Gaussian(1.0) + 2 * Linear())\n{check(Gaussian(1.0) + 2 * Linear())}")
+    page.code(
+        f">>> mercer.kernels.check(Gaussian(1.0) + 2 * Linear())\n{check(Gaussian(1.0) + 2 * Linear())}"
+    )
 
 
 def reproduce(page: Report, command: str, facts: list[tuple[str, str]]) -> None:
@@ -204,7 +214,8 @@ def _unsure(found: classification.Classification):
     hardest = np.argsort(P[np.arange(len(P)), column], kind="stable")[:_SHEET]
     guesses = P[hardest].argmax(axis=1)
     captions = [
-        f"{found.y_test[i]} → {found.machine.classes_[g]} ({P[i, g]:.0%})" for i, g in zip(hardest, guesses, strict=True)
+        f"{found.y_test[i]} → {found.machine.classes_[g]} ({P[i, g]:.0%})"
+        for i, g in zip(hardest, guesses, strict=True)
     ]
     images = found.X_test[hardest].reshape(-1, 8, 8)
     ax = plot.image_sheet(images, captions, plot.axes(4.8, 4.4), columns=4)

@@ -37,7 +37,11 @@ class Demo:
 
 
 def run(
-    seed: int = 0, *, quick: bool = False, progress: Callable[[str], None] = lambda step: None, command: str = ""
+    seed: int = 0,
+    *,
+    quick: bool = False,
+    progress: Callable[[str], None] = lambda step: None,
+    command: str = "",
 ) -> Demo:
     """Two regressions and a classification, tuned, beside scikit-learn, as scores and as a page.
 
@@ -83,7 +87,11 @@ def run(
     pages.certificates(page, machines)
     pages.is_it_a_kernel(page)
     seconds = time.perf_counter() - start
-    pages.reproduce(page, command or shlex.join(["mercer", "demo", "--output", "report.html", "--seed", str(seed)]), _versions(seed, seconds))
+    pages.reproduce(
+        page,
+        command or shlex.join(["mercer", "demo", "--output", "report.html", "--seed", str(seed)]),
+        _versions(seed, seconds),
+    )
     return Demo(diabetes.scores + curve.scores, digits.scores, page, seconds)
 
 

@@ -64,5 +64,5 @@ def widths(X: Any, factors: tuple[float, ...]) -> list[float]:
     """Widths σ around the median distance between the points."""
     from mercer.kernels import Gaussian
 
-    centre = Gaussian().resolve(X).sigma
+    centre = Gaussian().resolve(X).get_params()["sigma"]
     return [float(f"{factor * centre:.3g}") for factor in factors]

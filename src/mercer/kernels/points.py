@@ -1,0 +1,68 @@
+"""Points at the door: tables of numbers, or sequences of any objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._xp import issparse
+
+
+def as_vectors(X: Any, *, sparse: bool = False, what: str = "this kernel") -> Any:
+    """Points as a 2-D float array (float32 and float64 stay what they are), or CSR where allowed."""
+    if issparse(X):
+        if not sparse:
+            raise TypeError(
+                f"{what} does not take sparse input; use X.toarray(), or a kernel of x·z or ‖x−z‖ "
+                f"(Linear, Polynomial, Gaussian, …)"
+            )
+        X = X.tocsr()
+        values = X.data
+    else:
+        X = np.asarray(X)
+        if X.dtype.kind in "OUS":
+            try:
+                X = X.astype(np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"{what} works on numbers, but the points hold "
+                    f"{type(X.flat[0]).__name__ if X.size else X.dtype}; "
+                    f"encode them first, or use a kernel on objects such as FunctionKernel"
+                ) from None
+        if X.ndim != 2:
+            hint = "X.reshape(-1, 1) for n points in one dimension, X.reshape(1, -1) for one point"
+            raise ValueError(f"points must be rows of a 2-D array, got {X.ndim}-D; {hint}")
+        values = X
+    if X.dtype not in (np.float32, np.float64):
+        if X.dtype.kind == "c":
+            raise ValueError("Complex data not supported: kernels here are real")
+        X = X.astype(np.float64)
+        values = X.data if issparse(X) else X
+    # A sum is finite if every entry is (overflow aside): one cheap pass in the usual case.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if not np.isfinite(total) and not np.isfinite(values).all():
+        raise ValueError("points contain NaN or infinity; fill or drop those rows first")
+    return X
+
+
+def as_objects(X: Any) -> Any:
+    """Any sequence of points as an array that can be indexed by arrays; tables stay tables."""
+    if issparse(X):
+        return X.tocsr()
+    if isinstance(X, np.ndarray):
+        return X
+    if hasattr(X, "to_numpy"):
+        return X.to_numpy()
+    items = list(X)
+    if items and all(isinstance(v, (list, tuple, np.ndarray)) for v in items):
+        try:
+            table = np.array(items)
+            if table.ndim == 2 and table.dtype.kind in "fiub":
+                return table
+        except ValueError:  # rows of different lengths: objects
+            pass
+    out = np.empty(len(items), dtype=object)
+    out[:] = items
+    return out

@@ -1,0 +1,233 @@
+"""Kernels made from one kernel: multiples, powers, the exponential, the normalised one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mercer.kernels.base import _is_number, int_power, is_integer
+from mercer.kernels.composite import _Wrapper, multiply, prefixed, times
+
+
+class Scale(_Wrapper):
+    """c·k for c > 0, written ``c * k``.
+
+    >>> from mercer.kernels import Linear
+    >>> 2 * Linear() == Scale(Linear(), 2)
+    True
+    """
+
+    positive = ("factor",)
+
+    def __init__(self, kernel, factor=1.0):
+        self.kernel = kernel
+        self.factor = factor
+
+    @property
+    def infinitely_divisible(self):  # type: ignore[override]
+        return self.kernel.infinitely_divisible
+
+    def validate(self):
+        if self.factor is None:
+            raise ValueError("Scale: factor must be a positive number, got None")
+        super().validate()
+
+    def pairwise(self, X, Z):
+        K = self.kernel.pairwise(X, Z)
+        return K * K.dtype.type(self.factor)
+
+    def diagonal(self, X):
+        return self.kernel.diagonal(X) * float(self.factor)
+
+    def _outer_slope(self, K):
+        return np.full_like(K, self.factor)
+
+    def slope_log_params(self, X, Z):
+        return {"factor": self.pairwise(X, Z), **super().slope_log_params(X, Z)}
+
+    def amplitude(self):
+        return self.factor * self.kernel.amplitude()
+
+    def frequencies(self, rng, count, d):
+        return self.kernel.frequencies(rng, count, d)
+
+    def expansion(self, d):
+        inner = self.kernel.expansion(d)
+        return None if inner is None else {a: self.factor * w for a, w in inner.items()}
+
+    def expansion_size(self, d):
+        return self.kernel.expansion_size(d)
+
+    def rule(self):
+        return self._rules("a positive multiple of a kernel")
+
+
+class Power(_Wrapper):
+    """k^p, written ``k ** p``: p a positive integer, or any p > 0 if k is infinitely divisible.
+
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> (Linear() ** 3)([[2.0]])
+    array([[64.]])
+    >>> Linear() ** 0.5
+    Traceback (most recent call last):
+    ...
+    ValueError: k ** 0.5 is not a kernel in general: the exponent must be a positive integer
+    """
+
+    def __init__(self, kernel, exponent=1):
+        self.kernel = kernel
+        self.exponent = exponent
+
+    @property
+    def infinitely_divisible(self):  # type: ignore[override]
+        return self.kernel.infinitely_divisible
+
+    def validate(self):
+        super().validate()
+        p = self.exponent
+        if not _is_number(p) or not 0 < p < math.inf:
+            raise ValueError(f"k ** {p!r} is not a kernel: the exponent must be a positive integer")
+        if not is_integer(p) and not self.kernel.infinitely_divisible:
+            raise ValueError(
+                f"k ** {p!r} is not a kernel in general: the exponent must be a positive integer"
+            )
+
+    def _raise(self, K):
+        return int_power(K, int(self.exponent)) if is_integer(self.exponent) else K ** float(self.exponent)
+
+    def pairwise(self, X, Z):
+        return self._raise(self.kernel.pairwise(X, Z))
+
+    def diagonal(self, X):
+        return self._raise(self.kernel.diagonal(X))
+
+    def _outer_slope(self, K):
+        if is_integer(self.exponent):
+            degree = int(self.exponent)
+            return degree * K ** (degree - 1)
+        # Where k underflowed to 0 so did its slope, whatever the factor.
+        p = float(self.exponent)
+        return p * np.where(K > 0, K, 1) ** (p - 1)
+
+    def amplitude(self):
+        return self.kernel.amplitude() ** self.exponent
+
+    def frequencies(self, rng, count, d):
+        if not is_integer(self.exponent):
+            return super().frequencies(rng, count, d)
+        return sum(self.kernel.frequencies(rng, count, d) for _ in range(int(self.exponent)))
+
+    def expansion(self, d):
+        inner = self.kernel.expansion(d)
+        if inner is None or not is_integer(self.exponent):
+            return None
+        out = inner
+        for _ in range(int(self.exponent) - 1):
+            out = multiply(out, inner)
+        return out
+
+    def expansion_size(self, d):
+        size = self.kernel.expansion_size(d)
+        # Multisets of size p from `size` monomials.
+        return math.inf if math.isinf(size) else math.comb(int(size + self.exponent - 1), int(self.exponent))
+
+    def rule(self):
+        if not is_integer(self.exponent):
+            return self._rules("a positive power of an infinitely divisible kernel")
+        return self._rules("an integer power of a kernel")
+
+
+class Exp(_Wrapper):
+    """exp(k), written ``k.exp()``.
+
+    >>> from mercer.kernels import Linear
+    >>> Linear().exp()([[0.0]])
+    array([[1.]])
+    """
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    # exp(k)^p = exp(pk).
+    infinitely_divisible = True
+
+    def pairwise(self, X, Z):
+        return np.exp(self.kernel.pairwise(X, Z))
+
+    def diagonal(self, X):
+        return np.exp(self.kernel.diagonal(X))
+
+    def _outer_slope(self, K):
+        return np.exp(K)
+
+    def amplitude(self):
+        return math.exp(self.kernel.amplitude())
+
+    def frequencies(self, rng, count, d):
+        # exp(k) = Σ k^j/j!, and k^j has sums of j frequencies: j is Poisson with mean k(0).
+        terms = rng.poisson(self.kernel.amplitude(), count)
+        out = np.zeros((count, d))
+        for j in range(terms.max(initial=0)):
+            out += self.kernel.frequencies(rng, count, d) * (terms > j)[:, None]
+        return out
+
+    def rule(self):
+        return self._rules("the exponential of a kernel")
+
+
+class Normalized(_Wrapper):
+    """k(x,z)/√(k(x,x)k(z,z)), written ``k.normalize()``; 0 where k(x,x) = 0.
+
+    >>> from mercer.kernels import Linear
+    >>> Linear().normalize()([[3.0, 4.0]], [[1.0, 0.0]])
+    array([[0.6]])
+    """
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def _inverse_root(self, X):
+        diagonal = self.kernel.diagonal(X)
+        return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
+
+    def pairwise(self, X, Z):
+        return self._inverse_root(X)[:, None] * self.kernel.pairwise(X, Z) * self._inverse_root(Z)[None, :]
+
+    def diagonal(self, X):
+        diagonal = self.kernel.diagonal(X)
+        return (diagonal > 0).astype(diagonal.dtype)
+
+    def slope_x(self, X, Z):
+        a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
+        K = self.kernel.pairwise(X, Z)
+        dK = self.kernel.slope_x(X, Z)
+        # d/dx k(x,x) is twice the slope in the first argument, taken at z = x.
+        own = np.stack([self.kernel.slope_x(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])
+        # a³bK would overflow where k(x,x) is tiny; in this order every factor is of moderate size.
+        relative = own * a**2
+        return (a * b)[:, :, None] * dK - (a * K * b)[:, :, None] * relative[:, None, :]
+
+    def slope_log_params(self, X, Z):
+        a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
+        K = a * self.kernel.pairwise(X, Z) * b
+        out = {}
+        dx, dz = self._diagonal_slopes(X), self._diagonal_slopes(Z)
+        for name, slope in self.kernel.slope_log_params(X, Z).items():
+            relative = times(dx[name], a[:, 0] ** 2)[:, None] + times(dz[name], b[0] ** 2)[None, :]
+            out[name] = times(slope, a * b) - 0.5 * times(relative, K)
+        return prefixed("kernel", out)
+
+    def _diagonal_slopes(self, X):
+        rows = [self.kernel.slope_log_params(X[i : i + 1], X[i : i + 1]) for i in range(len(X))]
+        return {name: np.stack([r[name][0, 0] for r in rows]) for name in rows[0]}
+
+    def amplitude(self):
+        self.kernel.amplitude()  # refuses kernels that are not translation-invariant
+        return 1.0
+
+    def frequencies(self, rng, count, d):
+        return self.kernel.frequencies(rng, count, d)
+
+    def rule(self):
+        return self._rules("a kernel, normalised")
