@@ -47,7 +47,7 @@ def same_value(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _show(value: Any) -> str:
+def show(value: Any) -> str:
     if isinstance(value, np.ndarray):
         if value.size > _LONGEST_ARRAY_IN_REPR:
             return f"<{'×'.join(map(str, value.shape))} array>"
@@ -55,7 +55,7 @@ def _show(value: Any) -> str:
     if isinstance(value, np.generic):
         return repr(value.item())
     if type(value) in (list, tuple):  # NumPy scalars inside would show as np.float64(…)
-        inside = ", ".join(map(_show, value))
+        inside = ", ".join(map(show, value))
         return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
     if callable(value) and hasattr(value, "__qualname__"):
         return value.__qualname__
@@ -126,5 +126,5 @@ class Params:
             value = getattr(self, p.name)
             if p.default is not p.empty and same_value(value, p.default):
                 continue
-            shown.append(f"{p.name}={_show(value)}")
+            shown.append(f"{p.name}={show(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"

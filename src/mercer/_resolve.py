@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import inspect
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -15,50 +17,37 @@ from mercer.solvers import Solver
 
 T = TypeVar("T")
 
-_KERNELS: dict[str, Callable[[], Kernel]] = {
-    "gaussian": kernels.Gaussian,
+
+def _exported(room: Any, kind: type, label: Callable[[type], str]) -> dict[str, Callable[[], Any]]:
+    """Name → class for what a room exports and what can be made without arguments."""
+    found = {}
+    for name in room.__all__:
+        value = getattr(room, name)
+        if inspect.isclass(value) and issubclass(value, kind) and label(value):
+            parameters = list(inspect.signature(value).parameters.values())
+            if all(p.default is not p.empty for p in parameters):
+                found[label(value)] = value
+    return found
+
+
+def _snake(cls: type) -> str:
+    """RationalQuadratic → rational_quadratic; abstract classes have no name to be called by."""
+    if inspect.isabstract(cls) or cls in (Kernel, kernels.Profiled, kernels.Radial, kernels.Dot):
+        return ""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+
+# Names come from the classes themselves; only what other libraries call them is listed.
+_KERNELS = {
+    **_exported(kernels, Kernel, _snake),
     "rbf": kernels.Gaussian,
-    "laplacian": kernels.Laplacian,
-    "matern": kernels.Matern,
-    "rational_quadratic": kernels.RationalQuadratic,
-    "linear": kernels.Linear,
-    "polynomial": kernels.Polynomial,
     "poly": kernels.Polynomial,
-    "sigmoid": kernels.Sigmoid,
-    "cosine": kernels.Cosine,
-    "arc_cosine": kernels.ArcCosine,
-    "periodic": kernels.Periodic,
     "chi2": kernels.ChiSquared,
-    "intersection": kernels.HistogramIntersection,
-    "precomputed": kernels.Precomputed,
 }
-_LOSSES: dict[str, Callable[[], Loss]] = {
-    "squared": losses.Squared,
-    "logistic": losses.Logistic,
-    "multinomial": losses.Multinomial,
-    "hinge": losses.Hinge,
-    "squared_hinge": losses.SquaredHinge,
-    "epsilon_insensitive": losses.EpsilonInsensitive,
-    "huber": losses.Huber,
-    "absolute": losses.Absolute,
-    "quantile": losses.Quantile,
-    "exponential": losses.Exponential,
-    "poisson": losses.Poisson,
-}
-_REPRESENTATIONS: dict[str, Callable[[], Representation]] = {
-    "full": representations.Full,
-    "nystrom": representations.Nystrom,
-    "features": representations.Features,
-    "lasso": representations.Lasso,
-}
-_SOLVERS: dict[str, Callable[[], Solver]] = {
-    "cholesky": solvers.Cholesky,
-    "cg": solvers.CG,
-    "newton": solvers.Newton,
-    "descent": solvers.GradientDescent,
-    "coordinate": solvers.Coordinate,
-}
-_ENGINES: dict[str, Callable[[], Engine]] = {"tiled": engines.Tiled, "auto": engines.Tiled}
+_LOSSES = _exported(losses, Loss, _snake)
+_REPRESENTATIONS = _exported(representations, Representation, lambda cls: cls.name)
+_SOLVERS = _exported(solvers, Solver, lambda cls: cls.name)
+_ENGINES = {**_exported(engines, Engine, lambda cls: cls.name), "auto": engines.Tiled}
 
 
 def kernel_of(value: Any) -> Kernel:

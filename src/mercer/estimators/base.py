@@ -127,7 +127,9 @@ class KernelMachine(BaseEstimator):
         seen = X if weights is None or isinstance(kernel, Precomputed) else X[np.flatnonzero(weights)]
         self.kernel_, points = kernel.resolve(seen).bind(X)
         if not np.isfinite(self.kernel_.diagonal(points)).all():
-            raise ValueError(f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?")
+            raise ValueError(
+                f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
+            )
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         rng = np.random.default_rng(seed)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine)
@@ -149,7 +151,9 @@ class KernelMachine(BaseEstimator):
         solution = plan.solver.run(problem)
         coef = solution.coef
         if not np.isfinite(coef).all():
-            raise ValueError(f"no finite solution was found: {self.kernel_!r} gives NaN or infinity on these points")
+            raise ValueError(
+                f"no finite solution was found: {self.kernel_!r} gives NaN or infinity on these points"
+            )
         # Predictions run in the precision of the data; the solution keeps float64.
         self.function_: Function = built.lift(coef.astype(problem.A.dtype))
         one_column = coef.shape[1] == 1 and getattr(coding, "one_dimensional", True)

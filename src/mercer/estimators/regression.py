@@ -139,8 +139,8 @@ class KernelRidge(_Regressor):
     >>> X = rng.uniform(-3, 3, (100, 1))
     >>> y = np.sinc(X[:, 0]) + 0.1 * rng.standard_normal(100)
     >>> machine = KernelRidge(lam=1e-3).fit(X, y)
-    >>> round(machine.score(X, y), 1)
-    0.9
+    >>> bool(np.sqrt(np.mean((machine.predict(X) - np.sinc(X[:, 0])) ** 2)) < 0.25)
+    True
     >>> bool(np.std(machine.loo_residuals_) > np.std(y - machine.predict(X)))
     True
     """
@@ -189,7 +189,7 @@ class KernelRidge(_Regressor):
         if getattr(self, "_loo", (None,))[0] is not self.solution_:
             if "_problem" not in self.__dict__:
                 raise AttributeError(
-                    "loo_residuals_ needs the training data, which a saved or unfitted machine lacks: fit first"
+                    "loo_residuals_ needs the training data, which a saved machine lacks: fit first"
                 )
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
             self._loo: tuple = (

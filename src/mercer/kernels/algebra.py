@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels.base import Kernel, _is_number
-from mercer.kernels.composite import _Composite, merge, multiply, prefixed, times
+from mercer.kernels.composite import _Composite, merge, multiply, prefixed, shown, times
 from mercer.kernels.points import as_objects
 
 
@@ -92,6 +92,11 @@ class Sum(_Pair):
            [0.607, 2.   ]])
     """
 
+    binding = 1
+
+    def __repr__(self):
+        return f"{shown(self.left, 0)} + {shown(self.right, 1)}"
+
     def pairwise(self, X, Z):
         a, b = self._both("pairwise", X, Z)
         return a + b
@@ -142,6 +147,11 @@ class Product(_Pair):
     @property
     def infinitely_divisible(self):  # type: ignore[override]
         return self.left.infinitely_divisible and self.right.infinitely_divisible
+
+    binding = 2
+
+    def __repr__(self):
+        return f"{shown(self.left, 1)} * {shown(self.right, 2)}"
 
     def pairwise(self, X, Z):
         a, b = self._both("pairwise", X, Z)

@@ -6,9 +6,14 @@ import numpy as np
 
 from mercer.kernels.base import Kernel
 
+_TIGHTEST = 4
+
 
 class _Composite(Kernel):
     """A kernel made of kernels; points, sparsity and the like are what the parts agree on."""
+
+    # How tightly its operator binds: + is 1, * is 2, ** is 3; a call binds most.
+    binding = _TIGHTEST
 
     def points(self, X):
         for k in self.children().values():
@@ -70,3 +75,9 @@ def merge(items: list[tuple[tuple[int, ...], float]]) -> dict[tuple[int, ...], f
 
 def multiply(a: dict, b: dict) -> dict:
     return merge([(tuple(sorted(m + n)), v * w) for m, v in a.items() for n, w in b.items()])
+
+
+def shown(part: Kernel, above: int) -> str:
+    """A part of an expression, in parentheses unless it binds more tightly than `above`."""
+    binding = part.binding if isinstance(part, _Composite) else _TIGHTEST
+    return repr(part) if binding > above else f"({part!r})"

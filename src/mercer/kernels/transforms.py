@@ -276,6 +276,8 @@ def _symmetric_root(entries: bytes, size: int) -> np.ndarray:
         raise ValueError("a metric is a finite symmetric matrix")
     values, vectors = np.linalg.eigh(M)
     if values[0] < -1e-10 * max(values[-1], 0) or values[-1] < 0:
-        raise ValueError(f"a metric must be positive semidefinite; its smallest eigenvalue is {values[0]:.3g}")
+        raise ValueError(
+            f"a metric is positive semidefinite; the smallest eigenvalue here is {values[0]:.3g}"
+        )
     # Of all roots the symmetric one: it is unique, and a diagonal metric keeps the coordinates apart.
     return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T

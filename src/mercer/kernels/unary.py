@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from mercer._params import show
 from mercer.kernels.base import _is_number, int_power, is_integer
-from mercer.kernels.composite import _Wrapper, multiply, prefixed, times
+from mercer.kernels.composite import _Wrapper, multiply, prefixed, shown, times
 
 
 class Scale(_Wrapper):
@@ -20,9 +21,14 @@ class Scale(_Wrapper):
 
     positive = ("factor",)
 
+    binding = 2
+
     def __init__(self, kernel, factor=1.0):
         self.kernel = kernel
         self.factor = factor
+
+    def __repr__(self):
+        return f"{show(self.factor)} * {shown(self.kernel, 2)}"
 
     @property
     def infinitely_divisible(self):  # type: ignore[override]
@@ -75,9 +81,14 @@ class Power(_Wrapper):
     ValueError: k ** 0.5 is not a kernel in general: the exponent must be a positive integer
     """
 
+    binding = 3
+
     def __init__(self, kernel, exponent=1):
         self.kernel = kernel
         self.exponent = exponent
+
+    def __repr__(self):
+        return f"{shown(self.kernel, 3)} ** {show(self.exponent)}"
 
     @property
     def infinitely_divisible(self):  # type: ignore[override]

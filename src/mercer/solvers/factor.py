@@ -50,7 +50,7 @@ class Factor:
         if self.n == 0:
             return
         if not np.isfinite(self.diagonal).all():
-            raise NotPositiveDefinite("the matrix to factor has NaN or infinity on its diagonal: k(x,x) must be finite")
+            raise NotPositiveDefinite("the matrix has NaN or infinity on its diagonal: k(x,x) must be finite")
         mean = max(float(np.abs(self.diagonal).mean()), np.finfo(A.dtype).tiny)
         step = self.n * float(np.finfo(A.dtype).eps) * mean
         while True:

@@ -50,9 +50,7 @@ def to_primal(problem: Problem, *, store: bool = False) -> Primal:
     penalty = np.ones(Phi.shape[1])
     if not problem.offset:
         return Primal(Phi, penalty, lambda u: (coefficients(u), np.zeros(u.shape[1])))
-    return Primal(
-        WithOnes(Phi), np.append(penalty, 0.0), lambda u: (coefficients(u[:-1]), u[-1].copy())
-    )
+    return Primal(WithOnes(Phi), np.append(penalty, 0.0), lambda u: (coefficients(u[:-1]), u[-1].copy()))
 
 
 def whitening(B: np.ndarray, dtype: np.dtype) -> np.ndarray:

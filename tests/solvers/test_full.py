@@ -1,0 +1,216 @@
+"""Least squares with one coefficient per example: factored, and by conjugate gradients."""
+
+import numpy as np
+import pytest
+from oracles import gaussian
+
+from mercer import KernelRidge
+from mercer.engines import Tiled
+from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
+from mercer.losses import Squared
+from mercer.operators import KernelOperator, Matrix
+from mercer.representations import Nystrom
+from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, full
+from mercer.testing import check_solver
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((70, 3))
+Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] ** 2, RNG.standard_normal(70)]) + 2
+W = RNG.uniform(0, 2, 70)
+W[:3] = 0
+W *= 70 / W.sum()
+
+
+def problem(kernel, lam, w=None, offset=False, dtype=np.float64, y=Y):
+    points = X.astype(dtype)
+    K = KernelOperator(kernel, points, points, Tiled())
+    return Problem(K, K, y, Squared(), lam, w, offset)
+
+
+def exact(K, y, lam, w=None, offset=False):
+    """The bordered system W(Kc + b1) + λnc = Wy, 1ᵀc = 0, as it stands."""
+    n, t = y.shape
+    w = np.ones(n) if w is None else w
+    M = w[:, None] * K + lam * n * np.eye(n)
+    if not offset:
+        return np.linalg.solve(M, w[:, None] * y), np.zeros(t)
+    bordered = np.block([[M, w[:, None]], [np.ones((1, n)), np.zeros((1, 1))]])
+    solved = np.linalg.solve(bordered, np.vstack([w[:, None] * y, np.zeros((1, t))]))
+    return solved[:-1], solved[-1]
+
+
+KERNELS = [Gaussian(1.0), Laplacian(2.0), Matern(2.5, 1.0), Polynomial(3), Linear() + 0.1 * Gaussian(0.5)]
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_cholesky(kernel, w, offset):
+    lam = 1e-3
+    K = kernel(X)
+    c, b = exact(K, Y, lam, w, offset)
+    solution = Cholesky().run(problem(kernel, lam, w, offset))
+    assert solution.converged
+    assert np.abs(solution.coef - c).max() < 1e-9 * np.abs(c).max()
+    assert np.abs(solution.intercept - b).max() < 1e-9 * max(np.abs(b).max(), 1)
+
+
+@pytest.mark.parametrize("solver", [CG(), CG(store=False), CG(rank=10), CG(rank=0, store=False)], ids=repr)
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_cg(kernel, w, offset, solver):
+    lam = 1e-3
+    K = kernel(X)
+    c, b = exact(K, Y, lam, w, offset)
+    solution = solver.run(problem(kernel, lam, w, offset))
+    assert solution.converged and solution.iterations >= 1
+    assert solution.certificate.relative_gradient <= 1e-8
+    f, expected = K @ solution.coef + solution.intercept, K @ c + b
+    assert np.abs(f - expected).max() < 1e-6 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_three_ways_agree(kernel):
+    """Factored, by conjugate gradients, and Nyström with every point a centre: to 1e-6 in prediction."""
+    new = np.random.default_rng(1).standard_normal((30, 3))
+    direct = KernelRidge(kernel, lam=1e-4, representation="full", solver="cholesky").fit(X, Y).predict(new)
+    size = np.abs(direct).max()
+    iterative = KernelRidge(kernel, lam=1e-4, representation="full", solver="cg").fit(X, Y).predict(new)
+    assert np.abs(iterative - direct).max() < 1e-6 * size
+    for solver in ("cholesky", "cg"):
+        centres = (
+            KernelRidge(kernel, lam=1e-4, representation=Nystrom(m=70), solver=solver).fit(X, Y).predict(new)
+        )
+        assert np.abs(centres - direct).max() < 1e-6 * size
+
+
+@pytest.mark.parametrize("solver", [Cholesky(), CG()], ids=repr)
+@pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
+@pytest.mark.parametrize("offset", [False, True])
+def test_single_precision(solver, w, offset):
+    """float32 data: within 1e-4 of the float64 answer at λ = 1e-2."""
+    K = gaussian(X, X)
+    c, b = exact(K, Y, 1e-2, w, offset)
+    solution = solver.run(problem(Gaussian(1.0), 1e-2, w, offset, np.float32))
+    assert solution.converged
+    f, expected = K @ solution.coef + solution.intercept, K @ c + b
+    assert np.abs(f - expected).max() < 1e-4 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
+@pytest.mark.parametrize("offset", [False, True])
+def test_float32_factor_with_float64_refinement(monkeypatch, w, offset):
+    monkeypatch.setattr(full, "_MIXED_FROM", 10)
+    K = gaussian(X, X)
+    c, b = exact(K, Y, 1e-3, w, offset)
+    solution = Cholesky().run(problem(Gaussian(1.0), 1e-3, w, offset))
+    assert solution.converged
+    f, expected = K @ solution.coef + solution.intercept, K @ c + b
+    assert np.abs(f - expected).max() < 1e-9 * np.abs(expected).max()
+
+
+def test_mixed_precision_gives_up_where_it_must(monkeypatch):
+    """At λ = 1e-11 a float32 factor is worthless; the answer must not suffer."""
+    monkeypatch.setattr(full, "_MIXED_FROM", 10)
+    K = gaussian(X, X, 3.0)
+    c, _ = exact(K, Y, 1e-11)
+    solution = Cholesky().run(problem(Gaussian(3.0), 1e-11))
+    assert np.abs(K @ solution.coef - K @ c).max() < 1e-5 * np.abs(K @ c).max()
+
+
+def objective(K, y, c, b, lam, w=None):
+    w = np.ones(len(y)) if w is None else w
+    return (w[:, None] * (y - K @ c - b) ** 2).sum() / len(y) + lam * (c * (K @ c)).sum()
+
+
+@pytest.mark.parametrize(
+    "solver", [Cholesky(), CG(), CG(max_iter=3), CG(max_iter=3, rank=0), CG(max_iter=1)], ids=repr
+)
+@pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
+@pytest.mark.parametrize("lam", [1e-1, 1e-3, 1e-5])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_certificate_says_the_truth(solver, w, lam):
+    K, n = gaussian(X, X), len(X)
+    s = solver.run(problem(Gaussian(1.0), lam, w))
+    said, c = s.certificate, s.coef
+    best = objective(K, Y, *exact(K, Y, lam, w), lam, w)
+    now = objective(K, Y, c, 0, lam, w)
+    assert said.objective == pytest.approx(now, rel=1e-9)
+    weights = np.ones(n) if w is None else w
+
+    def norm(c):
+        ρ = 2 * weights[:, None] * (K @ c - Y) / n + 2 * lam * c
+        return np.sqrt((ρ * (K @ ρ)).sum())
+
+    # It may be an upper bound where that is small; it is never below the truth (beyond rounding).
+    relative = norm(c) / norm(0 * c)
+    assert relative <= said.relative_gradient * (1 + 1e-6) + 1e-11
+    if not s.converged:
+        assert said.relative_gradient == pytest.approx(relative, rel=1e-5)
+    assert now - best <= said.gap + 1e-13 * best
+    assert said.gap == pytest.approx(
+        (said.relative_gradient * norm(0 * c)) ** 2 / (4 * lam), rel=1e-3, abs=1e-25
+    )
+    residual = np.abs(c + weights[:, None] * 2 * (K @ c - Y) / (2 * lam * n)).max() / np.abs(c).max()
+    assert said.representer_residual == pytest.approx(residual, rel=1e-4, abs=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_gap_is_none_with_an_offset():
+    assert Cholesky().run(problem(Gaussian(1.0), 1e-2, offset=True)).certificate.gap is None
+    assert Cholesky().run(problem(Gaussian(1.0), 1e-2)).certificate.gap is not None
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_running_out_of_iterations_warns_with_advice(store):
+    with pytest.warns(
+        ConvergenceWarning, match=r"cg stopped at its limit of 3 iterations.*Increase lam, max_iter or rank"
+    ):
+        s = CG(max_iter=3, rank=5, store=store).run(problem(Gaussian(1.0), 1e-6))
+    assert s.status == "max_iter" and s.iterations == 3 and not s.converged
+
+
+def test_history_falls():
+    s = CG(rank=10, store=False).run(problem(Gaussian(1.0), 1e-3))
+    h = np.array(s.history)
+    assert len(h) == s.iterations + 1 and h[0] == 1.0 and h[-1] < 1e-8
+    assert (np.minimum.accumulate(h)[5:] < h[:-5]).mean() > 0.9
+
+
+def test_tolerance_is_obeyed():
+    K = gaussian(X, X)
+    loose, tight = (CG(tol=tol, rank=5, store=False).run(problem(Gaussian(1.0), 1e-4)) for tol in (1e-2, 1e-10))
+    assert loose.iterations < tight.iterations
+    size = np.linalg.norm(Y)
+    assert 1e-9 < np.linalg.norm(K @ loose.coef + 70e-4 * loose.coef - Y) / size < 3e-2
+    assert np.linalg.norm(K @ tight.coef + 70e-4 * tight.coef - Y) / size < 1e-9
+
+
+def test_zero_targets():
+    for solver in (Cholesky(), CG()):
+        s = solver.run(problem(Gaussian(1.0), 1e-2, y=np.zeros((70, 2))))
+        assert s.converged and not s.coef.any() and s.certificate.objective == 0
+
+
+def test_singular_matrix_gets_a_reported_jitter():
+    """Every point twice and λ far below rounding: K + λnI is singular to the last bit."""
+    points = np.repeat(X[:20], 2, axis=0)
+    y = np.repeat(np.sin(points[::2, :1]), 2, axis=0)
+    K = KernelOperator(Gaussian(1.0), points, points, Tiled())
+    s = Cholesky().run(Problem(K, K, y, Squared(), 1e-30))
+    assert 0 < s.certificate.jitter < 1e-6
+    assert "jitter" in str(s)
+    assert np.abs(gaussian(points, points) @ s.coef - y).max() < 1e-4
+
+
+def test_a_matrix_will_do_for_a_kernel():
+    K = Matrix(gaussian(X, X))
+    c, _ = exact(K.values, Y, 1e-3)
+    for solver in (Cholesky(), CG()):
+        assert np.allclose(solver.run(Problem(K, K, Y, Squared(), 1e-3)).coef, c, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", [Cholesky(), CG(), CG(rank=0), CG(rank=4)], ids=repr)
+def test_laws(solver):
+    check_solver(solver)
