@@ -101,7 +101,10 @@ def minimum(loss, Phi, y, lam, w=None, offset=False):
             v = v + step
     assert np.linalg.norm(gradient(v)) < 1e-9, "the oracle itself has not converged"
     V = v.reshape(p, t)
-    return (V[:-1], V[-1], value(v)) if offset else (V, np.zeros(t), value(v))
+    if not offset:
+        return V, np.zeros(t), value(v)
+    # The multinomial loss doesn't see a number added to all offsets; of the minima, the symmetric one.
+    return V[:-1], V[-1] - V[-1].mean() * (loss is _multinomial), value(v)
 
 
 def lasso_minimum(loss, Phi, y, lam, w=None, offset=False):

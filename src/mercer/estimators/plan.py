@@ -19,6 +19,7 @@ from mercer.solvers.full import _MIXED_FROM
 # Up to here an exact solution takes seconds on an ordinary machine.
 _EXACT_LEAST_SQUARES = 10_000
 _EXACT_OTHER = 5_000
+_EXACT_JOINT = 3_000
 # From here on conjugate gradients on the stored matrix are faster than factoring it.
 _CG_FROM = 3_000
 _LARGEST_PRIMAL_FACTOR = 8_000
@@ -113,7 +114,7 @@ def _choose_representation(kernel, loss, solver, sizes, free, reasons) -> Repres
             f"the kernel has {int(p)} explicit coordinates, fewer than the {n:,} examples: solved there"
         )
         return Features()
-    limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_OTHER
+    limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
     if not hasattr(kernel, "points") or _indexed(kernel):
         reasons.append("the kernel is given by its matrix: solved exactly")

@@ -277,7 +277,7 @@ def _symmetric_root(entries: bytes, size: int) -> np.ndarray:
     values, vectors = np.linalg.eigh(M)
     if values[0] < -1e-10 * max(values[-1], 0) or values[-1] < 0:
         raise ValueError(
-            f"a metric is positive semidefinite; the smallest eigenvalue here is {values[0]:.3g}"
+            f"a metric must be positive semidefinite; its smallest eigenvalue is {values[0]:.3g}"
         )
     # Of all roots the symmetric one: it is unique, and a diagonal metric keeps the coordinates apart.
     return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T

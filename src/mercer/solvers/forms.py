@@ -17,7 +17,7 @@ from mercer.solvers.full import shifted
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, SampledHessian
 from mercer.solvers.primal import to_primal, whitening
-from mercer.solvers.problem import Problem
+from mercer.solvers.problem import Problem, relative_to
 
 _DIRECT_EXAMPLES = 3000
 _DIRECT_FEATURES = 2500
@@ -192,7 +192,7 @@ class FullForm(Form):
 
     def representer_residual(self):
         largest = np.abs(self.coef).max(initial=0.0)
-        return float(np.abs(self.r).max(initial=0.0) / (self.mu * largest)) if largest else 0.0
+        return relative_to(np.abs(self.r).max(initial=0.0), self.mu * largest)
 
 
 class PrimalForm(Form):
@@ -317,7 +317,7 @@ class FactoredForm(PrimalForm):
             [self._features().adjoint(coef), *([offset[None]] if self.problem.offset else [])]
         )
         largest = np.abs(self.scores).max(initial=0.0)
-        return float(np.abs(again - self.scores).max(initial=0.0) / largest) if largest else 0.0
+        return relative_to(np.abs(again - self.scores).max(initial=0.0), largest)
 
     def _features(self):
         return self.problem.A

@@ -56,6 +56,11 @@ class Problem:
         return g if self.weights is None else g * self.weights[:, None]
 
 
+def relative_to(value: float, size: float) -> float:
+    """value/size; of nothing, nothing is 0 and something infinite."""
+    return float(value / size) if size > 0 else (np.inf if value > 0 else 0.0)
+
+
 @dataclass(frozen=True)
 class Certificate:
     """How far from optimal a solution can be, measured after the fact.
