@@ -71,7 +71,7 @@ class Params:
 
     @classmethod
     def _parameter_names(cls) -> tuple[str, ...]:
-        return tuple(p.name for p in _signature(cls))
+        return tuple(p.name for p in _signature(cls))  # type: ignore[arg-type]  # a class is hashable
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, those of nested objects as ``name__inner``."""
@@ -122,7 +122,7 @@ class Params:
 
     def __repr__(self) -> str:
         shown = []
-        for p in _signature(type(self)):
+        for p in _signature(type(self)):  # type: ignore[arg-type]
             value = getattr(self, p.name)
             if p.default is not p.empty and same_value(value, p.default):
                 continue

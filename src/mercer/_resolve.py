@@ -18,9 +18,9 @@ from mercer.solvers import Solver
 T = TypeVar("T")
 
 
-def _exported(room: Any, kind: type, label: Callable[[type], str]) -> dict[str, Callable[[], Any]]:
+def _exported(room: Any, kind: type, label: Callable[[Any], str]) -> dict[str, Callable[[], Any]]:
     """Name → class for what a room exports and what can be made without arguments."""
-    found = {}
+    found: dict[str, Callable[[], Any]] = {}
     for name in room.__all__:
         value = getattr(room, name)
         if inspect.isclass(value) and issubclass(value, kind) and label(value):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from oracles import LOSSES, lasso_minimum
 from scipy.sparse import csr_array
 from sklearn.linear_model import Lasso as SklearnLasso
 from sklearn.linear_model import LogisticRegression
@@ -14,6 +13,7 @@ from mercer.operators import L1, Matrix
 from mercer.representations import Lasso
 from mercer.solvers import ConvergenceWarning, Coordinate, IncompatibleError, Problem
 from mercer.testing import check_solver
+from oracles import LOSSES, lasso_minimum
 
 RNG = np.random.default_rng(0)
 N, P = 60, 8

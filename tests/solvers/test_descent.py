@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from oracles import LOSSES, gaussian, minimum, whitening
 
 from mercer.losses import Huber, Logistic, Multinomial, Squared
 from mercer.operators import Identity, Matrix
 from mercer.solvers import ConvergenceWarning, GradientDescent, Problem
 from mercer.testing import check_solver
+from oracles import LOSSES, gaussian, minimum, whitening
 
 RNG = np.random.default_rng(0)
 N = 30

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from oracles import gaussian
 
 from mercer import KernelRidge
 from mercer.engines import Tiled
@@ -12,6 +11,7 @@ from mercer.operators import KernelOperator, Matrix
 from mercer.representations import Nystrom
 from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, full
 from mercer.testing import check_solver
+from oracles import gaussian
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((70, 3))

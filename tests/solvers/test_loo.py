@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from oracles import gaussian
 from sklearn.base import clone
 
 from mercer import KernelRidge
@@ -12,6 +11,7 @@ from mercer.losses import Logistic, Squared
 from mercer.operators import L1, Identity, Matrix
 from mercer.representations import Features, Full, Nystrom
 from mercer.solvers import Problem, loo
+from oracles import gaussian
 
 RNG = np.random.default_rng(0)
 N = 25

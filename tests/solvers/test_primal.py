@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from oracles import gaussian, whitening
 from scipy.sparse import csr_array
 
 from mercer.engines import Tiled
@@ -10,6 +9,7 @@ from mercer.kernels import Gaussian
 from mercer.losses import Squared
 from mercer.operators import Identity, KernelOperator, Matrix
 from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, primal
+from oracles import gaussian, whitening
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 2))

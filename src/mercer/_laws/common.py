@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,9 +34,10 @@ def require_close(thing: Any, law: str, a: np.ndarray, b: np.ndarray, limit: Any
 
 
 def require_slope(
-    thing: Any, law: str, slope: np.ndarray, behind: Any, ahead: Any, limit: float, words: str
+    thing: Any, law: str, slope: np.ndarray, quotients: Sequence[Any], limit: float, words: str
 ) -> None:
-    """A derivative lies between the one-sided difference quotients, at a kink too."""
+    """A derivative lies between the one-sided difference quotients (behind, ahead), at a kink too."""
+    behind, ahead = quotients
     behind, ahead = np.where(np.isfinite(behind), behind, ahead), np.where(np.isfinite(ahead), ahead, behind)
     nearest = np.clip(slope, np.minimum(behind, ahead), np.maximum(behind, ahead))
     require_close(thing, law, slope, nearest, limit, words + "; difference quotients give {}")

@@ -241,7 +241,7 @@ def _slope_x(kernel: Kernel, X: Any, tol: float) -> None:
             with np.errstate(all="ignore"):  # a step may leave the kernel's domain; the other one counts
                 quotients.append((kernel.pairwise(moved, B) - K) / taken)
         words = f"∂k(x_i, z_j)/∂x_i[{j}] at (i, j) = ({{}}) is {{}}"
-        require_slope(kernel, "slope_x is not the derivative", slope[:, :, j], *quotients, limit, words)
+        require_slope(kernel, "slope_x is not the derivative", slope[:, :, j], quotients, limit, words)
 
 
 def _slope_log_params(kernel: Kernel, X: Any, tol: float) -> None:
@@ -272,4 +272,4 @@ def _slope_log_params(kernel: Kernel, X: Any, tol: float) -> None:
                 quotients.append((changed.pairwise(A, B) - K) / step)
             words = f"∂k/∂log {name}{list(at) if at else ''} at ({{}}) is {{}}"
             law = "slope_log_params is not the derivative"
-            require_slope(kernel, law, slope[(..., *at)], *quotients, limit, words)
+            require_slope(kernel, law, slope[(..., *at)], quotients, limit, words)

@@ -121,7 +121,7 @@ def _derivatives(loss: Loss, y: np.ndarray, s: np.ndarray, tol: float) -> None:
             loss,
             "grad is not the derivative of value",
             G[:, j],
-            *change,
+            change,
             limit * (scale(V) + scale(G)),
             words,
         )
@@ -129,7 +129,7 @@ def _derivatives(loss: Loss, y: np.ndarray, s: np.ndarray, tol: float) -> None:
             change = [(loss.grad(y, at)[:, j] - G[:, j]) / step for step, at in sides]
             words = f"∂²V/∂s[{j}]² at example {{}} is {{}}"
             law = "hess is not the derivative of grad"
-            require_slope(loss, law, H[:, j], *change, limit * (scale(G) + scale(H)), words)
+            require_slope(loss, law, H[:, j], change, limit * (scale(G) + scale(H)), words)
 
 
 def _convex(loss: Loss, y: np.ndarray, a: np.ndarray, b: np.ndarray, tol: float) -> None:
@@ -181,7 +181,7 @@ def _hessian_root(loss: Loss, y: np.ndarray, s: np.ndarray, tol: float) -> None:
     for j in range(s.shape[1]):
         sides = [(loss.grad(y, _moved(s, j, step)) - G) / step for step in (-h, h)]
         limit = max(1e3 * tol, 1e-5) * (scale(G) + scale(H))
-        require_slope(loss, law, full[:, :, j], *sides, limit, f"column {j} of R Rᵀ at ({{}}) is {{}}")
+        require_slope(loss, law, full[:, :, j], sides, limit, f"column {j} of R Rᵀ at ({{}}) is {{}}")
     if loss.curvature is not None:
         largest = np.linalg.norm(R, ord=2, axis=(1, 2)) ** 2
         bound = np.minimum(largest, loss.curvature)

@@ -108,7 +108,8 @@ def _check(solver: Solver, name: str, problem: Problem, tol: float, seed: int) -
         fail(
             solver,
             "wrong shape",
-            f"for {name} coef is {solution.coef.shape}, intercept {solution.intercept.shape}; not {size}, {size[1:]}",
+            f"for {name} coef is {solution.coef.shape} and intercept {solution.intercept.shape}, "
+            f"not {size} and {size[1:]}",
         )
     if not problem.offset and solution.intercept.any():
         fail(solver, "an offset only where one is asked for", f"{name}: {solution.intercept}")

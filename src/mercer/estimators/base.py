@@ -154,10 +154,10 @@ class KernelMachine(BaseEstimator):
             raise ValueError(
                 f"no finite solution was found: {self.kernel_!r} gives NaN or infinity on these points"
             )
-        # Predictions run in the precision of the data; the solution keeps float64.
-        self.function_: Function = built.lift(coef.astype(problem.A.dtype))
         one_column = coef.shape[1] == 1 and getattr(coding, "one_dimensional", True)
         self.coef_ = coef[:, 0] if one_column else coef
+        # Predictions run in the precision of the data; the solution keeps float64.
+        self.function_: Function = built.lift(self.coef_.astype(problem.A.dtype))
         self.intercept_ = float(solution.intercept[0]) if one_column else solution.intercept
         self.loss_, self._coding = problem.loss, coding
         self.solution_, self.plan_ = solution, plan

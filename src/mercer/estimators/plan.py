@@ -23,6 +23,8 @@ _EXACT_JOINT = 3_000
 # From here on conjugate gradients on the stored matrix are faster than factoring it.
 _CG_FROM = 3_000
 _LARGEST_PRIMAL_FACTOR = 8_000
+# Matrices of the size of the unknowns squared that a factored problem holds at once.
+_SQUARES = 5
 _PANELS = 512
 _TILES = 64 << 20
 
@@ -124,8 +126,14 @@ def _choose_representation(kernel, loss, solver, sizes, free, reasons) -> Repres
         return Full()
     chosen = Nystrom()
     m = chosen.size(kernel, n, d)
+    most = max(int(math.sqrt(max(0.5 * (free - _vectors(sizes)), 0) / (_SQUARES * 8))), 1)
+    if m > most:
+        chosen, m = Nystrom(m=most), most
     why = f"{n:,} examples are more than {limit:,}" if n > limit else f"the {n:,}×{n:,} matrix would not fit"
-    reasons.append(f"{why}: {m:,} Nyström centres; representation='full' insists on the exact solution")
+    limited = ", as many as memory allows" if m == most else ""
+    reasons.append(
+        f"{why}: {m:,} Nyström centres{limited}; representation='full' insists on the exact solution"
+    )
     return chosen
 
 
@@ -158,9 +166,14 @@ def _choose_solver(loss, representation, unknowns, sizes, free, reasons) -> Solv
     return CG()
 
 
+def _vectors(sizes: Sizes) -> int:
+    """Bytes of what every solver has: tiles, and a few vectors as long as y."""
+    return _TILES + 6 * sizes.n * sizes.outputs * 8
+
+
 def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
     n, item = sizes.n, sizes.itemsize
-    small = _TILES + 6 * n * sizes.outputs * 8
+    small = _vectors(sizes)
     if isinstance(representation, Full):
         panels = 3 * n * _PANELS * 8
         stored = n * n * item if n * n * item <= 0.3 * free else 0
@@ -170,6 +183,8 @@ def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
         if isinstance(solver, CG):
             kept = n * n * 4 if 4 * n * n <= 0.33 * free else 0
             return small + kept + n * solver.default_rank(n) * item * 3 + panels
+        if loss.joint:  # K, its factor, the way back to coefficients and a preconditioner, all float64
+            return small + 6 * n * n * 8
         if isinstance(solver, Newton) and n <= _DIRECT_EXAMPLES:
             return small + stored + n * n * item + panels
         return (
@@ -177,11 +192,13 @@ def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
             + stored
             + (n * min(n, max(100, int(5 * math.sqrt(n)))) * item * 3 if isinstance(solver, Newton) else 0)
         )
-    square = unknowns * unknowns * 8 if unknowns <= _LARGEST_PRIMAL_FACTOR else 0
+    factored = unknowns <= _LARGEST_PRIMAL_FACTOR
+    # Centres are made orthonormal whatever their number, which takes their matrix and its inverse root.
+    square = unknowns * unknowns * 8 if factored or isinstance(representation, Nystrom) else 0
     stores = isinstance(representation, Features) or not isinstance(solver, (Cholesky, CG))
     stored = n * unknowns * item if stores and n * unknowns * item <= 0.3 * free else 0
-    sample = (2 * unknowns + 1000) * unknowns * 8 if isinstance(solver, CG) and square else 0
-    return small + stored + sample + (5 * square if not isinstance(solver, GradientDescent) else 2 * square)
+    sample = (2 * unknowns + 1000) * unknowns * 8 if isinstance(solver, CG) and factored else 0
+    return small + stored + sample + (2 if isinstance(solver, GradientDescent) else _SQUARES) * square
 
 
 def _flops(representation, solver, unknowns, sizes) -> float:

@@ -186,10 +186,10 @@ class KernelRidge(_Regressor):
         f₋ᵢ is this machine, with the same λ (and the same centres or features), fitted to the other n−1
         examples.
         """
-        if getattr(self, "_loo", (None,))[0] is not self.solution_:
+        if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
             if "_problem" not in self.__dict__:
                 raise AttributeError(
-                    "loo_residuals_ needs the training data, which a saved machine lacks: fit first"
+                    "loo_residuals_ needs the training data, which a saved or unfitted machine lacks; fit it"
                 )
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
             self._loo: tuple = (

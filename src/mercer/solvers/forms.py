@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.operators import Identity, Matrix, in_memory
-from mercer.solvers.factor import Factor
+from mercer.solvers.factor import Factor, NotPositiveDefinite
 from mercer.solvers.full import shifted
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, SampledHessian
@@ -122,6 +122,12 @@ class FullForm(Form):
         self.Kr = self.K @ self.r
         n = self.problem.n
         square = float((self.r * self.Kr).sum()) / n**2
+        if square < -1e-3 * float(np.linalg.norm(self.r) * np.linalg.norm(self.Kr)) / n**2:
+            # Far beyond rounding. Taken for 0 it would pass for a minimum.
+            raise NotPositiveDefinite(
+                "the matrix is not positive semidefinite: cᵀKc < 0 for some c, so ‖f‖² means nothing; is the "
+                "kernel a kernel (mercer.kernels.check)?"
+            )
         if self.problem.offset:
             square += float(np.square(self.g.sum(axis=0) / n).sum())
         self.norm = np.sqrt(max(square, 0.0))
@@ -294,33 +300,33 @@ class FactoredForm(PrimalForm):
     """One coefficient per example, minimised in the coordinates of K = L Lᵀ: Φ = L.
 
     For losses that couple the outputs: there the primal system stays well scaled, while the one of
-    `FullForm` divides by λ. The coefficients come back through the representer theorem,
-    c_i = −w_i V'(y_i, f(x_i))/(2λn).
+    `FullForm` divides by λ.
     """
 
     def __init__(self, problem: Problem, rank: int | None = None):
         K = problem.A.dense().astype(np.float64, copy=False)
-        T = whitening(K, problem.A.dtype)
+        self.whiten = whitening(K, problem.A.dtype)
         # With both triangles of K intact, K T is the factor, rows in the order of the examples.
-        factor = Matrix(K @ T)
+        factor = Matrix(K @ self.whiten)
         del K
-        super().__init__(replace(problem, A=factor, B=Identity(T.shape[1])), rank)
+        super().__init__(replace(problem, A=factor, B=Identity(self.whiten.shape[1])), rank)
+
+    def _representer(self) -> np.ndarray:
+        """−w_i V'(y_i, f(x_i))/(2λn): the coefficients, by the representer theorem, of the minimiser."""
+        return -self.g / (2 * self.problem.lam * self.problem.n)
 
     def result(self):
-        n = self.problem.n
-        return -self.g / (2 * self.problem.lam * n), self.primal.back(self.coef)[1]
+        """The c near what the representer theorem says with Φᵀc = u, so that Σ c_i k(x_i,·) is f itself.
+
+        Short of the minimum the theorem's own c make another function, off by 1/λ times the gradient.
+        """
+        u, offset = self.primal.back(self.coef)
+        coef = self._representer()
+        return coef + self.whiten @ (u - self.problem.A.adjoint(coef)), offset
 
     def representer_residual(self):
-        """How far f in these coordinates is from Σ c_i k(x_i,·) on the examples."""
-        coef, offset = self.result()
-        again = self.Phi @ np.vstack(
-            [self._features().adjoint(coef), *([offset[None]] if self.problem.offset else [])]
-        )
-        largest = np.abs(self.scores).max(initial=0.0)
-        return relative_to(np.abs(again - self.scores).max(initial=0.0), largest)
-
-    def _features(self):
-        return self.problem.A
+        coef, _ = self.result()
+        return relative_to(np.abs(coef - self._representer()).max(initial=0.0), np.abs(coef).max(initial=0.0))
 
 
 def form_of(problem: Problem, rank: int | None = None) -> Form:
