@@ -2,9 +2,8 @@
 
 import threading
 
-import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer.engines.threads import cpu_count, one_blas_thread, parallel_map
 
@@ -42,16 +41,19 @@ def test_first_error_is_raised():
 
 
 def test_blas_is_held_to_one_thread():
-    np.ones((2, 2)) @ np.ones((2, 2))
+    with one_blas_thread():  # loads SciPy's BLAS, so that the limit below reaches it too
+        pass
 
     def blas():
-        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
-    before = blas()
-    assert before
-    with one_blas_thread():
-        assert set(blas()) == {1}
-    assert blas() == before
+    with threadpool_limits(2, user_api="blas"):
+        assert blas() == {2}
+        with one_blas_thread():
+            assert blas() == {1}
+        assert blas() == {2}
+        inside = parallel_map(lambda i: blas(), range(4), 2)
+        assert inside == [{1}] * 4
 
 
 @pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"])

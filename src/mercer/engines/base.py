@@ -21,17 +21,23 @@ class Engine(Params):
     name = ""
 
     def gram(self, kernel: Kernel, X: Any, Z: Any = None, *, out: np.ndarray | None = None) -> np.ndarray:
+        """K(X, Z), or K(X, X) without Z; written into `out` if given."""
         raise NotImplementedError
 
     def product(self, kernel: Kernel, X: Any, Z: Any, V: np.ndarray) -> np.ndarray:
+        """K(X, Z) V, for V of shape (m,) or (m, t)."""
         raise NotImplementedError
 
     def normal(
         self, kernel: Kernel, X: Any, Z: Any, V: np.ndarray, w: np.ndarray | None = None
     ) -> np.ndarray:
+        """K(X, Z)ᵀ (w ∘ (K(X, Z) V)), w of shape (n,) or (n, t); None counts as ones."""
         raise NotImplementedError
 
     def reduce(self, kernel: Kernel, X: Any, Z: Any, step: Any) -> list[Any]:
-        """step(rows, K[rows]) for blocks of rows of K, in parallel where the engine can; the list
-        of results, in the order of the rows. For reductions the other three do not cover."""
+        """step(rows, K[rows]) for blocks of rows of K, in parallel where the engine can.
+
+        For reductions the other three do not cover. `step` returns an array or None; the engine may add
+        up arrays as it goes, so that of the list it returns only the sum means anything.
+        """
         raise NotImplementedError

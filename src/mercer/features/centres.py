@@ -16,6 +16,7 @@ class Centres(Params):
     """How to choose m of the training points. Contract: `choose` → indices of distinct points."""
 
     def choose(self, kernel: Kernel, X: Any, m: int, rng: np.random.Generator, engine: Engine) -> np.ndarray:
+        """Indices of m distinct points, in increasing order."""
         raise NotImplementedError
 
 
@@ -42,6 +43,16 @@ class KMeansPlusPlus(Centres):
 
     Points come in rounds rather than one by one, each round drawing from the current distances; that
     costs m/32 passes over the data instead of m, for nearly the same spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.engines import Tiled
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.array([[0.0], [0.01], [0.02], [0.03], [9.0]])
+    >>> index = KMeansPlusPlus().choose(Gaussian(1.0), X, 2, np.random.default_rng(0), Tiled())
+    >>> 4 in index                      # the point far from the others
+    True
     """
 
     def __init__(self, per_round=32):
@@ -77,6 +88,16 @@ class Leverage(Centres):
         about m, so that m centres are what the problem calls for.
     sample : int
         Size of the uniform sample (at least; 2m if that is more, up to n).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.engines import Tiled
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.array([[0.0], [0.01], [0.02], [0.03], [9.0]])
+    >>> index = Leverage().choose(Gaussian(1.0), X, 2, np.random.default_rng(0), Tiled())
+    >>> 4 in index                      # the point far from the others
+    True
     """
 
     def __init__(self, lam=None, sample=500):
@@ -126,6 +147,16 @@ class PivotedCholesky(Centres):
     ----------
     block : int
         Pivots drawn per round.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.engines import Tiled
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.array([[0.0], [0.01], [0.02], [0.03], [9.0]])
+    >>> index = PivotedCholesky(block=1).choose(Gaussian(1.0), X, 2, np.random.default_rng(0), Tiled())
+    >>> 4 in index                      # the point far from the others
+    True
     """
 
     def __init__(self, block=64):

@@ -17,6 +17,7 @@ class Angular(Kernel):
     sparse = True
 
     def profile(self, s: Any, xx: Any, zz: Any, xp: Any) -> Any:
+        """k as a function of x·z, x·x and z·z, in operations of the namespace xp."""
         raise NotImplementedError
 
     def _statistics(self, X, Z):

@@ -113,6 +113,7 @@ class Kernel(Params):
         return own + [f"{c}__{p}" for c, k in self.children().items() for p in k.unresolved()]
 
     def require_resolved(self) -> None:
+        """Raise ValueError if a parameter is still to be found from data."""
         missing = self.unresolved()
         if missing:
             raise ValueError(
@@ -297,6 +298,7 @@ class Profiled(Kernel):
     statistic: Statistic
 
     def profile(self, s: Any, xp: Any) -> Any:
+        """k as a function of the statistic s, in operations of the namespace xp."""
         raise NotImplementedError
 
     @property

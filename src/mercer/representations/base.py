@@ -31,7 +31,9 @@ class Representation(Params):
     penalty = "ridge"
 
     def build(self, kernel: Kernel, X: Any, rng: np.random.Generator, engine: Engine) -> Built:
+        """A, B and the way back, for a resolved kernel and checked points."""
         raise NotImplementedError
 
     def size(self, kernel: Kernel, n: int, d: int) -> int:
+        """How many unknowns `build` would make for n points with d features."""
         raise NotImplementedError

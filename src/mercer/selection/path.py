@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.estimators.base import KernelMachine
+from mercer.operators import Identity
 from mercer.solvers import Problem
 from mercer.solvers import loo as closed_form
 
@@ -72,8 +73,7 @@ def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight
     if not problem.loss.quadratic:
         raise ValueError(f"a λ path in closed form needs the squared loss, not {problem.loss!r}")
     if lams is None:
-        scale = float(np.mean(problem.A.diag())) if problem.full else 1.0
-        lams = np.logspace(-9, 1, 50) * (scale if scale > 0 else 1.0)
+        lams = np.logspace(-9, 1, 50) * (_mean_square(problem) or 1.0)
     lams = np.asarray(lams, dtype=np.float64)
     if lams.ndim != 1 or len(lams) == 0 or not (lams > 0).all() or not np.isfinite(lams).all():
         raise ValueError("lams must be a list of positive numbers")
@@ -103,6 +103,13 @@ def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> np
     problem, coding = clone(machine).problem(X, y, sample_weight)
     residuals = closed_form.residuals(problem, [problem.lam])[0]
     return residuals[:, 0] if _one_column(problem, coding) else residuals
+
+
+def _mean_square(problem: Problem) -> float:
+    """The mean of k(x,x): over the examples, or over the centres where those are what there is."""
+    if isinstance(problem.B, Identity):
+        return float(problem.A.column_squares().sum() / problem.n)
+    return float(np.mean(problem.B.diag()))
 
 
 def _one_column(problem: Problem, coding: Any) -> bool:

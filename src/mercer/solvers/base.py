@@ -52,6 +52,7 @@ class Solver(Params):
                 )
 
     def run(self, problem: Problem) -> Solution:
+        """Minimise; a `ConvergenceWarning` with advice where that did not succeed."""
         raise NotImplementedError
 
     def _tol(self, tol: float | None, dtype: np.dtype) -> float:

@@ -19,6 +19,15 @@ class Coordinate(Solver):
     tol : float
         Duality gap (squared loss) or stopping tolerance (logistic), relative.
     max_iter : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> machine = KernelRidge("linear", lam=0.1, representation="lasso", solver=Coordinate(tol=1e-8))
+    >>> (machine.fit(X, 2 * X[:, 1]).coef_ != 0).tolist()
+    [False, True, False]
     """
 
     name = "coordinate"

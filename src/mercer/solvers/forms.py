@@ -109,6 +109,8 @@ class FullForm(Form):
         n, t = problem.n, problem.y.shape[1]
         self.K = in_memory(problem.A)
         self.mu = 2 * problem.lam * n
+        # ‖K‖ ≤ trace K, and what rounding can make of rᵀKr = 0.
+        self.rounding = 10 * float(np.finfo(self.K.dtype).eps * np.abs(self.K.diag()).sum())
         self.coef, self.offset = np.zeros((n, t)), np.zeros(t)
         self.Kc = np.zeros((n, t))
         self.scores, self.penalty = np.zeros((n, t)), 0.0
@@ -122,8 +124,8 @@ class FullForm(Form):
         self.Kr = self.K @ self.r
         n = self.problem.n
         square = float((self.r * self.Kr).sum()) / n**2
-        if square < -1e-3 * float(np.linalg.norm(self.r) * np.linalg.norm(self.Kr)) / n**2:
-            # Far beyond rounding. Taken for 0 it would pass for a minimum.
+        if square < -self.rounding * float(np.square(self.r).sum()) / n**2:
+            # Taken for 0 it would pass for a minimum.
             raise NotPositiveDefinite(
                 "the matrix is not positive semidefinite: cᵀKc < 0 for some c, so ‖f‖² means nothing; is the "
                 "kernel a kernel (mercer.kernels.check)?"

@@ -1,0 +1,135 @@
+"""Paths over λ: what as many separate fits would give."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import RidgeCV
+
+from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge
+from mercer.kernels import Gaussian, Linear, Polynomial
+from mercer.representations import Features, Lasso, Nystrom
+from mercer.selection import Path, loo, path
+from oracles import gaussian
+
+RNG = np.random.default_rng(0)
+N = 40
+X = RNG.standard_normal((N, 2))
+Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1]]) + 0.1 * RNG.standard_normal((N, 2)) + 2
+W = RNG.uniform(0, 2, N)
+W[3] = 0
+LAMS = np.logspace(-5, 0, 6)
+MACHINES = {
+    "full": KernelRidge(Gaussian(1.0)),
+    "full, median": KernelRidge(),
+    "centres": KernelRidge(Gaussian(1.0), representation=Nystrom(centres=X[:9])),
+    "features": KernelRidge(Polynomial(2), representation=Features()),
+    "linear": KernelRidge(Linear()),
+}
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
+@pytest.mark.parametrize("name", MACHINES)
+def test_equals_separate_fits(name, w, offset):
+    machine = clone(MACHINES[name]).set_params(offset=offset, solver="cholesky")
+    found = path(machine, X, Y, LAMS, sample_weight=w)
+    weights = np.ones(N) if w is None else w
+    for a, lam in enumerate(LAMS):
+        alone = clone(machine).set_params(lam=lam).fit(X, Y, w)
+        scale = np.abs(alone.coef_).max()
+        assert np.abs(found.coefs[a] - alone.coef_).max() < 1e-8 * max(scale, 1)
+        assert np.abs(found.intercepts[a] - alone.intercept_).max() < 1e-8
+        assert np.abs(found.loo_residuals[a] - alone.loo_residuals_).max() < 1e-8
+        mse = np.average((alone.loo_residuals_**2).mean(axis=1), weights=weights)
+        assert found.loo_mse[a] == pytest.approx(mse, rel=1e-8)
+    assert found.best == np.argmin(found.loo_mse) and found.best_lam == LAMS[found.best]
+
+
+def test_equals_leaving_each_out():
+    """The errors themselves, from plain linear algebra."""
+    K = gaussian(X, X)
+    found = path(KernelRidge(Gaussian(1.0)), X, Y[:, 0], LAMS)
+    for lam, residuals in zip(LAMS, found.loo_residuals, strict=True):
+        for i in range(0, N, 9):
+            kept = np.arange(N) != i
+            c = np.linalg.solve(K[np.ix_(kept, kept)] + lam * (N - 1) * np.eye(N - 1), Y[kept, 0])
+            assert residuals[i] == pytest.approx(Y[i, 0] - K[i, kept] @ c, abs=1e-8)
+
+
+def test_linear_path_chooses_as_scikit_learn_does():
+    """RidgeCV leaves one out at a fixed alpha = λ(n−1), as here."""
+    Z = RNG.standard_normal((60, 8))
+    y = Z[:, 0] + RNG.standard_normal(60)
+    lams = np.logspace(-4, 2, 20)
+    peer = RidgeCV(alphas=lams * 59, fit_intercept=False, store_cv_results=True).fit(Z, y)
+    found = path(KernelRidge(Linear()), Z, y, lams)
+    assert np.allclose(found.loo_mse, peer.cv_results_.mean(axis=0), rtol=1e-8)
+    assert found.best_lam == pytest.approx(peer.alpha_ / 59)
+
+
+def test_shapes():
+    one, two = path(KernelRidge(), X, Y[:, 0], LAMS), path(KernelRidge(), X, Y, LAMS)
+    assert isinstance(one, Path)
+    assert one.coefs.shape == (6, N) and two.coefs.shape == (6, N, 2)
+    assert one.intercepts.shape == (6,) and two.intercepts.shape == (6, 2)
+    assert one.loo_residuals.shape == (6, N) and two.loo_residuals.shape == (6, N, 2)
+    assert one.loo_mse.shape == two.loo_mse.shape == (6,)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("name", ["full", "centres", "linear", "features"])
+def test_default_values_go_with_the_scale_of_the_kernel(name, factor):
+    machine = clone(MACHINES[name])
+    machine.set_params(kernel=factor * machine.kernel)
+    found = path(machine, X, Y[:, 0])
+    plain = path(MACHINES[name], X, Y[:, 0])
+    assert len(found.lams) == 50 and (np.diff(found.lams) > 0).all()
+    assert np.allclose(found.lams, factor * plain.lams)
+    assert np.allclose(found.loo_mse, plain.loo_mse, rtol=1e-4)  # the same machines, so the same errors
+
+
+def test_the_best_of_the_path_is_a_good_machine():
+    found = path(KernelRidge(Gaussian(1.0)), X, Y[:, 0])
+    errors = found.loo_mse
+    assert 0 < found.best < 49  # not at either end
+    assert errors[found.best] < 0.5 * min(errors[0], errors[-1])
+
+
+def test_the_machine_is_left_alone():
+    machine = KernelRidge(lam=123.0)
+    path(machine, X, Y, LAMS)
+    assert machine.lam == 123.0 and not hasattr(machine, "kernel_")
+
+
+def test_other_machines_with_the_squared_loss():
+    ridge = path(KernelRidge(Gaussian(1.0)), X, Y[:, 0], LAMS)
+    assert np.array_equal(path(KernelRegressor(Gaussian(1.0)), X, Y[:, 0], LAMS).coefs, ridge.coefs)
+    labels = Y[:, 0] > 2
+    two = path(KernelClassifier(Gaussian(1.0), loss="squared"), X, labels, LAMS)
+    coded = path(KernelRidge(Gaussian(1.0)), X, np.where(labels, 1.0, -1.0), LAMS)
+    assert np.array_equal(two.coefs, coded.coefs) and np.array_equal(two.loo_mse, coded.loo_mse)
+    three = path(KernelClassifier(Gaussian(1.0), loss="squared"), X, np.arange(N) % 3, LAMS)
+    assert three.coefs.shape == (6, N, 3)
+
+
+def test_loo():
+    machine = KernelRidge(Gaussian(1.0), lam=1e-2)
+    assert np.array_equal(loo(machine, X, Y, W), clone(machine).fit(X, Y, W).loo_residuals_)
+    assert loo(machine, X, Y[:, 0]).shape == (N,)
+    labels = Y[:, 0] > 2
+    assert loo(KernelClassifier(Gaussian(1.0), loss="squared", lam=1e-2), X, labels).shape == (N,)
+    assert not hasattr(machine, "function_")
+
+
+def test_only_for_least_squares_and_ridge():
+    for call in (path, loo):
+        with pytest.raises(ValueError, match="squared loss"):
+            call(KernelLogistic(), X, Y[:, 0] > 2)
+        with pytest.raises(ValueError, match="penalty λ‖f‖²"):
+            call(KernelRidge(Linear(), representation=Lasso()), X, Y[:, 0])
+
+
+@pytest.mark.parametrize("lams", [[], [0.1, 0.0], [-1.0], [np.nan], [np.inf], 0.1, [[0.1]]], ids=str)
+def test_lams_are_positive_numbers(lams):
+    with pytest.raises(ValueError, match="lams must be a list of positive numbers"):
+        path(KernelRidge(), X, Y, lams)

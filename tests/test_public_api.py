@@ -1,0 +1,197 @@
+"""What people see: names, documentation, and how long the door takes to open."""
+
+import doctest
+import importlib
+import inspect
+import subprocess
+import sys
+import time
+
+import pytest
+
+import mercer
+
+ROOMS = [
+    "engines",
+    "estimators",
+    "features",
+    "functionals",
+    "functions",
+    "kernels",
+    "losses",
+    "representations",
+    "selection",
+    "solvers",
+    "testing",
+]
+
+
+def public():
+    """(room, name, object) for everything exported."""
+    for room in ROOMS:
+        module = importlib.import_module(f"mercer.{room}")
+        for name in module.__all__:
+            yield room, name, getattr(module, name)
+
+
+PUBLIC = list(public())
+ids = [f"{room}.{name}" for room, name, _ in PUBLIC]
+
+
+def test_rooms_are_found():
+    assert set(ROOMS) < set(mercer.__all__)
+    assert len(PUBLIC) > 80
+
+
+@pytest.mark.parametrize("name", mercer.__all__)
+def test_top_level_names(name):
+    assert getattr(mercer, name) is not None
+    assert name in dir(mercer)
+
+
+def test_unknown_names():
+    with pytest.raises(AttributeError, match="module 'mercer' has no attribute 'KernelRigde'"):
+        mercer.KernelRigde  # noqa: B018
+
+
+def test_version():
+    assert mercer.__version__.count(".") >= 2
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_say_what_they_are_for(room):
+    module = importlib.import_module(f"mercer.{room}")
+    assert module.__doc__ and len(module.__doc__.strip()) > 20
+    assert len(module.__all__) == len(set(module.__all__))
+    assert all(not name.startswith("_") for name in module.__all__)
+
+
+@pytest.mark.parametrize("room, name, thing", PUBLIC, ids=ids)
+def test_everything_is_documented(room, name, thing):
+    if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+        return
+    assert thing.__doc__ and thing.__doc__.strip(), f"{room}.{name} has no docstring"
+    if inspect.isclass(thing) and "__doc__" in vars(thing):
+        assert vars(thing)["__doc__"]
+    elif inspect.isclass(thing):
+        pytest.fail(f"{room}.{name} only inherits its docstring")
+
+
+# Contracts, results and exceptions are shown in use elsewhere; what people call has an example of its own.
+WITHOUT_EXAMPLE = {
+    "engines.Engine",
+    "engines.available_memory",
+    "estimators.Plan",
+    "functions.Function",
+    "kernels.Kernel",
+    "kernels.Dot",
+    "kernels.Profiled",
+    "kernels.Radial",
+    "kernels.Verdict",
+    "representations.Built",
+    "representations.Centres",
+    "representations.Representation",
+    "selection.Path",
+    "solvers.Certificate",
+    "solvers.ConvergenceWarning",
+    "solvers.IncompatibleError",
+    "solvers.Problem",
+    "solvers.Solution",
+    "solvers.Solver",
+    "testing.LawViolation",
+}
+
+
+@pytest.mark.parametrize("room, name, thing", PUBLIC, ids=ids)
+def test_everything_people_call_has_an_example(room, name, thing):
+    if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+        return
+    examples = doctest.DocTestParser().get_examples(thing.__doc__ or "")
+    label = f"{room}.{name}"
+    assert bool(examples) != (label in WITHOUT_EXAMPLE), (
+        f"{label} has no example" if not examples else f"{label} has an example now: take it off the list"
+    )
+
+
+@pytest.mark.parametrize("room, name, thing", PUBLIC, ids=ids)
+def test_public_methods_are_documented(room, name, thing):
+    if not inspect.isclass(thing) or not thing.__module__.startswith("mercer"):
+        return
+    for method, function in vars(thing).items():
+        if method.startswith("_") or not inspect.isfunction(function):
+            continue
+        inherited = any(getattr(getattr(base, method, None), "__doc__", None) for base in thing.__mro__[1:])
+        assert function.__doc__ or inherited, f"{room}.{name}.{method} has no docstring"
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_import_is_light():
+    code = (
+        "import sys, time; t = time.perf_counter(); import mercer; t = time.perf_counter() - t;"
+        "heavy = 'sklearn', 'scipy', 'numpy', 'numba', 'matplotlib', 'torch', 'pandas';"
+        "print(t, *[m for m in heavy if m in sys.modules])"
+    )
+    seconds, *heavy = run(code).split()
+    assert heavy == []
+    assert float(seconds) < 1.0
+
+
+@pytest.mark.parametrize("room", ["kernels", "engines"])
+def test_kernels_and_engines_need_only_numpy(room):
+    code = (
+        f"import sys, mercer.{room}; heavy = 'sklearn', 'scipy', 'numba', 'matplotlib', 'torch', 'pandas';"
+        "print(*[m for m in heavy if m in sys.modules])"
+    )
+    assert run(code).split() == []
+
+
+def test_machines_do_not_draw():
+    code = (
+        "import sys, mercer; mercer.KernelRidge().fit([[0.0], [1.0]], [0.0, 1.0]);"
+        "print(*[m for m in ('matplotlib', 'torch', 'dask') if m in sys.modules])"
+    )
+    assert run(code).split() == []
+
+
+def test_a_first_fit_is_quick():
+    start = time.perf_counter()
+    mercer.KernelRidge().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0]).predict([[0.5]])
+    assert time.perf_counter() - start < 2.0
+
+
+def test_names_in_the_design_are_there():
+    from mercer.engines import Tiled
+    from mercer.functionals import Evaluation, SquaredNorm
+    from mercer.kernels import check
+    from mercer.selection import loo, path
+
+    assert all(map(callable, (Tiled, Evaluation, SquaredNorm, check, loo, path)))
+    exported = set(mercer.kernels.__all__) | set(mercer.losses.__all__)
+    assert exported >= {"Linear", "Polynomial", "Gaussian", "Laplacian", "Matern", "RationalQuadratic"}
+    assert exported >= {"Periodic", "Cosine", "Sigmoid", "ChiSquared", "HistogramIntersection", "ArcCosine"}
+    assert exported >= {"Finite", "FunctionKernel", "Squared", "Logistic", "Multinomial", "Hinge", "Huber"}
+    assert exported >= {
+        "SquaredHinge",
+        "EpsilonInsensitive",
+        "Absolute",
+        "Quantile",
+        "Exponential",
+        "Poisson",
+    }
+
+
+def test_signature_of_the_design():
+    parameters = inspect.signature(mercer.KernelRidge).parameters
+    assert list(parameters) == [
+        "kernel",
+        "lam",
+        "representation",
+        "solver",
+        "engine",
+        "offset",
+        "random_state",
+    ]
+    assert repr(mercer.KernelRidge()) == "KernelRidge()"
