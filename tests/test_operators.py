@@ -115,10 +115,10 @@ def test_no_rows(name):
 
 
 def test_single_precision_kernel():
-    A = KernelOperator(Gaussian(1.0), X, Z, Tiled()).single()
+    A = KernelOperator(Gaussian(1.0), X, Z, Tiled()).at(np.float32)
     assert A.dtype == np.float32
     assert np.abs(A.dense() - K).max() < 1e-6
-    square = KernelOperator(Gaussian(1.0), X, X, Tiled()).single()
+    square = KernelOperator(Gaussian(1.0), X, X, Tiled()).at(np.float32)
     assert square.X is square.Z  # so that half the work is saved there too
     check_operator(A)
 

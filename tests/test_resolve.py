@@ -107,7 +107,7 @@ def test_every_kernel_without_arguments_has_a_name():
         (_resolve.engine_of, "gpu", "unknown engine 'gpu'; known: 'auto', 'tiled'"),
         (_resolve.representation_of, Features("rff"), "map must be a feature map"),
     ],
-    ids=str,
+    ids=lambda v: getattr(v, "__name__", None) or str(v),
 )
 def test_unknown(resolve, value, words):
     with pytest.raises(ValueError, match=words):

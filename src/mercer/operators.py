@@ -216,8 +216,8 @@ class KernelOperator(Operator):
         self.dtype = result_dtype(kernel, X, Z)
 
     def _product(self, X, Z, V):
-        V = np.asarray(V)
-        out = self.engine.product(self.kernel, X, Z, V.astype(self.dtype, copy=False))
+        # V stays float64: entries may be float32, but sums of large terms that cancel may not.
+        out = self.engine.product(self.kernel, X, Z, np.asarray(V, dtype=np.float64))
         return np.asarray(out, dtype=np.float64)
 
     def __matmul__(self, V):
@@ -236,12 +236,15 @@ class KernelOperator(Operator):
     def dense(self):
         return self.engine.gram(self.kernel, self.X, self.Z)
 
-    def single(self) -> KernelOperator:
-        """The same operator computed in float32."""
-        X = self.X.astype(np.float32)
-        return KernelOperator(
-            self.kernel, X, X if self.Z is self.X else self.Z.astype(np.float32), self.engine
-        )
+    def at(self, dtype: Any) -> KernelOperator | None:
+        """The same operator computed in another precision; None if its points have none."""
+        if self.dtype == dtype:
+            return self
+        if not self.kernel.vectors:
+            return None
+        X = self.X.astype(dtype)
+        Z = X if self.Z is self.X else self.Z.astype(dtype)
+        return KernelOperator(self.kernel, X, Z, self.engine)
 
     def diag(self):
         if self.X is self.Z:
@@ -256,11 +259,9 @@ class KernelOperator(Operator):
             yield rows, self.engine.gram(self.kernel, self.X[rows], self.Z)
 
     def sandwich(self, V, middle):
-        W = V.astype(self.dtype, copy=False)
-
         def step(rows, K):
-            S = middle(rows, np.asarray(K @ W, dtype=np.float64))
-            return K.T @ S.astype(self.dtype, copy=False)
+            K = K.astype(np.float64, copy=False)
+            return K.T @ middle(rows, K @ V)
 
         return self._reduced(step, V.shape[1])
 
@@ -314,6 +315,9 @@ class Composed(Operator):
             yield rows, np.asarray(block, dtype=np.float64) @ self.T_
 
     def sandwich(self, V, middle):
+        # See `gramian` for the order.
+        if self.dtype == np.float64:
+            return super().sandwich(V, middle)
         return self.T_.T @ self.A.sandwich(self.T_ @ V, middle)
 
     def gramian(self, w=None):

@@ -79,7 +79,9 @@ def test_points_are_rows(cls):
 
 
 @each
-@pytest.mark.parametrize("given", [None, "kernel", b"bytes", 3, (w for w in "abc")], ids=str)
+@pytest.mark.parametrize(
+    "given", [None, "kernel", b"bytes", 3, (w for w in "abc")], ids=lambda v: type(v).__name__
+)
 def test_objects_come_in_sequences(cls, given):
     with pytest.raises(ValueError, match="X must be a sequence of points, got"):
         cls(FunctionKernel(lambda a, b: 1.0)).fit(given, [0, 1, 1])
@@ -200,7 +202,7 @@ def test_any_kind_of_number_will_do(cls, lam):
         ({"kernel": Gaussian(-1.0)}, "Gaussian: sigma must be a positive number, got -1.0"),
         ({"kernel": Gaussian("wide")}, "Gaussian: sigma must be a positive number, got 'wide'"),
         ({"engine": Tiled(threads=0)}, "threads must be a positive integer or None, got 0"),
-        ({"random_state": "seed"}, "cannot be used to seed"),
+        ({"random_state": "seed"}, "random_state must be None, a whole number.*got 'seed'"),
     ],
     ids=str,
 )

@@ -139,11 +139,13 @@ def test_a_loss_of_ones_own(loss, solver):
     assert machine.solution_.certificate.gap < 1e-8
 
 
-def test_a_loss_without_second_derivative_needs_another_solver():
-    with pytest.raises(
-        NotImplementedError, match="does not define hess; choose a solver that needs only grad"
-    ):
-        KernelRegressor(loss=Smoothed()).fit(X, S)
+def test_a_loss_without_second_derivative():
+    """Descent is what is left, and chosen; Newton's method is refused before anything is computed."""
+    machine = KernelRegressor(Gaussian(1.0), loss=Smoothed(), lam=5e-2).fit(X, S)
+    assert "has no second derivative: gradient descent" in str(machine.plan_)
+    assert np.abs(machine.predict(NEW) - dense(formula, S[:, None], 5e-2)[1][:, 0]).max() < 1e-4
+    with pytest.raises(IncompatibleError, match=r"defines no hess; define it, or use solver='descent'"):
+        KernelRegressor(loss=Smoothed(), solver="newton").plan(X, S)
 
 
 @pytest.mark.parametrize("loss", [Absolute(), Quantile(0.3), EpsilonInsensitive(0.1)], ids=repr)

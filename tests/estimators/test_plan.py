@@ -189,7 +189,7 @@ def test_planning_checks_as_fit_does():
     [
         (np.float64, X, Sizes(60, 3, 2, 8)),
         (np.float32, X.astype(np.float32), Sizes(60, 3, 2, 4)),
-        (object, np.array(["a", "b"], dtype=object), Sizes(2, 1, 2, 8)),
+        (object, np.array(["a", "b"], dtype=object), Sizes(2, 1, 2, 8, False)),
     ],
 )
 def test_sizes(dtype, points, expected):

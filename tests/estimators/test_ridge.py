@@ -153,6 +153,17 @@ def test_weight_zero_is_absent_from_the_kernel_too():
     assert np.abs(with_them.predict(X[:30]) - without.predict(X[:30])).max() < 1e-9
 
 
+@pytest.mark.parametrize("m", [8, 35, None])
+@pytest.mark.parametrize("how", ["uniform", "k-means++", "leverage", "pivoted_cholesky"])
+def test_weight_zero_is_absent_from_the_centres_too(how, m):
+    X = np.vstack([RNG.standard_normal((30, 2)), 50 + RNG.standard_normal((10, 2))])
+    y, w = RNG.standard_normal(40), np.r_[np.ones(30), np.zeros(10)]
+    machine = KernelRidge(Gaussian(1.0), representation=Nystrom(m=m, centres=how), random_state=0)
+    with_them, without = clone(machine).fit(X, y, w), clone(machine).fit(X[:30], y[:30])
+    assert with_them.function_.points.max() < 20
+    assert np.abs(with_them.predict(X[:30]) - without.predict(X[:30])).max() < 1e-7
+
+
 def test_function_and_its_norm():
     X, y = RNG.standard_normal((40, 2)), RNG.standard_normal(40)
     machine = KernelRidge(Gaussian(1.0), lam=1e-2, offset=True).fit(X, y)

@@ -34,7 +34,7 @@ class Twice(Representation):
     def size(self, kernel, n, d):
         return d
 
-    def build(self, kernel, X, rng, engine):
+    def build(self, kernel, X, rng, engine, seen=None):
         return Built(Matrix(2 * X), Identity(X.shape[1]), lambda c: FeatureFunction(Doubled(), c))
 
 

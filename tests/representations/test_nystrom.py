@@ -42,10 +42,24 @@ def test_given_centres():
     assert Nystrom(centres=Z).size(Gaussian(1.0), 40, 2) == 3
 
 
-def test_given_centres_follow_the_data_into_float32():
+def test_large_float32_problems_stay_float32(monkeypatch):
+    monkeypatch.setattr("mercer.representations.nystrom._SMALL", 0)
     built = build(Nystrom(centres=np.zeros((1, 2))), X.astype(np.float32))
     assert built.A.dtype == np.float32
     assert built.B.dtype == np.float64  # it is factored
+
+
+def test_small_float32_problems_are_computed_in_float64():
+    """Coefficients of centres are large and cancel: the float32 problem would give other predictions."""
+    rng = np.random.default_rng(1)
+    data = rng.standard_normal((300, 4))
+    y = np.sin(data[:, 0]) + 0.1 * rng.standard_normal(300)
+    single, half = data.astype(np.float32).astype(float), data.astype(np.float32)
+    machine = KernelRidge(Gaussian(2.0), lam=1e-7, representation=Nystrom(centres=single[:80]))
+    expected = machine.fit(single, y).predict(single)
+    found = machine.fit(half, y.astype(np.float32)).predict(half)
+    assert found.dtype == np.float32
+    assert np.abs(found - expected).max() < 1e-5
 
 
 def test_sparse_data():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -33,11 +33,36 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-@contextmanager
-def one_blas_thread():
-    """BLAS on one thread inside the block: our own threads are the parallelism."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+class _Limit:
+    """One limit for all threads of the process: the first in sets it, the last out takes it back.
+
+    threadpoolctl saves and restores what it finds, so two overlapping limits would restore each other's.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.depth = threading.Lock(), 0
+        self.limit: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.depth == 0:
+                self.limit = _controller().limit(limits=1, user_api="blas")
+            self.depth += 1
+
+    def __exit__(self, *_: Any) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0 and self.limit is not None:
+                self.limit.restore_original_limits()
+                self.limit = None
+
+
+_limit = _Limit()
+
+
+def one_blas_thread() -> _Limit:
+    """BLAS on one thread inside a ``with`` block: our own threads are the parallelism."""
+    return _limit
 
 
 def parallel_map(function: Callable[[Any], T], items: Iterable[Any], threads: int) -> list[T]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -19,6 +18,7 @@ from sklearn.utils.validation import (
 from mercer import _resolve
 from mercer.engines import Engine
 from mercer.estimators.plan import Plan, make_plan, sizes_of
+from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
@@ -123,16 +123,16 @@ class KernelMachine(BaseEstimator):
         """The problem to be solved, and what is needed to make a function of its solution."""
         kernel, X, loss, targets, coding, plan = self._prepare(X, y)
         weights = _weights(sample_weight, X, X.shape[0])
-        # Weight 0 means absent: such rows have no say in the kernel's parameters either.
-        seen = X if weights is None or isinstance(kernel, Precomputed) else X[np.flatnonzero(weights)]
-        self.kernel_, points = kernel.resolve(seen).bind(X)
+        # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
+        seen = None if weights is None or weights.all() else np.flatnonzero(weights)
+        data_driven = seen is not None and not isinstance(kernel, Precomputed)
+        self.kernel_, points = kernel.resolve(X[seen] if data_driven else X).bind(X)
         if not np.isfinite(self.kernel_.diagonal(points)).all():
             raise ValueError(
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        rng = np.random.default_rng(seed)
-        built = plan.representation.build(self.kernel_, points, rng, plan.engine)
+        rng = generator(self.random_state)
+        built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
         problem = Problem(built.A, built.B, targets, loss, float(self.lam), weights, bool(self.offset), rng)
         return problem, built, coding, plan
 
@@ -146,7 +146,8 @@ class KernelMachine(BaseEstimator):
         problem, _, coding, _ = clone(self)._build(X, y, sample_weight)
         return problem, coding
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any):
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Problem:
+        """Everything `fit` does; returns the problem that was solved."""
         problem, built, coding, plan = self._build(X, y, sample_weight)
         solution = plan.solver.run(problem)
         coef = solution.coef
@@ -156,13 +157,12 @@ class KernelMachine(BaseEstimator):
             )
         one_column = coef.shape[1] == 1 and getattr(coding, "one_dimensional", True)
         self.coef_ = coef[:, 0] if one_column else coef
-        # Predictions run in the precision of the data; the solution keeps float64.
-        self.function_: Function = built.lift(self.coef_.astype(problem.A.dtype))
+        # Coefficients stay float64: large ones of both signs cancel, and float32 would lose the rest.
+        self.function_: Function = built.lift(self.coef_)
         self.intercept_ = float(solution.intercept[0]) if one_column else solution.intercept
         self.loss_, self._coding = problem.loss, coding
         self.solution_, self.plan_ = solution, plan
-        self._problem = problem
-        return self
+        return problem
 
     def __getstate__(self):
         # The training data serve leave-one-out only, and would make every saved model as large as they are.
@@ -178,6 +178,8 @@ class KernelMachine(BaseEstimator):
         kernel = _resolve.kernel_of(self.kernel)
         X = self._check_X(X, kernel, reset=False)
         scores = self.function_(X)
+        if getattr(X, "dtype", None) == np.float32:
+            scores = scores.astype(np.float32)
         scores = scores[:, None] if scores.ndim == 1 else scores
         return scores + self.solution_.intercept.astype(scores.dtype)
 

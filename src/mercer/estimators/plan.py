@@ -67,6 +67,7 @@ class Sizes:
     d: int
     outputs: int
     itemsize: int
+    single: bool = True
 
 
 def make_plan(
@@ -82,7 +83,7 @@ def make_plan(
     free = available_memory() if memory is None else memory
     reasons: list[str] = []
     if representation is None:
-        representation = _choose_representation(kernel, loss, solver, sizes, free, reasons)
+        representation = _choose_representation(kernel, loss, sizes, free, reasons)
     else:
         reasons.append(f"{representation!r} was asked for")
     unknowns = representation.size(kernel, sizes.n, sizes.d)
@@ -108,7 +109,7 @@ def make_plan(
     )
 
 
-def _choose_representation(kernel, loss, solver, sizes, free, reasons) -> Representation:
+def _choose_representation(kernel, loss, sizes, free, reasons) -> Representation:
     n, d = sizes.n, sizes.d
     p = kernel.expansion_size(d) if kernel.vectors else math.inf
     if p < n and p <= _LARGEST_PRIMAL_FACTOR:
@@ -118,7 +119,7 @@ def _choose_representation(kernel, loss, solver, sizes, free, reasons) -> Repres
         return Features()
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
-    if not hasattr(kernel, "points") or _indexed(kernel):
+    if _indexed(kernel):
         reasons.append("the kernel is given by its matrix: solved exactly")
         return Full()
     if n <= limit and need <= 0.6 * free:
@@ -147,6 +148,9 @@ def _choose_solver(loss, representation, unknowns, sizes, free, reasons) -> Solv
     if representation.penalty == "lasso":
         reasons.append("penalty λ‖c‖₁: coordinate descent")
         return Coordinate()
+    if not loss.quadratic and loss.smooth and not loss.curved:
+        reasons.append(f"{loss!r} has no second derivative: gradient descent")
+        return GradientDescent()
     if not loss.quadratic:
         reasons.append(f"{loss!r}: Newton's method")
         return Newton()
@@ -155,7 +159,7 @@ def _choose_solver(loss, representation, unknowns, sizes, free, reasons) -> Solv
         if unknowns <= _CG_FROM and need <= 0.8 * free:
             reasons.append(f"the {unknowns:,}×{unknowns:,} matrix fits: factored")
             return Cholesky()
-        stored = 4 * unknowns**2 <= 0.33 * free
+        stored = CG().would_store(unknowns, sizes.single, free)
         how = "on the matrix kept in memory" if stored else f"without the matrix in memory ({_bytes(need)})"
         reasons.append(f"{unknowns:,} examples: conjugate gradients {how} beat a factorisation")
         return CG()
@@ -181,7 +185,7 @@ def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
             factor_item = 4 if n >= _MIXED_FROM else item
             return small + n * n * factor_item + panels
         if isinstance(solver, CG):
-            kept = n * n * 4 if 4 * n * n <= 0.33 * free else 0
+            kept = n * n * (4 if sizes.single else 8) if solver.would_store(n, sizes.single, free) else 0
             return small + kept + n * solver.default_rank(n) * item * 3 + panels
         if loss.joint:  # K, its factor, the way back to coefficients and a preconditioner, all float64
             return small + 6 * n * n * 8
@@ -195,7 +199,8 @@ def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
     factored = unknowns <= _LARGEST_PRIMAL_FACTOR
     # Centres are made orthonormal whatever their number, which takes their matrix and its inverse root.
     square = unknowns * unknowns * 8 if factored or isinstance(representation, Nystrom) else 0
-    stores = isinstance(representation, Features) or not isinstance(solver, (Cholesky, CG))
+    # Only least squares in float32 computes K(X,Z) again at every pass.
+    stores = isinstance(representation, Features) or item == 8 or not isinstance(solver, (Cholesky, CG))
     stored = n * unknowns * item if stores and n * unknowns * item <= 0.3 * free else 0
     sample = (2 * unknowns + 1000) * unknowns * 8 if isinstance(solver, CG) and factored else 0
     return small + stored + sample + (2 if isinstance(solver, GradientDescent) else _SQUARES) * square
@@ -227,4 +232,4 @@ def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Sizes:
     d = X.shape[1] if getattr(X, "ndim", 1) == 2 else 1
     dtype = getattr(X, "dtype", None)
     single = kernel.vectors and dtype == np.float32
-    return Sizes(X.shape[0], d, outputs, 4 if single else 8)
+    return Sizes(X.shape[0], d, outputs, 4 if single else 8, kernel.vectors)

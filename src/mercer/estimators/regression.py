@@ -97,7 +97,8 @@ class KernelRegressor(_Regressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit f to (X, y)."""
-        return self._fit(X, y, sample_weight)
+        self._fit(X, y, sample_weight)
+        return self
 
 
 class KernelRidge(_Regressor):
@@ -177,7 +178,8 @@ class KernelRidge(_Regressor):
 
     def fit(self, X, y, sample_weight=None):
         """Fit f to (X, y)."""
-        return self._fit(X, y, sample_weight)
+        self._problem = self._fit(X, y, sample_weight)  # for leave-one-out
+        return self
 
     @property
     def loo_residuals_(self) -> np.ndarray:

@@ -59,4 +59,9 @@ def generator(random_state: Any) -> np.random.Generator:
     """NumPy's generator for what scikit-learn users pass: None, a seed, a RandomState, a Generator."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint64))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"random_state must be None, a whole number, a RandomState or a Generator, got {random_state!r}"
+        ) from None

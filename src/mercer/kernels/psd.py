@@ -18,6 +18,7 @@ _DIMENSIONS = (1, 2, 3, 5)
 _SIZES = (1, 2, 3, 4, 6, 10, 20, 40)
 _SCALES = (1.0, 0.1, 10.0)
 _LARGEST_EIGENPROBLEM = 1500
+_SMALL_WITNESS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +219,16 @@ def _negative_direction(K: np.ndarray, noise: float) -> tuple[np.ndarray, np.nda
     found = _lowest(K, noise) if len(K) else None
     if found is None:
         return None
-    while len(index) > 1:
+    # The largest coefficients usually say it all; a few eigenproblems of growing size find out.
+    ranked, size = np.argsort(-np.abs(found[0])), 2
+    while size < len(index):
+        few = np.sort(ranked[:size])
+        smaller = _lowest(K[np.ix_(few, few)], noise)
+        if smaller is not None:
+            index, found = few, smaller
+            break
+        size *= 2
+    while 1 < len(index) <= _SMALL_WITNESS:
         order = np.argsort(np.abs(found[0]))
         for drop in order[:5]:
             keep = np.delete(np.arange(len(index)), drop)

@@ -98,6 +98,10 @@ class SquaredDistance(Statistic):
         floor = (2e-2 if S.dtype == np.float32 else 2e-6) * xx
         close = floor[:, None] > S
         i, j = np.nonzero(close)
+        if 20 * len(i) > S.size and S.dtype == np.float32:
+            # Clusters far apart: cheaper once more in float64 than coordinate by coordinate.
+            X = X.astype(np.float64)
+            return self.pairwise(X, X if same else Z.astype(np.float64)).astype(np.float32)
         if 20 * len(i) > S.size:
             return self._direct(X, Z)
         for a in range(0, len(i), _PAIRS_PER_CHUNK):

@@ -135,9 +135,7 @@ class LengthScales(_Transformed):
         self.validate()
         X = self.points(X)
         if self.lengths is None:
-            dense = X.toarray() if issparse(X) else X
-            spread = dense.std(axis=0, dtype=np.float64)
-            return self.replace(lengths=np.where(spread > 0, spread, 1.0)).resolve(X)
+            return self.replace(lengths=_spreads(X)).resolve(X)
         return super().resolve(X)
 
     def _inverse(self, X):
@@ -231,7 +229,9 @@ class PullBack(_Transformed):
     Parameters
     ----------
     kernel : Kernel
-    map : function of a whole point set (n points in, n points out)
+    map : function of a point set (n points in, n points out)
+        It must treat every point by itself: kernel matrices are computed in tiles, so it is called on
+        parts of the data, more than once. What it learns from data belongs in a pipeline step.
 
     >>> import numpy as np
     >>> from mercer.kernels import Linear
@@ -255,6 +255,18 @@ class PullBack(_Transformed):
     def vectors(self):
         return False
 
+    def bind(self, X):
+        kernel, points = super().bind(X)
+        if points.shape[0] > 2:
+            whole, part = kernel.child_points(points), kernel.child_points(points[:2])
+            first = whole[:2]
+            if isinstance(part, np.ndarray) and part.dtype.kind == "f" and not np.allclose(first, part):
+                raise ValueError(
+                    "the map of PullBack gives other values for two points alone than among all: it must "
+                    "treat every point by itself (centre or scale in a pipeline step before)"
+                )
+        return kernel, points
+
     def child_points(self, X):
         inner = self.kernel.points(self.map(X))
         if inner.shape[0] != X.shape[0]:
@@ -266,6 +278,20 @@ class PullBack(_Transformed):
 
     def rule(self):
         return self._rules("a kernel pulled back through a map")
+
+
+def _spreads(X) -> np.ndarray:
+    """The standard deviation of every column; 1 for a column that is constant up to rounding."""
+    if issparse(X):
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
+        spread, largest = np.sqrt(np.maximum(square - mean**2, 0)), np.sqrt(square)
+        # The difference of two squares is only good to √eps.
+        floor = 4 * np.sqrt(np.finfo(X.dtype).eps)
+    else:
+        spread, largest = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0, initial=0.0)
+        floor = 10 * np.finfo(X.dtype).eps
+    return np.where(spread > floor * largest, spread, 1.0)
 
 
 @lru_cache(maxsize=16)

@@ -123,6 +123,11 @@ class Loss(Params, ABC):
     curvature: float | None = None
     has_probability: bool = False
 
+    @property
+    def curved(self) -> bool:
+        """Is there a second derivative to be had?"""
+        return self.smooth and type(self).hess is not Loss.hess
+
     def __init__(self) -> None:
         """Store nothing: most losses have no parameters (and Params reads them off this signature)."""
 

@@ -25,12 +25,22 @@ class Built:
 
 
 class Representation(Params):
-    """Contract: `build(kernel, X, rng, engine)` → Built; `size(kernel, n, d)` → number of unknowns."""
+    """Contract: `build` → Built; `size(kernel, n, d)` → number of unknowns.
+
+    `seen` names the rows of positive weight (None for all): what is learned from data is learned there.
+    """
 
     name = ""
     penalty = "ridge"
 
-    def build(self, kernel: Kernel, X: Any, rng: np.random.Generator, engine: Engine) -> Built:
+    def build(
+        self,
+        kernel: Kernel,
+        X: Any,
+        rng: np.random.Generator,
+        engine: Engine,
+        seen: np.ndarray | None = None,
+    ) -> Built:
         """A, B and the way back, for a resolved kernel and checked points."""
         raise NotImplementedError
 

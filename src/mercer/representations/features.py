@@ -41,7 +41,7 @@ class Features(Representation):
         self.map = map
         self.n_features = n_features
 
-    def build(self, kernel, X, rng, engine):
+    def build(self, kernel, X, rng, engine, seen=None):
         map, Phi = self._features(kernel, X, rng)
         return Built(Phi, self._penalty(Phi.shape[1]), lambda c: FeatureFunction(map, c))
 

@@ -25,6 +25,6 @@ class Full(Representation):
     def size(self, kernel, n, d):
         return n
 
-    def build(self, kernel, X, rng, engine):
+    def build(self, kernel, X, rng, engine, seen=None):
         K = KernelOperator(kernel, X, X, engine)
         return Built(K, K, lambda c: KernelFunction(kernel, X, c, engine))

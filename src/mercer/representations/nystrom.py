@@ -12,6 +12,9 @@ from mercer.functions import KernelFunction
 from mercer.operators import KernelOperator, Matrix
 from mercer.representations.base import Built, Representation
 
+# Up to this many kernel values float32 saves no time worth having.
+_SMALL = 50_000_000
+
 
 class Nystrom(Representation):
     """f = Σ c_j k(z_j, ·) over m centres: the best f in their span, at cost n·m² instead of n³.
@@ -49,11 +52,16 @@ class Nystrom(Representation):
             return len(self.centres)
         return min(n, max(1000, int(4 * math.sqrt(n))) if self.m is None else int(self.m))
 
-    def build(self, kernel, X, rng, engine):
+    def build(self, kernel, X, rng, engine, seen=None):
         self.validate()
+        small = X.shape[0] * self.size(kernel, X.shape[0], 0) <= _SMALL
+        if small and kernel.vectors and X.dtype == np.float32:
+            # Coefficients of centres are large and cancel; where it costs nothing, not in float32.
+            X = X.astype(np.float64)
         if isinstance(self.centres, (str, Centres)):
-            m = self.size(kernel, X.shape[0], 0)
-            Z = X[centres_of(self.centres).choose(kernel, X, m, rng, engine)]
+            among = X if seen is None else X[seen]
+            m = min(self.size(kernel, X.shape[0], 0), among.shape[0])
+            Z = among[centres_of(self.centres).choose(kernel, among, m, rng, engine)]
         else:
             Z = kernel.points(self.centres)
             if kernel.vectors and Z.shape[1] != X.shape[1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 import warnings
 from typing import Any
 
@@ -21,7 +22,8 @@ class Solver(Params):
     """Contract: `requires` (capabilities), `run(problem)` → Solution.
 
     Capabilities a problem may have: "quadratic" (the loss is squared error), "smooth" (it has a
-    second derivative), "ridge" (the penalty is a quadratic form), "lasso" (it is λ‖c‖₁).
+    derivative), "curved" (and a second one), "ridge" (the penalty is a quadratic form), "lasso" (it is
+    λ‖c‖₁).
     """
 
     name = ""
@@ -34,7 +36,9 @@ class Solver(Params):
             has.add("quadratic")
         if loss.smooth:
             has.add("smooth")
-        for need in sorted(self.requires - has):
+        if loss.curved:
+            has.add("curved")
+        for need in sorted(self.requires - has, key=list(_ADVICE).index):
             return f"solver {self!r} {_ADVICE[need].format(loss=loss)}"
         return None
 
@@ -60,16 +64,18 @@ class Solver(Params):
         return tol if tol is not None else (1e-5 if dtype == np.float32 else 1e-8)
 
 
+# In the order in which they are checked.
 _ADVICE = {
+    "lasso": "minimises with the penalty λ‖c‖₁; use it with representation=Lasso(), or another solver here",
     "quadratic": "solves linear systems and needs the Squared() loss, not {loss!r}; use solver='newton'",
     "smooth": "needs a differentiable loss, which {loss!r} is not; use a smooth relative: SquaredHinge() "
     "for Hinge(), Huber(delta=small) for Absolute() and EpsilonInsensitive(), Logistic() for probabilities",
+    "curved": "needs second derivatives, and {loss!r} defines no hess; define it, or use solver='descent'",
     "ridge": "minimises with the penalty λ‖f‖²; a Lasso representation needs solver='coordinate'",
-    "lasso": "minimises with the penalty λ‖c‖₁; use it with representation=Lasso(), or another solver here",
 }
 
 
-def warn_if_unconverged(solution: Solution, tol: float, advice: str) -> None:
+def warn_if_unconverged(solution: Solution, tol: float, advice: str, dtype: np.dtype) -> None:
     """ConvergenceWarning, with advice, unless the solution converged."""
     if solution.converged:
         return
@@ -77,9 +83,20 @@ def warn_if_unconverged(solution: Solution, tol: float, advice: str) -> None:
         "stalled": "can make no further progress at this precision",
         "max_iter": f"stopped at its limit of {solution.iterations} iterations",
     }[solution.status]
+    certificate = solution.certificate
+    jitter = f", with a jitter of {certificate.jitter:.1e} on the diagonal" if certificate.jitter else ""
+    better = ", or give the data as float64" if dtype == np.float32 else ""
     warnings.warn(
-        f"{solution.solver} {what}: the relative gradient norm is "
-        f"{solution.certificate.relative_gradient:.1e}, the tolerance {tol:.1e}. {advice}",
+        f"{solution.solver} {what}: the relative gradient norm is {certificate.relative_gradient:.1e}, "
+        f"the tolerance {tol:.1e}{jitter}. {advice}{better}.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=_frames_inside(),
     )
+
+
+def _frames_inside() -> int:
+    """How many frames up the caller of the library is, for a warning that points there."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):
+        frame, level = frame.f_back, level + 1
+    return level

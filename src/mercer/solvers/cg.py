@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from mercer._xp import issparse
+import numpy as np
+
 from mercer.engines import available_memory
 from mercer.operators import KernelOperator, Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
@@ -75,15 +76,20 @@ class CG(Solver):
                 sample=sample,
                 name=self.name,
             )
-        warn_if_unconverged(solution, tol, "Increase lam, max_iter or rank, or give the data as float64.")
+        warn_if_unconverged(solution, tol, "Increase lam, max_iter or rank", problem.A.dtype)
         return solution
 
     def stores(self, K: Operator) -> bool:
         """Will K be kept in memory?"""
-        if not isinstance(K, KernelOperator) or not K.kernel.vectors or issparse(K.X):
+        if not isinstance(K, KernelOperator):
             return False
-        need = 4 * K.shape[0] ** 2
-        return need <= 0.33 * available_memory() if self.store is None else bool(self.store)
+        single = K.at(np.float32) is not None
+        return self.would_store(K.shape[0], single, available_memory())
+
+    def would_store(self, n: int, single: bool, free: int) -> bool:
+        """Will the matrix of n examples, kept in float32 if `single`, fit in a third of `free` bytes?"""
+        need = (4 if single else 8) * n * n
+        return need <= 0.33 * free if self.store is None else bool(self.store)
 
     def _stored(self, K, mu, scale, rhs, *, tol, rng):
         # Beyond this many passes over the matrix, factoring it would have been faster.

@@ -35,5 +35,5 @@ class Cholesky(Solver):
             solution = ridge_solution(problem, solve_direct, tol, self.name)
         else:
             solution = ridge_primal(problem, direct=True, tol=tol, max_iter=0, sample=0, name=self.name)
-        warn_if_unconverged(solution, tol, "Increase lam, or give the data as float64.")
+        warn_if_unconverged(solution, tol, "Increase lam", problem.A.dtype)
         return solution

@@ -69,7 +69,7 @@ class Coordinate(Solver):
         certificate = self._certificate(problem, C, b)
         status = "converged" if done else "max_iter"
         solution = Solution(C, b, status, iterations, certificate, (), self.name)
-        warn_if_unconverged(solution, self.tol, "Increase lam or max_iter.")
+        warn_if_unconverged(solution, self.tol, "Increase lam or max_iter", problem.A.dtype)
         return solution
 
     def _lasso(self, problem, Phi, y):

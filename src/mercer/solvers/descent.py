@@ -63,5 +63,7 @@ class GradientDescent(Solver):
             if form.norm <= self.tol * start:
                 status = "converged"
         solution = finish(form, start, status, iterations, history, self.name)
-        warn_if_unconverged(solution, self.tol, "Increase max_iter or lam, or use another solver.")
+        warn_if_unconverged(
+            solution, self.tol, "Increase max_iter or lam, or use another solver", problem.A.dtype
+        )
         return solution

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.operators import Identity, Matrix, in_memory
+from mercer.operators import Identity, KernelOperator, Matrix, Operator, in_memory
 from mercer.solvers.factor import Factor, NotPositiveDefinite
 from mercer.solvers.full import shifted
 from mercer.solvers.pcg import pcg
@@ -23,6 +23,7 @@ _DIRECT_EXAMPLES = 3000
 _DIRECT_FEATURES = 2500
 _DIRECT_FLOPS = 4e11
 _INNER_ITERATIONS = 400
+_EXACT_FACTOR = 6000
 
 
 @dataclass
@@ -99,6 +100,10 @@ class Form:
     def representer_residual(self) -> float | None:
         return None
 
+    def alternative(self) -> Form | None:
+        """Another form of the same problem, at the same point, for when no step decreases the objective."""
+        return None
+
 
 class FullForm(Form):
     """One coefficient per example. The gradient of C is Σ ρ_i k(x_i,·) with ρ = wV'/n + 2λc, so its
@@ -107,7 +112,7 @@ class FullForm(Form):
     def __init__(self, problem: Problem, rank: int | None = None):
         super().__init__(problem)
         n, t = problem.n, problem.y.shape[1]
-        self.K = in_memory(problem.A)
+        self.K = self._matrix(problem.A)
         self.mu = 2 * problem.lam * n
         # ‖K‖ ≤ trace K, and what rounding can make of rᵀKr = 0.
         self.rounding = 10 * float(np.finfo(self.K.dtype).eps * np.abs(self.K.diag()).sum())
@@ -117,6 +122,20 @@ class FullForm(Form):
         self.rank = min(n, max(100, int(5 * np.sqrt(n)))) if rank is None else rank
         self._low_rank: LowRank | None = None
         self.measure()
+
+    @staticmethod
+    def _matrix(A: Operator) -> Operator:
+        if A.shape[0] <= _DIRECT_EXAMPLES and isinstance(A, KernelOperator):
+            # Small enough for float64 whatever the data: steps divide by λn, rounding included.
+            A = A.at(np.float64) or A
+        return in_memory(A)
+
+    def alternative(self):
+        if self.problem.n > _EXACT_FACTOR:
+            return None
+        form = FactoredForm(self.problem, self.rank)
+        form.start(form.problem.A.adjoint(self.coef), self.offset)
+        return form
 
     def measure(self):
         self.g = self.problem.data_grad(self.scores)
@@ -143,6 +162,8 @@ class FullForm(Form):
 
     def _moved(self, d, t):
         self.Kc = self.Kc + t * self._K_step
+        # Anew rather than step by step: rounding would add up, and make it negative.
+        self.penalty = max(float((self.Kc * self.coef).sum()), 0.0)
 
     def steepest(self):
         n = self.problem.n
@@ -221,6 +242,13 @@ class PrimalForm(Form):
         self.g = self.problem.data_grad(self.scores)
         self.gradient = self.Phi.adjoint(self.g) / self.problem.n + 2 * self.ridge[:, None] * self.coef
         self.norm = float(np.linalg.norm(self.gradient))
+
+    def start(self, u: np.ndarray, offset: np.ndarray) -> None:
+        """Begin at ⟨u, φ(·)⟩ + offset instead of 0."""
+        self.coef = np.vstack([u, offset[None, :]]) if self.problem.offset else u
+        self.scores = self.Phi @ self.coef
+        self.penalty = float((self.primal.penalty[:, None] * self.coef**2).sum())
+        self.measure()
 
     def _direction(self, step) -> Direction:
         weighted = self.primal.penalty[:, None] * step

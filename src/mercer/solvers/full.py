@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -43,15 +43,15 @@ def shifted(K: Operator, mu: float, scale: np.ndarray | None) -> Callable[[np.nd
 
 def solve_direct(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved:
     """By factorisation: in place, float64 systems through a float32 factor where that is enough."""
-    if (
-        K.dtype == np.float64
-        and K.shape[0] >= _MIXED_FROM
-        and isinstance(K, KernelOperator)
-        and K.kernel.vectors
-    ):
+    if K.dtype == np.float64 and K.shape[0] >= _MIXED_FROM:
         solved = _solve_mixed(K, mu, scale, rhs)
         if solved is not None:
             return solved
+    return _solve_factored(K, mu, scale, rhs)
+
+
+def _solve_factored(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved:
+    """By a factor in K's own precision, refined."""
     factor = Factor(K.dense(), mu, scale)
     z = factor.solve(rhs)
     residual = rhs - factor.multiply(z)
@@ -67,16 +67,28 @@ def solve_direct(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarr
         if not np.linalg.norm(residual_new) < 0.5 * size:
             break
         z, residual, iterations = z_new, residual_new, iterations + 1
-    return Solved(z, residual, factor.multiply, iterations, (), factor.condition(), factor.jitter)
+    return Solved(
+        z, residual, factor.multiply, iterations, (), factor.condition(), factor.jitter, stalled=True
+    )
 
 
-def _solve_mixed(K: KernelOperator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved | None:
+def _half(K: Operator) -> KernelOperator | None:
+    """K in float32, if it has such a version and its values fit there."""
+    if not isinstance(K, KernelOperator) or not K.diag().max(initial=0.0) < 1e30:
+        return None
+    return K.at(np.float32)
+
+
+def _solve_mixed(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved | None:
     """A float32 factor as preconditioner: half the memory, twice the speed, float64 accuracy.
 
     None if the system is too ill-conditioned for it.
     """
+    half = _half(K)
+    if half is None:
+        return None
     try:
-        factor = Factor(K.single().dense(), mu, scale, max_jitter=0.0)
+        factor = Factor(half.dense(), mu, scale, max_jitter=0.0)
     except NotPositiveDefinite:
         return None
     apply = shifted(K, mu, scale)
@@ -133,9 +145,13 @@ def solve_stored(
     have not converged after `max_iter` of them, the same array is factored instead, if `factor` allows.
     """
     precise = K.dtype == np.float64
+    half = _half(K)
+    if half is None and precise:
+        # Strings and the like: kept in float64, where nothing needs refinement.
+        return _solve_kept(K, mu, scale, rhs, tol=tol, max_iter=max_iter, rank=rank, rng=rng, factor=factor)
     # A little below the tolerance, where there is room: with the offset taken out the residual is larger.
     tol = 0.1 * tol if precise else tol
-    stored = Matrix((K.single() if precise else K).dense())
+    stored = Matrix((half or K).dense())
     inverse = LowRank(stored, rank, rng).inverse(mu, scale)
     rough = shifted(stored, mu, scale)
     # Products in float32 can't measure a small residual; sums in float64 of the same entries can.
@@ -168,10 +184,19 @@ def solve_stored(
         return Solved(
             z, residual, exact, iterations, tuple(history), condition, stalled=iterations < max_iter
         )
-    L = Factor(stored.values, mu, scale)
+    try:
+        L = Factor(stored.values, mu, scale, max_jitter=0.0 if precise else 1e-2)
+    except NotPositiveDefinite:
+        if not precise:
+            raise
+        del stored, rough, inverse
+        return replace(_solve_factored(K, mu, scale, rhs), then=", then cholesky")
     # From here on the stored matrix is its own factor; the upper triangle still gives products.
     exact = exact if precise else L.multiply
     result = pcg(exact, rhs, L.solve, tol=0.1 * tol, max_iter=30, patience=3)
+    if precise and result.residual > tol:
+        del stored, rough, inverse, L
+        return replace(_solve_factored(K, mu, scale, rhs), then=", then cholesky")
     return Solved(
         result.x,
         rhs - exact(result.x),
@@ -182,6 +207,20 @@ def solve_stored(
         L.jitter,
         stalled=True,
         then=", then cholesky",
+    )
+
+
+def _solve_kept(K, mu, scale, rhs, *, tol, max_iter, rank, rng, factor) -> Solved:
+    """By conjugate gradients on K kept in its own precision, factored if they fail."""
+    kept = Matrix(K.dense())
+    low_rank = LowRank(kept, rank, rng)
+    solved = solve_cg(kept, mu, scale, rhs, tol=tol, max_iter=max_iter, low_rank=low_rank)
+    size = np.linalg.norm(rhs, axis=0)
+    missed = (np.linalg.norm(solved.residual, axis=0) > tol * size).any()
+    return (
+        replace(_solve_factored(kept, mu, scale, rhs), then=", then cholesky")
+        if missed and factor
+        else solved
     )
 
 
@@ -215,7 +254,10 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
     mu = lam * n
     scale = None if problem.weights is None else np.sqrt(problem.weights)
     s = np.ones(n) if scale is None else scale
-    y = problem.y.astype(np.float64) * s[:, None]
+    y = problem.y.astype(np.float64)
+    # With an offset a mean of y is the offset's business: taken out, it does not drown the rest.
+    mean = (s**2 @ y) / n if problem.offset else 0.0
+    y = (y - mean) * s[:, None]
     t = y.shape[1]
     rhs = np.hstack([y, s[:, None]]) if problem.offset else y
     solved = solve(problem.A, mu, scale, rhs)
@@ -254,7 +296,7 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
     good = min(relative, residual_size) <= tol
     status = "converged" if good else ("stalled" if solved.stalled else "max_iter")
     return Solution(
-        coef, intercept, status, solved.iterations, certificate, solved.history, name + solved.then
+        coef, intercept + mean, status, solved.iterations, certificate, solved.history, name + solved.then
     )
 
 

@@ -100,7 +100,13 @@ def full_path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
         if problem.weights is None
         else _unequal_weights(problem, lam, values, Q, Qr, s)
     )
-    return PathSolutions(s[None, :, None] * z, intercepts, residuals)
+    coefs = s[None, :, None] * z
+    absent = np.flatnonzero(s == 0)
+    if len(absent):
+        # An example of weight 0 takes no part in the fit: its residual is that of the fit itself.
+        scores = np.einsum("in,lnt->lit", problem.A.rows(absent), coefs, optimize=True)
+        residuals[:, absent] = problem.y[absent] - scores - intercepts[:, None, :]
+    return PathSolutions(coefs, intercepts, residuals)
 
 
 def _equal_weights(shifts, values, Q, solve, offset, t) -> np.ndarray:
@@ -129,18 +135,7 @@ def _unequal_weights(problem, lams, values, Q, Qr, s) -> np.ndarray:
             z = z - (one / total)[:, None] * (D @ (Qr[:, t:] * Qr[:, :t]))
             diagonal = diagonal - one**2 / total
         out[a] = z / (diagonal * np.where(s > 0, s, 1))[:, None]
-        if (s == 0).any():
-            out[a, s == 0] = _unweighted_rows(problem, lam, s == 0)
     return out
-
-
-def _unweighted_rows(problem: Problem, lam: float, rows: np.ndarray) -> np.ndarray:
-    """An example of weight 0 takes no part in the fit: its residual is that of the fit itself."""
-    from mercer.solvers.full import ridge_solution, solve_direct
-
-    solution = ridge_solution(replace(problem, lam=lam), solve_direct, np.inf, "loo")
-    scores = problem.A @ solution.coef + solution.intercept
-    return (problem.y - scores)[rows]
 
 
 def primal_path(problem: Problem, lams: Sequence[float]) -> PathSolutions:

@@ -8,6 +8,9 @@ from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.forms import Form, form_of
 from mercer.solvers.problem import Certificate, Solution
 
+# Changes of the objective below this, relative to it, are rounding.
+_SLACK = 8 * float(np.finfo(float).eps)
+
 
 class Newton(Solver):
     """Any smooth loss, by Newton steps (IRLS) with a line search.
@@ -34,7 +37,7 @@ class Newton(Solver):
     """
 
     name = "newton"
-    requires = frozenset({"ridge", "smooth"})
+    requires = frozenset({"ridge", "smooth", "curved"})
 
     def __init__(self, tol=None, max_iter=100, rank=None):
         self.tol = tol
@@ -48,25 +51,31 @@ class Newton(Solver):
         start = form.norm
         history = [1.0 if start > 0 else 0.0]
         status = "converged" if start == 0 else "max_iter"
-        best, since_best, iterations = start, 0, 0
+        iterations, idle = 0, 0
         while status == "max_iter" and iterations < self.max_iter:
             # Early steps need not be exact; the last ones converge faster than linearly.
             direction = form.newton(max(min(0.1, 0.5 * np.sqrt(form.norm / start)), 0.1 * tol))
             step = line_search(form, direction)
             if step is None:
-                status = "stalled"
-                break
+                other = form.alternative()
+                if other is None:
+                    status = "stalled"
+                    break
+                form = other
+                continue
+            before = form.value
             form.move(direction, step)
             iterations += 1
             history.append(form.norm / start)
             if form.norm <= tol * start:
                 status = "converged"
                 break
-            best, since_best = (form.norm, 0) if form.norm < best else (best, since_best + 1)
-            if since_best >= 6 and step == 1.0:
+            # The gradient may rise on the way; only an objective that no longer falls means the end.
+            idle = idle + 1 if before - form.value <= _SLACK * abs(before) else 0
+            if idle >= 6:
                 status = "stalled"
         solution = finish(form, start, status, iterations, history, self.name)
-        warn_if_unconverged(solution, tol, "Increase lam or max_iter, or give the data as float64.")
+        warn_if_unconverged(solution, tol, "Increase lam or max_iter", problem.A.dtype)
         return solution
 
 
@@ -77,7 +86,7 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
         return None
     value = form.value
     # Near the minimum a decrease drowns in rounding; then the step is judged by its slope alone.
-    slack = 8 * np.finfo(float).eps * abs(value)
+    slack = _SLACK * abs(value)
     step = first
     for _ in range(60):
         new = objective(step)

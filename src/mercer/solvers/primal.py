@@ -60,17 +60,19 @@ def whitening(B: np.ndarray, dtype: np.dtype) -> np.ndarray:
     than the rounding of A's entries holds nothing but noise.
     """
     m = len(B)
-    largest = float(B.diagonal().max(initial=0.0))
-    floor = (8 * np.finfo(np.float32).eps if dtype == np.float32 else m * np.finfo(np.float64).eps) * largest
-    if m == 0 or largest <= 0:
+    diagonal = B.diagonal().astype(np.float64)
+    if m == 0 or diagonal.max() <= 0:
         return np.zeros((m, 0))
-    L, order, rank, _ = dpstrf(B, tol=floor, lower=1)
+    # Judged at unit diagonal: a centre is not superfluous because k(z,z) is small there.
+    scale = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
+    floor = 8 * np.finfo(np.float32).eps if dtype == np.float32 else m * np.finfo(np.float64).eps
+    L, order, rank, _ = dpstrf(scale[:, None] * B * scale[None, :], tol=float(floor), lower=1)
     rank = int(rank)
     order = order[:rank] - 1
     T = np.zeros((m, rank))
     inverse, _ = dtrtri(np.asfortranarray(L[:rank, :rank]), lower=1)
     T[order] = np.tril(inverse).T
-    return T
+    return scale[:, None] * T
 
 
 def ridge_primal(
@@ -78,53 +80,71 @@ def ridge_primal(
 ) -> Solution:
     """Least squares: ((1/n) ΦᵀWΦ + λP) u = (1/n) ΦᵀWy by a factor, exact or sampled, and CG upon it.
 
-    With the exact factor the conjugate gradients only measure the residual and mend rounding.
+    Rounds of refinement: the gradient is measured from the scores, and its own system solved for the
+    correction. With the exact factor one round is usually all.
     """
-    primal = to_primal(problem)
+    # In float64 passes over Φ transform every row again, unless Φ is kept; float32 takes another order.
+    primal = to_primal(problem, store=problem.A.dtype == np.float64)
     Phi, n, lam, w = primal.Phi, problem.n, problem.lam, problem.weights
     ridge = lam * primal.penalty
     y = problem.y.astype(np.float64)
-    wy = y if w is None else y * w[:, None]
-    rhs = Phi.adjoint(wy) / n
-
-    def weigh(rows, S):
-        return S if w is None else S * w[rows, None]
+    weights = np.ones((n, 1)) if w is None else w[:, None]
 
     def apply(V):
-        return Phi.sandwich(V, weigh) / n + ridge[:, None] * V
+        return Phi.sandwich(V, lambda rows, S: S * weights[rows]) / n + ridge[:, None] * V
 
+    def measure(u):
+        """(−half the gradient, objective) at u, in one pass."""
+        errors = np.empty_like(y)
+
+        def error(rows, S):
+            errors[rows] = y[rows] - S
+            return errors[rows] * weights[rows]
+
+        descent = Phi.sandwich(u, error) / n - ridge[:, None] * u
+        penalty = float((ridge[:, None] * u**2).sum())
+        return descent, float((weights * errors**2).sum()) / n + penalty
+
+    rhs = Phi.adjoint(weights * y) / n
+    start = float(np.linalg.norm(rhs))
     jitter = 0.0
     condition: float | None = None
     if direct:
         H = Phi.gramian(w) / n
         H[np.diag_indices_from(H)] += ridge
         factor = Factor(H)
-        jitter, condition = factor.jitter, factor.condition()
-        # Polished well below the tolerance, since another pass is cheap next to the factor. Not in
-        # float32: the rounding of a pass is near the tolerance, and the recurrence would claim less than
-        # is left.
-        enough = tol if Phi.dtype == np.float32 else 1e-3 * tol
-        result = pcg(apply, rhs, factor.solve, tol=enough, max_iter=20, x0=factor.solve(rhs), patience=3)
-        iterations = result.iterations + 1
+        jitter, condition, inverse = factor.jitter, factor.condition(), factor.solve
+        u, iterations, limit = inverse(rhs), 1, 30
     else:
         inverse = SampledHessian(Phi, sample, problem.rng).inverse(ridge, w)
-        result = pcg(apply, rhs, inverse, tol=tol, max_iter=max_iter)
-        iterations, condition = result.iterations, result.condition
-    u, residual = result.x, result.final_residual
-    start = float(np.linalg.norm(rhs))
+        u, iterations, limit = np.zeros_like(rhs), 0, max_iter
+    residual, objective = measure(u)
+    history = [1.0]
+    # Polished below the tolerance where float64 allows: another pass is cheap next to the factor.
+    enough = (1e-3 if direct and Phi.dtype == np.float64 else 0.5) * tol * start
+    for _ in range(8):
+        size = float(np.linalg.norm(residual))
+        if size <= enough or iterations >= limit:
+            break
+        target = max(0.5 * enough / size, 1e-6)
+        result = pcg(apply, residual, inverse, tol=target, max_iter=limit - iterations)
+        iterations += result.iterations
+        condition = condition if condition is not None else result.condition
+        history += [h * size / start for h in result.history[1:]]
+        refined, lower = measure(u + result.x)
+        if not float(np.linalg.norm(refined)) < 0.7 * size:
+            break
+        u, residual, objective = u + result.x, refined, lower
     gradient = float(np.linalg.norm(residual))
     relative = gradient / start if start > 0 else 0.0
-    # C(u) = (1/n)Σwy² − 2uᵀrhs + uᵀHu, and Hu = rhs − residual.
-    objective = float((y * wy).sum() / n - (u * (rhs + residual)).sum())
     certificate = Certificate(
         relative_gradient=relative,
-        objective=max(objective, 0.0),
+        objective=objective,
         gap=None if problem.offset else (2 * gradient) ** 2 / (4 * lam),
         condition=condition,
         jitter=jitter,
     )
     coef, intercept = primal.back(u)
-    good = relative <= tol or result.residual <= tol
-    limited = not direct and result.iterations >= max_iter
-    status = "converged" if good else ("max_iter" if limited else "stalled")
-    return Solution(coef, intercept, status, iterations, certificate, tuple(result.history), name)
+    limited = not direct and iterations >= max_iter
+    status = "converged" if relative <= tol else ("max_iter" if limited else "stalled")
+    return Solution(coef, intercept, status, iterations, certificate, tuple(history), name)
