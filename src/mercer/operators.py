@@ -18,6 +18,8 @@ from mercer.kernels.base import Kernel
 Middle = Callable[[slice, np.ndarray], np.ndarray]
 
 _BLOCK_BYTES = 32 << 20
+# What is used many times is kept in memory if it takes no more than this share of what is free.
+STORED_SHARE = 0.3
 
 
 class Operator:
@@ -134,7 +136,7 @@ class Transpose(Operator):
         return self.base
 
 
-def in_memory(A: Operator, share: float = 0.3) -> Operator:
+def in_memory(A: Operator, share: float = STORED_SHARE) -> Operator:
     """A as a matrix if it takes at most this share of the memory that is free, else A itself."""
     if isinstance(A, Matrix) or A.shape[0] * A.shape[1] * A.dtype.itemsize > share * available_memory():
         return A

@@ -30,7 +30,11 @@ class _Classifier(ClassifierMixin, KernelMachine):
     def _check_y(self, y: Any) -> np.ndarray:
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
+        try:
+            check_classification_targets(y)
+        except TypeError:
+            kinds = ", ".join(sorted({type(label).__name__ for label in y}))
+            raise ValueError(f"labels must be of one kind that can be sorted, got {kinds}") from None
         return y
 
     def _encode(self, loss, y):

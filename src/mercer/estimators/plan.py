@@ -11,10 +11,12 @@ import numpy as np
 from mercer.engines import Engine, available_memory
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
+from mercer.operators import STORED_SHARE
 from mercer.representations import Features, Full, Nystrom, Representation
 from mercer.solvers import CG, Cholesky, Coordinate, GradientDescent, IncompatibleError, Newton, Solver
 from mercer.solvers.forms import _DIRECT_EXAMPLES, _DIRECT_FEATURES, _DIRECT_FLOPS
 from mercer.solvers.full import _MIXED_FROM
+from mercer.solvers.preconditioners import low_rank_columns, sampled_rows
 
 # Up to here an exact solution takes seconds on an ordinary machine.
 _EXACT_LEAST_SQUARES = 10_000
@@ -180,7 +182,7 @@ def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
     small = _vectors(sizes)
     if isinstance(representation, Full):
         panels = 3 * n * _PANELS * 8
-        stored = n * n * item if n * n * item <= 0.3 * free else 0
+        stored = n * n * item if n * n * item <= STORED_SHARE * free else 0
         if isinstance(solver, Cholesky):
             factor_item = 4 if n >= _MIXED_FROM else item
             return small + n * n * factor_item + panels
@@ -191,18 +193,14 @@ def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
             return small + 6 * n * n * 8
         if isinstance(solver, Newton) and n <= _DIRECT_EXAMPLES:
             return small + stored + n * n * item + panels
-        return (
-            small
-            + stored
-            + (n * min(n, max(100, int(5 * math.sqrt(n)))) * item * 3 if isinstance(solver, Newton) else 0)
-        )
+        return small + stored + (n * low_rank_columns(n) * item * 3 if isinstance(solver, Newton) else 0)
     factored = unknowns <= _LARGEST_PRIMAL_FACTOR
     # Centres are made orthonormal whatever their number, which takes their matrix and its inverse root.
     square = unknowns * unknowns * 8 if factored or isinstance(representation, Nystrom) else 0
     # Only least squares in float32 computes K(X,Z) again at every pass.
     stores = isinstance(representation, Features) or item == 8 or not isinstance(solver, (Cholesky, CG))
-    stored = n * unknowns * item if stores and n * unknowns * item <= 0.3 * free else 0
-    sample = (2 * unknowns + 1000) * unknowns * 8 if isinstance(solver, CG) and factored else 0
+    stored = n * unknowns * item if stores and n * unknowns * item <= STORED_SHARE * free else 0
+    sample = sampled_rows(unknowns) * unknowns * 8 if isinstance(solver, CG) and factored else 0
     return small + stored + sample + (2 if isinstance(solver, GradientDescent) else _SQUARES) * square
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sklearn.base import clone
 
 from mercer.engines import available_memory
 from mercer.features import ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
-from mercer.operators import L1, FeatureOperator, Identity, Matrix, Operator
+from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix, Operator
 from mercer.representations.base import Built, Representation
 
 _LARGEST_EXPLICIT = 20_000
@@ -58,7 +59,10 @@ class Features(Representation):
         map.fit(X)
         first = map.transform(X[:1])
         p = first.shape[1]
-        if hasattr(first, "tocsr") or X.shape[0] * p * first.dtype.itemsize <= 0.25 * available_memory():
+        if (
+            hasattr(first, "tocsr")
+            or X.shape[0] * p * first.dtype.itemsize <= STORED_SHARE * available_memory()
+        ):
             return map, Matrix(map.transform(X))
         return map, FeatureOperator(map, X, p)
 
@@ -79,7 +83,13 @@ class Features(Representation):
         map = self.chosen(kernel, d)
         if isinstance(map, ExplicitFeatures):
             return int(kernel.expansion_size(d))
-        return int(getattr(map, "n_features", self.n_features))
+        if hasattr(map, "n_features"):
+            return int(map.n_features)
+        try:  # a map of another library's: its width shows on any two points
+            probe = np.linspace(0, 1, 2 * d).reshape(2, d)
+            return int(map.fit_transform(probe).shape[1])
+        except Exception:
+            return int(self.n_features)
 
 
 class Lasso(Features):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import numpy as np
@@ -11,7 +10,7 @@ from mercer.engines import available_memory
 from mercer.operators import KernelOperator, Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.full import ridge_solution, solve_cg, solve_stored
-from mercer.solvers.preconditioners import LowRank
+from mercer.solvers.preconditioners import LowRank, low_rank_columns, sampled_rows
 from mercer.solvers.primal import ridge_primal
 
 _LIMIT = 1000
@@ -58,7 +57,7 @@ class CG(Solver):
 
     def default_rank(self, n: int) -> int:
         """Columns of the low-rank preconditioner for n examples."""
-        return min(n, max(100, int(5 * math.sqrt(n))) if self.rank is None else self.rank)
+        return low_rank_columns(n) if self.rank is None else min(n, self.rank)
 
     def run(self, problem):
         self.validate()
@@ -67,7 +66,7 @@ class CG(Solver):
             solve = self._stored if self.stores(problem.A) else self._matrix_free
             solution = ridge_solution(problem, partial(solve, tol=tol, rng=problem.rng), tol, self.name)
         else:
-            sample = 2 * problem.A.shape[1] + 1000 if self.rank is None else self.rank
+            sample = sampled_rows(problem.A.shape[1]) if self.rank is None else self.rank
             solution = ridge_primal(
                 problem,
                 direct=False,

@@ -15,7 +15,7 @@ from mercer.operators import Identity, KernelOperator, Matrix, Operator, in_memo
 from mercer.solvers.factor import Factor, NotPositiveDefinite
 from mercer.solvers.full import shifted
 from mercer.solvers.pcg import pcg
-from mercer.solvers.preconditioners import LowRank, SampledHessian
+from mercer.solvers.preconditioners import LowRank, SampledHessian, low_rank_columns, sampled_rows
 from mercer.solvers.primal import to_primal, whitening
 from mercer.solvers.problem import Problem, relative_to
 
@@ -119,7 +119,7 @@ class FullForm(Form):
         self.coef, self.offset = np.zeros((n, t)), np.zeros(t)
         self.Kc = np.zeros((n, t))
         self.scores, self.penalty = np.zeros((n, t)), 0.0
-        self.rank = min(n, max(100, int(5 * np.sqrt(n)))) if rank is None else rank
+        self.rank = low_rank_columns(n) if rank is None else rank
         self._low_rank: LowRank | None = None
         self.measure()
 
@@ -151,7 +151,7 @@ class FullForm(Form):
             )
         if self.problem.offset:
             square += float(np.square(self.g.sum(axis=0) / n).sum())
-        self.norm = np.sqrt(max(square, 0.0))
+        self.norm = float(np.sqrt(max(square, 0.0)))
 
     def _direction(self, coef, offset) -> Direction:
         moved = self.K @ coef
@@ -234,7 +234,7 @@ class PrimalForm(Form):
         p, t = self.Phi.shape[1], problem.y.shape[1]
         self.coef, self.offset = np.zeros((p, t)), np.zeros(0)
         self.scores, self.penalty = np.zeros((problem.n, t)), 0.0
-        self.rank = 2 * p + 1000 if rank is None else rank
+        self.rank = sampled_rows(p) if rank is None else rank
         self._sampled: SampledHessian | None = None
         self.measure()
 

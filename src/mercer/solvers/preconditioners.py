@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mercer.features.centres import randomly_pivoted_cholesky
@@ -10,6 +12,16 @@ from mercer.solvers.factor import Factor
 
 # Beyond this many features a p×p preconditioner is not worth its memory; the diagonal has to do.
 _LARGEST_SQUARE = 8000
+
+
+def low_rank_columns(n: int) -> int:
+    """Columns of a low-rank preconditioner for n examples, unless told otherwise."""
+    return min(n, max(100, int(5 * math.sqrt(n))))
+
+
+def sampled_rows(p: int) -> int:
+    """Rows of a sampled Hessian for p features, unless told otherwise."""
+    return 2 * p + 1000
 
 
 class LowRank:
