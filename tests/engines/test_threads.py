@@ -69,3 +69,19 @@ def test_cpu_count_heeds_the_environment(monkeypatch, variable):
         assert cpu_count() == free
     monkeypatch.setenv(variable, "1,2")
     assert cpu_count() == 1
+
+
+def test_overlapping_limits_give_back_what_they_found():
+    """Two fits on two threads: the first to enter is not the last to leave."""
+
+    def blas():
+        return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas() == {1}
+        second.__exit__(None, None, None)
+        assert blas() == {2}

@@ -65,7 +65,8 @@ def test_a_given_map_takes_the_kernel_of_the_machine():
 def test_a_map_without_a_kernel():
     built = build(Features(PolynomialFeatures(3)), Gaussian(1.0))
     assert np.allclose(built.A.dense(), PolynomialFeatures(3).fit_transform(X))
-    assert Features(PolynomialFeatures(3), n_features=77).size(Gaussian(1.0), 30, 2) == 10  # monomials up to degree 3
+    # Ten monomials of two variables up to degree 3.
+    assert Features(PolynomialFeatures(3), n_features=77).size(Gaussian(1.0), 30, 2) == 10
 
 
 def test_large_maps_are_computed_block_by_block(monkeypatch):
