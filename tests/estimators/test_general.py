@@ -156,7 +156,7 @@ def test_losses_with_kinks_are_not_for_now(loss, solver):
 
 
 def test_hinge_is_not_for_now():
-    with pytest.raises(IncompatibleError, match=r"which Hinge\(\) is not; .*SquaredHinge\(\) for Hinge\(\)"):
+    with pytest.raises(IncompatibleError, match=r"Hinge\(\) is not, .*smooth relative SquaredHinge\(\)"):
         KernelClassifier(loss=Hinge()).fit(X, S > 0)
 
 

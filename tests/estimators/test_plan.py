@@ -224,3 +224,14 @@ def test_memory_forecast_is_of_the_right_size(machine, n, labels):
         tracemalloc.stop()
     assert truth < 1.3 * forecast
     assert forecast < 2.2 * truth + TILES
+
+
+def test_a_plan_mentions_what_nobody_chose():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 2))
+    far = X[:, 0] + 1000
+    assert any("default, not tuned" in r for r in KernelRidge().plan(X, X[:, 0]).reasons)
+    assert not any("tuned" in r for r in KernelRidge(lam=0.5).plan(X, X[:, 0]).reasons)
+    assert any("offset=True" in r for r in KernelRidge().plan(X, far).reasons)
+    assert not any("offset=True" in r for r in KernelRidge(offset=True).plan(X, far).reasons)
+    assert not any("offset=True" in r for r in KernelRidge().plan(X, X[:, 0]).reasons)

@@ -1,6 +1,7 @@
 """Any Python function as a kernel, on any objects."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -119,3 +120,12 @@ def test_check_finds_a_kernel_on_strings():
     verdict = check(shared, WORDS)
     assert verdict.ok
     assert verdict.by == "sampling"
+
+
+def test_a_table_with_one_column_of_words_is_a_list_of_words():
+    words = ["kernel", "colonel", "mercer"]
+    k = FunctionKernel(lambda a, b: float(len(set(a) & set(b))))
+    assert np.array_equal(k(np.array(words, dtype=object)[:, None]), k(words))
+    assert np.array_equal(k(pd.DataFrame({"word": words})), [[5, 3, 2], [3, 5, 2], [2, 2, 4]])
+    # Numbers stay rows: a point is then an array.
+    assert FunctionKernel(lambda a, b: float(a @ b))(np.array([[2.0], [3.0]])).tolist() == [[4, 6], [6, 9]]

@@ -133,3 +133,11 @@ def test_only_for_least_squares_and_ridge():
 def test_lams_are_positive_numbers(lams):
     with pytest.raises(ValueError, match="lams must be a list of positive numbers"):
         path(KernelRidge(), X, Y, lams)
+
+
+def test_a_path_prints_in_one_line():
+    X = np.linspace(0, 3, 40)[:, None]
+    wiggly = np.sin(X[:, 0])
+    found = path(KernelRidge(Gaussian(1.0)), X, wiggly, [1e-2, 1e-1, 1.0])
+    assert repr(found).startswith("<3 values of lam from 0.01 to 1; smallest leave-one-out error")
+    assert repr(found).endswith("at 0.01, at the edge of the grid>")

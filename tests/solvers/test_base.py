@@ -1,5 +1,7 @@
 """What solvers declare, refuse and say; and what a solution shows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -113,8 +115,14 @@ def test_solutions_read_well():
     s = Solution(np.ones((2, 1)), np.zeros(1), "converged", 1, certificate, (1.0, 1e-9), "newton")
     assert str(s) == (
         "newton: converged after 1 iteration, relative gradient 1.0e-09, objective 0.25, "
-        "at most 1.0e-12 above the minimum, condition ≈ 1.0e+04, jitter 1.0e-10"
+        "at most 1.0e-12 above the minimum over these centres or features, condition ≈ 1.0e+04, "
+        "jitter 1.0e-10"
     )
+    assert repr(s) == f"<{s}>"
+    exact = Certificate(1e-16, 0.25, gap=1e-30, representer_residual=0.0)
+    # 1e-30 is nothing that could be known of an objective of 0.25.
+    assert "at most 5.6e-17 above the minimum" in str(replace(s, certificate=exact))
+    assert "centres" not in str(replace(s, certificate=exact))
     assert s.converged
     bare = Solution(np.ones((2, 1)), np.zeros(1), "max_iter", 3, Certificate(0.1, 0.25), (), "cg")
     assert str(bare) == "cg: max_iter after 3 iterations, relative gradient 1.0e-01, objective 0.25"

@@ -81,7 +81,8 @@ def _shapes(loss: Loss, y: np.ndarray, s: np.ndarray) -> None:
             fail(
                 loss,
                 "scores decide the dtype",
-                f"{name} is {single.dtype} for float32, {result.dtype} for float64",
+                f"{name} is {single.dtype} for float32, {result.dtype} for float64; return the dtype of s, "
+                f"as in result.astype(s.dtype)",
             )
         if not np.isfinite(result).all():
             fail(loss, "values must be finite", f"{name} contains NaN or infinity")

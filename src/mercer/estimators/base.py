@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -104,7 +107,18 @@ class KernelMachine(BaseEstimator):
         loss = clone(self._loss(y))
         targets, coding = self._encode(loss, y)
         plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
+        plan = replace(plan, reasons=plan.reasons + tuple(self._remarks(loss, targets)))
         return kernel, X, loss, targets, coding, plan
+
+    def _remarks(self, loss: Loss, targets: np.ndarray) -> Iterator[str]:
+        """What a plan should mention although nothing was chosen."""
+        if self.lam == inspect.signature(type(self)).parameters["lam"].default:
+            how = "mercer.selection.path finds one" if loss.quadratic else "a grid search finds one"
+            yield f"lam = {self.lam:g} is the default, not tuned: {how}"
+        if not self.offset and loss.quadratic and len(targets) > 1:
+            mean, spread = np.abs(targets.mean(axis=0)), targets.std(axis=0)
+            if (mean > 3 * spread).any() and mean.max() > 0:
+                yield "the targets lie far from 0 compared with their spread: offset=True would take that up"
 
     def _check_y(self, y: Any) -> np.ndarray:
         raise NotImplementedError

@@ -136,6 +136,7 @@ def _choose_representation(kernel, loss, sizes, free, reasons) -> Representation
     limited = ", as many as memory allows" if m == most else ""
     reasons.append(
         f"{why}: {m:,} Nyström centres{limited}; representation='full' insists on the exact solution"
+        ", random_state=… on the same centres each time"
     )
     return chosen
 

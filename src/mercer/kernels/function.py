@@ -18,6 +18,9 @@ class FunctionKernel(Kernel):
     vectorized : bool
         Does the function take two whole point sets?
 
+    A point is an item of a list or Series, a cell of a table with one column of objects, or a row (an
+    array) of any other table.
+
     Notes
     -----
     Nothing checks by itself that the function is positive semidefinite: ``mercer.kernels.check(k, X)``
@@ -46,7 +49,9 @@ class FunctionKernel(Kernel):
             raise TypeError(f"FunctionKernel: function must be callable, got {self.function!r}")
 
     def points(self, X):
-        return as_objects(X)
+        X = as_objects(X)
+        # A table with one column of words is a list of words.
+        return X[:, 0] if X.ndim == 2 and X.shape[1] == 1 and X.dtype.kind in "OUS" else X
 
     def pairwise(self, X, Z):
         if self.vectorized:

@@ -152,7 +152,11 @@ def _check_by_sampling(kernel: Kernel, X: Any, random_state: int) -> Verdict:
             f"the function could not be evaluated on sampled vectors ({type(failure).__name__}: {failure}); "
             f"give points of its own kind: check(k, X)"
         ) from failure
-    what = "the points given" if X is not None else f"{tried} sampled point sets"
+    what = (
+        "the points given"
+        if X is not None
+        else f"{tried} sampled point sets of real vectors (for your own points: check(k, X))"
+    )
     return Verdict(True, "sampling", f"symmetric and positive semidefinite on {what}, up to {largest} points")
 
 

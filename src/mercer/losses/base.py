@@ -122,6 +122,8 @@ class Loss(Params, ABC):
     quadratic: bool = False
     curvature: float | None = None
     has_probability: bool = False
+    # What a refusal suggests in the place of a loss with kinks.
+    smooth_relative: str = "use a smooth loss such as Huber(), SquaredHinge() or Logistic()"
 
     @property
     def curved(self) -> bool:

@@ -105,6 +105,7 @@ class Hinge(MarginLoss):
     array([[0.75, 1.25]])
     """
 
+    smooth_relative = "use its smooth relative SquaredHinge(), or Logistic() for probabilities"
     smooth = False
 
     def profile(self, m: Array) -> Array:

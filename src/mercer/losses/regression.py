@@ -148,6 +148,7 @@ class Absolute(ResidualLoss):
     array([[-1.,  1.]])
     """
 
+    smooth_relative = "use its smooth relative Huber(delta=small)"
     smooth = False
 
     def profile(self, r: Array) -> Array:
@@ -176,6 +177,7 @@ class EpsilonInsensitive(ResidualLoss):
     array([[1.5, 0. , 0.5]])
     """
 
+    smooth_relative = "use its smooth relative Huber(delta=small)"
     smooth = False
 
     def __init__(self, epsilon: float = 0.1):
@@ -217,6 +219,7 @@ class Quantile(ResidualLoss):
     array([[0.75, 0.25]])
     """
 
+    smooth_relative = "Huber(delta=small) finds the median; other levels have no smooth relative here"
     smooth = False
 
     def __init__(self, q: float = 0.5):

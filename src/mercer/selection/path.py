@@ -14,7 +14,7 @@ from mercer.solvers import Problem
 from mercer.solvers import loo as closed_form
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Path:
     """Least squares solutions for many λ, with their leave-one-out errors.
 
@@ -34,6 +34,13 @@ class Path:
     coefs: np.ndarray
     intercepts: np.ndarray
     best: int
+
+    def __repr__(self) -> str:
+        edge = ", at the edge of the grid" if self.best in (0, len(self.lams) - 1) else ""
+        return (
+            f"<{len(self.lams)} values of lam from {self.lams.min():.2g} to {self.lams.max():.2g}; smallest "
+            f"leave-one-out error {self.loo_mse[self.best]:.4g} at {self.best_lam:.3g}{edge}>"
+        )
 
     @property
     def best_lam(self) -> float:

@@ -68,8 +68,8 @@ class Solver(Params):
 _ADVICE = {
     "lasso": "minimises with the penalty λ‖c‖₁; use it with representation=Lasso(), or another solver here",
     "quadratic": "solves linear systems and needs the Squared() loss, not {loss!r}; use solver='newton'",
-    "smooth": "needs a differentiable loss, which {loss!r} is not; use a smooth relative: SquaredHinge() "
-    "for Hinge(), Huber(delta=small) for Absolute() and EpsilonInsensitive(), Logistic() for probabilities",
+    "smooth": "needs a differentiable loss, which {loss!r} is not, and no solver for such losses is built in "
+    "yet; {loss.smooth_relative}",
     "curved": "needs second derivatives, and {loss!r} defines no hess; define it, or use solver='descent'",
     "ridge": "minimises with the penalty λ‖f‖²; a Lasso representation needs solver='coordinate'",
 }

@@ -284,7 +284,8 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
     certificate = Certificate(
         relative_gradient=relative,
         objective=data + penalty,
-        gap=None if problem.offset else gradient**2 / (4 * lam),
+        # Squared errors are not negative, so neither is the minimum.
+        gap=None if problem.offset else min(gradient**2 / (4 * lam), data + penalty),
         representer_residual=relative_to(np.abs(s[:, None] * residual).max(initial=0.0), mu * largest),
         condition=solved.condition,
         jitter=solved.jitter,

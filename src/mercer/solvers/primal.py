@@ -140,7 +140,8 @@ def ridge_primal(
     certificate = Certificate(
         relative_gradient=relative,
         objective=objective,
-        gap=None if problem.offset else (2 * gradient) ** 2 / (4 * lam),
+        # Squared errors are not negative, so neither is the minimum.
+        gap=None if problem.offset else min((2 * gradient) ** 2 / (4 * lam), objective),
         condition=condition,
         jitter=jitter,
     )

@@ -70,8 +70,10 @@ class Certificate:
     relative_gradient : ‖∇C(f)‖ / ‖∇C(0)‖ in H_K (or an upper bound, where that is small enough): the quantity
         `tol` bounds
     objective : C(f)
-    gap : an upper bound on C(f) − min C. C is 2λ-strongly convex, so it is ‖∇C(f)‖²/(4λ); None with
-        an unpenalised offset, which breaks strong convexity, and for non-convex losses
+    gap : an upper bound on C(f) − min C, the minimum over the functions of the representation (all of H_K
+        only where there is one coefficient per example). C is 2λ-strongly convex, so it is ‖∇C(f)‖²/(4λ),
+        or C(f) itself if that is less and the errors are squared; None with an unpenalised offset, which
+        breaks strong convexity, and for non-convex losses
     representer_residual : max_i |c_i + D₂V(y_i, f(x_i)) w_i/(2λn)| / max_i |c_i|, the coupled equations
         of the representer theorem; None where the unknown is not one coefficient per example
     condition : an estimate of the condition number of the (preconditioned) linear system; None if unknown
@@ -86,7 +88,7 @@ class Certificate:
     jitter: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """The minimiser a solver found, with its certificate.
 
@@ -113,6 +115,9 @@ class Solution:
     def converged(self) -> bool:
         return self.status == "converged"
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     def __str__(self) -> str:
         c = self.certificate
         parts = [
@@ -121,7 +126,10 @@ class Solution:
             f"objective {c.objective:.6g}",
         ]
         if c.gap is not None:
-            parts.append(f"at most {c.gap:.1e} above the minimum")
+            # Below the rounding of the objective itself nothing can be claimed.
+            gap = max(c.gap, float(np.finfo(float).eps) * abs(c.objective))
+            where = "" if c.representer_residual is not None else " over these centres or features"
+            parts.append(f"at most {gap:.1e} above the minimum{where}")
         if c.condition is not None:
             parts.append(f"condition ≈ {c.condition:.1e}")
         if c.jitter:

@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 from mercer.estimators import KernelLogistic
 from mercer.kernels import Gaussian
 from mercer.report.demo.scores import Score, timed, widths
+from mercer.solvers import Newton
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ def digits(seed: int, examples: int | None, grid: int, progress: Callable[[str],
     candidates = [
         (
             "Mercer KernelLogistic",
-            KernelLogistic(Gaussian(sigmas[0])),
+            KernelLogistic(Gaussian(sigmas[0]), solver=Newton(tol=1e-4)),
             {"kernel__sigma": sigmas, "lam": np.logspace(-9, -7, grid)},
             "neg_log_loss",
         ),
