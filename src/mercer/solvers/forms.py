@@ -47,7 +47,6 @@ class Form:
     penalty: float
     norm: float
     jitter = 0.0
-    inner_iterations = 0
 
     def __init__(self, problem: Problem):
         self.problem = problem
@@ -204,11 +203,9 @@ class FullForm(Form):
         if isinstance(self.K, Matrix) and self.problem.n <= _DIRECT_EXAMPLES:
             factor = Factor(self.K.dense(), self.mu, S)
             self.jitter = max(self.jitter, factor.jitter)
-            self.inner_iterations += 1
             return factor.solve(rhs)
         inverse = self._preconditioner(S)
         result = pcg(shifted(self.K, self.mu, S), rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
-        self.inner_iterations += result.iterations
         return result.x
 
     def _preconditioner(self, S):
@@ -280,7 +277,6 @@ class PrimalForm(Form):
             H[np.diag_indices_from(H)] += 2 * self.ridge
             factor = Factor(H)
             self.jitter = max(self.jitter, factor.jitter)
-            self.inner_iterations += 1
             return factor.solve(rhs)[:, 0]
 
         def weigh(rows, S):
@@ -290,7 +286,6 @@ class PrimalForm(Form):
             return self.Phi.sandwich(V, weigh) / n + 2 * self.ridge[:, None] * V
 
         result = pcg(apply, rhs, self._preconditioner(d), tol=tol, max_iter=_INNER_ITERATIONS)
-        self.inner_iterations += result.iterations
         return result.x[:, 0]
 
     def _preconditioner(self, d):
@@ -319,7 +314,6 @@ class PrimalForm(Form):
 
         rhs = -self.gradient.reshape(-1, 1)
         result = pcg(apply, rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
-        self.inner_iterations += result.iterations
         return self._direction(result.x.reshape(size, t))
 
     def result(self):
