@@ -38,6 +38,9 @@ class Constant(Kernel):
         # Points may be integers or objects; the value is a real number all the same.
         return np.float32 if all(p.dtype == np.float32 for p in points) else np.float64
 
+    def formula(self, tracer, view):
+        return tracer.number(self.value)
+
     def pairwise(self, X, Z):
         return np.full((X.shape[0], Z.shape[0]), self.value, self._dtype(X, Z))
 
@@ -97,6 +100,10 @@ class Sum(_Pair):
     def __repr__(self):
         return f"{shown(self.left, 0)} + {shown(self.right, 1)}"
 
+    def formula(self, tracer, view):
+        a, b = self._both("formula", tracer, view)
+        return a + b
+
     def pairwise(self, X, Z):
         a, b = self._both("pairwise", X, Z)
         return a + b
@@ -152,6 +159,10 @@ class Product(_Pair):
 
     def __repr__(self):
         return f"{shown(self.left, 1)} * {shown(self.right, 2)}"
+
+    def formula(self, tracer, view):
+        a, b = self._both("formula", tracer, view)
+        return a * b
 
     def pairwise(self, X, Z):
         a, b = self._both("pairwise", X, Z)

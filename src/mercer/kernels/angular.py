@@ -26,6 +26,13 @@ class Angular(Kernel):
         zero = (xx == 0) | (zz == 0)
         return S, np.where(xx == 0, 1, xx), np.where(zz == 0, 1, zz), zero
 
+    def formula(self, tracer, view):
+        s = tracer.statistic(DotProduct(), view)
+        xx, zz = tracer.both("‖x‖², or 1", view, _norms_or_one)
+        # A zero vector has k = 0: numbers that are 0 for it and 1 for the others.
+        x_is_there, z_is_there = tracer.both("x ≠ 0", view, lambda X: (squared_norms(X) > 0).astype(X.dtype))
+        return self.profile(s, xx, zz, tracer) * x_is_there * z_is_there
+
     def pairwise(self, X, Z):
         S, xx, zz, zero = self._statistics(X, Z)
         K = self.profile(S, xx, zz, np)
@@ -42,6 +49,11 @@ class Angular(Kernel):
 
     def slope_log_params(self, X, Z):
         return {}
+
+
+def _norms_or_one(X) -> np.ndarray:
+    xx = squared_norms(X)
+    return np.where(xx == 0, 1, xx)
 
 
 class Cosine(Angular):

@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._params import Params
 from mercer._xp import Dual, dual
+from mercer.kernels.formula import NotTraceable, Tracer, View
 from mercer.kernels.points import as_vectors
 from mercer.kernels.statistics import Statistic
 
@@ -44,6 +45,10 @@ class Kernel(Params):
     def pairwise(self, X: Any, Z: Any) -> np.ndarray:
         """k(x_i, z_j) for checked points: the one method a new kernel must have."""
         raise NotImplementedError(f"{type(self).__name__} must define pairwise(X, Z)")
+
+    def formula(self, tracer: Tracer, view: View) -> Any:
+        """k(x, z) in symbols, for engines that make one loop of it (see `mercer.kernels.formula`)."""
+        raise NotTraceable(f"{type(self).__name__} is no formula in vectors")
 
     # -- calling ----------------------------------------------------------------------------------
 
@@ -313,6 +318,10 @@ class Profiled(Kernel):
     def pairwise(self, X, Z):
         k = self._plain()
         return k.profile(k.statistic.pairwise(X, Z), np)
+
+    def formula(self, tracer, view):
+        k = self._plain()
+        return k.profile(tracer.statistic(k.statistic, view), tracer)
 
     def diagonal(self, X):
         k = self._plain()

@@ -6,12 +6,16 @@ point sets, with its derivative in x. Kernels that share a statistic can share i
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mercer._xp import issparse
 
 # Up to this dimension differences are taken coordinate by coordinate: exact, and no slower than BLAS.
 _DIRECT_DIMENSIONS = 4
+# The smallest number float32 divides by without losing digits.
+_SMALLEST = float(np.finfo(np.float32).tiny)
 _PAIRS_PER_CHUNK = 1 << 16
 
 
@@ -34,6 +38,8 @@ class Statistic:
 
     name = ""
     sparse = False
+    # s(ax, az) = a·s(x, z) or a²·s(x, z) for a > 0: a factor can be put into the points.
+    homogeneous = True
 
     def pairwise(self, X, Z) -> np.ndarray:
         raise NotImplementedError
@@ -145,7 +151,8 @@ class _CoordinateSum(Statistic):
     """Σ_k t(x_k, z_k), accumulated one coordinate at a time so that no (n, m, d) array is made."""
 
     @staticmethod
-    def term(x, z):
+    def term(x, z, xp):
+        """t(x_k, z_k), in operations of the namespace xp."""
         raise NotImplementedError
 
     @staticmethod
@@ -155,14 +162,14 @@ class _CoordinateSum(Statistic):
     def pairwise(self, X, Z):
         S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
         for k in range(X.shape[1]):
-            S += self.term(X[:, k, None], Z[None, :, k])
+            S += self.term(X[:, k, None], Z[None, :, k], np)
         return S
 
     def slope_x(self, X, Z):
         return np.stack([self.term_slope(X[:, k, None], Z[None, :, k]) for k in range(X.shape[1])], axis=-1)
 
     def diag(self, X):
-        return self.term(X, X).sum(axis=1)
+        return self.term(X, X, np).sum(axis=1)
 
 
 class L1Distance(_CoordinateSum):
@@ -171,8 +178,8 @@ class L1Distance(_CoordinateSum):
     name = "‖x−z‖₁"
 
     @staticmethod
-    def term(x, z):
-        return np.abs(x - z)
+    def term(x, z, xp):
+        return xp.abs(x - z)
 
     @staticmethod
     def term_slope(x, z):
@@ -185,9 +192,9 @@ class ChiSquare(_CoordinateSum):
     name = "χ²(x,z)"
 
     @staticmethod
-    def term(x, z):
-        total = x + z
-        return (x - z) ** 2 / np.where(total > 0, total, 1)
+    def term(x, z, xp):
+        # x + z = 0 only where both are 0, and then so is the numerator.
+        return (x - z) ** 2 / xp.maximum(x + z, _SMALLEST)
 
     @staticmethod
     def term_slope(x, z):
@@ -201,8 +208,8 @@ class Intersection(_CoordinateSum):
     name = "Σ min(x,z)"
 
     @staticmethod
-    def term(x, z):
-        return np.minimum(x, z)
+    def term(x, z, xp):
+        return xp.minimum(x, z)
 
     @staticmethod
     def term_slope(x, z):
@@ -214,12 +221,13 @@ class CircleDistance(_CoordinateSum):
     """Σ 4 sin²(π(x−z)/p): squared distance after wrapping each coordinate round a circle."""
 
     name = "circle"
+    homogeneous = False
 
     def __init__(self, period: float):
         self.period = period
 
-    def term(self, x, z):
-        return 4 * np.sin(np.pi * (x - z) / self.period) ** 2
+    def term(self, x, z, xp):
+        return 4 * xp.sin((x - z) * (math.pi / self.period)) ** 2
 
     def term_slope(self, x, z):
         return (4 * np.pi / self.period) * np.sin(2 * np.pi * (x - z) / self.period)

@@ -15,6 +15,9 @@ from mercer.kernels.points import as_objects
 class _Transformed(_Wrapper):
     """k(t(x), t(z)): subclasses give `child_points` (that is t)."""
 
+    def formula(self, tracer, view):
+        return self.kernel.formula(tracer, view.then(self))
+
     def pairwise(self, X, Z):
         tX = self.child_points(X)
         return self.kernel.pairwise(tX, tX if X is Z else self.child_points(Z))

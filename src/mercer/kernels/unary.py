@@ -39,6 +39,9 @@ class Scale(_Wrapper):
             raise ValueError("Scale: factor must be a positive number, got None")
         super().validate()
 
+    def formula(self, tracer, view):
+        return self.kernel.formula(tracer, view) * float(self.factor)
+
     def pairwise(self, X, Z):
         K = self.kernel.pairwise(X, Z)
         return K * K.dtype.type(self.factor)
@@ -107,6 +110,9 @@ class Power(_Wrapper):
     def _raise(self, K):
         return int_power(K, int(self.exponent)) if is_integer(self.exponent) else K ** float(self.exponent)
 
+    def formula(self, tracer, view):
+        return self._raise(self.kernel.formula(tracer, view))
+
     def pairwise(self, X, Z):
         return self._raise(self.kernel.pairwise(X, Z))
 
@@ -163,6 +169,9 @@ class Exp(_Wrapper):
     # exp(k)^p = exp(pk).
     infinitely_divisible = True
 
+    def formula(self, tracer, view):
+        return tracer.exp(self.kernel.formula(tracer, view))
+
     def pairwise(self, X, Z):
         return np.exp(self.kernel.pairwise(X, Z))
 
@@ -201,6 +210,10 @@ class Normalized(_Wrapper):
     def _inverse_root(self, X):
         diagonal = self.kernel.diagonal(X)
         return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
+
+    def formula(self, tracer, view):
+        row, column = tracer.both(("1/√k(x,x)", self.kernel), view, self._inverse_root)
+        return row * self.kernel.formula(tracer, view) * column
 
     def pairwise(self, X, Z):
         return self._inverse_root(X)[:, None] * self.kernel.pairwise(X, Z) * self._inverse_root(Z)[None, :]
