@@ -1,38 +1,23 @@
-"""Exact kernel ridge regression, Gaussian kernel, d = 10: Mercer beside scikit-learn."""
+"""Exact kernel ridge regression, Gaussian kernel, d = 10: Mercer beside its peers."""
 
+from __future__ import annotations
+
+from benchmarks import peers
 from benchmarks.harness import measure
+from benchmarks.table import count, megabytes, number, ratio, seconds, text, times
 
 TITLE = "Exact ridge, Gaussian kernel, d = 10"
-HEAD = (
-    "n",
-    "dtype",
-    "λ",
-    "Mercer s",
-    "scikit-learn s",
-    "ratio",
-    "Mercer MB",
-    "scikit-learn MB",
-    "n²·4·1.3 MB",
+COLUMNS = (
+    count("n", "n"),
+    text("dtype", "dtype"),
+    number("λ", "lam", ".0e"),
+    text("", "who"),
+    seconds(),
+    times("Mercer is faster"),
+    megabytes(),
+    number("n²·4·1.3 MB", "goal", ".0f", 1e-6),
 )
-
-DATA = """
-import numpy as np
-rng = np.random.default_rng(0)
-X = rng.standard_normal(({n}, 10)).astype("{dtype}")
-y = (np.sin(X[:, 0]) + 0.1 * rng.standard_normal({n})).astype("{dtype}")
-"""
-MERCER = """
-from mercer import KernelRidge
-from mercer.kernels import Gaussian
-machine = KernelRidge(Gaussian(3.0), lam={lam}, representation="full")
-machine.fit(X[:200], y[:200])
-"""
-SKLEARN = """
-from sklearn.kernel_ridge import KernelRidge
-machine = KernelRidge(alpha={lam} * {n}, kernel="rbf", gamma=1 / 18)
-machine.fit(X[:200], y[:200])
-"""
-CASES = [
+CASES = (
     (5_000, "float64", 1e-3),
     (10_000, "float64", 1e-3),
     (10_000, "float64", 1e-5),
@@ -42,24 +27,31 @@ CASES = [
     (10_000, "float32", 1e-7),
     (15_000, "float32", 1e-3),
     (20_000, "float64", 1e-3),
-]
+)
+SETUP = """
+from benchmarks import peers
+from benchmarks.data import ridge
+X, y = ridge({n}, 10, {dtype!r})
+machine = peers.load({key!r}).exact_ridge(3.0, {lam}, {n})
+machine.fit(X[:200], y[:200])
+"""
 
 
-def run():
+def run(quick: bool, limits: dict):
     for n, dtype, lam in CASES:
-        data = DATA.format(n=n, dtype=dtype)
-        repeat = 2 if n <= 10_000 else 1
-        ours = measure(data + MERCER.format(lam=lam), "machine.fit(X, y)", repeat=repeat)
-        peer = measure(data + SKLEARN.format(n=n, lam=lam), "machine.fit(X, y)", repeat=repeat)
-        ratio = peer.failure or f"{peer.seconds / ours.seconds:.1f}×"
-        yield (
-            f"{n:,}",
-            dtype,
-            f"{lam:.0e}",
-            ours.failure or f"{ours.seconds:.2f}",
-            peer.failure or f"{peer.seconds:.2f}",
-            ratio,
-            f"{ours.memory / 1e6:.0f}",
-            f"{peer.memory / 1e6:.0f}",
-            f"{n * n * 4 * 1.3 / 1e6:.0f}",
-        )
+        n = n // 10 if quick else n
+        ours = None
+        for key in peers.with_objective("exact_ridge"):
+            peer = peers.load(key)
+            record = {"n": n, "dtype": dtype, "lam": lam, "who": peer.name, "key": key}
+            if reason := peer.available():
+                yield record | {"failure": reason}
+                continue
+            setup = SETUP.format(n=n, dtype=dtype, key=key, lam=lam)
+            found = measure(setup, "machine.fit(X, y)", repeat=2 if n <= 10_000 else 1)
+            record |= found.record()
+            if key == "ours":
+                ours, record["goal"] = found.seconds, n * n * 4 * 1.3
+            else:
+                record["ratio"] = ratio(found.seconds, ours)
+            yield record

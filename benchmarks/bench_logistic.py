@@ -1,38 +1,41 @@
-"""Kernel logistic regression beside Nyström features with scikit-learn's LogisticRegression."""
+"""Kernel logistic regression beside Nyström features with linear logistic regression."""
 
+from __future__ import annotations
+
+from benchmarks import peers
 from benchmarks.harness import measure
+from benchmarks.table import megabytes, number, ratio, seconds, text, times
 
 TITLE = "Logistic, n = 10,000, d = 20, 1000 centres, two classes"
-HEAD = ("machine", "s", "test log loss")
-
-DATA = """
-import numpy as np
-from sklearn.metrics import log_loss
-rng = np.random.default_rng(0)
-X = rng.standard_normal((15000, 20))
-f = 2 * np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + np.abs(X[:, 3])
-y = (rng.random(15000) < 1 / (1 + np.exp(-2 * (f - f.mean())))).astype(int)
-X, T, y, u = X[:10000], X[10000:], y[:10000], y[10000:]
-"""
-MERCER = """
-from mercer import KernelLogistic
-from mercer.kernels import Gaussian
-from mercer.representations import Nystrom
-machine = KernelLogistic(Gaussian(5.0), lam=1e-5, representation=Nystrom(m=1000), random_state=0)
-"""
-PEER = """
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-machine = make_pipeline(
-    Nystroem(gamma=1 / 50, n_components=1000, random_state=0),
-    LogisticRegression(C=1 / (2 * 1e-5 * 10000), max_iter=1000),
+COLUMNS = (
+    text("", "who"),
+    seconds(),
+    times("Mercer is faster"),
+    number("test log loss", "loss", ".4f"),
+    megabytes(),
 )
+SETUP = """
+from sklearn.metrics import log_loss
+from benchmarks import peers
+from benchmarks.data import labels
+X, y, T, u = labels({n})
+machine = peers.load({key!r}).nystrom_logistic({m}, 5.0, 1e-5, {n})
 """
 REPORT = 'extra["loss"] = float(log_loss(u, machine.predict_proba(T)))'
 
 
-def run():
-    for name, code in (("Mercer KernelLogistic", MERCER), ("Nystroem + LogisticRegression", PEER)):
-        found = measure(DATA + code, "machine.fit(X, y)", report=REPORT)
-        yield (name, found.failure or f"{found.seconds:.2f}", found.failure or f"{found.extra['loss']:.4f}")
+def run(quick: bool, limits: dict):
+    n, m = (1_000, 100) if quick else (10_000, 1000)
+    ours = None
+    for key in peers.with_objective("nystrom_logistic"):
+        peer = peers.load(key)
+        record = {"n": n, "m": m, "who": peer.name, "key": key}
+        if reason := peer.available():
+            yield record | {"failure": reason}
+            continue
+        found = measure(SETUP.format(n=n, m=m, key=key), "machine.fit(X, y)", report=REPORT)
+        record |= found.record()
+        ours = found.seconds if key == "ours" else ours
+        if key != "ours":
+            record["ratio"] = ratio(found.seconds, ours)
+        yield record

@@ -34,6 +34,10 @@ class Engine(Params):
         """K(X, Z)ᵀ (w ∘ (K(X, Z) V)), w of shape (n,) or (n, t); None counts as ones."""
         raise NotImplementedError
 
+    def describe(self, kernel: Kernel, X: Any) -> str:
+        """How products with this kernel on such points are computed, in one clause for a plan."""
+        return f"kernel products by {type(self).__name__}"
+
     def reduce(self, kernel: Kernel, X: Any, Z: Any, step: Any) -> list[Any]:
         """step(rows, K[rows]) for blocks of rows of K, in parallel where the engine can.
 

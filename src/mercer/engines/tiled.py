@@ -1,4 +1,4 @@
-"""The CPU engine: NumPy on tiles that stay in cache, threads over tiles, bounded memory."""
+"""The CPU engine: compiled loops for kernels with a formula, NumPy on tiles that stay in cache for others."""
 
 from __future__ import annotations
 
@@ -10,21 +10,31 @@ import numpy as np
 from mercer._xp import issparse
 from mercer.engines.base import Engine
 from mercer.engines.threads import cpu_count, parallel_map
+from mercer.kernels.formula import NotTraceable, trace
 
 # A tile of K and the few temporaries its profile makes should stay near a core. Square tiles, because
 # every tile prepares its own rows and columns (centring, norms).
 _TILE_BYTES = 2 << 20
 # Below this many pairs a second thread costs more than it brings.
 _PAIRS_WORTH_THREADS = 1 << 17
+# Below this many pairs NumPy is done before a loop would be compiled or even loaded.
+_PAIRS_WORTH_CODE = 1 << 21
 
 
 class Tiled(Engine):
-    """Kernel products on the CPU in tiles.
+    """Kernel products on the CPU in tiles, never with K in memory.
+
+    A kernel with a formula (all kernels on vectors here, sums, products, … of them) is traced and compiled
+    to one loop in this processor's widest vectors; compiling takes about a tenth of a second, once, and the
+    code is kept in ``MERCER_CACHE_DIR`` (by default the user's cache folder). Other kernels, sparse
+    points, and machines where LLVM does not work are served by NumPy, block by block.
 
     Parameters
     ----------
     threads : int, optional
         Threads over tiles; None: all cores this process may use.
+    fused : bool, optional
+        Use compiled loops? None: where there are pairs enough to pay for them.
 
     Examples
     --------
@@ -38,10 +48,13 @@ class Tiled(Engine):
 
     name = "tiled"
 
-    def __init__(self, threads=None):
+    def __init__(self, threads=None, fused=None):
         self.threads = threads
+        self.fused = fused
 
     def validate(self):
+        if self.fused not in (None, True, False):
+            raise ValueError(f"Tiled: fused must be True, False or None, got {self.fused!r}")
         if self.threads is not None and (not isinstance(self.threads, int) or self.threads < 1):
             raise ValueError(f"Tiled: threads must be a positive integer or None, got {self.threads!r}")
 
@@ -51,6 +64,39 @@ class Tiled(Engine):
         if pairs < _PAIRS_WORTH_THREADS:
             return 1
         return self.threads or cpu_count()
+
+    def _loops(self, kernel, X, Z):
+        """The compiled loops for this kernel on these points; None where NumPy has to do, or does as well."""
+        pairs = X.shape[0] * Z.shape[0]
+        if not pairs or self.fused is False or (self.fused is None and pairs < _PAIRS_WORTH_CODE):
+            return None
+        if self._obstacle(kernel, X) is not None or issparse(Z):
+            return None
+        from mercer.engines.fused.run import Fused
+
+        try:
+            return Fused(trace(kernel), X, Z, result_dtype(kernel, X, Z), self._threads(pairs))
+        except NotTraceable:  # seen only with the points at hand: a map that gives no vectors
+            return None
+
+    def _obstacle(self, kernel, X) -> str | None:
+        """Why this kernel can't be compiled on these points; None if it can."""
+        if issparse(X):
+            return "the points are sparse"
+        try:
+            trace(kernel)
+            _require_compiler()
+        except NotTraceable as reason:
+            return str(reason)
+        except Exception as error:
+            return f"LLVM does not work here ({type(error).__name__}: {error})"
+        return None
+
+    def describe(self, kernel, X):
+        reason = "it was told not to" if self.fused is False else self._obstacle(kernel, X)
+        if reason is None:
+            return "kernel products by a compiled loop"
+        return f"kernel products by NumPy blocks, no compiled loop: {reason}"
 
     @staticmethod
     def _side(dtype: np.dtype) -> int:
@@ -77,6 +123,9 @@ class Tiled(Engine):
             out = np.empty((n, m), result_dtype(kernel, X, Z))
         if n == 0 or m == 0:
             return out
+        loops = self._loops(kernel, X, Z)
+        if loops is not None and out.dtype == loops.dtype and out.strides[1] == out.itemsize > 0:
+            return loops.fill(out)
         threads = self._threads(n * m)
         if symmetric:
             return self._symmetric_gram(kernel, X, out, threads)
@@ -112,6 +161,11 @@ class Tiled(Engine):
         """K(X, Z) V."""
         V2 = V[:, None] if V.ndim == 1 else V
         n, m = X.shape[0], Z.shape[0]
+        loops = self._loops(kernel, X, Z)
+        if loops is not None:
+            dtype = np.result_type(loops.dtype, V2)
+            out = loops.product(V2, dtype == np.float64).astype(dtype, copy=False)
+            return out[:, 0] if V.ndim == 1 else out
         out = np.zeros((n, V2.shape[1]), np.result_type(result_dtype(kernel, X, Z), V2))
         threads = self._threads(n * m)
         dtype = result_dtype(kernel, X, Z)
@@ -131,6 +185,11 @@ class Tiled(Engine):
         w has shape (n,) or (n, t).
         """
         V2 = V[:, None] if V.ndim == 1 else V
+        loops = self._loops(kernel, X, Z)
+        if loops is not None:
+            dtype = np.result_type(loops.dtype, V2)
+            total = loops.normal(V2, w, dtype == np.float64).astype(dtype, copy=False)
+            return total[:, 0] if V.ndim == 1 else total
 
         def step(rows, K):
             S = K @ V2
@@ -156,22 +215,40 @@ class Tiled(Engine):
         height = max(min((4 * _TILE_BYTES) // (dtype.itemsize * max(m, 1)), -(-n // threads)), 64)
         tiles = [slice(i, min(i + height, n)) for i in range(0, n, height)]
 
+        loops = self._loops(kernel, X, Z)
+        fill = self._blocks(kernel, X, Z, dtype) if loops is None else loops.rows()
+
         def run(share):
             total = None
             buffer = np.empty((height, m), dtype)
-            strip = self._side(dtype)
             for rows in share:
                 K = buffer[: rows.stop - rows.start]
-                for i in range(0, len(K), strip):
-                    Xi = X[rows.start + i : min(rows.start + i + strip, rows.stop)]
-                    for columns in self._columns(m, dtype):
-                        K[i : i + strip, columns] = kernel.pairwise(Xi, Z[columns])
+                fill(rows, K)
                 part = step(rows, K)
                 if part is not None:
                     total = part.astype(np.float64) if total is None else np.add(total, part, out=total)
             return total
 
         return parallel_map(run, [tiles[t::threads] for t in range(min(threads, len(tiles)))], threads)
+
+    def _blocks(self, kernel, X, Z, dtype):
+        """fill(rows, out): whole rows of K by NumPy."""
+        strip = self._side(dtype)
+
+        def fill(rows, out):
+            for i in range(0, len(out), strip):
+                Xi = X[rows.start + i : min(rows.start + i + strip, rows.stop)]
+                for columns in self._columns(Z.shape[0], dtype):
+                    out[i : i + strip, columns] = kernel.pairwise(Xi, Z[columns])
+
+        return fill
+
+
+@lru_cache(maxsize=1)
+def _require_compiler() -> None:
+    from mercer.engines.fused.target import host
+
+    host()
 
 
 @lru_cache(maxsize=1)

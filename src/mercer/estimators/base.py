@@ -26,6 +26,7 @@ from mercer.functions import Function
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
+from mercer.operators import KernelOperator
 from mercer.solvers import Problem
 
 
@@ -147,6 +148,8 @@ class KernelMachine(BaseEstimator):
             )
         rng = generator(self.random_state)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
+        if isinstance(built.A, KernelOperator):
+            plan = replace(plan, reasons=(*plan.reasons, plan.engine.describe(self.kernel_, points)))
         problem = Problem(built.A, built.B, targets, loss, float(self.lam), weights, bool(self.offset), rng)
         return problem, built, coding, plan
 

@@ -31,7 +31,7 @@ class Angular(Kernel):
         xx, zz = tracer.both("‖x‖², or 1", view, _norms_or_one)
         # A zero vector has k = 0: numbers that are 0 for it and 1 for the others.
         x_is_there, z_is_there = tracer.both("x ≠ 0", view, lambda X: (squared_norms(X) > 0).astype(X.dtype))
-        return self.profile(s, xx, zz, tracer) * x_is_there * z_is_there
+        return self.profile(s, xx, zz, tracer) * (x_is_there * z_is_there)
 
     def pairwise(self, X, Z):
         S, xx, zz, zero = self._statistics(X, Z)

@@ -213,7 +213,7 @@ class Normalized(_Wrapper):
 
     def formula(self, tracer, view):
         row, column = tracer.both(("1/√k(x,x)", self.kernel), view, self._inverse_root)
-        return row * self.kernel.formula(tracer, view) * column
+        return self.kernel.formula(tracer, view) * (row * column)
 
     def pairwise(self, X, Z):
         return self._inverse_root(X)[:, None] * self.kernel.pairwise(X, Z) * self._inverse_root(Z)[None, :]

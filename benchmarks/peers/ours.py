@@ -1,0 +1,40 @@
+"""Mercer."""
+
+name = "Mercer"
+
+
+def available():
+    return None
+
+
+def product(X, Z, V, sigma):
+    from mercer.engines import Tiled
+    from mercer.kernels import Gaussian
+
+    engine, kernel = Tiled(), Gaussian(float(sigma))
+    return lambda: engine.product(kernel, X, Z, V)
+
+
+def exact_ridge(sigma, lam, n):
+    from mercer import KernelRidge
+    from mercer.kernels import Gaussian
+
+    return KernelRidge(Gaussian(sigma), lam=lam, representation="full")
+
+
+def nystrom_ridge(m, sigma, lam, n):
+    """m None: Mercer chooses the representation."""
+    from mercer import KernelRidge
+    from mercer.kernels import Gaussian
+    from mercer.representations import Nystrom
+
+    representation = "auto" if m is None else Nystrom(m=m)
+    return KernelRidge(Gaussian(sigma), lam=lam, representation=representation, random_state=0)
+
+
+def nystrom_logistic(m, sigma, lam, n):
+    from mercer import KernelLogistic
+    from mercer.kernels import Gaussian
+    from mercer.representations import Nystrom
+
+    return KernelLogistic(Gaussian(sigma), lam=lam, representation=Nystrom(m=m), random_state=0)

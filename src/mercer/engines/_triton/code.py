@@ -1,0 +1,129 @@
+"""What a generated kernel depends on: everything but the numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mercer.kernels.formula import Formula
+
+# Up to this depth the packed coordinates of a row block stay on chip for the whole pass over Z.
+RESIDENT_DEPTH = {"float32": 320, "float64": 64}
+# Up to this many coordinates, differences are written out one by one.
+UNROLLED = 16
+# In float64, what Triton has no accurate version of everywhere goes through torch instead.
+SINGLE_ONLY = frozenset({"sin", "cos", "tanh", "arccos"})
+
+
+@dataclass(frozen=True)
+class LeafCode:
+    """How one pairwise statistic is computed.
+
+    kind       'dot' on the matrix units, 'direct' coordinate by coordinate
+    statistic  'distance', 'dot', or 'sum' (a term added up over coordinates)
+    depth      inner length of the packed operands ('dot')
+    width      number of coordinates
+    view       which of the formula's views the coordinates come from
+    negative   is the scale negative?
+    norms      add row and column terms after the product
+    factor     multiply by a constant after the product
+    repair     recompute close pairs from their differences
+    term       instructions of a 'sum'
+    """
+
+    kind: str
+    statistic: str
+    depth: int = 0
+    width: int = 0
+    view: int = 0
+    negative: bool = False
+    norms: bool = False
+    factor: bool = False
+    repair: bool = False
+    term: tuple[Any, ...] = ()
+
+    @property
+    def points(self) -> bool:
+        """Does it read coordinates as they are?"""
+        return self.kind == "direct" or self.repair
+
+
+@dataclass(frozen=True)
+class Code:
+    """A kernel to generate.
+
+    mode       'product', 'symmetric' (each pair once) or 'matrix' (K itself)
+    columns    columns of V; wide: multiplied on the matrix units, `columns` then being a power of two
+    bounded    exponentials (positions) whose argument can't be positive
+    small      all exponents are within ±100: no clamps
+    """
+
+    instructions: tuple[Any, ...]
+    leaves: tuple[LeafCode, ...]
+    scalars: int
+    dtype: str
+    mode: str
+    columns: int = 1
+    wide: bool = False
+    bounded: frozenset[int] = frozenset()
+    small: bool = False
+    share: int = 0
+    native: bool = True
+
+    @property
+    def depth(self) -> int:
+        return max((leaf.depth for leaf in self.leaves), default=0)
+
+    @property
+    def views(self) -> list[int]:
+        """Views whose coordinates are read as they are."""
+        return sorted({leaf.view for leaf in self.leaves if leaf.points})
+
+
+def bounded(formula: Formula) -> frozenset[int]:
+    """Positions of exponentials whose argument is never positive."""
+    sign: list[str] = []  # '+': ≥ 0, '-': ≤ 0, '?': either
+    found = set()
+    for position, (operation, *operands) in enumerate(formula.programme.instructions):
+        s = [sign[o] for o in operands] if operation not in ("leaf", "row", "column", "constant") else []
+        out = "?"
+        if operation == "leaf":
+            leaf = formula.leaves[operands[0]]
+            if leaf.statistic.name in ("‖x−z‖²", "‖x−z‖₁", "circle"):
+                out = "+" if leaf.scale > 0 else "-"
+        elif operation == "constant":
+            out = "+" if formula.programme.constants[operands[0]] >= 0 else "-"
+        elif operation == "mul" and "?" not in s:
+            out = "+" if s[0] == s[1] else "-"
+        elif operation == "mul" and operands[0] == operands[1]:
+            out = "+"
+        elif operation == "add" and s[0] == s[1]:
+            out = s[0]
+        elif operation == "div" and "?" not in s:
+            out = "+" if s[0] == s[1] else "-"
+        elif operation in ("sqrt", "abs", "exp2"):
+            out = "+"
+            if operation == "exp2" and s[0] == "-":
+                found.add(position)
+        sign.append(out)
+    return frozenset(found)
+
+
+def steep(formula: Formula, leaf: int) -> bool:
+    """Is a function with unbounded slope at 0 (a root, a logarithm, a quotient) taken of this leaf?"""
+    zero: set[int] = set()  # what vanishes where the leaf does
+    for position, (operation, *operands) in enumerate(formula.programme.instructions):
+        if operation == "leaf":
+            if operands[0] == leaf:
+                zero.add(position)
+        elif operation in ("row", "column", "constant"):
+            continue
+        elif operation in ("sqrt", "log2") and operands[0] in zero:
+            return True
+        elif operation == "div" and operands[1] in zero:
+            return True
+        elif operation == "mul" and zero.intersection(operands):
+            zero.add(position)
+        elif operation in ("add", "sub", "abs") and zero.issuperset(operands):
+            zero.add(position)
+    return False

@@ -1,0 +1,203 @@
+"""Block sizes, launches, columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from mercer.engines._triton import source
+from mercer.engines._triton.code import RESIDENT_DEPTH, Code
+from mercer.engines._triton.pack import PAD, Packed, padded
+
+# (rows, columns, warps, stages) of a block; the first that fits is used. Measured on an H200.
+Blocks = tuple[int, int, int, int]
+_ENOUGH_PROGRAMS = 132 * 16
+# A block sums at most so many columns in its own precision; blocks are added up in float64.
+_COLUMNS_PER_SUM = 1 << 18
+# Columns of V in registers; more go through the matrix units.
+_NARROW = {"float32": 4, "float64": 2}
+_WIDEST = 64
+_fitting: dict[Any, int] = {}
+
+
+def shape(code: Code) -> list[Blocks]:
+    """Block sizes to try for this kernel, best first."""
+    deep = code.depth
+    if code.dtype == "float64":
+        if deep == 0 or code.wide:
+            return [(32, 32, 4, 2), (32, 16, 4, 1)]
+        return [(64, 32, 4, 2), (32, 32, 4, 2), (32, 16, 4, 1)]
+    if code.mode == "matrix":
+        return [(128, 64, 4, 3), (64, 64, 4, 2), (32, 32, 4, 1)]
+    if deep == 0:
+        return [(32, 64, 4, 2), (32, 32, 4, 2)]
+    if code.mode == "symmetric":
+        first = [(256, 32, 4, 3)] if code.columns == 1 else []
+        return [*first, (128, 32, 4, 3), (64, 32, 4, 2)]
+    if code.wide:
+        return [(64, 64, 4, 3), (64, 64, 4, 2), (64, 32, 4, 2), (32, 32, 4, 1)]
+    if deep > RESIDENT_DEPTH["float32"]:
+        return [(128, 128, 8, 3), (64, 64, 4, 2)]
+    if len(code.leaves) > 1 or code.columns > 1:
+        return [(64, 64 if code.columns <= 2 else 32, 4, 3), (64, 32, 4, 2), (32, 32, 4, 1)]
+    if deep <= 32:
+        return [(64, 128, 4, 3)]
+    if deep <= 192:
+        return [(128, 64, 4, 4), (128, 64, 4, 2)]
+    return [(128, 64, 8, 3), (64, 64, 4, 2)]
+
+
+def share(code: Code) -> int:
+    """Of eight exponentials, how many by polynomial."""
+    return 2 if code.dtype == "float32" and code.mode == "product" and 0 < code.depth <= 32 else 0
+
+
+def start(code: Code, operands: dict[str, Any], grid: Any, **numbers: Any) -> None:
+    """Launch with the first block size that fits; grid(BM, BN) → sizes of the grid and last arguments."""
+    import torch
+
+    code = replace(code, share=share(code))
+    kernel = source.compiled(code)
+    candidates = shape(code)
+    first = _fitting.get(code, 0)
+    names = source.arguments(code)
+    if "N" in names:
+        kind = torch.float16 if code.dtype == "float32" else torch.float64
+        operands = {**operands, "N": torch.zeros((256, 16), dtype=kind, device=operands["C"].device)}
+    for attempt in range(first, len(candidates)):
+        rows, columns, warps, stages = candidates[attempt]
+        size, last = grid(rows, columns)
+        values = {
+            "ldo": 0,
+            "ldv": 0,
+            "ldp": 0,
+            "ldq": 0,
+            "per": 0,
+            "V": operands["C"],
+            **operands,
+            **numbers,
+            **last,
+        }
+        options = {"num_warps": warps, "num_stages": stages} if code.native else {}
+        try:
+            kernel[size](*[values[name] for name in names], BM=rows, BN=columns, **options)
+        except Exception as error:
+            # Triton's own class for it has moved between versions.
+            if type(error).__name__ != "OutOfResources" or attempt + 1 == len(candidates):
+                raise
+            continue
+        _fitting[code] = attempt
+        return
+
+
+def matrix(packed: Packed, out: Any) -> Any:
+    """K into `out`, an (n, m) tensor whose rows may be apart."""
+    n, m = packed.n, packed.m
+    start(
+        packed.code,
+        packed.operands,
+        lambda rows, columns: ((-(-n // rows), -(-m // columns)), {}),
+        O=out,
+        n=n,
+        m=m,
+        ldo=out.stride(0),
+        **packed.apart(),
+    )
+    return out
+
+
+def multiply(packed: Packed, V: Any, same: bool = False) -> Any:
+    """K V in float64 for V of shape (m, t); `same`: both sides are the same points, so K is symmetric.
+
+    With float32 points and a float64 V, V is split into two float32 columns.
+    """
+    import torch
+
+    single = packed.code.dtype == "float32"
+    W = V.T
+    if packed.column_weights is not None:
+        W = W.double() * packed.column_weights
+    t = len(W)
+    if single and V.dtype == torch.float64:
+        high = W.float()
+        W = torch.cat([high, (W - high.double()).float()])
+    kind = torch.float32 if single else torch.float64
+    T, m = W.shape
+    columns = torch.zeros((T, padded(m)), dtype=kind, device=W.device)
+    columns[:, :m] = W
+    parts = []
+    at = 0
+    while at < T:
+        left = T - at
+        if left > _NARROW[packed.code.dtype]:
+            width = min(max(16, 1 << (left - 1).bit_length()), _WIDEST)
+            group = columns[at : at + width]
+            if len(group) < width:
+                group = torch.cat([group, columns.new_zeros((width - len(group), columns.shape[1]))])
+            parts.append(_launch(packed, group, width, wide=True)[: min(left, width)])
+            at += width
+        else:
+            group = columns[at:]
+            if same and len(group) <= 2 and single and 0 < packed.code.depth <= 128:
+                parts.append(_symmetric(packed, group))
+            else:
+                parts.append(_launch(packed, group, len(group), wide=False))
+            at = T
+    out = parts[0] if len(parts) == 1 else torch.cat(parts)
+    if len(out) != t:
+        out = out[:t] + out[t:]
+    if packed.row_weights is not None:
+        out = out * packed.row_weights
+    return out.T
+
+
+def _launch(packed: Packed, columns: Any, width: int, wide: bool) -> Any:
+    """(width, n) in float64."""
+    import torch
+
+    n, m = packed.n, padded(packed.m)
+    code = replace(packed.code, columns=width, wide=wide)
+    rows = shape(replace(code, share=share(code)))[0][0]
+    tiles = m // PAD
+    splits = max(
+        -(-_ENOUGH_PROGRAMS // -(-n // rows)) if n < rows * _ENOUGH_PROGRAMS // 4 else 1,
+        -(-m // _COLUMNS_PER_SUM),
+    )
+    per = -(-tiles // min(splits, tiles)) * PAD
+    splits = -(-m // per)
+    out = torch.empty((splits, width, n), dtype=columns.dtype, device=columns.device)
+    start(
+        code,
+        packed.operands,
+        lambda rows, _: ((-(-n // rows), splits), {}),
+        O=out,
+        V=columns,
+        n=n,
+        m=m,
+        per=per,
+        ldo=n,
+        ldv=columns.stride(0),
+        **packed.apart(),
+    )
+    return out.sum(0, dtype=torch.float64) if splits > 1 else out[0].double()
+
+
+def _symmetric(packed: Packed, columns: Any) -> Any:
+    """Each pair once; sums of blocks meet in atomic additions, whose order is not fixed."""
+    import torch
+
+    n = padded(packed.n)
+    code = replace(packed.code, mode="symmetric", columns=len(columns))
+    out = torch.zeros((len(columns), n), dtype=columns.dtype, device=columns.device)
+    start(
+        code,
+        packed.operands,
+        lambda rows, _: ((n // rows,), {"m": n // rows, "per": n // rows // 2}),
+        O=out,
+        V=columns,
+        n=n,
+        ldo=n,
+        ldv=columns.stride(0),
+        **packed.apart(),
+    )
+    return out[:, : packed.n].double()

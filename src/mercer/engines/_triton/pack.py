@@ -1,0 +1,325 @@
+"""Points in the form the kernels read, chosen so that the result has the accuracy promised.
+
+‖x−z‖² and x·z are one matrix product. In float32 every coordinate is split into two half-precision
+numbers x = h + l (22 bits), and of the product the parts hh, hl, lh are kept, laid side by side along the
+inner dimension: float32's accuracy at the speed of half precision. The points are centred first, and
+norms are taken of what is represented, so that equal points have distance zero. In float64 the matrix units
+take the numbers as they are.
+
+What that rounds away is about 2⁻²²(‖x‖² + ‖z‖²). How much of it shows in k is measured on a sample; if
+too much (small widths, clusters far apart), distances are computed coordinate by coordinate instead.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.engines._triton import blocks
+from mercer.engines._triton.code import RESIDENT_DEPTH, Code, LeafCode, bounded, steep
+from mercer.engines._triton.store import Points, upload
+from mercer.kernels.formula import Formula
+
+PAD = 1024  # rows and columns are padded to a multiple of every block size
+# Roots of distances with so few coordinates: differences are as fast as the matrix units.
+_FEW = 8
+_TOLERANCE = {"float32": 4e-6, "float64": 1e-12}
+_ROUNDING = {"float32": 2.0**-22, "float64": 2.0**-51}
+_SMALL = {"float32": 50.0, "float64": 400.0}
+_ROWS_AT_A_TIME = 1 << 19
+_SAMPLE = (192, 512)
+
+
+@dataclass
+class Packed:
+    """Everything a launch needs besides V: code, operands by argument name, sizes."""
+
+    code: Code
+    operands: dict[str, Any]
+    n: int
+    m: int
+    # 2^(−c‖x‖²) taken out of the exponential, where that is safe: one number a row, one a column.
+    row_weights: Any = None
+    column_weights: Any = None
+
+    def rows(self, first: int, last: int) -> Packed:
+        """The same for rows first … last; first must be a multiple of PAD."""
+        operands = {}
+        for name, value in self.operands.items():
+            if name[0] in "Aar":
+                value = value[first:]
+            elif name[0] == "P":
+                value = value[:, first:]
+            operands[name] = value
+        weights = None if self.row_weights is None else self.row_weights[first:last]
+        return Packed(self.code, operands, last - first, self.m, weights, self.column_weights)
+
+    def apart(self) -> dict[str, int]:
+        """Distances between the rows of coordinates, by argument name."""
+        out = {}
+        for name, value in self.operands.items():
+            if name[0] in "PQ":
+                out["ld" + name[0].lower()] = value.stride(0)
+        return out
+
+
+def padded(n: int) -> int:
+    return max(-(-n // PAD), 1) * PAD
+
+
+def pack(
+    formula: Formula, X: Points, Z: Points, anchor: Points, precision: str, whole: bool, native: bool
+) -> Packed:
+    """Operands for K(X, Z); `anchor` is the set whose mean becomes the origin, `whole` asks for K itself."""
+    import torch
+
+    dtype = "float64" if X.raw.dtype == torch.float64 else "float32"
+    views = list(dict.fromkeys(leaf.view for leaf in formula.leaves))
+    shown = [tuple(P.seen_through(v) for P in (X, Z, anchor)) for v in views]
+    direct = _too_rough(formula, views, shown, X, Z, dtype, precision)
+    leaves, operands, factors = [], {}, []
+    row_weights = column_weights = None
+    small = False
+    for f, leaf in enumerate(formula.leaves):
+        view = views.index(leaf.view)
+        x, z, c = shown[view]
+        code, factor = LeafCode("direct", "sum", width=x.width, view=view, negative=leaf.scale < 0), 1.0
+        name = leaf.statistic.name
+        if name == "x·z":
+            code, factor = _inner(leaf, x, z, dtype, precision, f, operands, code)
+        elif name == "‖x−z‖²":
+            root = steep(formula, f)
+            code = replace(code, statistic="distance")
+            if not direct and not (root and x.width <= _FEW):
+                centre = _centre(c)
+                largest = max(_largest(x, centre), _largest(z, centre)) * abs(leaf.scale)
+                plain = [i[0] for i in formula.programme.instructions] == ["leaf", "exp2"] and leaf.scale < 0
+                small = plain and not whole and 2.0**-12 < largest <= _SMALL[dtype]
+                code, factor = _distance(
+                    leaf, x, z, centre, largest, dtype, precision, small, f, operands, code
+                )
+                code = replace(code, repair=root)
+                if small:
+                    row_weights, column_weights = (torch.exp2(leaf.scale * _norms(P, centre)) for P in (x, z))
+        elif leaf.term is not None:
+            code = replace(code, term=leaf.term.instructions)
+        leaves.append(code)
+        factors.append(factor)
+        if code.points:
+            operands[f"P{view}"], operands[f"Q{view}"] = _coordinates(x), _coordinates(z)
+        if code.repair:
+            for key, P in ((f"a{f}", x), (f"b{f}", z)):
+                operands.setdefault(key, _padded_vector(leaf.scale * _norms(P, _centre(c)), x.raw.dtype))
+    for k, scalar in enumerate(formula.scalars):
+        operands[f"r{k}"], operands[f"c{k}"] = _scalar(scalar, X), _scalar(scalar, Z)
+    numbers = list(formula.programme.constants)
+    for leaf, factor in zip(formula.leaves, factors):
+        numbers += [leaf.scale, factor]
+    for leaf in formula.leaves:
+        numbers += leaf.term.constants if leaf.term is not None else ()
+    operands["C"] = torch.tensor(numbers or [0.0], dtype=X.raw.dtype, device=X.raw.device)
+    code = Code(
+        formula.programme.instructions,
+        tuple(leaves),
+        len(formula.scalars),
+        dtype,
+        "matrix" if whole else "product",
+        bounded=bounded(formula),
+        small=small,
+        native=native,
+    )
+    return Packed(code, operands, len(X), len(Z), row_weights, column_weights)
+
+
+# -- what is derived from one set of points ---------------------------------------------------------
+
+
+def _centre(P: Points) -> Any:
+    """Their mean, in float64."""
+
+    def make() -> Any:
+        total = sum(P.raw[i : i + _ROWS_AT_A_TIME].double().sum(0) for i in range(0, len(P), _ROWS_AT_A_TIME))
+        return total / len(P)
+
+    return P.form(("centre",), make)
+
+
+def _mark(centre: Any) -> bytes:
+    return centre.cpu().numpy().tobytes()
+
+
+def _norms(P: Points, centre: Any) -> Any:
+    """‖x−c‖² in float64."""
+    import torch
+
+    def make() -> Any:
+        parts = [
+            (P.raw[i : i + _ROWS_AT_A_TIME].double() - centre).square().sum(1)
+            for i in range(0, len(P), _ROWS_AT_A_TIME)
+        ]
+        return torch.cat(parts)
+
+    return P.form(("norms", _mark(centre)), make)
+
+
+def _largest(P: Points, centre: Any) -> float:
+    return P.form(("largest", _mark(centre)), lambda: float(_norms(P, centre).max()))
+
+
+def _coordinates(P: Points) -> Any:
+    """(d, n) as given, padded with the first point."""
+
+    def make() -> Any:
+        out = P.raw.new_empty((P.width, padded(len(P))))
+        out[:, : len(P)] = P.raw.T
+        out[:, len(P) :] = P.raw[:1].T
+        return out
+
+    return P.form(("coordinates",), make)
+
+
+def _padded_vector(v: Any, dtype: Any) -> Any:
+    out = v.new_empty(padded(len(v)), dtype=dtype)
+    out[: len(v)] = v
+    out[len(v) :] = v[0]
+    return out
+
+
+def _scalar(scalar: Any, P: Points) -> Any:
+    def make() -> Any:
+        points = P.seen_through(scalar.view)
+        values = np.array(scalar.compute(points.host()), dtype=np.float64)
+        return _padded_vector(upload(values, P.raw.device), P.raw.dtype)
+
+    return P.form(("scalar", scalar.name, scalar.view), make)
+
+
+# -- operands of the matrix units -------------------------------------------------------------------
+
+
+def _depth(pieces: int, dtype: str) -> int:
+    to = 16 if pieces <= RESIDENT_DEPTH[dtype] else 64
+    return -(-pieces // to) * to
+
+
+def _power(largest: float) -> float:
+    """A power of two that brings numbers of this size into the middle of half precision's range."""
+    if not 0 < largest < math.inf or 2.0**-4 <= largest <= 2.0**9:
+        return 1.0
+    return 2.0 ** (4 - math.frexp(largest)[1])
+
+
+def _operand(P: Points, gain: float, centre: Any, side: int, precision: str, norm: float | None) -> tuple:
+    """The packed matrix of one side, and norm/2·‖·‖² of the points it represents.
+
+    In float64 the norms become two more columns, if there are any.
+    """
+    import torch
+
+    mark = None if centre is None else _mark(centre)
+
+    def make() -> tuple:
+        n, d, rows = len(P), P.width, padded(len(P))
+        single = P.raw.dtype == torch.float32
+        pieces = (3 if precision != "fast" else 1) * d if single else d + (2 if norm is not None else 0)
+        depth = _depth(pieces, "float32" if single else "float64")
+        out = torch.zeros(
+            (rows, depth), dtype=torch.float16 if single else torch.float64, device=P.raw.device
+        )
+        norms = torch.empty(n, dtype=torch.float64, device=P.raw.device)
+        for i in range(0, n, _ROWS_AT_A_TIME):
+            x = P.raw[i : i + _ROWS_AT_A_TIME].double()
+            x = (x if centre is None else x - centre) * gain
+            here = out[i : i + len(x)]
+            if not single:
+                here[:, :d] = x
+                norms[i : i + len(x)] = x.square().sum(1)
+                continue
+            h = x.half()
+            if precision == "fast":
+                here[:, :d] = h
+                norms[i : i + len(x)] = h.double().square().sum(1)
+                continue
+            low = (x - h.double()).half()
+            second, third = (h, low) if side == 0 else (low, h)
+            here[:, :d], here[:, d : 2 * d], here[:, 2 * d : 3 * d] = h, second, third
+            # ‖h+l‖² − ‖l‖²: what the three products give for a point with itself.
+            h = h.double()
+            norms[i : i + len(x)] = (h * (h + 2 * low.double())).sum(1)
+        norms *= 0.0 if norm is None else norm / 2
+        if not single and norm is not None:
+            first, second = (norms, 1.0) if side == 0 else (1.0, norms)
+            out[:n, d], out[:n, d + 1] = first, second
+        out[n:] = out[0]
+        return out, _padded_vector(norms, P.raw.dtype)
+
+    return P.form(("operand", gain, mark, side, precision, norm), make)
+
+
+def _distance(leaf, x, z, centre, largest, dtype, precision, small, f, operands, code):
+    """scale·‖x−z‖² = ∓gx·gz ± (‖gx‖² + ‖gz‖²)/2 with g² = 2|scale|."""
+    sign = -1.0 if leaf.scale < 0 else 1.0
+    gain = math.sqrt(2 * abs(leaf.scale))
+    power = _power(math.sqrt(2 * largest)) if dtype == "float32" else 1.0
+    norm = None if small else sign / power**2
+    A, a = _operand(x, -sign * gain * power, centre, 0, precision, norm)
+    B, b = _operand(z, gain * power, centre, 1, precision, norm)
+    operands[f"A{f}"], operands[f"B{f}"] = A, B
+    norms = dtype == "float32" and not small
+    if norms:
+        operands[f"a{f}"], operands[f"b{f}"] = a, b
+    return replace(code, kind="dot", depth=A.shape[1], norms=norms, factor=power != 1), power**-2
+
+
+def _inner(leaf, x, z, dtype, precision, f, operands, code):
+    """scale·x·z."""
+    powers = [1.0, 1.0]
+    if dtype == "float32":
+        scale = math.sqrt(abs(leaf.scale))
+        powers = [_power(scale * P.form(("biggest",), lambda P=P: float(P.raw.abs().max()))) for P in (x, z)]
+    gain = math.sqrt(abs(leaf.scale))
+    operands[f"A{f}"], _ = _operand(x, math.copysign(gain * powers[0], leaf.scale), None, 0, precision, None)
+    operands[f"B{f}"], _ = _operand(z, gain * powers[1], None, 1, precision, None)
+    factor = 1 / (powers[0] * powers[1])
+    depth = operands[f"A{f}"].shape[1]
+    return replace(code, kind="dot", statistic="dot", depth=depth, factor=factor != 1), factor
+
+
+# -- is that accurate enough? -----------------------------------------------------------------------
+
+
+def _too_rough(formula, views, shown, X, Z, dtype, precision) -> bool:
+    """Would distances from norms and products show in k? Measured on a sample of pairs, in float64."""
+    import torch
+
+    distances = [f for f, leaf in enumerate(formula.leaves) if leaf.statistic.name == "‖x−z‖²"]
+    if not distances:
+        return False
+    i, j = (
+        torch.linspace(0, len(P) - 1, min(len(P), size), device=P.raw.device).long()
+        for P, size in zip((X, Z), _SAMPLE)
+    )
+    values, off = [], []
+    for f, leaf in enumerate(formula.leaves):
+        x, z, c = shown[views.index(leaf.view)]
+        xs, zs = x.raw[i].double(), z.raw[j].double()
+        values.append(blocks.statistic(leaf, xs, zs, 0.0))
+        error = torch.zeros_like(values[-1])
+        if f in distances:
+            centre = _centre(c)
+            sizes = (xs - centre).square().sum(1)[:, None] + (zs - centre).square().sum(1)
+            if not bool(torch.isfinite(sizes).all()):
+                return True
+            error = _ROUNDING[dtype] * abs(leaf.scale) * sizes * (-1 if leaf.scale < 0 else 1)
+        off.append(error)
+    if precision == "fast":
+        return False
+    rows = [_scalar(s, X).double()[i] for s in formula.scalars]
+    columns = [_scalar(s, Z).double()[j] for s in formula.scalars]
+    exact = blocks.evaluate(formula, values, rows, columns)
+    moved = blocks.evaluate(formula, [v + e for v, e in zip(values, off)], rows, columns)
+    size = float(exact.norm())
+    return not float((moved - exact).norm()) <= _TOLERANCE[dtype] * size or size == 0.0

@@ -1,0 +1,88 @@
+"""K(X, Z) as an operator on the device: blocks of it, and products with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.engines._triton import blocks, launch
+from mercer.engines._triton.code import SINGLE_ONLY
+from mercer.engines._triton.pack import PAD, _centre, _scalar, pack
+from mercer.engines._triton.store import Points
+from mercer.kernels.formula import Formula
+
+_BLOCK_BYTES = 1 << 28
+
+
+class Pairs:
+    """K(X, Z) for a traced formula.
+
+    Parameters
+    ----------
+    formula : Formula
+    X, Z : Points of one dtype
+    anchor : Points
+        The set whose mean becomes the origin; the same for K(X, Z) and K(Z, X), so that they agree.
+    precision : {"float32", "fast"}
+    native : bool
+        False under Triton's interpreter.
+    """
+
+    def __init__(self, formula: Formula, X: Points, Z: Points, anchor: Points, precision: str, native: bool):
+        self.formula, self.X, self.Z, self.anchor = formula, X, Z, anchor
+        self.precision, self.native = precision, native
+        self._packed: dict[bool, Any] = {}
+
+    @property
+    def by_torch(self) -> bool:
+        """Is this a float64 formula with functions that generated code lacks?"""
+        programmes = [self.formula.programme] + [f.term for f in self.formula.leaves if f.term is not None]
+        used = {i[0] for p in programmes for i in p.instructions}
+        return self.X.raw.element_size() == 8 and bool(used & SINGLE_ONLY)
+
+    def packed(self, whole: bool) -> Any:
+        if whole not in self._packed:
+            self._packed[whole] = pack(
+                self.formula, self.X, self.Z, self.anchor, self.precision, whole, self.native
+            )
+        return self._packed[whole]
+
+    def block(self, first: int, last: int, columns: int | None = None) -> Any:
+        """Rows first … last of K, a new tensor; `columns`: only so many. `first` is a multiple of PAD."""
+        m = len(self.Z) if columns is None else columns
+        if self.by_torch:
+            return self._torch_block(first, last)[:, :m]
+        import torch
+
+        part = self.packed(True).rows(first, last)
+        part.m = m
+        out = torch.empty((last - first, m), dtype=self.X.raw.dtype, device=self.X.raw.device)
+        return launch.matrix(part, out)
+
+    def _torch_block(self, first: int, last: int) -> Any:
+        values = []
+        for leaf in self.formula.leaves:
+            x, z = (P.seen_through(leaf.view) for P in (self.X, self.Z))
+            values.append(
+                blocks.statistic(leaf, x.raw[first:last], z.raw, _centre(self.anchor.seen_through(leaf.view)))
+            )
+        rows = [_scalar(s, self.X)[first:last] for s in self.formula.scalars]
+        columns = [_scalar(s, self.Z)[: len(self.Z)] for s in self.formula.scalars]
+        return blocks.evaluate(self.formula, values, rows, columns)
+
+    def height(self, bytes_: int = _BLOCK_BYTES) -> int:
+        """Rows of a block that takes about so many bytes."""
+        rows = bytes_ // (self.X.raw.element_size() * max(len(self.Z), 1))
+        return max(rows // PAD, 1) * PAD
+
+    def multiply(self, V: Any, same: bool = False) -> Any:
+        """K V in float64, for V of shape (m, t) on the device."""
+        import torch
+
+        if not self.by_torch:
+            return launch.multiply(self.packed(False), V, same)
+        height = self.height()
+        parts = [
+            self._torch_block(i, min(i + height, len(self.X))) @ V.double()
+            for i in range(0, len(self.X), height)
+        ]
+        return torch.cat(parts)

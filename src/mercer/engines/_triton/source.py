@@ -1,0 +1,371 @@
+"""Triton source text from a traced formula, compiled once per structure.
+
+Every kernel is the same loop: a block of rows stays on chip, blocks of columns pass by. Of each pair
+of blocks the statistics are computed (matrix units, or coordinate by coordinate), then the formula, and
+the values are used at once: multiplied with columns of V, or written out as K.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from functools import lru_cache
+from typing import Any
+
+from mercer.engines._triton import exponential
+from mercer.engines._triton.code import RESIDENT_DEPTH, UNROLLED, Code, LeafCode
+
+_serial = itertools.count()
+
+
+def chunks(depth: int, dtype: str) -> list[int]:
+    """Powers of two that add up to the depth: 48 = 32 + 16."""
+    sizes = (64, 32, 16) if dtype == "float32" else (32, 16)
+    out = []
+    while depth > 0:
+        out.append(next(s for s in sizes if s <= max(depth, 16)))
+        depth -= out[-1]
+    return out
+
+
+def step(dtype: str) -> int:
+    """Inner step of products too deep to keep on chip."""
+    return 64 if dtype == "float32" else 16
+
+
+@lru_cache(maxsize=256)
+def compiled(code: Code) -> Any:
+    """The Triton kernel of this code."""
+    import triton
+    import triton.language as tl
+
+    text = source(code)
+    file = f"<mercer kernel {next(_serial)}>"
+    # @triton.jit reads its function's source through linecache.
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    names: dict[str, Any] = {"tl": tl, "triton": triton}
+    if not code.native:
+        names["range"] = _interpreted_range
+    exec(compile(text, file, "exec"), names)
+    return names["kernel"]
+
+
+def _interpreted_range(*ends: Any) -> range:
+    """`range` for Triton's interpreter, whose numbers are arrays of length one."""
+    return range(*[int(e.handle.data.item()) if hasattr(e, "handle") else int(e) for e in ends])
+
+
+def arguments(code: Code) -> list[str]:
+    """Names of the kernel's arguments, in order; the launcher looks them up."""
+    names = ["O", "V", "C"]
+    for f, leaf in enumerate(code.leaves):
+        if leaf.kind == "dot":
+            names += [f"A{f}", f"B{f}"]
+        if leaf.norms or leaf.repair:
+            names += [f"a{f}", f"b{f}"]
+    for v in code.views:
+        names += [f"P{v}", f"Q{v}"]
+    for k in range(code.scalars):
+        names += [f"r{k}", f"c{k}"]
+    if _needs_layout(code):
+        names.append("N")
+    return names + ["n", "m", "per", "ldo", "ldv", "ldp", "ldq"]
+
+
+def _needs_layout(code: Code) -> bool:
+    """A product of zeros makes the compiler lay tiles out as the matrix units do, which suits differences."""
+    return code.native and all(leaf.kind != "dot" for leaf in code.leaves)
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.indent = 1
+
+    def __call__(self, *lines: str) -> None:
+        self.lines += ["    " * self.indent + line for line in lines]
+
+
+def source(code: Code) -> str:
+    """The text of the kernel."""
+    w = _Writer()
+    t = f"tl.{code.dtype}"
+    w("zero = tl.program_id(0).to(tl.int64) * 0")  # makes offsets 64 bits wide
+    w("i0 = tl.program_id(0) * BM + zero", "ii = tl.arange(0, BM)", "jj = tl.arange(0, BN)")
+    _prologue(w, code)
+    if code.mode == "matrix":
+        w("j0 = tl.program_id(1) * BN")
+        _tile(w, code)
+        w(
+            "keep = (i0 + ii < n)[:, None] & (j0 + jj < m)[None, :]",
+            "tl.store(O + (i0 + ii)[:, None] * ldo + (j0 + jj)[None, :], value, mask=keep)",
+        )
+    elif code.wide:
+        w(f"acc = tl.zeros((BM, {code.columns}), dtype={t})", f"tt = tl.arange(0, {code.columns})")
+        w("lo = tl.program_id(1) * per", "hi = tl.minimum(lo + per, m)", "for j0 in range(lo, hi, BN):")
+        w.indent += 1
+        _tile(w, code)
+        w("v = tl.load(V + tt[None, :] * (ldv + zero) + (j0 + jj)[:, None])")
+        if code.dtype == "float32":
+            w('acc = tl.dot(value, v, acc, input_precision="tf32x3")')
+        else:
+            w("acc = tl.dot(value, v, acc, out_dtype=tl.float64)")
+        w.indent -= 1
+        w(
+            f"at = (tl.program_id(1) * {code.columns} + tt + zero)[None, :] * ldo + (i0 + ii)[:, None]",
+            "tl.store(O + at, acc, mask=(i0 + ii < n)[:, None])",
+        )
+    elif code.mode == "product":
+        _sums(w, code)
+        w("lo = tl.program_id(1) * per", "hi = tl.minimum(lo + per, m)", "for j0 in range(lo, hi, BN):")
+        w.indent += 1
+        _columns_loaded(w, code)
+        _tile(w, code)
+        w(*[f"acc{c} += value * v{c}[None, :]" for c in range(code.columns)])
+        w.indent -= 1
+        for c in range(code.columns):
+            w(
+                f"at = O + (tl.program_id(1) * {code.columns} + {c} + zero) * ldo + i0 + ii",
+                f"tl.store(at, tl.sum(acc{c}, axis=1), mask=i0 + ii < n)",
+            )
+    else:
+        _symmetric(w, code)
+    head = ", ".join(arguments(code)) + ", BM: tl.constexpr, BN: tl.constexpr"
+    return "\n".join(["@triton.jit", f"def kernel({head}):", *w.lines]) + "\n"
+
+
+def _sums(w: _Writer, code: Code) -> None:
+    w(*[f"acc{c} = tl.zeros((BM, BN), dtype=tl.{code.dtype})" for c in range(code.columns)])
+
+
+def _columns_loaded(w: _Writer, code: Code) -> None:
+    w(*[f"v{c} = tl.load(V + {c} * (ldv + zero) + j0 + jj)" for c in range(code.columns)])
+
+
+def _symmetric(w: _Writer, code: Code) -> None:
+    """Row block b meets blocks b+1 … b+⌊blocks/2⌋ round the circle; a tile serves rows and columns.
+
+    `n` counts padded rows, `m` blocks of BM rows, `per` half of them, rounded down.
+    """
+    _sums(w, code)
+    w("b = tl.program_id(0)")
+    w(*[f"u{c} = tl.load(V + {c} * (ldv + zero) + i0 + ii)" for c in range(code.columns)])
+    for diagonal in (True, False):
+        if diagonal:
+            w("for q in range(0, BM // BN):")
+        else:
+            # With an even number of blocks the opposite block is met from one side only.
+            w("half = per - tl.where((m % 2 == 0) & (b >= m // 2), 1, 0)")
+            w("for q in range(0, half * (BM // BN)):")
+        w.indent += 1
+        if diagonal:
+            w("j0 = i0 + q * BN")
+        else:
+            w("j0 = (b + 1) * BM + q * BN + zero", "j0 = tl.where(j0 >= n, j0 - n, j0)")
+        _columns_loaded(w, code)
+        _tile(w, code)
+        w(*[f"acc{c} += value * v{c}[None, :]" for c in range(code.columns)])
+        if not diagonal:
+            for c in range(code.columns):
+                w(
+                    f"tl.atomic_add(O + {c} * (ldo + zero) + j0 + jj,"
+                    f' tl.sum(value * u{c}[:, None], axis=0), sem="relaxed")'
+                )
+        w.indent -= 1
+    for c in range(code.columns):
+        w(f'tl.atomic_add(O + {c} * (ldo + zero) + i0 + ii, tl.sum(acc{c}, axis=1), sem="relaxed")')
+
+
+def _prologue(w: _Writer, code: Code) -> None:
+    """What belongs to the row block, and the numbers."""
+    numbers = _numbers(code)
+    w(*[f"{name} = tl.load(C + {k})" for k, name in enumerate(numbers)])
+    for f, leaf in enumerate(code.leaves):
+        if leaf.kind == "dot" and leaf.depth <= RESIDENT_DEPTH[code.dtype]:
+            at = 0
+            for c, size in enumerate(chunks(leaf.depth, code.dtype)):
+                inner = f"({at} + tl.arange(0, {size}))"
+                w(
+                    f"x{f}_{c} = tl.load(A{f} + i0 * {leaf.depth} + ii[:, None] * {leaf.depth} + {inner}[None, :])"
+                )
+                at += size
+        if leaf.norms or leaf.repair:
+            w(f"an{f} = tl.load(a{f} + i0 + ii)")
+    for v in code.views:
+        width = next(leaf.width for leaf in code.leaves if leaf.view == v and leaf.points)
+        if width <= UNROLLED and any(f.kind == "direct" and f.view == v for f in code.leaves):
+            w(*[f"p{v}_{k} = tl.load(P{v} + {k} * (ldp + zero) + i0 + ii)" for k in range(width)])
+    w(*[f"row{k} = tl.load(r{k} + i0 + ii)" for k in range(code.scalars)])
+    if _needs_layout(code):
+        element = "ii[:, None] * 16 + tl.arange(0, 16)[None, :]"
+        w(f"n0 = tl.load(N + {element})")
+        w("n1 = tl.load(N + jj[None, :] * 16 + tl.arange(0, 16)[:, None])")
+
+
+def _numbers(code: Code) -> list[str]:
+    """Names of the entries of the array of constants, in order."""
+    names = [f"k{o[1]}" for o in code.instructions if o[0] == "constant"]
+    names = sorted(set(names), key=lambda s: int(s[1:]))
+    names += [f"{what}{f}" for f in range(len(code.leaves)) for what in ("scale", "factor")]
+    for f, leaf in enumerate(code.leaves):
+        inner = sorted({o[1] for o in leaf.term if o[0] == "constant"})
+        names += [f"k{f}_{i}" for i in inner]
+    return names
+
+
+def _tile(w: _Writer, code: Code) -> None:
+    """value = k(x_i, z_j) for the block at (i0, j0)."""
+    for k in range(code.scalars):
+        w(f"column{k} = tl.load(c{k} + j0 + jj)")
+    for v in code.views:
+        width = next(leaf.width for leaf in code.leaves if leaf.view == v and leaf.points)
+        if width <= UNROLLED and any(f.kind == "direct" and f.view == v for f in code.leaves):
+            w(*[f"q{v}_{k} = tl.load(Q{v} + {k} * (ldq + zero) + j0 + jj)" for k in range(width)])
+    for f, leaf in enumerate(code.leaves):
+        (_dot if leaf.kind == "dot" else _direct)(w, code, f, leaf)
+    result = _programme(w, code, code.instructions, "t", code.bounded)
+    w(f"value = {result}")
+
+
+def _dot(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
+    kind = ", out_dtype=tl.float64" if code.dtype == "float64" else ""
+    if leaf.depth <= RESIDENT_DEPTH[code.dtype]:
+        sizes = chunks(leaf.depth, code.dtype)
+        at = 0
+        for c, size in enumerate(sizes):
+            inner = f"({at} + tl.arange(0, {size}))"
+            w(
+                f"z{f}_{c} = tl.load(B{f} + (j0 + zero) * {leaf.depth} + jj[None, :] * {leaf.depth} + {inner}[:, None])"
+            )
+            at += size
+        for c in range(len(sizes)):
+            w(f"s{f} = tl.dot(x{f}_{c}, z{f}_{c}" + (f", s{f}" if c else "") + kind + ")")
+    else:
+        size = step(code.dtype)
+        w(f"s{f} = tl.zeros((BM, BN), dtype=tl.{code.dtype})", f"for h in range(0, {leaf.depth}, {size}):")
+        w.indent += 1
+        w(f"inner = h + tl.arange(0, {size})")
+        w(f"xc = tl.load(A{f} + i0 * {leaf.depth} + ii[:, None] * {leaf.depth} + inner[None, :])")
+        w(f"zc = tl.load(B{f} + (j0 + zero) * {leaf.depth} + jj[None, :] * {leaf.depth} + inner[:, None])")
+        w(f"s{f} = tl.dot(xc, zc, s{f}{kind})")
+        w.indent -= 1
+    if leaf.factor:
+        w(f"s{f} = s{f} * factor{f}")
+    if leaf.norms:
+        w(f"bn{f} = tl.load(b{f} + j0 + jj)", f"s{f} = s{f} + (an{f}[:, None] + bn{f}[None, :])")
+    if leaf.statistic == "distance" and not code.small:
+        w(f"s{f} = tl.{'minimum' if leaf.negative else 'maximum'}(s{f}, 0.0)")
+    if leaf.repair:
+        _repair(w, code, f, leaf)
+
+
+def _repair(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
+    """Pairs so close that rounding shows are computed again from their differences."""
+    closeness = 2e-2 if code.dtype == "float32" else 2e-6
+    less = ">" if leaf.negative else "<"
+    w(f"close{f} = s{f} {less} {closeness!r} * an{f}[:, None]")
+    w(f"if tl.max(tl.max(close{f}.to(tl.int32), axis=1), axis=0) > 0:")
+    w.indent += 1
+    w(f"e{f} = tl.zeros((BM, BN), dtype=tl.{code.dtype})", f"for h in range(0, {leaf.width}):")
+    w.indent += 1
+    w(f"xh = tl.load(P{leaf.view} + h * (ldp + zero) + i0 + ii)")
+    w(f"zh = tl.load(Q{leaf.view} + h * (ldq + zero) + j0 + jj)")
+    w("dh = xh[:, None] - zh[None, :]", f"e{f} += dh * dh")
+    w.indent -= 1
+    w(f"s{f} = tl.where(close{f}, e{f} * scale{f}, s{f})")
+    w.indent -= 1
+
+
+def _direct(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
+    unrolled = leaf.width <= UNROLLED
+    if _needs_layout(code):
+        w(f"s{f} = tl.dot(n0, n1" + (", out_dtype=tl.float64)" if code.dtype == "float64" else ")"))
+    else:
+        w(f"s{f} = tl.zeros((BM, BN), dtype=tl.{code.dtype})")
+    if not unrolled:
+        w(f"for h in range(0, {leaf.width}):")
+        w.indent += 1
+        w(f"xh = tl.load(P{leaf.view} + h * (ldp + zero) + i0 + ii)")
+        w(f"zh = tl.load(Q{leaf.view} + h * (ldq + zero) + j0 + jj)")
+    for k in range(leaf.width if unrolled else 1):
+        x, z = (f"p{leaf.view}_{k}", f"q{leaf.view}_{k}") if unrolled else ("xh", "zh")
+        if leaf.statistic == "distance":
+            w(f"d{f} = {x}[:, None] - {z}[None, :]", f"s{f} = s{f} + d{f} * d{f}")
+        else:
+            result = _programme(
+                w, code, leaf.term, f"g{f}_", frozenset(), f"{x}[:, None]", f"{z}[None, :]", f
+            )
+            w(f"s{f} = s{f} + {result}")
+    if not unrolled:
+        w.indent -= 1
+    w(f"s{f} = s{f} * scale{f}")
+
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+def _programme(
+    w: _Writer, code: Code, instructions: Any, name: str, bounded: frozenset[int], x="", z="", leaf: int = -1
+) -> str:
+    """The instructions as statements; returns the name of the result."""
+    names: list[str] = []
+    for position, (operation, *o) in enumerate(instructions):
+        out = f"{name}{position}"
+        if operation == "leaf":
+            out = f"s{o[0]}"
+        elif operation == "row":
+            out = f"row{o[0]}[:, None]"
+        elif operation == "column":
+            out = f"column{o[0]}[None, :]"
+        elif operation == "constant":
+            out = f"k{o[0]}" if leaf < 0 else f"k{leaf}_{o[0]}"
+        elif operation in ("x", "z"):
+            out = x if operation == "x" else z
+        else:
+            w(*_statement(code, operation, out, [names[p] for p in o], position in bounded))
+        names.append(out)
+    result = names[-1]
+    if not any(i[0] == "leaf" for i in instructions) and leaf < 0:
+        result = f"{result} + tl.zeros((BM, BN), dtype=tl.{code.dtype})"
+    return result
+
+
+def _statement(code: Code, operation: str, out: str, a: list[str], bounded: bool) -> list[str]:
+    if operation in _INFIX:
+        return [f"{out} = {a[0]} {_INFIX[operation]} {a[1]}"]
+    if operation == "exp2" and code.dtype == "float64":
+        return exponential.double(out, a[0], low=not code.small, high=not (code.small or bounded))
+    if operation == "exp2":
+        share = code.share if bounded or code.small else 0
+        return exponential.single(out, a[0], share, not code.small, code.native)
+    if operation in ("max", "min"):
+        return [f"{out} = tl.{operation}imum({a[0]}, {a[1]})"]
+    if operation == "tanh":  # series near zero, where 1 − e would cancel
+        return [
+            f"{out}_e = tl.exp2(tl.abs({a[0]}) * -2.8853900817779268)",
+            f"{out}_l = (1.0 - {out}_e) / (1.0 + {out}_e)",
+            f"{out}_q = {a[0]} * {a[0]}",
+            f"{out}_s = {a[0]} * (1.0 + {out}_q * (-0.3333333333 + {out}_q * (0.1333333333"
+            f" + {out}_q * (-0.0539682540 + {out}_q * 0.0218694885))))",
+            f"{out} = tl.where({out}_q < 0.04, {out}_s, tl.where({a[0]} < 0, -{out}_l, {out}_l))",
+        ]
+    if operation == "arccos":  # Hastings' approximation, 2e-8
+        coefficients = (
+            -0.0012624911,
+            0.0066700901,
+            -0.0170881256,
+            0.0308918810,
+            -0.0501743046,
+            0.0889789874,
+            -0.2145988016,
+            1.5707963050,
+        )
+        horner = repr(coefficients[0])
+        for c in coefficients[1:]:
+            horner = f"({horner} * {out}_x + {c!r})"
+        return [
+            f"{out}_x = tl.abs({a[0]})",
+            f"{out}_y = tl.sqrt(tl.maximum(1.0 - {out}_x, 0.0)) * {horner}",
+            f"{out} = tl.where({a[0]} < 0, 3.14159265358979 - {out}_y, {out}_y)",
+        ]
+    return [f"{out} = tl.{operation}({a[0]})"]

@@ -1,0 +1,46 @@
+"""From a recipe to a callable: compiled once, kept in memory and on disk."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+import numpy as np
+
+from mercer.engines.fused import target
+from mercer.engines.fused.loops import Recipe, loops_ir, pack_ir
+
+_POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+_RUN = ctypes.CFUNCTYPE(None, *[_POINTER] * 7, *[_INT] * 8)
+_PACK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 8, _DOUBLE, _DOUBLE)
+
+_loaded: dict[Any, Any] = {}
+_lock = threading.Lock()
+
+
+def _function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
+    """The compiled function for a key; ctypes calls it without the interpreter lock."""
+    with _lock:
+        if key not in _loaded:
+            file = target.key_of(key)
+            code = target.stored(file)
+            if code is None:
+                code = target.compile_ir(ir())
+                target.store(file, code)
+            module = target.Loaded(code)
+            function = prototype(module.address(name))
+            function.module = module  # keeps the code alive
+            _loaded[key] = function
+        return _loaded[key]
+
+
+def loops(recipe: Recipe) -> Any:
+    """run(x, z, constants, sizes, inner products, V, out, i0, i1, tile0, tile1, J, stride, n, m)"""
+    return _function(recipe, "run", _RUN, lambda: loops_ir(recipe, target.host()))
+
+
+def packer(dtype: Any) -> Any:
+    """pack(source, mean, out, stride, n, rows, d, width, offset, B, slot, scale, factor)"""
+    name = np.dtype(dtype).name
+    return _function(("pack", name), "pack", _PACK, lambda: pack_ir(name))

@@ -1,0 +1,181 @@
+"""How a formula's points are laid out for the loops: groups of coordinates, means, scales, slots."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.engines.fused.code import packer
+from mercer.engines.fused.loops import UNROLL, Group, Recipe, slots_of
+from mercer.kernels.formula import Formula, Leaf, NotTraceable, View
+from mercer.kernels.statistics import DotProduct, SquaredDistance
+
+# Up to here differences are taken coordinate by coordinate: exact, and no slower.
+_DIRECT = 4
+# Up to here the loop over coordinates is unrolled; from there on to the next bound it is not; beyond,
+# BLAS makes the inner products.
+_UNROLLED = 16
+_OWN_LOOP = 40
+
+
+@dataclass(frozen=True)
+class Part:
+    """One group of coordinates as it is packed: (view(x) − mean)·scale."""
+
+    view: View
+    group: Group
+    mean: np.ndarray
+    x_scale: float
+    z_scale: float
+    norm: float
+
+
+def _filled(d: int, group: Group) -> int:
+    return d if group.size is not None or group.loaded or group.kind == "sum" else -(-d // UNROLL) * UNROLL
+
+
+class Layout:
+    """Everything about a formula that depends on the data's shape and place, but not on its rows."""
+
+    def __init__(self, formula: Formula, X: np.ndarray, Z: np.ndarray, dtype: np.dtype):
+        self.formula, self.dtype = formula, np.dtype(dtype)
+        self.parts: list[Part] = []
+        self.leaves: list[tuple[int, str]] = []
+        self.own: list[float] = []
+        by_view: dict[View, list[int]] = {}
+        for i, leaf in enumerate(formula.leaves):
+            by_view.setdefault(leaf.view, []).append(i)
+        place: dict[int, tuple[int, str]] = {}
+        loaded = False
+        for view, members in by_view.items():
+            seen = view.points(Z[:4096])
+            if not isinstance(seen, np.ndarray) or seen.ndim != 2 or seen.dtype.kind != "f":
+                raise NotTraceable("its points are not rows of numbers")
+            for part, roles in self._parts(view, [(i, formula.leaves[i]) for i in members], Z, seen):
+                for i, role in roles:
+                    place[i] = (len(self.parts), role)
+                self.parts.append(part)
+                loaded = loaded or part.group.loaded
+        if loaded:
+            # One job for BLAS at a time: the others keep their loops.
+            pass
+        self.leaves = [place[i] for i in range(len(formula.leaves))]
+        self.sizes = [_filled(len(p.mean), p.group) for p in self.parts]
+        self.groups = tuple(p.group for p in self.parts)
+        self.slots = sum(slots_of(g) for g in self.groups) + len(formula.scalars)
+        self.width = self.slots + sum(self.sizes)
+        constants = [*self.own]
+        for part in self.parts:
+            leaf = next((f for f, (g, _) in zip(formula.leaves, self.leaves, strict=True) if self.parts[g] is part), None)
+            if part.group.term is not None and leaf is not None and leaf.term is not None:
+                constants += leaf.term.constants
+        constants += formula.programme.constants
+        self.constants = np.array(constants or [0.0], self.dtype)
+        self.dimensions = np.array([self.width, *self.sizes], np.int64)
+
+    def _parts(self, view: View, members: list[tuple[int, Leaf]], Z: np.ndarray, seen: np.ndarray):
+        """(part, [(leaf, role)…]) for the leaves that look at the same points."""
+        d = seen.shape[1]
+        zero = np.zeros(d, self.dtype)
+        distance = next(((i, f) for i, f in members if isinstance(f.statistic, SquaredDistance)), None)
+        dot = next(((i, f) for i, f in members if isinstance(f.statistic, DotProduct)), None)
+        size = d if d <= _UNROLLED else None
+        loaded = d > _OWN_LOOP
+        if distance is not None and d <= _DIRECT:
+            i, leaf = distance
+            root = math.sqrt(abs(leaf.scale))
+            mean = self._mean(view, Z)
+            group = Group("difference", leaf.scale < 0, size)
+            yield Part(view, group, mean, root, root, 0.0), [(i, "distance")]
+            distance = None
+        if distance is not None and dot is not None:
+            (i, a), (j, b) = distance, dot
+            self.own += [-2 * a.scale, b.scale]
+            group = Group("both", a.scale < 0, size, loaded)
+            yield Part(view, group, self._mean(view, Z), 1.0, 1.0, a.scale), [(i, "distance"), (j, "dot")]
+        elif distance is not None:
+            i, leaf = distance
+            root = math.sqrt(2 * abs(leaf.scale))
+            sign = -1.0 if leaf.scale > 0 else 1.0
+            norm = math.copysign(0.5, leaf.scale)
+            group = Group("distance", leaf.scale < 0, size, loaded)
+            yield Part(view, group, self._mean(view, Z), sign * root, root, norm), [(i, "distance")]
+        elif dot is not None:
+            i, leaf = dot
+            yield Part(view, Group("dot", False, size, loaded), zero, leaf.scale, 1.0, 0.0), [(i, "dot")]
+        for i, leaf in members:
+            if leaf.term is not None:
+                # Such sums are of degree one: a factor's size goes into the points, its sign into the loop.
+                size, factor = (d if d <= _DIRECT else None), abs(leaf.scale)
+                group = Group("sum", leaf.scale < 0, size, False, leaf.term.instructions)
+                yield Part(view, group, zero, factor, factor, 0.0), [(i, "sum")]
+
+    def _mean(self, view: View, Z: np.ndarray) -> np.ndarray:
+        """The centre of (a sample of) the columns: subtracting it changes no distance, only rounding."""
+        some = view.points(Z if len(Z) <= 4096 else Z[:: len(Z) // 4096])
+        return some.mean(axis=0, dtype=np.float64).astype(self.dtype)
+
+    def recipe(self, job: str, rows: int, vectors: int) -> Recipe:
+        return Recipe(
+            self.formula.programme.instructions,
+            tuple(self.leaves),
+            self.groups,
+            len(self.formula.scalars),
+            self.dtype.name,
+            job,
+            rows,
+            vectors,
+        )
+
+    def pack(self, points: Any, block: int, rows: int, side: str, out: np.ndarray) -> np.ndarray:
+        """`points` in blocks of `block`, `rows` of them in all (the last one repeated), into `out`."""
+        pack = packer(self.dtype)
+        n = points.shape[0]
+        blocks = rows // block
+        table = out[: rows * self.width].reshape(blocks, self.width, block)
+        offset, slot = self.slots, 0
+        shown: dict[View, np.ndarray] = {}
+        for part in self.parts:
+            if part.view not in shown:
+                shown[part.view] = self._contiguous(part.view.points(points))
+            P = shown[part.view]
+            scale = part.x_scale if side == "x" else part.z_scale
+            has_norm = slots_of(part.group) > 0
+            pack(
+                P.ctypes.data, part.mean.ctypes.data, table.ctypes.data,
+                P.strides[0] // P.itemsize, n, rows, P.shape[1], self.width, offset, block,
+                slot if has_norm else -1, scale, part.norm,
+            )  # fmt: skip
+            if part.group.kind == "both":
+                mean = part.mean.astype(np.float64)
+                shift = (P @ mean - 0.5 * mean @ mean) * self.own[self._own(part) + 1]
+                self._put(table, slot + 1, shift, block)
+            size = _filled(len(part.mean), part.group)
+            if size > len(part.mean):
+                table[:, offset + len(part.mean) : offset + size] = 0
+            offset += size
+            slot += slots_of(part.group)
+        for s, scalar in enumerate(self.formula.scalars):
+            if scalar.view not in shown:
+                shown[scalar.view] = scalar.view.points(points)
+            self._put(table, slot + s, scalar.compute(shown[scalar.view]), block)
+        return out
+
+    def _own(self, part: Part) -> int:
+        before = self.parts[: next(q for q, p in enumerate(self.parts) if p is part)]
+        return 2 * sum(p.group.kind == "both" for p in before)
+
+    @staticmethod
+    def _put(table: np.ndarray, slot: int, values: np.ndarray, block: int) -> None:
+        n, rows = len(values), table.shape[0] * block
+        padded = np.concatenate([values, np.full(rows - n, values[-1])]) if n < rows else values
+        table[:, slot, :] = padded.reshape(-1, block)
+
+    def _contiguous(self, P: np.ndarray) -> np.ndarray:
+        P = np.asarray(P)
+        if P.dtype != self.dtype or P.strides[1] != P.itemsize or P.strides[0] < 0 or P.strides[0] % P.itemsize:
+            P = np.ascontiguousarray(P, self.dtype)
+        return P

@@ -1,0 +1,528 @@
+"""The loops: IR for one traced formula, in register blocks of rows × vectors of columns.
+
+Points come packed in blocks of B rows, laid out [position][row in block]: first a few numbers per point
+(norms, scalars of the formula), then coordinates. Rows of K come in blocks of R (or of 1 where BLAS has
+made the inner products), columns in tiles of J, so that the innermost loop reads both in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from mercer.engines.fused.target import Target
+from mercer.engines.fused.vectors import F64, I32, I64, Vectors
+from mercer.kernels.formula import Instruction
+
+# Pairs closer than this part of ‖x‖² + ‖z‖² are computed again from their difference: beyond it the rounding of
+# ‖x‖² + ‖z‖² − 2x·z is a small relative error.
+# Sizes of groups that are not unrolled altogether are filled up with zeros to a multiple of this.
+UNROLL = 4
+CLOSE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-6}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Coordinates that one or two leaves are made of.
+
+    kind      "distance" (‖x−z‖² from norms and inner products), "difference" (‖x−z‖² directly), "dot",
+              "both" (distance and dot from one inner product), "sum" (of a term over coordinates)
+    negative  is the distance's factor negative? (its root is in the coordinates)
+    size      number of coordinates if the loop over them is unrolled, else None
+    loaded    inner products were made by BLAS and are read from memory
+    """
+
+    kind: str
+    negative: bool = False
+    size: int | None = None
+    loaded: bool = False
+    term: tuple[Instruction, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that code depends on."""
+
+    instructions: tuple[Instruction, ...]
+    # leaf → (group, "distance" | "dot" | "sum")
+    leaves: tuple[tuple[int, str], ...]
+    groups: tuple[Group, ...]
+    scalars: int
+    dtype: str
+    # "product32", "product64" (sums in float32 or float64) or "fill"
+    job: str
+    rows: int
+    vectors: int
+
+    @property
+    def loaded(self) -> bool:
+        return any(g.loaded for g in self.groups)
+
+    @property
+    def slots(self) -> int:
+        """Numbers per point that stand before the coordinates."""
+        return sum(slots_of(g) for g in self.groups) + self.scalars
+
+    def slot(self, group: int) -> int:
+        return sum(slots_of(g) for g in self.groups[:group])
+
+
+def slots_of(group: Group) -> int:
+    """Numbers per point a group needs beside its coordinates: a norm, and the dot product's shift."""
+    return {"distance": 1, "both": 2}.get(group.kind, 0)
+
+
+def constants_of(recipe: Recipe) -> int:
+    """How many constants of its own (before those of the formula) the code of each group takes."""
+    return 2 * sum(g.kind == "both" for g in recipe.groups)
+
+
+class _Loops:
+    """Emits one function."""
+
+    def __init__(self, recipe: Recipe, target: Target):
+        self.recipe = recipe
+        self.module = ir.Module()
+        pointer = ir.PointerType()
+        # x, z, constants, sizes, i0, i1, tile0, tile1, J, V or inner products …, out, …
+        types = [pointer] * 7 + [I64] * 8
+        self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), "run")
+        for arg in self.function.args[:4]:  # inner products may be overwritten by what is made of them
+            arg.add_attribute("noalias")
+        (self.X, self.Z, self.P, self.D, self.S, self.V, self.O) = self.function.args[:7]
+        (self.i0, self.i1, self.t0, self.t1, self.J, self.stride, self.n, self.m) = self.function.args[7:]
+        self.b = ir.IRBuilder(self.function.append_basic_block())
+        self.v = Vectors(self.b, target, np.dtype(recipe.dtype))
+        self.R, self.C = recipe.rows, recipe.vectors
+
+    # -- control ----------------------------------------------------------------------------------
+
+    def k(self, value: int) -> ir.Constant:
+        return ir.Constant(I64, value)
+
+    def loop(self, low: Any, high: Any, step: int, body: Callable[..., Any], carried: Any = ()) -> list[Any]:
+        b, fn = self.b, self.function
+        before = b.block
+        head, inner, end = (fn.append_basic_block() for _ in range(3))
+        b.branch(head)
+        b.position_at_end(head)
+        i = b.phi(I64)
+        i.add_incoming(low, before)
+        phis = []
+        for value in carried:
+            p = b.phi(value.type)
+            p.add_incoming(value, before)
+            phis.append(p)
+        b.cbranch(b.icmp_signed("<", i, high), inner, end)
+        b.position_at_end(inner)
+        new = body(i, phis) or []
+        i.add_incoming(b.add(i, self.k(step)), b.block)
+        for p, value in zip(phis, new, strict=True):
+            p.add_incoming(value, b.block)
+        b.branch(head)
+        b.position_at_end(end)
+        return phis
+
+    # -- where things lie -------------------------------------------------------------------------
+
+    def x_at(self, i: Any, position: Any, r: int) -> Any:
+        """Address of number `position` of row r of the block at i."""
+        b = self.b
+        if self.recipe.loaded:
+            return self.v.at(i, b.add(b.mul(self.k(r), self.width), position))
+        return self.v.at(i, b.add(b.mul(position, self.k(self.R)), self.k(r)))
+
+    def block_at(self, i: Any) -> Any:
+        """Address of the block of rows that starts with i, hidden from the optimiser.
+
+        It would otherwise load every coordinate of the block once, ahead of the loop over columns, and
+        then, short of registers, keep them in memory as whole vectors; reading each number where it is
+        used, as part of the multiplication, is faster.
+        """
+        kind = ir.FunctionType(ir.PointerType(), [ir.PointerType()])
+        address = self.v.at(self.X, self.b.mul(i, self.width))
+        return self.b.asm(kind, "", "=r,0", [address], side_effect=True)
+
+    def z_at(self, tile: Any, position: Any, j: Any, c: int) -> Any:
+        """Address of number `position` of columns j + c·lanes onwards."""
+        b = self.b
+        return self.v.at(
+            tile, b.add(b.mul(position, self.J), b.add(j, self.k(c * self.v.lanes)))
+        )
+
+    # -- groups -----------------------------------------------------------------------------------
+
+    def _accumulate(self, g: int, i: Any, tile: Any, j: Any, start: list[Any]) -> list[Any]:
+        """Σ over coordinates, for R × C vectors."""
+        group, v, b = self.recipe.groups[g], self.v, self.b
+        cells = [(r, c) for r in range(self.R) for c in range(self.C)]
+        if group.loaded:
+            out = []
+            for (r, c), first in zip(cells, start, strict=True):
+                row = b.add(b.sub(self.row, self.i0), self.k(r))
+                where = b.add(b.mul(row, self.J), b.add(j, self.k(c * v.lanes)))
+                inner = v.load(v.at(self.S, where))
+                out.append(inner if first is None else v.add(first, inner))
+            return out
+
+        def step(position, sums):
+            z = [v.load(self.z_at(tile, position, j, c)) for c in range(self.C)]
+            x = [v.load_splat(self.x_at(i, position, r)) for r in range(self.R)]
+            return [self._term(g, x[r], z[c], s) for (r, c), s in zip(cells, sums, strict=True)]
+
+        first = self.offsets[g]
+        sums = [v.const(0.0) if s is None else s for s in start]
+        if group.size is not None:
+            for q in range(group.size):
+                sums = step(b.add(first, self.k(q)), sums)
+            return sums
+
+        def several(position, sums):
+            for q in range(UNROLL):
+                sums = step(b.add(position, self.k(q)), sums)
+            return sums
+
+        last = b.add(first, self.sizes[g])
+        if group.kind == "sum":
+            return self.loop(first, last, 1, step, sums)
+        return self.loop(first, last, UNROLL, several, sums)
+
+    def _term(self, g: int, x: Any, z: Any, s: Any) -> Any:
+        group, v = self.recipe.groups[g], self.v
+        if group.kind == "difference":
+            difference = v.sub(x, z)
+            return v.fma(v.neg(difference) if group.negative else difference, difference, s)
+        if group.kind == "sum":
+            sources = {"x": lambda _: x, "z": lambda _: z, "constant": lambda c: self._constant(g, c)}
+            return (v.sub if group.negative else v.add)(s, self._run(group.term or (), sources))
+        return v.fma(x, z, s)
+
+    def _distance(self, g: int, i: Any, tile: Any, j: Any) -> tuple[list[Any], list[Any]]:
+        """(scaled squared distances, inner products) of a group that makes the first from the second."""
+        group, v, b = self.recipe.groups[g], self.v, self.b
+        slot = self.k(self.recipe.slot(g))
+        a = [v.load_splat(self.x_at(i, slot, r)) for r in range(self.R)]
+        z = [v.load(self.z_at(tile, slot, j, c)) for c in range(self.C)]
+        norms = [v.add(a[r], z[c]) for r in range(self.R) for c in range(self.C)]
+        if group.kind == "distance":
+            sums = self._accumulate(g, i, tile, j, norms)
+            dots: list[Any] = []
+        else:
+            dots = self._accumulate(g, i, tile, j, [None] * len(norms))
+            minus_two = self._own_constant(g, 0)
+            sums = [v.fma(minus_two, s, base) for s, base in zip(dots, norms, strict=True)]
+        # Where a pair is close, its distance has cancelled: see whether any is, and do those again.
+        # (Measured against both norms, so that k(x,z) and k(z,x) agree to the last bit.)
+        part = v.const(CLOSE[np.dtype(self.recipe.dtype)])
+        near = [
+            b.fcmp_ordered(">" if group.negative else "<", s, v.mul(base, part))
+            for s, base in zip(sums, norms, strict=True)
+        ]
+        union = near[0]
+        for flag in near[1:]:
+            union = b.or_(union, flag)
+        any_near = b.icmp_unsigned(
+            "!=", b.bitcast(union, ir.IntType(v.lanes)), ir.Constant(ir.IntType(v.lanes), 0)
+        )
+        before = b.block
+        again, end = self.function.append_basic_block(), self.function.append_basic_block()
+        weights = self.module.add_metadata(
+            [ir.MetaDataString(self.module, "branch_weights"), ir.Constant(I32, 1), ir.Constant(I32, 4000)]
+        )
+        b.cbranch(any_near, again, end).set_metadata("prof", weights)
+        b.position_at_end(again)
+        exact = self._differences(g, i, tile, j)
+        fixed = [b.select(flag, e, s) for flag, e, s in zip(near, exact, sums, strict=True)]
+        fix_end = b.block
+        b.branch(end)
+        b.position_at_end(end)
+        out = []
+        for s, f in zip(sums, fixed, strict=True):
+            p = b.phi(v.type)
+            p.add_incoming(s, before)
+            p.add_incoming(f, fix_end)
+            out.append(p)
+        return out, dots
+
+    def _differences(self, g: int, i: Any, tile: Any, j: Any) -> list[Any]:
+        group, v, b = self.recipe.groups[g], self.v, self.b
+        # With a positive factor the rows are stored with the opposite sign.
+        flip = group.kind == "distance" and not group.negative
+
+        def step(position, sums):
+            z = [v.load(self.z_at(tile, position, j, c)) for c in range(self.C)]
+            out = []
+            for r in range(self.R):
+                x = v.load_splat(self.x_at(i, position, r))
+                for c in range(self.C):
+                    difference = v.add(x, z[c]) if flip else v.sub(x, z[c])
+                    out.append(v.fma(difference, difference, sums[r * self.C + c]))
+            return out
+
+        first = self.offsets[g]
+        zeros = [v.const(0.0)] * (self.R * self.C)
+        sums = self.loop(first, b.add(first, self.sizes[g]), 1, step, zeros)
+        if group.kind == "both":  # −½ of the constant −2c
+            factor = v.mul(self._own_constant(g, 0), v.const(-0.5))
+        else:
+            factor = v.const(-0.5 if group.negative else 0.5)
+        return [v.mul(s, factor) for s in sums]
+
+    # -- constants --------------------------------------------------------------------------------
+
+    def _parameter(self, position: int) -> Any:
+        return self.v.load_splat(self.v.at(self.P, self.k(position)))
+
+    def _own_constant(self, g: int, which: int) -> Any:
+        before = 2 * sum(other.kind == "both" for other in self.recipe.groups[:g])
+        return self._parameter(before + which)
+
+    def _constant(self, g: int | None, c: int) -> Any:
+        """Constants in the order: groups' own, terms' (group by group), the formula's."""
+        position = constants_of(self.recipe)
+        for q, group in enumerate(self.recipe.groups):
+            if g is not None and q == g:
+                break
+            position += _constants_in(group.term or ())
+        return self._parameter(position + c)
+
+    # -- the formula ------------------------------------------------------------------------------
+
+    def _run(self, instructions: tuple[Instruction, ...], sources: dict[str, Callable[[int], Any]]) -> Any:
+        """One value of a programme, from where its sources come from."""
+        values: list[Any] = []
+        for operation, *operands in instructions:
+            if operation in sources:
+                values.append(sources[operation](operands[0] if operands else 0))
+            else:
+                values.append(getattr(self.v, operation)(*(values[o] for o in operands)))
+        return values[-1]
+
+    def kernel_values(self, row: Any, tile: Any, j: Any) -> list[Any]:
+        """k for R × C vectors."""
+        v, recipe = self.v, self.recipe
+        self.row, i = row, self.block_at(row)
+        found: dict[tuple[int, str], list[Any]] = {}
+        for g, group in enumerate(recipe.groups):
+            if group.kind in ("distance", "both"):
+                distances, dots = self._distance(g, i, tile, j)
+                found[g, "distance"] = distances
+                if group.kind == "both":
+                    found[g, "dot"] = self._shifted_dots(g, i, tile, j, dots)
+            else:
+                role = {"difference": "distance", "dot": "dot"}.get(group.kind, "sum")
+                found[g, role] = self._accumulate(g, i, tile, j, [None] * (self.R * self.C))
+        for (g, role), values in found.items():
+            if role == "distance" and self._needs_clamp():
+                zero = v.const(0.0)
+                bound = v.min if self._negative(g) else v.max
+                found[g, role] = [bound(s, zero) for s in values]
+        first = recipe.slots - recipe.scalars
+        rows = [[v.load_splat(self.x_at(i, self.k(first + s), r)) for r in range(self.R)] for s in range(recipe.scalars)]
+        columns = [[v.load(self.z_at(tile, self.k(first + s), j, c)) for c in range(self.C)] for s in range(recipe.scalars)]
+        constants: dict[int, Any] = {}
+
+        def constant(c):
+            if c not in constants:
+                constants[c] = self._constant(None, c)
+            return constants[c]
+
+        # Instruction by instruction; what depends on a row or a column alone is computed once for it.
+        table: list[tuple[str, Any]] = []
+        for operation, *operands in recipe.instructions:
+            if operation == "leaf":
+                table.append(("pair", found[recipe.leaves[operands[0]]]))
+            elif operation == "row":
+                table.append(("row", rows[operands[0]]))
+            elif operation == "column":
+                table.append(("column", columns[operands[0]]))
+            elif operation == "constant":
+                table.append(("one", [constant(operands[0])]))
+            else:
+                table.append(self._apply(getattr(v, operation), [table[o] for o in operands]))
+        return [self._pick(table[-1], r, c) for r in range(self.R) for c in range(self.C)]
+
+    def _pick(self, entry: tuple[str, list[Any]], r: int, c: int) -> Any:
+        kind, values = entry
+        return values[{"one": 0, "row": r, "column": c, "pair": r * self.C + c}[kind]]
+
+    def _apply(self, operation: Callable[..., Any], operands: list[Any]) -> tuple[str, list[Any]]:
+        kinds = {kind for kind, _ in operands} - {"one"}
+        kind = "one" if not kinds else kinds.pop() if len(kinds) == 1 else "pair"
+        cells = {
+            "one": [(0, 0)],
+            "row": [(r, 0) for r in range(self.R)],
+            "column": [(0, c) for c in range(self.C)],
+            "pair": [(r, c) for r in range(self.R) for c in range(self.C)],
+        }[kind]
+        return kind, [operation(*(self._pick(o, r, c) for o in operands)) for r, c in cells]
+
+    def _shifted_dots(self, g: int, i: Any, tile: Any, j: Any, dots: list[Any]) -> list[Any]:
+        """x·z from the inner products of centred points: + p(x) + p(z), times the leaf's factor."""
+        v = self.v
+        slot = self.k(self.recipe.slot(g) + 1)
+        x = [v.load_splat(self.x_at(i, slot, r)) for r in range(self.R)]
+        z = [v.load(self.z_at(tile, slot, j, c)) for c in range(self.C)]
+        scale = self._own_constant(g, 1)
+        return [v.fma(scale, s, v.add(x[q // self.C], z[q % self.C])) for q, s in enumerate(dots)]
+
+    def _negative(self, g: int) -> bool:
+        return self.recipe.groups[g].negative
+
+    def _needs_clamp(self) -> bool:
+        """Rounding may leave ‖x−z‖² a little below 0; an exponential does not mind, a root does."""
+        return any(i[0] in ("sqrt", "log2", "div") for i in self.recipe.instructions)
+
+    # -- the whole function -----------------------------------------------------------------------
+
+    def build(self) -> str:
+        b, v, recipe = self.b, self.v, self.recipe
+        self.width = self._size(0)
+        self.sizes = [self._size(1 + g) for g in range(len(recipe.groups))]
+        self.offsets = []
+        offset: Any = self.k(recipe.slots)
+        for size in self.sizes:
+            self.offsets.append(offset)
+            offset = b.add(offset, size)
+        # A tile of columns stays in the nearest cache while a few blocks of rows pass over it.
+        chunk = self.k(32 * self.R)
+
+        def some_rows(first, _):
+            last = b.add(first, chunk)
+            last = b.select(b.icmp_signed("<", last, self.i1), last, self.i1)
+
+            def one_tile(t, _):
+                tile = v.at(self.Z, b.mul(t, b.mul(self.width, self.J)))
+
+                def one_block(i, _):
+                    if recipe.job == "fill":
+                        self._fill(i, t, tile)
+                    else:
+                        self._product(i, t, tile)
+
+                self.loop(first, last, self.R, one_block)
+
+            self.loop(self.t0, self.t1, 1, one_tile)
+
+        self.loop(self.i0, self.i1, 32 * self.R, some_rows)
+        b.ret_void()
+        return str(self.module)
+
+    def _size(self, index: int) -> Any:
+        return self.b.load(self.b.gep(self.D, [self.k(index)], source_etype=I64), typ=I64)
+
+    def _product(self, i: Any, t: Any, tile: Any) -> None:
+        """out[i] += Σ_j K_ij V_j over a tile."""
+        b, v = self.b, self.v
+        double = self.recipe.job == "product64" and not v.double
+        kind = ir.VectorType(F64, v.lanes) if double else v.type
+        scalar = F64 if double else v.scalar
+
+        def columns(j, sums):
+            K = self.kernel_values(i, tile, j)
+            sums = list(sums)
+            for c in range(self.C):
+                where = b.add(b.mul(t, self.J), b.add(j, self.k(c * v.lanes)))
+                V = b.load(b.gep(self.V, [where], source_etype=scalar), typ=kind)
+                V.align = 8 if scalar is F64 else 4
+                for r in range(self.R):
+                    value = K[r * self.C + c]
+                    if double:
+                        value = b.fpext(value, kind)
+                        sums[r] = v.call(f"llvm.fma.v{v.lanes}f64", kind, value, V, sums[r])
+                    else:
+                        sums[r] = v.fma(value, V, sums[r])
+            return sums
+
+        zero = ir.Constant(kind, [0.0] * v.lanes)
+        sums = self.loop(self.k(0), self.J, self.C * v.lanes, columns, [zero] * self.R)
+        for r in range(self.R):
+            name = f"llvm.vector.reduce.fadd.v{v.lanes}f{64 if scalar is F64 else 32}"
+            total = v.call(name, scalar, ir.Constant(scalar, 0.0), sums[r])
+            total.fastmath.add("reassoc")
+            if scalar is not F64:
+                total = b.fpext(total, F64)
+            where = b.gep(self.O, [b.add(i, self.k(r))], source_etype=F64)
+            b.store(b.fadd(b.load(where, typ=F64), total), where)
+
+    def _fill(self, i: Any, t: Any, tile: Any) -> None:
+        """out[i, j] = K_ij, rows and columns beyond the last left alone."""
+        b, v = self.b, self.v
+        numbers = ir.Constant(ir.VectorType(I64, v.lanes), list(range(v.lanes)))
+
+        def columns(j, _):
+            K = self.kernel_values(i, tile, j)
+            for c in range(self.C):
+                column = b.add(b.mul(t, self.J), b.add(j, self.k(c * v.lanes)))
+                left = b.sub(self.m, column)
+                for r in range(self.R):
+                    row = b.add(i, self.k(r))
+                    inside = b.select(b.icmp_signed("<", row, self.n), left, self.k(0))
+                    mask = b.icmp_signed("<", numbers, v.splat(inside))
+                    where = v.at(self.O, b.add(b.mul(row, self.stride), column))
+                    self._masked_store(K[r * self.C + c], where, mask)
+
+        self.loop(self.k(0), self.J, self.C * v.lanes, columns)
+
+    def _masked_store(self, value: Any, pointer: Any, mask: Any) -> None:
+        v = self.v
+        name = f"llvm.masked.store.v{v.lanes}f{64 if v.double else 32}.p0"
+        align = ir.Constant(I32, 8 if v.double else 4)
+        v.call(name, ir.VoidType(), value, pointer, align, mask)
+
+
+def _constants_in(instructions: tuple[Instruction, ...]) -> int:
+    return 1 + max((i[1] for i in instructions if i[0] == "constant"), default=-1)
+
+
+def loops_ir(recipe: Recipe, target: Target) -> str:
+    """LLVM IR of the function `run` for this recipe."""
+    return _Loops(recipe, target).build()
+
+
+def pack_ir(dtype: str) -> str:
+    """LLVM IR of `pack`: centre, scale and lay out points in blocks of B, with a norm on request.
+
+    pack(source, mean, out, stride, n, rows, d, width, offset, B, slot, scale, factor)
+    """
+    module = ir.Module()
+    scalar = F64 if dtype == "float64" else ir.FloatType()
+    pointer = ir.PointerType()
+    types = [pointer] * 3 + [I64] * 8 + [F64, F64]
+    fn = ir.Function(module, ir.FunctionType(ir.VoidType(), types), "pack")
+    source, mean, out, stride, n, rows, d, width, offset, B, slot, scale64, factor = fn.args
+    for arg in fn.args[:3]:
+        arg.add_attribute("noalias")
+    loops = object.__new__(_Loops)
+    loops.function, loops.b = fn, ir.IRBuilder(fn.append_basic_block())
+    b, k = loops.b, loops.k
+    at = lambda p, i: b.gep(p, [i], source_etype=scalar)  # noqa: E731
+    scale = scale64 if scalar is F64 else b.fptrunc(scale64, scalar)
+    last = b.sub(n, k(1))
+
+    def row(i, _):
+        block, r = b.sdiv(i, B), b.srem(i, B)
+        # Rows beyond the last repeat it: any values would do, but these give no NaN.
+        from_row = b.mul(b.select(b.icmp_signed("<", i, n), i, last), stride)
+        base = b.add(b.mul(block, b.mul(width, B)), r)
+
+        def coordinate(q, sums):
+            x = b.load(at(source, b.add(from_row, q)), typ=scalar)
+            x = b.fmul(b.fsub(x, b.load(at(mean, q), typ=scalar)), scale)
+            b.store(x, at(out, b.add(base, b.mul(b.add(offset, q), B))))
+            wide = x if scalar is F64 else b.fpext(x, F64)
+            return [b.fadd(sums[0], b.fmul(wide, wide, flags=("contract",)), flags=("contract",))]
+
+        (total,) = loops.loop(k(0), d, 1, coordinate, [ir.Constant(F64, 0.0)])
+        with b.if_then(b.icmp_signed(">=", slot, k(0))):
+            norm = b.fmul(total, factor)
+            norm = norm if scalar is F64 else b.fptrunc(norm, scalar)
+            b.store(norm, at(out, b.add(base, b.mul(slot, B))))
+
+    loops.loop(k(0), rows, 1, row)
+    b.ret_void()
+    return str(module)

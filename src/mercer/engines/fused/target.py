@@ -1,0 +1,146 @@
+"""What this processor can do, asked at run time; and turning IR into machine code, cached on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_FORMAT = b"mercer-code-1\n"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Vector width in bits, and the name and features of the processor."""
+
+    bits: int
+    avx512: bool
+    cpu: str
+    features: str
+
+    def lanes(self, dtype: Any) -> int:
+        return self.bits // (8 * np.dtype(dtype).itemsize)
+
+    @property
+    def registers(self) -> int:
+        return 32 if self.avx512 or self.bits == 128 else 16
+
+
+@lru_cache(maxsize=1)
+def host() -> Target:
+    """This machine. Raises ImportError or OSError where LLVM can't work."""
+    from llvmlite import binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    found = llvm.get_host_cpu_features()
+    width = os.environ.get("MERCER_VECTOR_BITS")
+    avx512 = bool(found.get("avx512f") and found.get("avx512dq") and found.get("avx512vl"))
+    bits = 512 if avx512 else 256 if found.get("avx2") and found.get("fma") else 128
+    if width in ("128", "256", "512") and int(width) < bits:
+        # For tests: the code paths of a smaller processor.
+        bits, avx512 = int(width), False
+    return Target(bits, avx512, llvm.get_host_cpu_name(), found.flatten())
+
+
+def cache_folder() -> Path | None:
+    """Where compiled code is kept between runs: MERCER_CACHE_DIR, or the user's cache folder."""
+    chosen = os.environ.get("MERCER_CACHE_DIR")
+    if chosen is not None:
+        return Path(chosen) if chosen else None  # empty: keep nothing
+    try:
+        if sys.platform == "win32":
+            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        elif sys.platform == "darwin":
+            base = Path.home() / "Library" / "Caches"
+        else:
+            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # no home
+        return None
+    return base / "mercer"
+
+
+def _file(key: str) -> Path | None:
+    folder = cache_folder()
+    return None if folder is None else folder / f"{key}.code"
+
+
+def key_of(*parts: Any) -> str:
+    """A name for code that depends on these things, this processor and this compiler."""
+    import llvmlite
+
+    text = repr((parts, host(), llvmlite.__version__, _FORMAT))
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
+
+
+def stored(key: str) -> bytes | None:
+    """Machine code kept from an earlier run, if it is whole and ours."""
+    path = _file(key)
+    try:
+        if path is None or (hasattr(os, "getuid") and path.stat().st_uid != os.getuid()):
+            return None  # code somebody else wrote is not run
+        data = path.read_bytes()
+    except OSError:
+        return None
+    head = len(_FORMAT) + 32
+    if not data.startswith(_FORMAT) or hashlib.sha256(data[head:]).digest() != data[len(_FORMAT) : head]:
+        return None
+    return data[head:]
+
+
+def store(key: str, code: bytes) -> None:
+    """Keep machine code for the next run; where nothing can be written, nothing is kept."""
+    path = _file(key)
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "wb") as f:
+            f.write(_FORMAT + hashlib.sha256(code).digest() + code)
+        os.replace(temporary, path)
+    except OSError:
+        pass
+
+
+def _machine() -> Any:
+    from llvmlite import binding as llvm
+
+    target = host()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=target.cpu, features=target.features, opt=3
+    )
+
+
+def compile_ir(text: str) -> bytes:
+    """Optimised machine code of a module."""
+    from llvmlite import binding as llvm
+
+    module = llvm.parse_assembly(text)
+    module.verify()
+    machine = _machine()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+class Loaded:
+    """Machine code in memory; `address(name)` of its functions. Lives as long as the object does."""
+
+    def __init__(self, code: bytes):
+        from llvmlite import binding as llvm
+
+        host()
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        return self._engine.get_function_address(name)
