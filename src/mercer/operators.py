@@ -261,11 +261,8 @@ class KernelOperator(Operator):
             yield rows, self.engine.gram(self.kernel, self.X[rows], self.Z)
 
     def sandwich(self, V, middle):
-        def step(rows, K):
-            K = K.astype(np.float64, copy=False)
-            return K.T @ middle(rows, K @ V)
-
-        return self._reduced(step, V.shape[1])
+        V = np.asarray(V, dtype=np.float64)
+        return self.engine.sandwich(self.kernel, self.X, self.Z, V, middle)
 
     def gramian(self, w=None, T=None):
         def step(rows, K):

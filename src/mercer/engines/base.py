@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,16 @@ import numpy as np
 from mercer._params import Params
 from mercer.kernels.base import Kernel
 
+Middle = Callable[[slice, np.ndarray], np.ndarray]
+
 
 class Engine(Params):
-    """Three operations on a kernel and two point sets; everything at scale is made of them.
+    """A few operations on a kernel and two point sets; everything at scale is made of them.
 
-    ``gram``     K itself, for when it fits
-    ``product``  K V without K in memory
-    ``normal``   Kᵀ(w∘(K V)) in one pass over the rows, without K in memory
+    ``gram``      K itself, for when it fits
+    ``product``   K V without K in memory
+    ``sandwich``  Kᵀ m(K V) without K in memory, m acting on rows; ``normal`` is m = multiplication by weights
+    ``reduce``    anything else that can be done with blocks of rows
     """
 
     name = ""
@@ -28,11 +32,21 @@ class Engine(Params):
         """K(X, Z) V, for V of shape (m,) or (m, t)."""
         raise NotImplementedError
 
+    def sandwich(self, kernel: Kernel, X: Any, Z: Any, V: np.ndarray, middle: Middle) -> np.ndarray:
+        """K(X, Z)ᵀ m(K(X, Z) V) for V of shape (m, t): middle(rows, (K V)[rows]) → (rows, t)."""
+        raise NotImplementedError
+
     def normal(
         self, kernel: Kernel, X: Any, Z: Any, V: np.ndarray, w: np.ndarray | None = None
     ) -> np.ndarray:
         """K(X, Z)ᵀ (w ∘ (K(X, Z) V)), w of shape (n,) or (n, t); None counts as ones."""
-        raise NotImplementedError
+        columns = V[:, None] if V.ndim == 1 else V
+
+        def weigh(rows, S):
+            return S if w is None else S * (w[rows] if w.ndim == 2 else w[rows, None])
+
+        out = self.sandwich(kernel, X, Z, columns, weigh)
+        return out[:, 0] if V.ndim == 1 else out
 
     def describe(self, kernel: Kernel, X: Any) -> str:
         """How products with this kernel on such points are computed, in one clause for a plan."""

@@ -343,15 +343,13 @@ class _Call:
                 yield slice(0, self.n), self.zeros((self.n, 0), self.dtype)
             return
         for rows, A in self.row_chunks():
-            whole = self.pairs(A, A).height(max(1 << 27, 4 * self.m * 1024)) if self.columns_fit else len(A)
             if not self.columns_fit:
                 parts = [self.pairs(A, B).block(0, len(A)) for _, B in self.column_chunks()]
                 yield rows, torch.cat(parts, 1)
                 continue
             _, B = next(self.column_chunks())
             pairs = self.pairs(A, B)
-            whole = pairs.height()
-            for i, j in _spans(len(A), whole):
+            for i, j in _spans(len(A), pairs.height()):
                 yield slice(rows.start + i, rows.start + j), pairs.block(i, j)
 
     # -- arrays in and out ------------------------------------------------------------------------

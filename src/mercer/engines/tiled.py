@@ -179,28 +179,19 @@ class Tiled(Engine):
             parallel_map(fill, self._rows(n, m, threads, dtype), threads)
         return out[:, 0] if V.ndim == 1 else out
 
-    def normal(self, kernel, X, Z, V, w=None):
-        """K(X,Z)ᵀ (w ∘ (K(X,Z) V)), each tile of K computed once.
-
-        w has shape (n,) or (n, t).
-        """
-        V2 = V[:, None] if V.ndim == 1 else V
+    def sandwich(self, kernel, X, Z, V, middle):
+        """K(X,Z)ᵀ m(K(X,Z) V), each entry of K computed once."""
+        dtype = np.result_type(result_dtype(kernel, X, Z), V)
         loops = self._loops(kernel, X, Z)
         if loops is not None:
-            dtype = np.result_type(loops.dtype, V2)
-            total = loops.normal(V2, w, dtype == np.float64).astype(dtype, copy=False)
-            return total[:, 0] if V.ndim == 1 else total
+            return loops.sandwich(V, middle, dtype == np.float64).astype(dtype, copy=False)
 
         def step(rows, K):
-            S = K @ V2
-            if w is not None:
-                S *= w[rows] if w.ndim == 2 else w[rows, None]
-            return K.T @ S
+            K = K.astype(dtype, copy=False)
+            return K.T @ middle(rows, K @ V)
 
-        total = _sum(self.reduce(kernel, X, Z, step))
-        if total is None:
-            total = np.zeros((Z.shape[0], V2.shape[1]), np.result_type(result_dtype(kernel, X, Z), V2))
-        return total[:, 0] if V.ndim == 1 else total
+        parts = [p for p in self.reduce(kernel, X, Z, step) if p is not None]
+        return sum(parts).astype(dtype, copy=False) if parts else np.zeros((Z.shape[0], V.shape[1]), dtype)
 
     def reduce(self, kernel, X, Z, step):
         """step(rows, K[rows]) for tiles of whole rows.
@@ -260,14 +251,6 @@ def _keep_freed_memory() -> None:
     large, never touched block raises the threshold; elsewhere this does nothing.
     """
     np.empty(24 << 20, np.uint8)  # its limit is 32 MB
-
-
-def _sum(parts):
-    total = None
-    for part in parts:
-        if part is not None:
-            total = part if total is None else total + part
-    return total
 
 
 def result_dtype(kernel, X, Z):

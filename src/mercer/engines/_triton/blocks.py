@@ -65,7 +65,7 @@ def statistic(leaf: Any, X: Any, Z: Any, centre: Any) -> Any:
         X, Z = X - centre, Z - centre
         xx = (X * X).sum(1)
         S = xx[:, None] + (Z * Z).sum(1) - 2 * (X @ Z.T)
-        close = S < 2e-6 * xx[:, None]
+        close = 2e-6 * xx[:, None] > S
         i, j = torch.nonzero(close, as_tuple=True)
         S[i, j] = ((X[i] - Z[j]) ** 2).sum(1)
         return leaf.scale * S

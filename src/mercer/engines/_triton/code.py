@@ -9,6 +9,8 @@ from mercer.kernels.formula import Formula
 
 # Up to this depth the packed coordinates of a row block stay on chip for the whole pass over Z.
 RESIDENT_DEPTH = {"float32": 320, "float64": 64}
+# Pairs with ‖x−z‖² below this multiple of ‖x‖² are close: cancellation shows.
+CLOSE = {"float32": 2e-2, "float64": 2e-6}
 # Up to this many coordinates, differences are written out one by one.
 UNROLLED = 16
 # In float64, what Triton has no accurate version of everywhere goes through torch instead.
@@ -118,12 +120,10 @@ def steep(formula: Formula, leaf: int) -> bool:
                 zero.add(position)
         elif operation in ("row", "column", "constant"):
             continue
-        elif operation in ("sqrt", "log2") and operands[0] in zero:
+        elif operation in ("sqrt", "log2", "div") and operands[-1] in zero:
             return True
-        elif operation == "div" and operands[1] in zero:
-            return True
-        elif operation == "mul" and zero.intersection(operands):
-            zero.add(position)
-        elif operation in ("add", "sub", "abs") and zero.issuperset(operands):
+        elif operation in ("exp2", "cos", "arccos"):
+            continue
+        elif zero.issuperset(operands) or (operation == "mul" and zero.intersection(operands)):
             zero.add(position)
     return False

@@ -17,12 +17,17 @@ _COLUMNS_PER_SUM = 1 << 18
 # Columns of V in registers; more go through the matrix units.
 _NARROW = {"float32": 4, "float64": 2}
 _WIDEST = 64
+# Functions that take many registers.
+_HEAVY = ("sin", "cos", "tanh", "arccos")
 _fitting: dict[Any, int] = {}
 
 
 def shape(code: Code) -> list[Blocks]:
     """Block sizes to try for this kernel, best first."""
     deep = code.depth
+    if not code.native:
+        return [(128, 256 if code.mode != "symmetric" else 64, 4, 1)]
+    heavy = any(i[0] in _HEAVY for i in code.instructions)
     if code.dtype == "float64":
         if deep == 0 or code.wide:
             return [(32, 32, 4, 2), (32, 16, 4, 1)]
@@ -34,9 +39,11 @@ def shape(code: Code) -> list[Blocks]:
     if code.mode == "symmetric":
         first = [(256, 32, 4, 3)] if code.columns == 1 else []
         return [*first, (128, 32, 4, 3), (64, 32, 4, 2)]
+    if heavy:
+        return [(64, 32, 4, 2), (32, 32, 4, 1)]
     if code.wide:
         return [(64, 64, 4, 3), (64, 64, 4, 2), (64, 32, 4, 2), (32, 32, 4, 1)]
-    if deep > RESIDENT_DEPTH["float32"]:
+    if deep > RESIDENT_DEPTH["float32"] and code.columns == 1:
         return [(128, 128, 8, 3), (64, 64, 4, 2)]
     if len(code.leaves) > 1 or code.columns > 1:
         return [(64, 64 if code.columns <= 2 else 32, 4, 3), (64, 32, 4, 2), (32, 32, 4, 1)]

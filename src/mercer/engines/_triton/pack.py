@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mercer.engines._triton import blocks
-from mercer.engines._triton.code import RESIDENT_DEPTH, Code, LeafCode, bounded, steep
+from mercer.engines._triton.code import CLOSE, RESIDENT_DEPTH, Code, LeafCode, bounded, steep
 from mercer.engines._triton.store import Points, upload
 from mercer.kernels.formula import Formula
 
@@ -313,7 +313,9 @@ def _too_rough(formula, views, shown, X, Z, dtype, precision) -> bool:
             sizes = (xs - centre).square().sum(1)[:, None] + (zs - centre).square().sum(1)
             if not bool(torch.isfinite(sizes).all()):
                 return True
-            error = _ROUNDING[dtype] * abs(leaf.scale) * sizes * (-1 if leaf.scale < 0 else 1)
+            error = _ROUNDING[dtype] * leaf.scale * sizes
+            if steep(formula, f):  # closer pairs than these are repaired
+                error[values[-1].abs() < CLOSE[dtype] * abs(leaf.scale) * sizes] = 0.0
         off.append(error)
     if precision == "fast":
         return False

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from mercer.engines._triton import exponential
-from mercer.engines._triton.code import RESIDENT_DEPTH, UNROLLED, Code, LeafCode
+from mercer.engines._triton.code import CLOSE, RESIDENT_DEPTH, UNROLLED, Code, LeafCode
 
 _serial = itertools.count()
 
@@ -74,7 +74,7 @@ def arguments(code: Code) -> list[str]:
 
 def _needs_layout(code: Code) -> bool:
     """A product of zeros makes the compiler lay tiles out as the matrix units do, which suits differences."""
-    return code.native and all(leaf.kind != "dot" for leaf in code.leaves)
+    return code.native and any(leaf.kind == "direct" for leaf in code.leaves)
 
 
 class _Writer:
@@ -185,9 +185,8 @@ def _prologue(w: _Writer, code: Code) -> None:
             at = 0
             for c, size in enumerate(chunks(leaf.depth, code.dtype)):
                 inner = f"({at} + tl.arange(0, {size}))"
-                w(
-                    f"x{f}_{c} = tl.load(A{f} + i0 * {leaf.depth} + ii[:, None] * {leaf.depth} + {inner}[None, :])"
-                )
+                place = f"i0 * {leaf.depth} + ii[:, None] * {leaf.depth} + {inner}[None, :]"
+                w(f"x{f}_{c} = tl.load(A{f} + {place})")
                 at += size
         if leaf.norms or leaf.repair:
             w(f"an{f} = tl.load(a{f} + i0 + ii)")
@@ -234,9 +233,8 @@ def _dot(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
         at = 0
         for c, size in enumerate(sizes):
             inner = f"({at} + tl.arange(0, {size}))"
-            w(
-                f"z{f}_{c} = tl.load(B{f} + (j0 + zero) * {leaf.depth} + jj[None, :] * {leaf.depth} + {inner}[:, None])"
-            )
+            place = f"(j0 + zero) * {leaf.depth} + jj[None, :] * {leaf.depth} + {inner}[:, None]"
+            w(f"z{f}_{c} = tl.load(B{f} + {place})")
             at += size
         for c in range(len(sizes)):
             w(f"s{f} = tl.dot(x{f}_{c}, z{f}_{c}" + (f", s{f}" if c else "") + kind + ")")
@@ -261,9 +259,10 @@ def _dot(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
 
 def _repair(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
     """Pairs so close that rounding shows are computed again from their differences."""
-    closeness = 2e-2 if code.dtype == "float32" else 2e-6
     less = ">" if leaf.negative else "<"
-    w(f"close{f} = s{f} {less} {closeness!r} * an{f}[:, None]")
+    if not leaf.norms:
+        w(f"bn{f} = tl.load(b{f} + j0 + jj)")
+    w(f"close{f} = s{f} {less} {CLOSE[code.dtype]!r} * (an{f}[:, None] + bn{f}[None, :])")
     w(f"if tl.max(tl.max(close{f}.to(tl.int32), axis=1), axis=0) > 0:")
     w.indent += 1
     w(f"e{f} = tl.zeros((BM, BN), dtype=tl.{code.dtype})", f"for h in range(0, {leaf.width}):")
@@ -340,6 +339,8 @@ def _statement(code: Code, operation: str, out: str, a: list[str], bounded: bool
         return exponential.single(out, a[0], share, not code.small, code.native)
     if operation in ("max", "min"):
         return [f"{out} = tl.{operation}imum({a[0]}, {a[1]})"]
+    if operation in ("sin", "cos"):
+        return _wave(operation, out, a[0])
     if operation == "tanh":  # series near zero, where 1 − e would cancel
         return [
             f"{out}_e = tl.exp2(tl.abs({a[0]}) * -2.8853900817779268)",
@@ -369,3 +370,27 @@ def _statement(code: Code, operation: str, out: str, a: list[str], bounded: bool
             f"{out} = tl.where({a[0]} < 0, 3.14159265358979 - {out}_y, {out}_y)",
         ]
     return [f"{out} = tl.{operation}({a[0]})"]
+
+
+def _wave(operation: str, out: str, t: str) -> list[str]:
+    """sin and cos in float32: what is left after multiples of π, then a polynomial.
+
+    Past 25,000 the multiple of π is no longer exact, but there float32 arguments are off by 1e-3 themselves.
+    """
+    turns = f"tl.floor({t} * 0.3183098861837907" + (" + 0.5)" if operation == "sin" else ")")
+    shifted = f"{out}_k" if operation == "sin" else f"({out}_k + 0.5)"
+    odd = f"{out}_k - 2.0 * tl.floor({out}_k * 0.5)"
+    first, second = ("-1.0", "1.0") if operation == "sin" else ("1.0", "-1.0")
+    return [
+        f"{out}_k = {turns}",
+        f"{out}_r = {t} - {shifted} * 3.140625",
+        f"{out}_r = {out}_r - {shifted} * 9.67502593994140625e-4",
+        f"{out}_r = {out}_r - {shifted} * 1.509957990978376e-7",
+        f"{out}_q = {out}_r * {out}_r",
+        f"{out}_p = {out}_q * -2.3889859e-08 + 2.7525562e-06",
+        f"{out}_p = {out}_p * {out}_q - 1.9840874e-04",
+        f"{out}_p = {out}_p * {out}_q + 8.3333310e-03",
+        f"{out}_p = {out}_p * {out}_q - 1.6666667e-01",
+        f"{out}_p = {out}_p * {out}_q * {out}_r + {out}_r",
+        f"{out} = {out}_p * tl.where({odd} > 0.5, {first}, {second})",
+    ]

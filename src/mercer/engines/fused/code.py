@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from mercer.engines.fused import target
+from mercer.engines.fused.blocks import blocks_ir
 from mercer.engines.fused.loops import Recipe, loops_ir, pack_ir
 
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 _RUN = ctypes.CFUNCTYPE(None, *[_POINTER] * 7, *[_INT] * 8)
 _PACK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 8, _DOUBLE, _DOUBLE)
+_BLOCK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 5)
 
 _loaded: dict[Any, Any] = {}
 _lock = threading.Lock()
@@ -22,7 +24,7 @@ _lock = threading.Lock()
 def _function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
     """The compiled function for a key; ctypes calls it without the interpreter lock."""
     with _lock:
-        if key not in _loaded:
+        if (key, name) not in _loaded:
             file = target.key_of(key)
             code = target.stored(file)
             if code is None:
@@ -31,8 +33,8 @@ def _function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
             module = target.Loaded(code)
             function = prototype(module.address(name))
             function.module = module  # keeps the code alive
-            _loaded[key] = function
-        return _loaded[key]
+            _loaded[key, name] = function
+        return _loaded[key, name]
 
 
 def loops(recipe: Recipe) -> Any:
@@ -44,3 +46,12 @@ def packer(dtype: Any) -> Any:
     """pack(source, mean, out, stride, n, rows, d, width, offset, B, slot, scale, factor)"""
     name = np.dtype(dtype).name
     return _function(("pack", name), "pack", _PACK, lambda: pack_ir(name))
+
+
+def block_product(entries: Any, sums: Any, columns: int, transposed: bool) -> Any:
+    """times or times_transposed(K, V, out, rows, columns, stride of K, of V, of out)"""
+    names = np.dtype(entries).name, np.dtype(sums).name
+    name = "times_transposed" if transposed else "times"
+    return _function(
+        ("blocks", *names, columns), name, _BLOCK, lambda: blocks_ir(target.host(), *names, columns)
+    )

@@ -69,7 +69,10 @@ class Layout:
         self.width = self.slots + sum(self.sizes)
         constants = [*self.own]
         for part in self.parts:
-            leaf = next((f for f, (g, _) in zip(formula.leaves, self.leaves, strict=True) if self.parts[g] is part), None)
+            leaf = next(
+                (f for f, (g, _) in zip(formula.leaves, self.leaves, strict=True) if self.parts[g] is part),
+                None,
+            )
             if part.group.term is not None and leaf is not None and leaf.term is not None:
                 constants += leaf.term.constants
         constants += formula.programme.constants
@@ -176,6 +179,11 @@ class Layout:
 
     def _contiguous(self, P: np.ndarray) -> np.ndarray:
         P = np.asarray(P)
-        if P.dtype != self.dtype or P.strides[1] != P.itemsize or P.strides[0] < 0 or P.strides[0] % P.itemsize:
+        if (
+            P.dtype != self.dtype
+            or P.strides[1] != P.itemsize
+            or P.strides[0] < 0
+            or P.strides[0] % P.itemsize
+        ):
             P = np.ascontiguousarray(P, self.dtype)
         return P

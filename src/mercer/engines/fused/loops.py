@@ -81,28 +81,22 @@ def constants_of(recipe: Recipe) -> int:
     return 2 * sum(g.kind == "both" for g in recipe.groups)
 
 
-class _Loops:
-    """Emits one function."""
+class Emitter:
+    """What every emitter of loops needs: a function, its builder, counted loops, calls."""
 
-    def __init__(self, recipe: Recipe, target: Target):
-        self.recipe = recipe
-        self.module = ir.Module()
-        pointer = ir.PointerType()
-        # x, z, constants, sizes, i0, i1, tile0, tile1, J, V or inner products …, out, …
-        types = [pointer] * 7 + [I64] * 8
-        self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), "run")
-        for arg in self.function.args[:4]:  # inner products may be overwritten by what is made of them
-            arg.add_attribute("noalias")
-        (self.X, self.Z, self.P, self.D, self.S, self.V, self.O) = self.function.args[:7]
-        (self.i0, self.i1, self.t0, self.t1, self.J, self.stride, self.n, self.m) = self.function.args[7:]
-        self.b = ir.IRBuilder(self.function.append_basic_block())
-        self.v = Vectors(self.b, target, np.dtype(recipe.dtype))
-        self.R, self.C = recipe.rows, recipe.vectors
-
-    # -- control ----------------------------------------------------------------------------------
+    function: Any
+    b: Any
 
     def k(self, value: int) -> ir.Constant:
         return ir.Constant(I64, value)
+
+    def call(self, name: str, result: ir.Type, *args: Any) -> Any:
+        """Call a function by name, declaring it if need be."""
+        module = self.b.module
+        function = module.globals.get(name)
+        if function is None:
+            function = ir.Function(module, ir.FunctionType(result, [a.type for a in args]), name)
+        return self.b.call(function, args)
 
     def loop(self, low: Any, high: Any, step: int, body: Callable[..., Any], carried: Any = ()) -> list[Any]:
         b, fn = self.b, self.function
@@ -127,6 +121,25 @@ class _Loops:
         b.position_at_end(end)
         return phis
 
+
+class _Loops(Emitter):
+    """Emits one function."""
+
+    def __init__(self, recipe: Recipe, target: Target):
+        self.recipe = recipe
+        self.module = ir.Module()
+        pointer = ir.PointerType()
+        # x, z, constants, sizes, i0, i1, tile0, tile1, J, V or inner products …, out, …
+        types = [pointer] * 7 + [I64] * 8
+        self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), "run")
+        for arg in self.function.args[:4]:  # inner products may be overwritten by what is made of them
+            arg.add_attribute("noalias")
+        (self.X, self.Z, self.P, self.D, self.S, self.V, self.O) = self.function.args[:7]
+        (self.i0, self.i1, self.t0, self.t1, self.J, self.stride, self.n, self.m) = self.function.args[7:]
+        self.b = ir.IRBuilder(self.function.append_basic_block())
+        self.v = Vectors(self.b, target, np.dtype(recipe.dtype))
+        self.R, self.C = recipe.rows, recipe.vectors
+
     # -- where things lie -------------------------------------------------------------------------
 
     def x_at(self, i: Any, position: Any, r: int) -> Any:
@@ -150,9 +163,7 @@ class _Loops:
     def z_at(self, tile: Any, position: Any, j: Any, c: int) -> Any:
         """Address of number `position` of columns j + c·lanes onwards."""
         b = self.b
-        return self.v.at(
-            tile, b.add(b.mul(position, self.J), b.add(j, self.k(c * self.v.lanes)))
-        )
+        return self.v.at(tile, b.add(b.mul(position, self.J), b.add(j, self.k(c * self.v.lanes))))
 
     # -- groups -----------------------------------------------------------------------------------
 
@@ -322,8 +333,14 @@ class _Loops:
                 bound = v.min if self._negative(g) else v.max
                 found[g, role] = [bound(s, zero) for s in values]
         first = recipe.slots - recipe.scalars
-        rows = [[v.load_splat(self.x_at(i, self.k(first + s), r)) for r in range(self.R)] for s in range(recipe.scalars)]
-        columns = [[v.load(self.z_at(tile, self.k(first + s), j, c)) for c in range(self.C)] for s in range(recipe.scalars)]
+        rows = [
+            [v.load_splat(self.x_at(i, self.k(first + s), r)) for r in range(self.R)]
+            for s in range(recipe.scalars)
+        ]
+        columns = [
+            [v.load(self.z_at(tile, self.k(first + s), j, c)) for c in range(self.C)]
+            for s in range(recipe.scalars)
+        ]
         constants: dict[int, Any] = {}
 
         def constant(c):
@@ -456,15 +473,28 @@ class _Loops:
 
         def columns(j, _):
             K = self.kernel_values(i, tile, j)
-            for c in range(self.C):
-                column = b.add(b.mul(t, self.J), b.add(j, self.k(c * v.lanes)))
-                left = b.sub(self.m, column)
-                for r in range(self.R):
-                    row = b.add(i, self.k(r))
-                    inside = b.select(b.icmp_signed("<", row, self.n), left, self.k(0))
-                    mask = b.icmp_signed("<", numbers, v.splat(inside))
-                    where = v.at(self.O, b.add(b.mul(row, self.stride), column))
-                    self._masked_store(K[r * self.C + c], where, mask)
+            first = b.add(b.mul(t, self.J), j)
+            cells = [(r, c, K[r * self.C + c]) for r in range(self.R) for c in range(self.C)]
+
+            def where(r, c):
+                row, column = b.add(i, self.k(r)), b.add(first, self.k(c * v.lanes))
+                return row, column, v.at(self.O, b.add(b.mul(row, self.stride), column))
+
+            inside = b.and_(
+                b.icmp_signed("<=", b.add(first, self.k(self.C * v.lanes)), self.m),
+                b.icmp_signed("<=", b.add(i, self.k(self.R)), self.n),
+            )
+            with b.if_else(inside, likely=True) as (whole, edge):
+                with whole:
+                    for r, c, value in cells:
+                        b.store(value, where(r, c)[2]).align = 8 if v.double else 4
+                with edge:  # masks cost more than the stores
+                    for r, c, value in cells:
+                        row, column, pointer = where(r, c)
+                        left = b.sub(self.m, column)
+                        left = b.select(b.icmp_signed("<", row, self.n), left, self.k(0))
+                        mask = b.icmp_signed("<", numbers, v.splat(left))
+                        self._masked_store(value, pointer, mask)
 
         self.loop(self.k(0), self.J, self.C * v.lanes, columns)
 
@@ -497,7 +527,7 @@ def pack_ir(dtype: str) -> str:
     source, mean, out, stride, n, rows, d, width, offset, B, slot, scale64, factor = fn.args
     for arg in fn.args[:3]:
         arg.add_attribute("noalias")
-    loops = object.__new__(_Loops)
+    loops = Emitter()
     loops.function, loops.b = fn, ir.IRBuilder(fn.append_basic_block())
     b, k = loops.b, loops.k
     at = lambda p, i: b.gep(p, [i], source_etype=scalar)  # noqa: E731

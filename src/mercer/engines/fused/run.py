@@ -7,19 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.fused.code import loops
+from mercer.engines.fused.blocks import COLUMNS
+from mercer.engines.fused.code import block_product, loops
 from mercer.engines.fused.layout import Layout
 from mercer.engines.fused.target import host
 from mercer.engines.threads import parallel_map
 from mercer.kernels.formula import Formula
 
-# Packed columns are kept for a pass over all rows: few enough bytes for the caches beyond the first.
-_PACKED_BYTES = 8 << 20
+# Packed columns are kept for a pass over all rows: few bytes, but rows are packed again for every pass.
+_PACKED_BYTES = 24 << 20
 # A block of K, or of inner products, that is written and read back stays in a core's own cache.
 _BLOCK_BYTES = 512 << 10
 _TILE = 256
-_BLAS_TILE = 512
-_ROWS = 1024
+# BLAS packs its operands at every call: tall blocks, even if they leave that cache, and narrow tiles.
+_BLAS_BYTES = 2 << 20
+_BLAS_TILE = 384
+# Rows of a task: enough that packing and calling cost nothing, few enough that threads end together.
+_ROWS = 4096
+_TASKS_PER_THREAD = 8
+# Between rows of a block: rows a power of two apart would compete for the same places in the cache.
+_GAP = 16
+
+Middle = Callable[[slice, np.ndarray], np.ndarray]
 
 
 class Packed:
@@ -30,6 +39,7 @@ class Packed:
         self.tiles = -(-self.count // tile)
         self.data = np.empty(self.tiles * tile * layout.width, layout.dtype)
         layout.pack(Z, tile, self.tiles * tile, "z", self.data)
+        self.address = self.data.ctypes.data
         self.table = self.data.reshape(self.tiles, layout.width, tile)
 
     def entries(self, v: np.ndarray, dtype: Any) -> np.ndarray:
@@ -37,6 +47,98 @@ class Packed:
         out = np.zeros((self.tiles * self.tile, *v.shape[1:]), dtype)
         out[: self.count] = v[self.first : self.first + self.count]
         return out
+
+
+class Times:
+    """Products of a block of K in cache with a few columns, with sums in `sums` precision."""
+
+    def __init__(self, entries: np.dtype, sums: np.dtype, columns: int):
+        self.sums, self.item = sums, sums.itemsize
+        # 7 columns are 4 + 2 + 1.
+        self.parts, first = [], 0
+        for size in sorted(COLUMNS, reverse=True):
+            while columns - first >= size:
+                both = (block_product(entries, sums, size, transposed) for transposed in (False, True))
+                self.parts.append((first, *both))
+                first += size
+
+    def forward(self, K: int, rows: int, width: int, stride: int, V: int, v_stride: int, out: np.ndarray):
+        """out = K Vᵀ (rows, t), float64. K and V are addresses; V is (t, width)."""
+        address, t = out.ctypes.data, out.shape[1]
+        for first, times, _ in self.parts:
+            times(K, V + first * v_stride * self.item, address + 8 * first, rows, width, stride, v_stride, t)
+
+    def backward(self, K: int, rows: int, width: int, stride: int, S: np.ndarray, out: int, o_stride: int):
+        """out += Sᵀ K (t, width). K and out are addresses."""
+        S = np.ascontiguousarray(S, self.sums)
+        address, t = S.ctypes.data, S.shape[1]
+        for first, _, times in self.parts:
+            times(
+                K,
+                address + first * self.item,
+                out + first * o_stride * self.item,
+                rows,
+                width,
+                stride,
+                t,
+                o_stride,
+            )
+
+
+class Rows:
+    """Rows of K, packed; `fill` computes entries of some of them."""
+
+    def __init__(self, fused: Fused, rows: slice, job: str):
+        self.fused, self.layout = fused, fused.layout
+        self.run, self.block = fused.code(job)
+        X = fused.X[rows]
+        self.count = X.shape[0]
+        padded = -(-self.count // self.block) * self.block
+        self.x = np.empty(padded * self.layout.width, fused.dtype)
+        self.layout.pack(X, 1 if fused.blas else self.block, padded, "x", self.x)
+        self.address = self.x.ctypes.data
+        self.table = self.x.reshape(-1, self.layout.width) if fused.blas else None
+        self.inner: np.ndarray | None = None
+
+    def _loops(
+        self, z: Packed, rows: tuple[int, int], tiles: tuple[int, int], out: int, v: Any, stride: int, m: int
+    ):
+        """Loops over some rows and tiles; with BLAS one tile at a time, after its inner products."""
+        first, last = rows[0], -(-rows[1] // self.block) * self.block
+        fixed = (self.address, z.address, *self.fused.addresses)
+        tail = (self.fused.tile, stride, rows[1], m)
+        if self.table is None:
+            self.run(*fixed, None, v, out, first, last, *tiles, *tail)
+            return
+        if self.inner is None or len(self.inner) < last - first:
+            self.inner = np.empty((last - first, self.fused.tile), self.fused.dtype)
+        inner = self.inner[: last - first]
+        address, L = inner.ctypes.data, self.layout
+        for t in range(*tiles):
+            offset = L.slots
+            for size, group in zip(L.sizes, L.groups, strict=True):
+                if group.loaded:
+                    part = slice(offset, offset + size)
+                    np.matmul(self.table[first:last, part], z.table[t, part], out=inner)
+                offset += size
+            self.run(*fixed, address, v, out, first, last, t, t + 1, *tail)
+
+    def product(self, z: Packed, tiles: tuple[int, int], v: np.ndarray, height: int) -> np.ndarray:
+        """K v over some tiles."""
+        sums = np.zeros(-(-self.count // self.block) * self.block)
+        for i in range(0, self.count, height):
+            rows = (i, min(i + height, self.count))
+            self._loops(z, rows, tiles, sums.ctypes.data, v.ctypes.data, 0, 0)
+        return sums[: self.count]
+
+    def fill(
+        self, z: Packed, rows: tuple[int, int], tiles: tuple[int, int], out: int, stride: int, width: int
+    ):
+        """Entries of these rows and tiles to the address `out`; no more than `width` columns."""
+        item, first = self.fused.dtype.itemsize, tiles[0] * self.fused.tile
+        # The loops count rows from 0 and columns from the first tile that is packed.
+        origin = out - (rows[0] * stride + first) * item
+        self._loops(z, rows, tiles, origin, None, stride, first + width)
 
 
 class Fused:
@@ -48,10 +150,11 @@ class Fused:
         self.n, self.m = X.shape[0], Z.shape[0]
         self.blas = any(g.loaded for g in self.layout.groups)
         self.tile = _BLAS_TILE if self.blas else _TILE
+        self.addresses = (self.layout.constants.ctypes.data, self.layout.dimensions.ctypes.data)
 
     # -- pieces -----------------------------------------------------------------------------------
 
-    def _run(self, job: str) -> tuple[Any, int]:
+    def code(self, job: str) -> tuple[Any, int]:
         """(compiled loops, rows in a block of theirs)"""
         small = self.layout.groups and self.layout.groups[0].kind == "difference"
         rows, vectors = (8, 2 if small else 1) if host().registers == 32 else (4, 1)
@@ -66,36 +169,17 @@ class Fused:
         for j in range(0, self.m, step):
             yield Packed(self.layout, self.Z[j : j + step], j, self.tile)
 
-    def _row_blocks(self, step: int) -> list[slice]:
+    def _tasks(self) -> list[slice]:
+        most = _ROWS // 2 if self.blas else _ROWS
+        step = max(min(most, -(-self.n // (_TASKS_PER_THREAD * self.threads))), 128)
         # At least one block a thread, if there are rows enough for that.
         step = max(min(step, -(-self.n // self.threads)), 16)
         return [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
 
-    def _packed_rows(self, rows: slice, block: int) -> tuple[np.ndarray, int]:
-        X = self.X[rows]
-        count = -(-X.shape[0] // block) * block
-        out = np.empty(count * self.layout.width, self.dtype)
-        return self.layout.pack(X, 1 if self.blas else block, count, "x", out), count
-
-    def _call(self, run, x, z, rows, tiles, out, *, v=None, inner=None, stride=0, n=0, m=0) -> None:
-        """The compiled loops over `rows` packed rows and the tiles from one to another."""
-        inner, v = (None if a is None else a.ctypes.data for a in (inner, v))
-        L = self.layout
-        run(
-            x.ctypes.data, z.data.ctypes.data, L.constants.ctypes.data, L.dimensions.ctypes.data,
-            inner, v, out, 0, rows, *tiles, self.tile, stride, n, m,
-        )  # fmt: skip
-
-    def _inner_products(self, x: np.ndarray, z: Packed, t: int, out: np.ndarray) -> np.ndarray:
-        """x·z for a block of rows and one tile, for every group that leaves them to BLAS."""
-        L = self.layout
-        rows = x.reshape(-1, L.width)
-        offset = L.slots
-        for size, group in zip(L.sizes, L.groups, strict=True):
-            if group.loaded:
-                np.matmul(rows[:, offset : offset + size], z.table[t, offset : offset + size], out=out)
-            offset += size
-        return out
+    def _height(self, width: int) -> int:
+        """Rows of a block of K of this width that stays in cache; a multiple of every block of rows."""
+        room = _BLAS_BYTES if self.blas else _BLOCK_BYTES
+        return max(room // (max(width, 1) * self.dtype.itemsize) // 16 * 16, 16)
 
     # -- products ---------------------------------------------------------------------------------
 
@@ -110,114 +194,107 @@ class Fused:
         return out
 
     def _one_column(self, z: Packed, v: np.ndarray, double: bool, out: np.ndarray) -> None:
-        run, block = self._run("product64" if double else "product32")
         v = z.entries(v, np.float64 if double else self.dtype)
-        blocks = self._row_blocks(self._height(self.tile) if self.blas else _ROWS)
+        tasks = self._tasks()
         # With few rows the columns are shared out among the threads.
-        shares = 1 if len(blocks) >= self.threads else min(2 * self.threads, z.tiles)
+        shares = 1 if len(tasks) >= self.threads else min(2 * self.threads, z.tiles)
         edges = np.linspace(0, z.tiles, shares + 1).astype(int).tolist()
+        height = self._height(self.tile) if self.blas else _ROWS
 
         def some(task):
-            rows, first, last = task
-            x, count = self._packed_rows(rows, block)
-            sums = np.zeros(count)
-            if self.blas:
-                inner = np.empty((count, self.tile), self.dtype)
-                for t in range(first, last):
-                    self._inner_products(x, z, t, inner)
-                    self._call(run, x, z, count, (t, t + 1), sums.ctypes.data, v=v, inner=inner)
-            else:
-                self._call(run, x, z, count, (first, last), sums.ctypes.data, v=v)
-            return rows, sums[: rows.stop - rows.start]
+            rows, *tiles = task
+            job = "product64" if double else "product32"
+            return rows, Rows(self, rows, job).product(z, tiles, v, height)
 
-        tasks = [(rows, *edge) for rows in blocks for edge in zip(edges, edges[1:], strict=False)]
-        for rows, sums in parallel_map(some, tasks, self.threads):
+        work = [(rows, *edge) for rows in tasks for edge in zip(edges, edges[1:], strict=False)]
+        for rows, sums in parallel_map(some, work, self.threads):
             out[rows] += sums
 
     def _several_columns(self, z: Packed, V: np.ndarray, double: bool, out: np.ndarray) -> None:
-        V = z.entries(V, np.float64 if double else self.dtype)
-        width = 1 if self.blas else max(min(z.tiles, 1024 // self.tile), 1)
+        dtype = np.dtype(np.float64) if double else self.dtype
+        V = np.ascontiguousarray(z.entries(V, dtype).T)
+        times = Times(self.dtype, dtype, V.shape[0])
+        several = 1 if self.blas else max(min(z.tiles, 1024 // self.tile), 1)
+        stride = several * self.tile + _GAP
+        height = self._height(stride)
 
         def some(rows):
-            count = rows.stop - rows.start
-            fill = self._filler(rows)
-            K = np.empty((count, width * self.tile), self.dtype)
-            for t in range(0, z.tiles, width):
-                last = min(t + width, z.tiles)
-                block = K[:, : (last - t) * self.tile]
-                fill(z, t, last, block)
-                entries = V[t * self.tile : last * self.tile]
-                out[rows] += (block.astype(np.float64) if double else block) @ entries
+            packed = Rows(self, rows, "fill")
+            K = np.empty((height, stride), self.dtype)
+            address, sums = K.ctypes.data, np.zeros((height, V.shape[0]))
+            for i in range(0, packed.count, height):
+                part = (i, min(i + height, packed.count))
+                # The loops that follow take four rows at once.
+                count = max(part[1] - i, 4)
+                for t in range(0, z.tiles, several):
+                    last = min(t + several, z.tiles)
+                    width = (last - t) * self.tile
+                    packed.fill(z, part, (t, last), address, stride, width)
+                    v = V.ctypes.data + t * self.tile * dtype.itemsize
+                    times.forward(address, count, width, stride, v, V.shape[1], sums)
+                    out[rows.start + i : rows.start + part[1]] += sums[: part[1] - i]
 
-        parallel_map(some, self._row_blocks(self._height(width * self.tile)), self.threads)
+        parallel_map(some, self._tasks(), self.threads)
 
-    def normal(self, V: np.ndarray, w: np.ndarray | None, double: bool) -> np.ndarray:
-        """Kᵀ(w∘(K V)), every entry of K computed once and used twice while it is in cache."""
+    def sandwich(self, V: np.ndarray, middle: Middle, double: bool) -> np.ndarray:
+        """Kᵀ m(K V), every entry of K computed once and used twice while it is in cache."""
         dtype = np.dtype(np.float64) if double else self.dtype
-        V = V.astype(dtype, copy=False)
-        fill = self.rows()
-        blocks = self._row_blocks(self._height(self.m))
+        columns = list(self._columns())
+        width, t = sum(z.tiles * self.tile for z in columns), V.shape[1]
+        W = np.ascontiguousarray(np.concatenate([z.entries(V, dtype) for z in columns]).T)
+        times = Times(self.dtype, dtype, t)
+        stride = width + _GAP
+        height = self._height(stride)
+        tasks = self._tasks()
 
         def share(mine):
-            total = np.zeros((self.m, V.shape[1]))
-            buffer = np.empty((blocks[0].stop, self.m), self.dtype)
+            total = np.zeros((t, width))
+            K = np.empty((height, stride), self.dtype)
+            address, sums = K.ctypes.data, np.zeros((height, t))
             for rows in mine:
-                K = buffer[: rows.stop - rows.start]
-                fill(rows, K)
-                if double:
-                    K = K.astype(np.float64)
-                S = K @ V
-                if w is not None:
-                    S *= w[rows] if w.ndim == 2 else w[rows, None]
-                total += K.T @ S
+                packed = Rows(self, rows, "fill")
+                part = np.zeros((t, width), dtype)
+                for i in range(0, packed.count, height):
+                    some = (i, min(i + height, packed.count))
+                    count, first = some[1] - i, 0
+                    for z in columns:
+                        size = z.tiles * self.tile
+                        packed.fill(
+                            z, some, (0, z.tiles), address + first * self.dtype.itemsize, stride, size
+                        )
+                        first += size
+                    times.forward(address, max(count, 4), width, stride, W.ctypes.data, width, sums)
+                    S = middle(slice(rows.start + i, rows.start + some[1]), sums[:count])
+                    times.backward(address, count, width, stride, S, part.ctypes.data, width)
+                total += part
             return total
 
-        shares = [blocks[t :: self.threads] for t in range(min(self.threads, len(blocks)))]
-        return np.sum(parallel_map(share, shares, self.threads), axis=0)
+        shares = [tasks[s :: self.threads] for s in range(min(self.threads, len(tasks)))]
+        total = np.sum(parallel_map(share, shares, self.threads), axis=0)
+        first, out = 0, np.empty((self.m, t))
+        for z in columns:
+            out[z.first : z.first + z.count] = total[:, first : first + z.count].T
+            first += z.tiles * self.tile
+        return out
 
     # -- matrices ---------------------------------------------------------------------------------
-
-    def _height(self, width: int) -> int:
-        """Rows of a block of K of this width that stays in cache."""
-        return max(_BLOCK_BYTES // (max(width, 1) * self.dtype.itemsize) // 16 * 16, 16)
-
-    def _filler(self, rows: slice) -> Callable[..., None]:
-        """fill(z, first, last, out): the entries of these rows and those tiles into `out`."""
-        run, block = self._run("fill")
-        x, padded = self._packed_rows(rows, block)
-        count = rows.stop - rows.start
-        inner = np.empty((padded, self.tile), self.dtype) if self.blas else None
-
-        def fill(z: Packed, first: int, last: int, out: np.ndarray) -> None:
-            stride = out.strides[0] // out.itemsize
-            for t, end in [(t, t + 1) for t in range(first, last)] if self.blas else [(first, last)]:
-                if inner is not None:
-                    self._inner_products(x, z, t, inner)
-                left = out.shape[1] - (t - first) * self.tile
-                # Columns are counted from the first tile of the packed ones.
-                start = out[:, (t - first) * self.tile :].ctypes.data - t * self.tile * out.itemsize
-                m = t * self.tile + left
-                self._call(run, x, z, padded, (t, end), start, inner=inner, stride=stride, n=count, m=m)
-
-        return fill
 
     def fill(self, out: np.ndarray) -> np.ndarray:
         """K into `out`, whose rows must be contiguous."""
         for z in self._columns():
-
-            def some(rows, z=z):
-                self._filler(rows)(z, 0, z.tiles, out[rows, z.first : z.first + z.count])
-
-            parallel_map(some, self._row_blocks(_ROWS // 4), self.threads)
+            parallel_map(lambda rows, z=z: self._fill_rows(rows, [z], out[rows]), self._tasks(), self.threads)
         return out
 
     def rows(self) -> Callable[[slice, np.ndarray], None]:
         """fill(rows, out) for blocks of whole rows, columns packed once and for all."""
         columns = list(self._columns())
+        return lambda rows, out: self._fill_rows(rows, columns, out)
 
-        def fill(rows: slice, out: np.ndarray) -> None:
-            filler = self._filler(rows)
-            for z in columns:
-                filler(z, 0, z.tiles, out[:, z.first : z.first + z.count])
-
-        return fill
+    def _fill_rows(self, rows: slice, columns: list[Packed], out: np.ndarray) -> None:
+        packed = Rows(self, rows, "fill")
+        stride, height = out.strides[0] // out.itemsize, self._height(self.tile)
+        for z in columns:
+            for i in range(0, packed.count, height if self.blas else packed.count):
+                part = (i, min(i + height, packed.count) if self.blas else packed.count)
+                address = out.ctypes.data + (i * stride + z.first) * out.itemsize
+                packed.fill(z, part, (0, z.tiles), address, stride, z.count)

@@ -72,11 +72,18 @@ def _file(key: str) -> Path | None:
     return None if folder is None else folder / f"{key}.code"
 
 
+@lru_cache(maxsize=1)
+def _sources() -> str:
+    """A digest of this package: code made by an older version of it is not taken for today's."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
+
+
 def key_of(*parts: Any) -> str:
     """A name for code that depends on these things, this processor and this compiler."""
     import llvmlite
 
-    text = repr((parts, host(), llvmlite.__version__, _FORMAT))
+    text = repr((parts, host(), llvmlite.__version__, _sources()))
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
