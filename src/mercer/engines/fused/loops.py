@@ -53,7 +53,7 @@ class Recipe:
     groups: tuple[Group, ...]
     scalars: int
     dtype: str
-    # "product32", "product64" (sums in float32 or float64) or "fill"
+    # "product32", "product64" (sums in float32 or float64), "symmetric32", "symmetric64" or "fill"
     job: str
     rows: int
     vectors: int
@@ -433,11 +433,18 @@ class _Loops(Emitter):
         return self.b.load(self.b.gep(self.D, [self.k(index)], source_etype=I64), typ=I64)
 
     def _product(self, i: Any, t: Any, tile: Any) -> None:
-        """out[i] += Σ_j K_ij V_j over a tile."""
+        """out[i] += Σ_j K_ij V_j over a tile; in the symmetric job also out[j] += Σ_i K_ij V_i.
+
+        There rows are columns too, `stride` further on.
+        """
         b, v = self.b, self.v
-        double = self.recipe.job == "product64" and not v.double
+        double = self.recipe.job.endswith("64") and not v.double
+        symmetric = self.recipe.job.startswith("symmetric")
         kind = ir.VectorType(F64, v.lanes) if double else v.type
         scalar = F64 if double else v.scalar
+        fma = f"llvm.fma.v{v.lanes}f{64 if scalar is F64 else 32}"
+        out_row = [b.add(b.add(i, self.k(r)), self.stride if symmetric else self.k(0)) for r in range(self.R)]
+        row_v = [b.gep(self.V, [row], source_etype=scalar) for row in out_row]
 
         def columns(j, sums):
             K = self.kernel_values(i, tile, j)
@@ -446,13 +453,19 @@ class _Loops(Emitter):
                 where = b.add(b.mul(t, self.J), b.add(j, self.k(c * v.lanes)))
                 V = b.load(b.gep(self.V, [where], source_etype=scalar), typ=kind)
                 V.align = 8 if scalar is F64 else 4
+                down: Any = ir.Constant(kind, [0.0] * v.lanes)
                 for r in range(self.R):
                     value = K[r * self.C + c]
-                    if double:
-                        value = b.fpext(value, kind)
-                        sums[r] = v.call(f"llvm.fma.v{v.lanes}f64", kind, value, V, sums[r])
-                    else:
-                        sums[r] = v.fma(value, V, sums[r])
+                    value = b.fpext(value, kind) if double else value
+                    sums[r] = v.call(fma, kind, value, V, sums[r])
+                    if symmetric:
+                        down = v.call(fma, kind, value, v.splat(b.load(row_v[r], typ=scalar)), down)
+                if symmetric:
+                    place = b.gep(self.O, [where], source_etype=F64)
+                    so_far = b.load(place, typ=ir.VectorType(F64, v.lanes))
+                    so_far.align = 8
+                    down = down if scalar is F64 else b.fpext(down, so_far.type)
+                    b.store(b.fadd(so_far, down), place).align = 8
             return sums
 
         zero = ir.Constant(kind, [0.0] * v.lanes)
@@ -463,7 +476,7 @@ class _Loops(Emitter):
             total.fastmath.add("reassoc")
             if scalar is not F64:
                 total = b.fpext(total, F64)
-            where = b.gep(self.O, [b.add(i, self.k(r))], source_etype=F64)
+            where = b.gep(self.O, [out_row[r]], source_etype=F64)
             b.store(b.fadd(b.load(where, typ=F64), total), where)
 
     def _fill(self, i: Any, t: Any, tile: Any) -> None:

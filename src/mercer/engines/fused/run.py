@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,14 @@ class Rows:
             self._loops(z, rows, tiles, sums.ctypes.data, v.ctypes.data, 0, 0)
         return sums[: self.count]
 
+    def symmetric(
+        self, z: Packed, tile: int, v: np.ndarray, out: np.ndarray, first: int, height: int
+    ) -> None:
+        """out += K v for rows `first` … and the columns from `tile` on, and for these columns as rows."""
+        for i in range(0, self.count, height):
+            rows = (i, min(i + height, self.count))
+            self._loops(z, rows, (tile, z.tiles), out.ctypes.data, v.ctypes.data, first, 0)
+
     def fill(
         self, z: Packed, rows: tuple[int, int], tiles: tuple[int, int], out: int, stride: int, width: int
     ):
@@ -158,7 +167,7 @@ class Fused:
         """(compiled loops, rows in a block of theirs)"""
         small = self.layout.groups and self.layout.groups[0].kind == "difference"
         rows, vectors = (8, 2 if small else 1) if host().registers == 32 else (4, 1)
-        if job == "product64" and self.dtype == np.float32:
+        if job.endswith("64") and self.dtype == np.float32:
             rows, vectors = rows // 2, 1  # sums take twice the registers
         return loops(self.layout.recipe(job, rows, vectors)), rows
 
@@ -185,6 +194,8 @@ class Fused:
 
     def product(self, V: np.ndarray, double: bool) -> np.ndarray:
         """K V, (n, t) float64; sums and V in float64 if `double`, else in the points' precision."""
+        if V.shape[1] == 1 and self._halves():
+            return self._symmetric(V[:, 0], double)[:, None]
         out = np.zeros((self.n, V.shape[1]))
         for z in self._columns():
             if V.shape[1] == 1:
@@ -206,9 +217,42 @@ class Fused:
             job = "product64" if double else "product32"
             return rows, Rows(self, rows, job).product(z, tiles, v, height)
 
-        work = [(rows, *edge) for rows in tasks for edge in zip(edges, edges[1:], strict=False)]
+        work = [(rows, *edge) for rows in tasks for edge in pairwise(edges)]
         for rows, sums in parallel_map(some, work, self.threads):
             out[rows] += sums
+
+    def _halves(self) -> bool:
+        """Is K symmetric, and large enough for computing every pair once to pay?"""
+        packed = self.m * self.layout.width * self.dtype.itemsize
+        blocks = self.n // (4 * self.tile)
+        return self.X is self.Z and packed <= _PACKED_BYTES and blocks >= 4 * self.threads
+
+    def _symmetric(self, v: np.ndarray, double: bool) -> np.ndarray:
+        """K(X, X) v, every pair computed once: a block of rows with itself, and with all that come later."""
+        z = Packed(self.layout, self.Z, 0, self.tile)
+        v = z.entries(v, np.float64 if double else self.dtype)
+        bits = "64" if double else "32"
+        size = 4 * self.tile
+        blocks = [slice(i, min(i + size, self.n)) for i in range(0, self.n, size)]
+        height = self._height(self.tile) if self.blas else size
+
+        def share(mine):
+            out = np.zeros(z.tiles * self.tile)
+            for b in mine:
+                rows = blocks[b]
+                first, last = 4 * b, min(4 * b + 4, z.tiles)
+                out[rows] += Rows(self, rows, "product" + bits).product(z, (first, last), v, height)
+                if last < z.tiles:
+                    Rows(self, rows, "symmetric" + bits).symmetric(z, last, v, out, rows.start, height)
+            return out
+
+        # Early blocks meet more columns: dealt out there and back, every thread gets the same work.
+        T = self.threads
+        turns = [
+            [b for b in range(len(blocks)) if min(b % (2 * T), 2 * T - 1 - b % (2 * T)) == t]
+            for t in range(T)
+        ]
+        return np.sum(parallel_map(share, turns, T), axis=0)[: self.n]
 
     def _several_columns(self, z: Packed, V: np.ndarray, double: bool, out: np.ndarray) -> None:
         dtype = np.dtype(np.float64) if double else self.dtype
