@@ -6,18 +6,21 @@ Vectors in and out are float64; what happens inside may be float32 (it is when t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from mercer._xp import issparse
 from mercer.engines import Engine, available_memory
+from mercer.engines.threads import one_blas_thread
 from mercer.engines.tiled import result_dtype
 from mercer.kernels.base import Kernel
 
 Middle = Callable[[slice, np.ndarray], np.ndarray]
 
 _BLOCK_BYTES = 32 << 20
+_PANEL = 256
 # What is used many times is kept in memory if it takes no more than this share of what is free.
 STORED_SHARE = 0.3
 
@@ -31,6 +34,8 @@ class Operator:
 
     shape: tuple[int, int]
     dtype: np.dtype
+    # Are products computed by an engine, on threads of its own?
+    by_engine = False
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """(rows, A[rows]) over all rows."""
@@ -198,6 +203,15 @@ class Matrix(Operator):
         return np.asarray(self.values.diagonal(), dtype=np.float64)
 
 
+def undisturbed(*operators: Operator) -> Any:
+    """A context for many products in a row with operators that an engine computes.
+
+    BLAS is held to one thread throughout. Its threads wait for more work by spinning, for tens of
+    milliseconds after every call, on cores that the engine's own threads need.
+    """
+    return one_blas_thread() if any(A.by_engine for A in operators) else nullcontext()
+
+
 class KernelOperator(Operator):
     """K(X, Z), computed tile by tile by an engine whenever it is needed.
 
@@ -211,6 +225,8 @@ class KernelOperator(Operator):
     >>> bool(np.allclose(A @ np.ones(50), Gaussian(1.0)(X).sum(axis=1)))
     True
     """
+
+    by_engine = True
 
     def __init__(self, kernel: Kernel, X: Any, Z: Any, engine: Engine):
         self.kernel, self.X, self.Z, self.engine = kernel, X, Z, engine
@@ -292,11 +308,31 @@ class FeatureOperator(Operator):
         return np.asarray(self.map.transform(self.X[index]), dtype=np.float64)
 
 
+class _Factor:
+    """Dense products with T, at half the work if it is upper triangular."""
+
+    def __init__(self, T: np.ndarray):
+        self.T = T
+        self.upper = T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
+
+    def after(self, A: np.ndarray) -> np.ndarray:
+        """A T."""
+        size = self.T.shape[1]
+        if not self.upper or size < 2 * _PANEL:
+            return A @ self.T
+        out = np.empty((A.shape[0], size), np.result_type(A, self.T))
+        for j in range(0, size, _PANEL):
+            k = min(j + _PANEL, size)
+            np.matmul(A[:, :k], self.T[:k, j:k], out=out[:, j:k])
+        return out
+
+
 class Composed(Operator):
     """A T for a small matrix T: A in other coordinates."""
 
     def __init__(self, A: Operator, T: np.ndarray):
-        self.A, self.T_ = A, T
+        self._factor = _Factor(T)
+        self.A, self.T_, self.by_engine = A, T, A.by_engine
         self.shape, self.dtype = (A.shape[0], T.shape[1]), A.dtype
 
     def __matmul__(self, V):
@@ -306,12 +342,12 @@ class Composed(Operator):
         return self.T_.T @ self.A.adjoint(U)
 
     def rows(self, index):
-        return self.A.rows(index) @ self.T_
+        return self._factor.after(self.A.rows(index))
 
     def blocks(self):
         # T amplifies rounding, so the product is taken in float64 whatever A comes in.
         for rows, block in self.A.blocks():
-            yield rows, np.asarray(block, dtype=np.float64) @ self.T_
+            yield rows, self._factor.after(np.asarray(block, dtype=np.float64))
 
     def sandwich(self, V, middle):
         # See `gramian` for the order.
@@ -332,7 +368,7 @@ class WithOnes(Operator):
     """[A 1]: one more column of ones, for an offset."""
 
     def __init__(self, A: Operator):
-        self.A = A
+        self.A, self.by_engine = A, A.by_engine
         self.shape, self.dtype = (A.shape[0], A.shape[1] + 1), A.dtype
 
     def __matmul__(self, V):

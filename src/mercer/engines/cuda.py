@@ -86,7 +86,7 @@ class Cuda(Engine):
             for columns, B in call.column_chunks():
                 pairs = call.pairs(A, B)
                 for i, j in _spans(len(A), pairs.height()):
-                    _write(pairs.block(i, j), out, rows.start + i, rows.start + j, columns)
+                    _write(pairs, i, j, out[rows.start + i : rows.start + j, columns])
         if same:
             _mirror_host(out)
         return out
@@ -294,7 +294,9 @@ class _Call:
         self.engine, self.formula, self.X, self.Z, self.dtype = engine, formula, X, Z, dtype
         self.n, self.m = X.shape[0], Z.shape[0]
         self.numpy = isinstance(X, np.ndarray)
-        self.device = torch.device(engine.device) if self.numpy else X.device
+        self.device = X.device if not self.numpy else torch.device(engine.device)
+        if self.device.type == "cuda" and self.device.index is None:
+            self.device = torch.device("cuda", torch.cuda.current_device())
         self.native = not interpreting()
         self.budget = engine._budget()
         # As given, packed for either side, norms and padding.
@@ -398,24 +400,27 @@ def _symmetric_gram(call: _Call, out: Any) -> None:
     _, A = next(call._chunks(call.X, True))
     pairs = call.pairs(A, A)
     for i, j in _spans(len(A), pairs.height()):
-        block = pairs.block(i, j, j)
+        if isinstance(out, np.ndarray):
+            block = pairs.block(i, j, j)
+        else:
+            block = pairs.block(i, j, j, out[i:j, :j])
         corner = block[:, i:j].tril()
         block[:, i:j] = corner + corner.tril(-1).T
-        _write(block, out, i, j, slice(0, j))
-        if i:
-            if isinstance(out, np.ndarray):
-                out[:i, i:j] = out[i:j, :i].T
-            else:
-                out[:i, i:j] = block[:, :i].T
+        if isinstance(out, np.ndarray):
+            from mercer.engines._triton.stream import download
+
+            download(block, out[i:j, :j])
+        out[:i, i:j] = out[i:j, :i].T
 
 
-def _write(block: Any, out: Any, first: int, last: int, columns: slice) -> None:
+def _write(pairs: Any, i: int, j: int, out: Any) -> None:
+    """Rows i … j of K into an array or a tensor."""
     if isinstance(out, np.ndarray):
         from mercer.engines._triton.stream import download
 
-        download(block, out[first:last, columns])
+        download(pairs.block(i, j), out)
     else:
-        out[first:last, columns] = block
+        pairs.block(i, j, None, out)
 
 
 def _mirror_host(out: np.ndarray) -> None:

@@ -203,7 +203,7 @@ class Tiled(Engine):
         threads = self._threads(n * m)
         dtype = result_dtype(kernel, X, Z)
         # Here a tile spans all of Z: fewer rows when m is large, but enough for BLAS to be busy.
-        height = max(min((4 * _TILE_BYTES) // (dtype.itemsize * max(m, 1)), -(-n // threads)), 64)
+        height = max(min((8 * _TILE_BYTES) // (dtype.itemsize * max(m, 1)), -(-n // threads)), 64)
         tiles = [slice(i, min(i + height, n)) for i in range(0, n, height)]
 
         loops = self._loops(kernel, X, Z)

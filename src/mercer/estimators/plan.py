@@ -25,6 +25,10 @@ _EXACT_JOINT = 3_000
 # From here on conjugate gradients on the stored matrix are faster than factoring it.
 _CG_FROM = 3_000
 _LARGEST_PRIMAL_FACTOR = 8_000
+# In float32, from so many centres, and so many examples for each of them, on, conjugate gradients beat
+# the normal equations (which need float64).
+_CG_CENTRES = 700
+_CG_ROWS = 20
 # Matrices of the size of the unknowns squared that a factored problem holds at once.
 _SQUARES = 5
 _PANELS = 512
@@ -166,6 +170,13 @@ def _choose_solver(loss, representation, unknowns, sizes, free, reasons) -> Solv
         how = "on the matrix kept in memory" if stored else f"without the matrix in memory ({_bytes(need)})"
         reasons.append(f"{unknowns:,} examples: conjugate gradients {how} beat a factorisation")
         return CG()
+    if isinstance(representation, Nystrom) and sizes.itemsize == 4 and unknowns >= _CG_CENTRES:
+        if sizes.n >= _CG_ROWS * unknowns:
+            reasons.append(
+                f"{sizes.n:,} examples, {unknowns:,} centres: conjugate gradients, a few passes over the data, "
+                "beat the normal equations"
+            )
+            return CG()
     if unknowns <= _LARGEST_PRIMAL_FACTOR:
         reasons.append(f"{unknowns:,} unknowns: normal equations, factored")
         return Cholesky()

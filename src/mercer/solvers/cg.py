@@ -10,7 +10,7 @@ from mercer.engines import available_memory
 from mercer.operators import KernelOperator, Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.full import ridge_solution, solve_cg, solve_stored
-from mercer.solvers.preconditioners import LowRank, low_rank_columns, sampled_rows
+from mercer.solvers.preconditioners import LARGEST_FACTOR, LowRank, low_rank_columns, sampled_rows
 from mercer.solvers.primal import ridge_primal
 
 _LIMIT = 1000
@@ -66,7 +66,8 @@ class CG(Solver):
             solve = self._stored if self.stores(problem.A) else self._matrix_free
             solution = ridge_solution(problem, partial(solve, tol=tol, rng=problem.rng), tol, self.name)
         else:
-            sample = sampled_rows(problem.A.shape[1]) if self.rank is None else self.rank
+            p = problem.A.shape[1]
+            sample = sampled_rows(p) if self.rank is None else self.rank
             solution = ridge_primal(
                 problem,
                 direct=False,
@@ -74,6 +75,8 @@ class CG(Solver):
                 max_iter=self.max_iter or _LIMIT,
                 sample=sample,
                 name=self.name,
+                # Beyond this many passes over the data, the exact factor would have been faster.
+                patience=max(40, p // 25) if self.max_iter is None and p <= LARGEST_FACTOR else 0,
             )
         warn_if_unconverged(solution, tol, "Increase lam, max_iter or rank", problem.A.dtype)
         return solution

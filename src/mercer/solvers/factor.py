@@ -145,7 +145,7 @@ def _factor_in_place(A: np.ndarray) -> list[tuple[int, int, np.ndarray]]:
             raise NotPositiveDefinite(f"in columns {j} to {k}") from None
         if not np.isfinite(block.diagonal()).all():
             raise NotPositiveDefinite(f"in columns {j} to {k}")
-        inverse = _inverse_lower(block)
+        inverse = inverse_lower(block)
         inverses.append((j, k, inverse))
         lower = np.tril_indices(k - j)
         A[j:k, j:k][lower] = block[lower]
@@ -154,14 +154,14 @@ def _factor_in_place(A: np.ndarray) -> list[tuple[int, int, np.ndarray]]:
     return inverses
 
 
-def _inverse_lower(L: np.ndarray) -> np.ndarray:
+def inverse_lower(L: np.ndarray) -> np.ndarray:
     """The inverse of a lower triangular matrix, by halves."""
     n = len(L)
     if n <= 64:
         return np.tril(np.linalg.inv(L))
     h = n // 2
     out = np.zeros_like(L)
-    out[:h, :h], out[h:, h:] = _inverse_lower(L[:h, :h]), _inverse_lower(L[h:, h:])
+    out[:h, :h], out[h:, h:] = inverse_lower(L[:h, :h]), inverse_lower(L[h:, h:])
     out[h:, :h] = -out[h:, h:] @ (L[h:, :h] @ out[:h, :h])
     return out
 

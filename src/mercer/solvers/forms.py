@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.operators import Identity, KernelOperator, Matrix, Operator, in_memory
+from mercer.operators import Identity, KernelOperator, Matrix, Operator, in_memory, undisturbed
 from mercer.solvers.factor import Factor, NotPositiveDefinite
 from mercer.solvers.full import shifted
 from mercer.solvers.pcg import pcg
@@ -205,7 +205,8 @@ class FullForm(Form):
             self.jitter = max(self.jitter, factor.jitter)
             return factor.solve(rhs)
         inverse = self._preconditioner(S)
-        result = pcg(shifted(self.K, self.mu, S), rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
+        with undisturbed(self.K):
+            result = pcg(shifted(self.K, self.mu, S), rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
         return result.x
 
     def _preconditioner(self, S):
@@ -285,7 +286,9 @@ class PrimalForm(Form):
         def apply(V):
             return self.Phi.sandwich(V, weigh) / n + 2 * self.ridge[:, None] * V
 
-        result = pcg(apply, rhs, self._preconditioner(d), tol=tol, max_iter=_INNER_ITERATIONS)
+        inverse = self._preconditioner(d)
+        with undisturbed(self.Phi):
+            result = pcg(apply, rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
         return result.x[:, 0]
 
     def _preconditioner(self, d):
@@ -313,7 +316,8 @@ class PrimalForm(Form):
             return shared(v.reshape(size, t)).reshape(-1, 1)
 
         rhs = -self.gradient.reshape(-1, 1)
-        result = pcg(apply, rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
+        with undisturbed(self.Phi):
+            result = pcg(apply, rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
         return self._direction(result.x.reshape(size, t))
 
     def result(self):

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mercer.operators import KernelOperator, Matrix, Operator
+from mercer.operators import KernelOperator, Matrix, Operator, undisturbed
 from mercer.solvers.factor import _PANEL, Factor, NotPositiveDefinite
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank
@@ -115,7 +115,8 @@ def solve_cg(
     apply = shifted(K, mu, scale)
     inverse = (lambda v: v) if low_rank is None else low_rank.inverse(mu, scale)
     # A little below the tolerance: the true residual, and the one with the offset taken out, are larger.
-    result = pcg(apply, rhs, inverse, tol=0.1 * tol, max_iter=max_iter)
+    with undisturbed(K):
+        result = pcg(apply, rhs, inverse, tol=0.1 * tol, max_iter=max_iter)
     return Solved(
         result.x,
         rhs - apply(result.x),

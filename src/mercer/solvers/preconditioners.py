@@ -11,7 +11,7 @@ from mercer.operators import KernelOperator, Matrix, Operator
 from mercer.solvers.factor import Factor
 
 # Beyond this many features a p×p preconditioner is not worth its memory; the diagonal has to do.
-_LARGEST_SQUARE = 8000
+LARGEST_FACTOR = 8000
 
 
 def low_rank_columns(n: int) -> int:
@@ -21,7 +21,7 @@ def low_rank_columns(n: int) -> int:
 
 def sampled_rows(p: int) -> int:
     """Rows of a sampled Hessian for p features, unless told otherwise."""
-    return 2 * p + 1000
+    return 2 * p + 3000
 
 
 class LowRank:
@@ -62,7 +62,7 @@ class SampledHessian:
     def __init__(self, Phi: Operator, rows: int, rng: np.random.Generator):
         n, p = Phi.shape
         self.Phi = Phi
-        self.small = p <= _LARGEST_SQUARE and rows > 0
+        self.small = p <= LARGEST_FACTOR and rows > 0
         if self.small:
             q = min(n, rows)
             self.index = np.sort(rng.choice(n, q, replace=False))

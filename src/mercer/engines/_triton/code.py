@@ -57,6 +57,8 @@ class Code:
     mode       'product', 'symmetric' (each pair once) or 'matrix' (K itself)
     columns    columns of V; wide: multiplied on the matrix units, `columns` then being a power of two
     bounded    exponentials (positions) whose argument can't be positive
+    share      of eight exponentials, how many by polynomial
+    fold       columns of a block that share a sum
     small      all exponents are within ±100: no clamps
     """
 
@@ -70,11 +72,17 @@ class Code:
     bounded: frozenset[int] = frozenset()
     small: bool = False
     share: int = 0
+    fold: int = 1
     native: bool = True
 
     @property
     def depth(self) -> int:
         return max((leaf.depth for leaf in self.leaves), default=0)
+
+    @property
+    def deep(self) -> bool:
+        """Are packed rows too long to stay on chip?"""
+        return self.depth > RESIDENT_DEPTH[self.dtype]
 
     @property
     def views(self) -> list[int]:

@@ -37,18 +37,22 @@ def shape(code: Code) -> list[Blocks]:
     if deep == 0:
         return [(32, 64, 4, 2), (32, 32, 4, 2)]
     if code.mode == "symmetric":
-        first = [(256, 32, 4, 3)] if code.columns == 1 else []
-        return [*first, (128, 32, 4, 3), (64, 32, 4, 2)]
+        return [(256, 32, 4, 4), (128, 32, 4, 3), (64, 32, 4, 2)]
+    if any(leaf.repair for leaf in code.leaves) and code.columns <= 2 and not code.wide:
+        # One warp: whether a block has close pairs is asked without a barrier.
+        return [(64, 32, 1, 3), (32, 32, 1, 2)]
     if heavy:
         return [(64, 32, 4, 2), (32, 32, 4, 1)]
     if code.wide:
         return [(64, 64, 4, 3), (64, 64, 4, 2), (64, 32, 4, 2), (32, 32, 4, 1)]
     if deep > RESIDENT_DEPTH["float32"] and code.columns == 1:
         return [(128, 128, 8, 3), (64, 64, 4, 2)]
+    if code.columns == 2 and len(code.leaves) == 1 and deep <= 64:
+        return [(64, 64, 2, 3), (64, 32, 4, 2)]
     if len(code.leaves) > 1 or code.columns > 1:
         return [(64, 64 if code.columns <= 2 else 32, 4, 3), (64, 32, 4, 2), (32, 32, 4, 1)]
     if deep <= 32:
-        return [(64, 128, 4, 3)]
+        return [(64, 128, 4, 4), (64, 64, 4, 2)]
     if deep <= 192:
         return [(128, 64, 4, 4), (128, 64, 4, 2)]
     return [(128, 64, 8, 3), (64, 64, 4, 2)]
@@ -56,14 +60,21 @@ def shape(code: Code) -> list[Blocks]:
 
 def share(code: Code) -> int:
     """Of eight exponentials, how many by polynomial."""
-    return 2 if code.dtype == "float32" and code.mode == "product" and 0 < code.depth <= 32 else 0
+    if code.dtype != "float32" or code.mode != "product" or code.columns > 1 or not 0 < code.depth <= 32:
+        return 0
+    return 2 if code.depth == 16 else 1
+
+
+def fold(code: Code) -> int:
+    """Columns of a block whose sums share a register."""
+    return 4 if code.mode != "matrix" and not code.wide and code.native else 1
 
 
 def start(code: Code, operands: dict[str, Any], grid: Any, **numbers: Any) -> None:
     """Launch with the first block size that fits; grid(BM, BN) → sizes of the grid and last arguments."""
     import torch
 
-    code = replace(code, share=share(code))
+    code = replace(code, share=share(code), fold=fold(code))
     kernel = source.compiled(code)
     candidates = shape(code)
     first = _fitting.get(code, 0)
@@ -145,7 +156,7 @@ def multiply(packed: Packed, V: Any, same: bool = False) -> Any:
             at += width
         else:
             group = columns[at:]
-            if same and len(group) <= 2 and single and 0 < packed.code.depth <= 128:
+            if same and len(group) == 1 and single and 0 < packed.code.depth <= 128:
                 parts.append(_symmetric(packed, group))
             else:
                 parts.append(_launch(packed, group, len(group), wide=False))

@@ -244,8 +244,9 @@ def _operand(P: Points, gain: float, centre: Any, side: int, precision: str, nor
                 norms[i : i + len(x)] = h.double().square().sum(1)
                 continue
             low = (x - h.double()).half()
-            second, third = (h, low) if side == 0 else (low, h)
-            here[:, :d], here[:, d : 2 * d], here[:, 2 * d : 3 * d] = h, second, third
+            # Small parts first: the matrix units cut sums off at the size of the largest term so far.
+            first, second = (low, h) if side == 0 else (h, low)
+            here[:, :d], here[:, d : 2 * d], here[:, 2 * d : 3 * d] = first, second, h
             # ‖h+l‖² − ‖l‖²: what the three products give for a point with itself.
             h = h.double()
             norms[i : i + len(x)] = (h * (h + 2 * low.double())).sum(1)
@@ -313,7 +314,7 @@ def _too_rough(formula, views, shown, X, Z, dtype, precision) -> bool:
             sizes = (xs - centre).square().sum(1)[:, None] + (zs - centre).square().sum(1)
             if not bool(torch.isfinite(sizes).all()):
                 return True
-            error = _ROUNDING[dtype] * leaf.scale * sizes
+            error = _ROUNDING[dtype] * max(1.0, x.width / 64) * leaf.scale * sizes
             if steep(formula, f):  # closer pairs than these are repaired
                 error[values[-1].abs() < CLOSE[dtype] * abs(leaf.scale) * sizes] = 0.0
         off.append(error)

@@ -46,16 +46,20 @@ class Pairs:
             )
         return self._packed[whole]
 
-    def block(self, first: int, last: int, columns: int | None = None) -> Any:
-        """Rows first … last of K, a new tensor; `columns`: only so many. `first` is a multiple of PAD."""
+    def block(self, first: int, last: int, columns: int | None = None, out: Any = None) -> Any:
+        """Rows first … last of K, `first` a multiple of PAD; `columns`: only so many; into `out` if given."""
         m = len(self.Z) if columns is None else columns
         if self.by_torch:
-            return self._torch_block(first, last)[:, :m]
+            K = self._torch_block(first, last)[:, :m]
+            return K if out is None else out.copy_(K)
         import torch
 
         part = self.packed(True).rows(first, last)
         part.m = m
-        out = torch.empty((last - first, m), dtype=self.X.raw.dtype, device=self.X.raw.device)
+        if out is None or out.stride(1) != 1 or out.dtype != self.X.raw.dtype:
+            K = torch.empty((last - first, m), dtype=self.X.raw.dtype, device=self.X.raw.device)
+            launch.matrix(part, K)
+            return K if out is None else out.copy_(K)
         return launch.matrix(part, out)
 
     def _torch_block(self, first: int, last: int) -> Any:

@@ -98,7 +98,7 @@ def source(code: Code) -> str:
         _tile(w, code)
         w(
             "keep = (i0 + ii < n)[:, None] & (j0 + jj < m)[None, :]",
-            "tl.store(O + (i0 + ii)[:, None] * ldo + (j0 + jj)[None, :], value, mask=keep)",
+            "tl.store(O + i0 * ldo + j0 + ii[:, None] * ldo + jj[None, :], value, mask=keep)",
         )
     elif code.wide:
         w(f"acc = tl.zeros((BM, {code.columns}), dtype={t})", f"tt = tl.arange(0, {code.columns})")
@@ -121,12 +121,13 @@ def source(code: Code) -> str:
         w.indent += 1
         _columns_loaded(w, code)
         _tile(w, code)
-        w(*[f"acc{c} += value * v{c}[None, :]" for c in range(code.columns)])
+        for c in range(code.columns):
+            w(_added(code, c))
         w.indent -= 1
         for c in range(code.columns):
             w(
                 f"at = O + (tl.program_id(1) * {code.columns} + {c} + zero) * ldo + i0 + ii",
-                f"tl.store(at, tl.sum(acc{c}, axis=1), mask=i0 + ii < n)",
+                f"tl.store(at, {f'acc{c}' if code.deep else f'tl.sum(acc{c}, axis=1)'}, mask=i0 + ii < n)",
             )
     else:
         _symmetric(w, code)
@@ -135,7 +136,19 @@ def source(code: Code) -> str:
 
 
 def _sums(w: _Writer, code: Code) -> None:
-    w(*[f"acc{c} = tl.zeros((BM, BN), dtype=tl.{code.dtype})" for c in range(code.columns)])
+    # Deep products leave no registers for sums of pairs; there a sum per row and block costs little.
+    size = "(BM,)" if code.deep and code.mode == "product" else f"(BM, BN // {code.fold})"
+    w(*[f"acc{c} = tl.zeros({size}, dtype=tl.{code.dtype})" for c in range(code.columns)])
+
+
+def _added(code: Code, c: int) -> str:
+    """The block's values times column c of V, added to its sums."""
+    term = f"value * v{c}[None, :]"
+    if code.deep and code.mode == "product":
+        term = f"tl.sum({term}, axis=1)"
+    elif code.fold > 1:  # columns a quarter of a block apart lie in one thread: fewer registers, no exchange
+        term = f"tl.sum(tl.reshape({term}, (BM, {code.fold}, BN // {code.fold})), axis=1)"
+    return f"acc{c} += {term}"
 
 
 def _columns_loaded(w: _Writer, code: Code) -> None:
@@ -164,7 +177,7 @@ def _symmetric(w: _Writer, code: Code) -> None:
             w("j0 = (b + 1) * BM + q * BN + zero", "j0 = tl.where(j0 >= n, j0 - n, j0)")
         _columns_loaded(w, code)
         _tile(w, code)
-        w(*[f"acc{c} += value * v{c}[None, :]" for c in range(code.columns)])
+        w(*[_added(code, c) for c in range(code.columns)])
         if not diagonal:
             for c in range(code.columns):
                 w(
@@ -250,7 +263,8 @@ def _dot(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
     if leaf.factor:
         w(f"s{f} = s{f} * factor{f}")
     if leaf.norms:
-        w(f"bn{f} = tl.load(b{f} + j0 + jj)", f"s{f} = s{f} + (an{f}[:, None] + bn{f}[None, :])")
+        w(f"bn{f} = tl.load(b{f} + j0 + jj)", f"ab{f} = an{f}[:, None] + bn{f}[None, :]")
+        w(f"s{f} = s{f} + ab{f}")
     if leaf.statistic == "distance" and not code.small:
         w(f"s{f} = tl.{'minimum' if leaf.negative else 'maximum'}(s{f}, 0.0)")
     if leaf.repair:
@@ -259,11 +273,11 @@ def _dot(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
 
 def _repair(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
     """Pairs so close that rounding shows are computed again from their differences."""
-    less = ">" if leaf.negative else "<"
     if not leaf.norms:
-        w(f"bn{f} = tl.load(b{f} + j0 + jj)")
-    w(f"close{f} = s{f} {less} {CLOSE[code.dtype]!r} * (an{f}[:, None] + bn{f}[None, :])")
-    w(f"if tl.max(tl.max(close{f}.to(tl.int32), axis=1), axis=0) > 0:")
+        w(f"bn{f} = tl.load(b{f} + j0 + jj)", f"ab{f} = an{f}[:, None] + bn{f}[None, :]")
+    gap = (f"s{f}", f"{CLOSE[code.dtype]!r} * ab{f}")
+    w(f"gap{f} = {gap[1]} - {gap[0]}" if leaf.negative else f"gap{f} = {gap[0]} - {gap[1]}")
+    w(f"if tl.min(tl.min(gap{f}, axis=1), axis=0) < 0:")
     w.indent += 1
     w(f"e{f} = tl.zeros((BM, BN), dtype=tl.{code.dtype})", f"for h in range(0, {leaf.width}):")
     w.indent += 1
@@ -271,7 +285,7 @@ def _repair(w: _Writer, code: Code, f: int, leaf: LeafCode) -> None:
     w(f"zh = tl.load(Q{leaf.view} + h * (ldq + zero) + j0 + jj)")
     w("dh = xh[:, None] - zh[None, :]", f"e{f} += dh * dh")
     w.indent -= 1
-    w(f"s{f} = tl.where(close{f}, e{f} * scale{f}, s{f})")
+    w(f"s{f} = tl.where(gap{f} < 0, e{f} * scale{f}, s{f})")
     w.indent -= 1
 
 

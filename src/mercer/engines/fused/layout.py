@@ -49,7 +49,6 @@ class Layout:
         for i, leaf in enumerate(formula.leaves):
             by_view.setdefault(leaf.view, []).append(i)
         place: dict[int, tuple[int, str]] = {}
-        loaded = False
         for view, members in by_view.items():
             seen = view.points(Z[:4096])
             if not isinstance(seen, np.ndarray) or seen.ndim != 2 or seen.dtype.kind != "f":
@@ -58,10 +57,6 @@ class Layout:
                 for i, role in roles:
                     place[i] = (len(self.parts), role)
                 self.parts.append(part)
-                loaded = loaded or part.group.loaded
-        if loaded:
-            # One job for BLAS at a time: the others keep their loops.
-            pass
         self.leaves = [place[i] for i in range(len(formula.leaves))]
         self.sizes = [_filled(len(p.mean), p.group) for p in self.parts]
         self.groups = tuple(p.group for p in self.parts)
@@ -86,7 +81,8 @@ class Layout:
         distance = next(((i, f) for i, f in members if isinstance(f.statistic, SquaredDistance)), None)
         dot = next(((i, f) for i, f in members if isinstance(f.statistic, DotProduct)), None)
         size = d if d <= _UNROLLED else None
-        loaded = d > _OWN_LOOP
+        # One job for BLAS at a time: the others keep their loops.
+        loaded = d > _OWN_LOOP and not any(p.group.loaded for p in self.parts)
         if distance is not None and d <= _DIRECT:
             i, leaf = distance
             root = math.sqrt(abs(leaf.scale))
@@ -108,7 +104,10 @@ class Layout:
             yield Part(view, group, self._mean(view, Z), sign * root, root, norm), [(i, "distance")]
         elif dot is not None:
             i, leaf = dot
-            yield Part(view, Group("dot", False, size, loaded), zero, leaf.scale, 1.0, 0.0), [(i, "dot")]
+            # Half the factor on either side, or k(x,z) and k(z,x) would round differently.
+            root = math.sqrt(abs(leaf.scale))
+            signed = math.copysign(root, leaf.scale)
+            yield Part(view, Group("dot", False, size, loaded), zero, signed, root, 0.0), [(i, "dot")]
         for i, leaf in members:
             if leaf.term is not None:
                 # Such sums are of degree one: a factor's size goes into the points, its sign into the loop.

@@ -17,11 +17,10 @@ from mercer.kernels.formula import Formula
 
 # Packed columns are kept for a pass over all rows: few bytes, but rows are packed again for every pass.
 _PACKED_BYTES = 24 << 20
-# A block of K, or of inner products, that is written and read back stays in a core's own cache.
-_BLOCK_BYTES = 512 << 10
+# A block of K, or of inner products, that is written and read back should stay in cache; calls cost
+# microseconds, and BLAS packs its operands at every one, so that smaller blocks are slower, not faster.
+_BLOCK_BYTES = 2 << 20
 _TILE = 256
-# BLAS packs its operands at every call: tall blocks, even if they leave that cache, and narrow tiles.
-_BLAS_BYTES = 2 << 20
 _BLAS_TILE = 384
 # Rows of a task: enough that packing and calling cost nothing, few enough that threads end together.
 _ROWS = 4096
@@ -173,7 +172,7 @@ class Fused:
 
     def _columns(self) -> Iterator[Packed]:
         """All columns, as many at a time as should be packed at once."""
-        each = self.layout.width * self.dtype.itemsize
+        each = max(self.layout.width, 1) * self.dtype.itemsize  # a constant kernel has no numbers
         step = max(_PACKED_BYTES // (each * self.tile), 1) * self.tile
         for j in range(0, self.m, step):
             yield Packed(self.layout, self.Z[j : j + step], j, self.tile)
@@ -187,8 +186,7 @@ class Fused:
 
     def _height(self, width: int) -> int:
         """Rows of a block of K of this width that stays in cache; a multiple of every block of rows."""
-        room = _BLAS_BYTES if self.blas else _BLOCK_BYTES
-        return max(room // (max(width, 1) * self.dtype.itemsize) // 16 * 16, 16)
+        return max(_BLOCK_BYTES // (max(width, 1) * self.dtype.itemsize) // 16 * 16, 16)
 
     # -- products ---------------------------------------------------------------------------------
 

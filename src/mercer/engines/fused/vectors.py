@@ -19,6 +19,7 @@ from mercer.engines.fused.target import Target
 I1, I32, I64, F32, F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 # No reassociation: rounding tricks below rely on the order of operations.
 _FLAGS = ("contract", "nsz")
+_SMALLEST = float(np.finfo(np.float32).tiny)
 
 
 @lru_cache(maxsize=64)
@@ -193,9 +194,9 @@ class Vectors:
         if not self.wide or self.double:
             return self.intrinsic("sqrt", x)
         # The approximate reciprocal root and one Newton step: a third of the time of the instruction.
-        x = self.max(x, self.const(1e-37))  # 1/√0 is infinite; √1e-37 is 0 for every purpose
+        positive = self.max(x, self.const(_SMALLEST))  # 1/√0 is infinite, but 0 times a number is 0
         everywhere = ir.Constant(ir.IntType(16), 0xFFFF)
-        r = self.call("llvm.x86.avx512.rsqrt14.ps.512", self.type, x, x, everywhere)
+        r = self.call("llvm.x86.avx512.rsqrt14.ps.512", self.type, positive, positive, everywhere)
         y = self.mul(x, r)
         error = self.fma(self.neg(y), y, x)
         return self.fma(self.mul(r, self.const(0.5)), error, y)
