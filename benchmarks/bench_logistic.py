@@ -19,7 +19,7 @@ from sklearn.metrics import log_loss
 from benchmarks import peers
 from benchmarks.data import labels
 X, y, T, u = labels({n})
-machine = peers.load({key!r}).nystrom_logistic({m}, 5.0, 1e-5, {n})
+machine = peers.load({key!r}).nystrom_logistic({m}, 5.0, 1e-6, {n})
 """
 REPORT = 'extra["loss"] = float(log_loss(u, machine.predict_proba(T)))'
 

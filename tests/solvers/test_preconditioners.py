@@ -84,7 +84,7 @@ def test_sampled_hessian_of_some_rows():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_features_have_to_do_with_the_diagonal(monkeypatch, weighted):
-    monkeypatch.setattr(preconditioners, "_LARGEST_SQUARE", 5)
+    monkeypatch.setattr(preconditioners, "LARGEST_FACTOR", 5)
     d = np.random.default_rng(1).uniform(0, 2, 80) if weighted else None
     D = np.ones(80) if d is None else d
     diagonal = (D[:, None] * PHI**2).mean(axis=0) + RIDGE

@@ -48,9 +48,9 @@ class Engine(Params):
         out = self.sandwich(kernel, X, Z, columns, weigh)
         return out[:, 0] if V.ndim == 1 else out
 
-    def describe(self, kernel: Kernel, X: Any) -> str:
-        """How products with this kernel on such points are computed, in one clause for a plan."""
-        return f"kernel products by {type(self).__name__}"
+    def describe(self, kernel: Kernel, X: Any, pairs: int) -> str | None:
+        """How products of so many pairs are computed with this kernel on such points; None if unremarkable."""
+        return None
 
     def reduce(self, kernel: Kernel, X: Any, Z: Any, step: Any) -> list[Any]:
         """step(rows, K[rows]) for blocks of rows of K, in parallel where the engine can.

@@ -92,7 +92,9 @@ class Tiled(Engine):
             return f"LLVM does not work here ({type(error).__name__}: {error})"
         return None
 
-    def describe(self, kernel, X):
+    def describe(self, kernel, X, pairs):
+        if self.fused is None and pairs < _PAIRS_WORTH_CODE:
+            return None
         reason = "it was told not to" if self.fused is False else self._obstacle(kernel, X)
         if reason is None:
             return "kernel products by a compiled loop"

@@ -26,7 +26,7 @@ from mercer.functions import Function
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
-from mercer.operators import KernelOperator
+from mercer.representations import Features
 from mercer.solvers import Problem
 
 
@@ -108,7 +108,8 @@ class KernelMachine(BaseEstimator):
         loss = clone(self._loss(y))
         targets, coding = self._encode(loss, y)
         plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
-        plan = replace(plan, reasons=plan.reasons + tuple(self._remarks(loss, targets)))
+        remarks = [*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets)]
+        plan = replace(plan, reasons=(*plan.reasons, *remarks))
         return kernel, X, loss, targets, coding, plan
 
     def _remarks(self, loss: Loss, targets: np.ndarray) -> Iterator[str]:
@@ -148,8 +149,6 @@ class KernelMachine(BaseEstimator):
             )
         rng = generator(self.random_state)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
-        if isinstance(built.A, KernelOperator):
-            plan = replace(plan, reasons=(*plan.reasons, plan.engine.describe(self.kernel_, points)))
         problem = Problem(built.A, built.B, targets, loss, float(self.lam), weights, bool(self.offset), rng)
         return problem, built, coding, plan
 
@@ -199,6 +198,18 @@ class KernelMachine(BaseEstimator):
             scores = scores.astype(np.float32)
         scores = scores[:, None] if scores.ndim == 1 else scores
         return scores + self.solution_.intercept.astype(scores.dtype)
+
+
+def _engine_remarks(kernel: Kernel, X: Any, plan: Plan) -> Iterator[str]:
+    """How the engine computes products with this kernel, where that is worth saying."""
+    if isinstance(plan.representation, Features):
+        return
+    some = X[:100]
+    if not isinstance(kernel, Precomputed):
+        kernel = kernel.resolve(some)  # which values it takes does not matter here
+    remark = plan.engine.describe(kernel, some, plan.examples * plan.unknowns)
+    if remark is not None:
+        yield remark
 
 
 def _weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:

@@ -234,6 +234,7 @@ class PrimalForm(Form):
         self.scores, self.penalty = np.zeros((problem.n, t)), 0.0
         self.rank = sampled_rows(p) if rank is None else rank
         self._sampled: SampledHessian | None = None
+        self._factors: dict[int, Factor] = {}
         self.measure()
 
     def measure(self):
@@ -273,23 +274,33 @@ class PrimalForm(Form):
     def _newton_column(self, j, d, tol):
         n, p = self.Phi.shape
         rhs = -self.gradient[:, j : j + 1]
-        if p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS:
-            H = self.Phi.gramian(d) / n
-            H[np.diag_indices_from(H)] += 2 * self.ridge
-            factor = Factor(H)
-            self.jitter = max(self.jitter, factor.jitter)
-            return factor.solve(rhs)[:, 0]
-
+        direct = p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS
         def weigh(rows, S):
             return S * d[rows, None]
 
         def apply(V):
             return self.Phi.sandwich(V, weigh) / n + 2 * self.ridge[:, None] * V
 
-        inverse = self._preconditioner(d)
+        if direct and j not in self._factors:
+            self._factors[j] = self._hessian_factor(d)
+            return self._factors[j].solve(rhs)[:, 0]
+        # The Hessian changes little from step to step: an earlier factor is a good preconditioner.
+        inverse = self._factors[j].solve if direct else self._preconditioner(d)
+        # So many passes over Φ cost as much as a new factor.
+        enough = max(p // 80, 3) if direct else _INNER_ITERATIONS
         with undisturbed(self.Phi):
-            result = pcg(apply, rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
+            result = pcg(apply, rhs, inverse, tol=tol, max_iter=enough)
+        if direct and result.residual > tol:
+            self._factors[j] = self._hessian_factor(d)
+            return self._factors[j].solve(rhs)[:, 0]
         return result.x[:, 0]
+
+    def _hessian_factor(self, d):
+        H = self.Phi.gramian(d) / self.Phi.shape[0]
+        H[np.diag_indices_from(H)] += 2 * self.ridge
+        factor = Factor(H)
+        self.jitter = max(self.jitter, factor.jitter)
+        return factor
 
     def _preconditioner(self, d):
         if self._sampled is None:

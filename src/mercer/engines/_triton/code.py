@@ -59,6 +59,7 @@ class Code:
     bounded    exponentials (positions) whose argument can't be positive
     share      of eight exponentials, how many by polynomial
     fold       columns of a block that share a sum
+    unroll     blocks of columns a turn of the loop
     small      all exponents are within ±100: no clamps
     """
 
@@ -73,6 +74,7 @@ class Code:
     small: bool = False
     share: int = 0
     fold: int = 1
+    unroll: int = 1
     native: bool = True
 
     @property

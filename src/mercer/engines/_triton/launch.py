@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from mercer.engines._triton import source
-from mercer.engines._triton.code import RESIDENT_DEPTH, Code
+from mercer.engines._triton.code import Code
 from mercer.engines._triton.pack import PAD, Packed, padded
 
 # (rows, columns, warps, stages) of a block; the first that fits is used. Measured on an H200.
@@ -27,7 +27,6 @@ def shape(code: Code) -> list[Blocks]:
     deep = code.depth
     if not code.native:
         return [(128, 256 if code.mode != "symmetric" else 64, 4, 1)]
-    heavy = any(i[0] in _HEAVY for i in code.instructions)
     if code.dtype == "float64":
         if deep == 0 or code.wide:
             return [(32, 32, 4, 2), (32, 16, 4, 1)]
@@ -35,22 +34,23 @@ def shape(code: Code) -> list[Blocks]:
     if code.mode == "matrix":
         return [(128, 64, 4, 3), (64, 64, 4, 2), (32, 32, 4, 1)]
     if deep == 0:
-        return [(32, 64, 4, 2), (32, 32, 4, 2)]
+        first = [(64, 64, 2, 2)] if code.columns == 1 and _roots(code) else []
+        return [*first, (32, 64, 4, 2), (32, 32, 4, 2)]
     if code.mode == "symmetric":
-        return [(256, 32, 4, 4), (128, 32, 4, 3), (64, 32, 4, 2)]
+        return [(256, 32, 4, 4) if deep == 16 else (256, 64, 4, 3), (128, 32, 4, 3), (64, 32, 4, 2)]
     if any(leaf.repair for leaf in code.leaves) and code.columns <= 2 and not code.wide:
         # One warp: whether a block has close pairs is asked without a barrier.
-        return [(64, 32, 1, 3), (32, 32, 1, 2)]
-    if heavy:
+        return [(32, 32, 1, 3), (32, 32, 1, 2)]
+    if any(i[0] in _HEAVY for i in code.instructions):
         return [(64, 32, 4, 2), (32, 32, 4, 1)]
     if code.wide:
         return [(64, 64, 4, 3), (64, 64, 4, 2), (64, 32, 4, 2), (32, 32, 4, 1)]
-    if deep > RESIDENT_DEPTH["float32"] and code.columns == 1:
-        return [(128, 128, 8, 3), (64, 64, 4, 2)]
-    if code.columns == 2 and len(code.leaves) == 1 and deep <= 64:
-        return [(64, 64, 2, 3), (64, 32, 4, 2)]
-    if len(code.leaves) > 1 or code.columns > 1:
-        return [(64, 64 if code.columns <= 2 else 32, 4, 3), (64, 32, 4, 2), (32, 32, 4, 1)]
+    if code.deep:
+        return [(128, 256, 8, 3), (128, 128, 8, 3), (64, 64, 4, 2)]
+    if len(code.leaves) > 1:
+        return [(64, 64 if code.columns <= 2 else 32, 4, 2), (64, 32, 4, 2), (32, 32, 4, 1)]
+    if code.columns > 1:
+        return [(64, 128 if code.columns == 2 else 64, 4, 3), (64, 64, 4, 2), (64, 32, 4, 2), (32, 32, 4, 1)]
     if deep <= 32:
         return [(64, 128, 4, 4), (64, 64, 4, 2)]
     if deep <= 192:
@@ -58,23 +58,40 @@ def shape(code: Code) -> list[Blocks]:
     return [(128, 64, 8, 3), (64, 64, 4, 2)]
 
 
+def _roots(code: Code) -> bool:
+    return any(i[0] == "sqrt" for i in code.instructions)
+
+
 def share(code: Code) -> int:
-    """Of eight exponentials, how many by polynomial."""
-    if code.dtype != "float32" or code.mode != "product" or code.columns > 1 or not 0 < code.depth <= 32:
+    """Of eight exponentials, how many by polynomial: where the special-function unit is the limit."""
+    if code.dtype != "float32" or code.mode == "matrix" or code.columns > 1 or code.depth > 32:
         return 0
-    return 2 if code.depth == 16 else 1
+    if code.depth == 0 or any(leaf.repair for leaf in code.leaves):
+        return 2 if _roots(code) else 0
+    return 1 if code.depth == 32 and code.mode == "product" else 2
 
 
 def fold(code: Code) -> int:
     """Columns of a block whose sums share a register."""
-    return 4 if code.mode != "matrix" and not code.wide and code.native else 1
+    if code.mode == "matrix" or code.wide or not code.native or code.dtype == "float64":
+        return 1
+    if code.mode == "symmetric":
+        return 4
+    if code.columns > 1:
+        return 8
+    return 8 if code.depth == 16 else 4 if any(leaf.repair for leaf in code.leaves) else 1
+
+
+def unroll(code: Code) -> int:
+    """Blocks of columns a turn of the loop."""
+    return 1
 
 
 def start(code: Code, operands: dict[str, Any], grid: Any, **numbers: Any) -> None:
     """Launch with the first block size that fits; grid(BM, BN) → sizes of the grid and last arguments."""
     import torch
 
-    code = replace(code, share=share(code), fold=fold(code))
+    code = replace(code, share=share(code), fold=fold(code), unroll=unroll(code))
     kernel = source.compiled(code)
     candidates = shape(code)
     first = _fitting.get(code, 0)

@@ -117,7 +117,7 @@ def source(code: Code) -> str:
         )
     elif code.mode == "product":
         _sums(w, code)
-        w("lo = tl.program_id(1) * per", "hi = tl.minimum(lo + per, m)", "for j0 in range(lo, hi, BN):")
+        w("lo = tl.program_id(1) * per", "hi = tl.minimum(lo + per, m)", _over_columns(code))
         w.indent += 1
         _columns_loaded(w, code)
         _tile(w, code)
@@ -133,6 +133,13 @@ def source(code: Code) -> str:
         _symmetric(w, code)
     head = ", ".join(arguments(code)) + ", BM: tl.constexpr, BN: tl.constexpr"
     return "\n".join(["@triton.jit", f"def kernel({head}):", *w.lines]) + "\n"
+
+
+def _over_columns(code: Code) -> str:
+    """The loop over blocks of columns; several a turn mean fewer barriers."""
+    if code.unroll > 1:
+        return f"for j0 in tl.range(lo, hi, BN, loop_unroll_factor={code.unroll}):"
+    return "for j0 in range(lo, hi, BN):"
 
 
 def _sums(w: _Writer, code: Code) -> None:
