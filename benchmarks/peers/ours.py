@@ -38,6 +38,4 @@ def nystrom_logistic(m, sigma, lam, n):
     from mercer.representations import Nystrom
 
     # An offset, because scikit-learn's LogisticRegression has one: the same objective.
-    return KernelLogistic(
-        Gaussian(sigma), lam=lam, representation=Nystrom(m=m), offset=True, random_state=0
-    )
+    return KernelLogistic(Gaussian(sigma), lam=lam, representation=Nystrom(m=m), offset=True, random_state=0)

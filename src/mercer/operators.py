@@ -281,14 +281,7 @@ class KernelOperator(Operator):
         return self.engine.sandwich(self.kernel, self.X, self.Z, V, middle)
 
     def gramian(self, w=None, T=None):
-        def step(rows, K):
-            return _weighted_gram(K, None if w is None else w[rows], T)
-
-        return self._reduced(step, self.shape[1])
-
-    def _reduced(self, step, width):
-        parts = [p for p in self.engine.reduce(self.kernel, self.X, self.Z, step) if p is not None]
-        return sum(parts) if parts else np.zeros((self.shape[1], width))
+        return self.engine.gramian(self.kernel, self.X, self.Z, w, T)
 
 
 class FeatureOperator(Operator):

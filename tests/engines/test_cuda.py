@@ -290,6 +290,8 @@ def test_tensors_in_tensors_out():
         assert error(gram.cpu().numpy(), K) < 5e-6
         assert error(e.normal(k, A, B, V).cpu().numpy(), K.T @ (K @ np.ones((50, 2)))) < 5e-6
     assert e.product(Gaussian(1.5), A, B, V).dtype == torch.float32
+    assert isinstance(e.product(Gaussian(1.5), A, B, np.ones(50)), torch.Tensor)
+    assert isinstance(e.product(Gaussian(1.5), X, Z, V), np.ndarray)
     A[3] += 1  # in place: noticed
     X[3] += 1
     assert error(e.gram(Gaussian(1.5), A, B).cpu().numpy(), dense(Gaussian(1.5), X, Z)) < 5e-6

@@ -6,11 +6,11 @@ from sklearn.exceptions import NotFittedError
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge
 from mercer.engines import Tiled
+from mercer.engines.factor import NotPositiveDefinite
 from mercer.kernels import Finite, FunctionKernel, Gaussian, Linear, Polynomial
 from mercer.losses import Huber, Logistic
 from mercer.representations import Full
 from mercer.solvers import Cholesky
-from mercer.solvers.factor import NotPositiveDefinite
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 3))

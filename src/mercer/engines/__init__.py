@@ -1,7 +1,8 @@
 """Engines: where the numbers are computed."""
 
 from mercer.engines.base import Engine
+from mercer.engines.cuda import Cuda
 from mercer.engines.memory import available_memory
 from mercer.engines.tiled import Tiled
 
-__all__ = ["Engine", "Tiled", "available_memory"]
+__all__ = ["Cuda", "Engine", "Tiled", "available_memory"]

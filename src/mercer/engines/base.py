@@ -48,8 +48,43 @@ class Engine(Params):
         out = self.sandwich(kernel, X, Z, columns, weigh)
         return out[:, 0] if V.ndim == 1 else out
 
+    def gramian(
+        self, kernel: Kernel, X: Any, Z: Any, w: np.ndarray | None = None, T: np.ndarray | None = None
+    ) -> np.ndarray:
+        """K(X, Z)ᵀ diag(w) K(X, Z), or that of K T, in float64 whatever the points."""
+
+        def step(rows, K):
+            # Products of float32 entries need float64 sums: normal equations square the condition number.
+            K = K.astype(np.float64, copy=False)
+            K = K if T is None else K @ T
+            if w is None:
+                return K.T @ K  # recognised by NumPy as symmetric: half the work
+            if (w[rows] >= 0).all():
+                root = K * np.sqrt(w[rows])[:, None]
+                return root.T @ root
+            return K.T @ (K * w[rows, None])
+
+        size = Z.shape[0] if T is None else T.shape[1]
+        parts = [p for p in self.reduce(kernel, X, Z, step) if p is not None]
+        return np.sum(parts, axis=0) if parts else np.zeros((size, size))
+
+    # -- dense algebra: matrices of the size of the centres ----------------------------------------
+
+    # Does it live elsewhere (on a GPU), so that large matrices should not come to the host?
+    remote = False
+
+    def kernel_matrix(self, kernel: Kernel, Z: Any, dtype: Any) -> Any:
+        """K(Z, Z) in a precision of its own, where `factor` wants it."""
+        return np.array(self.gram(kernel, Z.astype(dtype) if kernel.vectors else Z), dtype=dtype)
+
+    def factor(self, A: Any, shift: float = 0.0, max_jitter: float = 1e-2) -> Any:
+        """A Cholesky factor of A + shift·I, made in place; see `mercer.engines.factor.Factor`."""
+        from mercer.engines.factor import Factor
+
+        return Factor(A, shift, max_jitter=max_jitter)
+
     def describe(self, kernel: Kernel, X: Any, pairs: int) -> str | None:
-        """How products of so many pairs are computed with this kernel on such points; None if unremarkable."""
+        """How products of so many pairs are computed, with this kernel on such points, if that is remarkable."""
         return None
 
     def reduce(self, kernel: Kernel, X: Any, Z: Any, step: Any) -> list[Any]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 
 from mercer._xp import issparse
+from mercer.engines._triton.call import (
+    SYMMETRIC_FROM,
+    Call,
+    mirror_host,
+    require,
+    spans,
+    symmetric_gram,
+    write,
+)
 from mercer.engines.base import Engine
 from mercer.engines.tiled import Tiled, result_dtype
-from mercer.kernels.formula import Formula, NotTraceable, trace
+from mercer.kernels.formula import NotTraceable, trace
 
 _PRECISIONS = ("float32", "fast")
 # Without a limit of the user's: this share of the memory that is free.
 _SHARE = 0.7
-_SYMMETRIC_FROM = 4096
 
 
 class Cuda(Engine):
@@ -55,6 +59,7 @@ class Cuda(Engine):
     """
 
     name = "cuda"
+    remote = True
 
     def __init__(self, precision="float32", memory=None, device="cuda"):
         self.precision = precision
@@ -80,15 +85,15 @@ class Cuda(Engine):
         if not call.n or not call.m:
             return out
         if same and call.whole_fits:
-            _symmetric_gram(call, out)
+            symmetric_gram(call, out)
             return out
         for rows, A in call.row_chunks():
             for columns, B in call.column_chunks():
                 pairs = call.pairs(A, B)
-                for i, j in _spans(len(A), pairs.height()):
-                    _write(pairs, i, j, out[rows.start + i : rows.start + j, columns])
+                for i, j in spans(len(A), pairs.height()):
+                    write(pairs, i, j, out[rows.start + i : rows.start + j, columns])
         if same:
-            _mirror_host(out)
+            mirror_host(out)
         return out
 
     def product(self, kernel, X, Z, V):
@@ -115,16 +120,22 @@ class Cuda(Engine):
                 middle = call.zeros((call.n, V2.shape[1]))
                 call.multiply(V2, middle, X is Z)
                 middle = middle if weights is None else middle * weights
-                back = self._call(kernel, Z, X)
+                back = Call(self, call.formula, Z, X, call.dtype)
                 back.multiply(middle.to(V2.dtype), total, X is Z)
                 return call.give(total, kind, V.ndim)
             _, B = next(call.column_chunks())
             for rows, A in call.row_chunks():
-                S = call.pairs(A, B).multiply(V2, X is Z and len(A) == len(B) >= _SYMMETRIC_FROM)
+                same = A is B and len(A) >= SYMMETRIC_FROM
+                S = call.pairs(A, B).multiply(V2, same)
                 if weights is not None:
                     S = S * weights[rows]
-                total += call.pairs(B, A, B).multiply(S.to(V2.dtype), X is Z and len(A) >= _SYMMETRIC_FROM)
+                total += call.pairs(B, A, B).multiply(S.to(V2.dtype), same)
         return call.give(total, kind, V.ndim)
+
+    def sandwich(self, kernel, X, Z, V, middle):
+        """K(X,Z)ᵀ m(K(X,Z) V): two products, m on the host, where losses and weights live."""
+        S = middle(slice(0, X.shape[0]), self.product(kernel, X, Z, V))
+        return self.product(kernel, Z, X, S)
 
     def reduce(self, kernel, X, Z, step):
         """step(rows, K[rows]) for blocks of rows, computed on the GPU and handed over as NumPy arrays."""
@@ -133,35 +144,38 @@ class Cuda(Engine):
             return self._on_cpu("reduce", kernel, X, Z, step)
         total = None
         for rows, block in call.blocks():
-            part = step(rows, block.cpu().numpy())
+            part = step(rows, call.download(block))
             if part is not None:
                 total = part.astype(np.float64) if total is None else total + part
         return [total]
 
     # -- more -------------------------------------------------------------------------------------
 
-    def gramian(self, kernel, X, Z, w=None):
-        """K(X,Z)ᵀ diag(w) K(X,Z) in float64: K in the points' precision, products and sums in float64.
+    def gramian(self, kernel, X, Z, w=None, T=None):
+        """K(X,Z)ᵀ diag(w) K(X,Z), or that of K T: K in the points' precision, the rest in float64.
 
         Parameters
         ----------
         kernel : Kernel
         X, Z : points
         w : (n,) array, optional
+        T : (m, r) array, optional
 
         Returns
         -------
-        (m, m) array, or a tensor on the device if X is one
+        (m, m) or (r, r) array, or a tensor on the device if X is one
         """
         from mercer.engines._triton.dense import add_gramian, mirror_lower
 
         call = self._call(kernel, X, Z)
         if call is None:
-            parts = Tiled().reduce(kernel, X, Z, _gramian_step(w))
-            return sum((p for p in parts if p is not None), np.zeros((Z.shape[0],) * 2))
-        G = call.zeros((call.m, call.m))
+            return self._on_cpu("gramian", kernel, X, Z, w, T)
+        right = None if T is None else call.columns(T)[1].double()
+        size = call.m if right is None else right.shape[1]
+        G = call.zeros((size, size))
         weights = None if w is None else call.columns(w)[1][:, 0]
         for rows, block in call.blocks():
+            block = block if right is None else block.double() @ right
             add_gramian(G, block, None if weights is None else weights[rows])
         return call.give(mirror_lower(G), np.float64, 2)
 
@@ -193,7 +207,7 @@ class Cuda(Engine):
             return torch.tensor(Tiled().gram(kernel, Z)).to(self.device)
         out = torch.empty((call.n, call.n), dtype=call.dtype, device=call.device)
         if call.n:
-            _symmetric_gram(call, out)
+            symmetric_gram(call, out)
         return out
 
     def factor(self, A, shift=0.0, max_jitter=1e-2):
@@ -214,7 +228,7 @@ class Cuda(Engine):
         from mercer.engines._triton.dense import Factor
         from mercer.engines._triton.store import upload
 
-        _require(self.device)
+        require(self.device)
         return Factor(upload(A, self.device) if isinstance(A, np.ndarray) else A, shift, max_jitter)
 
     def remember(self, array, tensor):
@@ -225,7 +239,7 @@ class Cuda(Engine):
             raise ValueError(
                 f"remember: an array of shape {array.shape} and a tensor of {tuple(tensor.shape)}"
             )
-        STORE.put(array, tensor, self._budget())
+        STORE.put(array, tensor, self.budget())
 
     def forget(self):
         """Drop all device copies."""
@@ -235,7 +249,7 @@ class Cuda(Engine):
 
     # -- inside -----------------------------------------------------------------------------------
 
-    def _budget(self) -> int:
+    def budget(self) -> int:
         """Bytes for points on the device."""
         import torch
 
@@ -247,7 +261,7 @@ class Cuda(Engine):
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return int(_SHARE * (free + kept))
 
-    def _call(self, kernel, X, Z) -> _Call | None:
+    def _call(self, kernel, X, Z) -> Call | None:
         """What one call works with; None if the CPU engine has to do it."""
         self.validate()
         if not kernel.vectors or issparse(X) or issparse(Z):
@@ -258,7 +272,7 @@ class Cuda(Engine):
             formula = trace(kernel)
         except NotTraceable:
             return None
-        _require(self.device)
+        require(self.device)
         import torch
 
         if isinstance(X, np.ndarray):
@@ -268,7 +282,7 @@ class Cuda(Engine):
             dtype = torch.promote_types(X.dtype, Z.dtype)
         if dtype not in (torch.float32, torch.float64):
             return None
-        return _Call(self, formula, X, Z, dtype)
+        return Call(self, formula, X, Z, dtype)
 
     def _on_cpu(self, method, kernel, X, Z, *rest, **options):
         """The same call on the CPU engine, tensors going there and back."""
@@ -283,186 +297,3 @@ class Cuda(Engine):
         import torch
 
         return torch.from_numpy(found).to(X.device)
-
-
-class _Call:
-    """Formula, points and memory of one call."""
-
-    def __init__(self, engine: Cuda, formula: Formula, X: Any, Z: Any, dtype: Any):
-        import torch
-
-        self.engine, self.formula, self.X, self.Z, self.dtype = engine, formula, X, Z, dtype
-        self.n, self.m = X.shape[0], Z.shape[0]
-        self.numpy = isinstance(X, np.ndarray)
-        self.device = X.device if not self.numpy else torch.device(engine.device)
-        if self.device.type == "cuda" and self.device.index is None:
-            self.device = torch.device("cuda", torch.cuda.current_device())
-        self.native = not interpreting()
-        self.budget = engine._budget()
-        # As given, packed for either side, norms and padding.
-        size = 8 if dtype == torch.float64 else 4
-        self.point = X.shape[1] * (3 * size + 12) + 64
-        self.columns_fit = not self.numpy or self.m * self.point <= self.budget // 2
-        together = self.n if X is Z else self.n + self.m
-        self.whole_fits = not self.numpy or together * self.point <= self.budget
-
-    def _chunks(self, P: Any, resident: bool) -> Iterator[tuple[slice, Any]]:
-        from mercer.engines._triton import stream
-        from mercer.engines._triton.pack import PAD
-        from mercer.engines._triton.store import STORE
-
-        if resident:
-            yield slice(0, P.shape[0]), STORE.get(P, self.device, self.dtype, self.budget)
-            return
-        rows = max(self.budget // (4 * self.point) // PAD * PAD, 128)
-        yield from stream.chunks(P, rows, self.device, self.dtype)
-
-    def row_chunks(self):
-        return self._chunks(self.X, self.whole_fits)
-
-    def column_chunks(self):
-        return self._chunks(self.Z, self.columns_fit)
-
-    def pairs(self, A: Any, B: Any, anchor: Any = None):
-        from mercer.engines._triton.pairs import Pairs
-
-        precision = self.engine.precision
-        return Pairs(self.formula, A, B, B if anchor is None else anchor, precision, self.native)
-
-    def multiply(self, V: Any, total: Any, same: bool) -> None:
-        """total += K V, chunk by chunk."""
-        for columns, B in self.column_chunks():
-            for rows, A in self.row_chunks():
-                symmetric = same and A is B and self.n >= (_SYMMETRIC_FROM if self.native else 0)
-                total[rows] += self.pairs(A, B).multiply(V[columns], symmetric)
-
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Blocks of whole rows of K on the device."""
-        import torch
-
-        if not self.n or not self.m:
-            if self.n:
-                yield slice(0, self.n), self.zeros((self.n, 0), self.dtype)
-            return
-        for rows, A in self.row_chunks():
-            if not self.columns_fit:
-                parts = [self.pairs(A, B).block(0, len(A)) for _, B in self.column_chunks()]
-                yield rows, torch.cat(parts, 1)
-                continue
-            _, B = next(self.column_chunks())
-            pairs = self.pairs(A, B)
-            for i, j in _spans(len(A), pairs.height()):
-                yield slice(rows.start + i, rows.start + j), pairs.block(i, j)
-
-    # -- arrays in and out ------------------------------------------------------------------------
-
-    def columns(self, V: Any) -> tuple[Any, Any]:
-        """The dtype of results, and V as a (·, t) tensor on the device."""
-        import torch
-
-        from mercer.engines._triton.store import upload
-
-        if isinstance(V, np.ndarray):
-            own = np.float64 if self.dtype == torch.float64 else np.float32
-            kind = np.result_type(own, V)
-            V = upload(np.asarray(V, np.float32 if V.dtype == np.float32 else np.float64), self.device)
-        else:
-            kind = torch.promote_types(self.dtype, V.dtype)
-            V = V.detach().to(self.device)
-            V = V if V.dtype == torch.float32 else V.double()
-        if self.dtype == torch.float64:
-            V = V.double()
-        return kind, V[:, None] if V.ndim == 1 else V
-
-    def give(self, total: Any, kind: Any, ndim: int) -> Any:
-        total = total[:, 0] if ndim == 1 else total
-        if not self.numpy:
-            return total if not hasattr(kind, "itemsize") or isinstance(kind, type) else total.to(kind)
-        from mercer.engines._triton.stream import download
-
-        return download(total, np.empty(tuple(total.shape), kind))
-
-    def zeros(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
-        import torch
-
-        return torch.zeros(shape, dtype=dtype or torch.float64, device=self.device)
-
-    def empty(self, shape: tuple[int, ...]) -> Any:
-        import torch
-
-        if self.numpy:
-            return np.empty(shape, np.float64 if self.dtype == torch.float64 else np.float32)
-        return torch.empty(shape, dtype=self.dtype, device=self.device)
-
-
-def _symmetric_gram(call: _Call, out: Any) -> None:
-    """K(X, X) from its lower triangle, so that it is symmetric to the last bit."""
-    _, A = next(call._chunks(call.X, True))
-    pairs = call.pairs(A, A)
-    for i, j in _spans(len(A), pairs.height()):
-        if isinstance(out, np.ndarray):
-            block = pairs.block(i, j, j)
-        else:
-            block = pairs.block(i, j, j, out[i:j, :j])
-        corner = block[:, i:j].tril()
-        block[:, i:j] = corner + corner.tril(-1).T
-        if isinstance(out, np.ndarray):
-            from mercer.engines._triton.stream import download
-
-            download(block, out[i:j, :j])
-        out[:i, i:j] = out[i:j, :i].T
-
-
-def _write(pairs: Any, i: int, j: int, out: Any) -> None:
-    """Rows i … j of K into an array or a tensor."""
-    if isinstance(out, np.ndarray):
-        from mercer.engines._triton.stream import download
-
-        download(pairs.block(i, j), out)
-    else:
-        pairs.block(i, j, None, out)
-
-
-def _mirror_host(out: np.ndarray) -> None:
-    side = 1024
-    for i in range(0, len(out), side):
-        j = min(i + side, len(out))
-        corner = np.tril(out[i:j, i:j])
-        out[i:j, i:j] = corner + np.tril(corner, -1).T
-        out[i:j, j:] = out[j:, i:j].T
-
-
-def _spans(n: int, height: int) -> Iterator[tuple[int, int]]:
-    for i in range(0, n, height):
-        yield i, min(i + height, n)
-
-
-def _gramian_step(w: Any):
-    def step(rows, K):
-        K = K.astype(np.float64)
-        return K.T @ (K if w is None else K * np.asarray(w, np.float64)[rows, None])
-
-    return step
-
-
-def interpreting() -> bool:
-    """Does Triton run in its interpreter, on the CPU? (For tests without a GPU.)"""
-    return os.environ.get("TRITON_INTERPRET", "0") == "1"
-
-
-def _require(device: str) -> None:
-    """A clear word if torch, Triton or the GPU is missing."""
-    advice = "engine='tiled' computes the same on the CPU"
-    try:
-        import torch
-        import triton  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f"the cuda engine needs torch with Triton ({error}): pip install 'mercer[gpu]'; or {advice}"
-        ) from error
-    if torch.device(device).type == "cuda" and not torch.cuda.is_available():
-        raise RuntimeError(f"the cuda engine found no NVIDIA GPU that torch can use; {advice}")
-    if torch.device(device).type != "cuda" and not interpreting():
-        raise RuntimeError(
-            f"the cuda engine can't use device {device!r}: Triton needs an NVIDIA GPU; {advice}"
-        )

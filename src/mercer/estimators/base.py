@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 from mercer import _resolve
 from mercer.engines import Engine
 from mercer.estimators.plan import Plan, make_plan, sizes_of
+from mercer.estimators.tensors import engine_for, frozen, on_host, remember
 from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
@@ -91,7 +92,7 @@ class KernelMachine(BaseEstimator):
         kernel = clone(_resolve.kernel_of(self.kernel))
         representation = _resolve.representation_of(self.representation)
         solver = _resolve.solver_of(self.solver)
-        engine: Engine = _resolve.engine_of(self.engine)
+        engine: Engine = _resolve.engine_of(engine_for(self.engine, X))
         for part in (kernel, representation, solver, engine):
             if part is not None:
                 part.validate()
@@ -102,8 +103,8 @@ class KernelMachine(BaseEstimator):
             )
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self._check_X(X, kernel, reset=True)
-        y = self._check_y(y)
+        X = self._check_X(on_host(X), kernel, reset=True)
+        y = self._check_y(on_host(y))
         check_consistent_length(X, y)
         loss = clone(self._loss(y))
         targets, coding = self._encode(loss, y)
@@ -137,8 +138,9 @@ class KernelMachine(BaseEstimator):
 
     def _build(self, X: Any, y: Any, sample_weight: Any):
         """The problem to be solved, and what is needed to make a function of its solution."""
+        given = X
         kernel, X, loss, targets, coding, plan = self._prepare(X, y)
-        weights = _weights(sample_weight, X, X.shape[0])
+        weights = _weights(on_host(sample_weight), X, X.shape[0])
         # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
         data_driven = seen is not None and not isinstance(kernel, Precomputed)
@@ -147,6 +149,9 @@ class KernelMachine(BaseEstimator):
             raise ValueError(
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
+        if plan.engine.remote:
+            points = frozen(points)
+            remember(plan.engine, points, given)
         rng = generator(self.random_state)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
         problem = Problem(built.A, built.B, targets, loss, float(self.lam), weights, bool(self.offset), rng)
@@ -192,7 +197,7 @@ class KernelMachine(BaseEstimator):
         """f(X) + b, shape (n, outputs)."""
         check_is_fitted(self, "function_")
         kernel = _resolve.kernel_of(self.kernel)
-        X = self._check_X(X, kernel, reset=False)
+        X = self._check_X(on_host(X), kernel, reset=False)
         scores = self.function_(X)
         if getattr(X, "dtype", None) == np.float32:
             scores = scores.astype(np.float32)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.tensors import follows_data, on_host
 from mercer.kernels import Gaussian
 from mercer.losses import Logistic, Loss, Multinomial
 
@@ -46,27 +47,31 @@ class _Classifier(ClassifierMixin, KernelMachine):
         self.classes_ = self._coding.classes
         return self
 
+    @follows_data
     def decision_function(self, X):
         """Scores: one column for two classes (positive: the second), one per class otherwise."""
         scores = self._scores(X)
         return self._coding.decision(scores)
 
+    @follows_data
     def predict(self, X):
         """The label of the largest score (or probability: they never disagree)."""
         scores = self._scores(X)
         return self._coding.decode(scores)
 
     @available_if(_has_probability)
+    @follows_data
     def predict_proba(self, X):
         """Probability of each class, rows summing to one."""
         scores = self._scores(X)
         return self._coding.probability(scores)
 
     @available_if(_has_probability)
+    @follows_data
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self.predict_proba(on_host(X)))
 
 
 class KernelClassifier(_Classifier):

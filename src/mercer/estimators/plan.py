@@ -21,6 +21,7 @@ from mercer.solvers.preconditioners import low_rank_columns, sampled_rows
 # Up to here an exact solution takes seconds on an ordinary machine.
 _EXACT_LEAST_SQUARES = 10_000
 _EXACT_OTHER = 5_000
+_EXACT_REMOTE = 200_000
 _EXACT_JOINT = 3_000
 # From here on conjugate gradients on the stored matrix are faster than factoring it.
 _CG_FROM = 3_000
@@ -89,12 +90,12 @@ def make_plan(
     free = available_memory() if memory is None else memory
     reasons: list[str] = []
     if representation is None:
-        representation = _choose_representation(kernel, loss, sizes, free, reasons)
+        representation = _choose_representation(kernel, loss, engine, sizes, free, reasons)
     else:
         reasons.append(f"{representation!r} was asked for")
     unknowns = representation.size(kernel, sizes.n, sizes.d)
     if solver is None:
-        solver = _choose_solver(loss, representation, unknowns, sizes, free, reasons)
+        solver = _choose_solver(loss, representation, engine, unknowns, sizes, free, reasons)
     else:
         reasons.append(f"{solver!r} was asked for")
     refusal = solver.refusal(loss, representation.penalty)
@@ -115,7 +116,7 @@ def make_plan(
     )
 
 
-def _choose_representation(kernel, loss, sizes, free, reasons) -> Representation:
+def _choose_representation(kernel, loss, engine, sizes, free, reasons) -> Representation:
     n, d = sizes.n, sizes.d
     p = kernel.expansion_size(d) if kernel.vectors else math.inf
     if p < n and p <= _LARGEST_PRIMAL_FACTOR:
@@ -125,6 +126,8 @@ def _choose_representation(kernel, loss, sizes, free, reasons) -> Representation
         return Features()
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
+    if engine.remote and loss.quadratic:
+        limit, need = _EXACT_REMOTE, 0  # no matrix is kept, and products are fast
     if _indexed(kernel):
         reasons.append("the kernel is given by its matrix: solved exactly")
         return Full()
@@ -151,7 +154,7 @@ def _indexed(kernel: Kernel) -> bool:
     return isinstance(kernel, (Finite, Precomputed))
 
 
-def _choose_solver(loss, representation, unknowns, sizes, free, reasons) -> Solver:
+def _choose_solver(loss, representation, engine, unknowns, sizes, free, reasons) -> Solver:
     if representation.penalty == "lasso":
         reasons.append("penalty λ‖c‖₁: coordinate descent")
         return Coordinate()
@@ -166,17 +169,20 @@ def _choose_solver(loss, representation, unknowns, sizes, free, reasons) -> Solv
         if unknowns <= _CG_FROM and need <= 0.8 * free:
             reasons.append(f"the {unknowns:,}×{unknowns:,} matrix fits: factored")
             return Cholesky()
-        stored = CG().would_store(unknowns, sizes.single, free)
+        stored = not engine.remote and CG().would_store(unknowns, sizes.single, free)
         how = "on the matrix kept in memory" if stored else f"without the matrix in memory ({_bytes(need)})"
         reasons.append(f"{unknowns:,} examples: conjugate gradients {how} beat a factorisation")
         return CG()
-    if isinstance(representation, Nystrom) and sizes.itemsize == 4 and unknowns >= _CG_CENTRES:
-        if sizes.n >= _CG_ROWS * unknowns:
-            reasons.append(
-                f"{sizes.n:,} examples, {unknowns:,} centres: conjugate gradients, a few passes over the data, "
-                "beat the normal equations"
-            )
-            return CG()
+    if isinstance(representation, Nystrom) and engine.remote:
+        reasons.append("centres on a GPU: conjugate gradients, preconditioned by their factored matrix")
+        return CG()
+    many = unknowns >= _CG_CENTRES and sizes.n >= _CG_ROWS * unknowns
+    if isinstance(representation, Nystrom) and sizes.itemsize == 4 and many:
+        reasons.append(
+            f"{sizes.n:,} examples, {unknowns:,} centres: conjugate gradients, a few passes over the data, beat "
+            "the normal equations"
+        )
+        return CG()
     if unknowns <= _LARGEST_PRIMAL_FACTOR:
         reasons.append(f"{unknowns:,} unknowns: normal equations, factored")
         return Cholesky()

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
 from mercer.losses import Loss, Squared
 from mercer.solvers import loo
@@ -25,6 +26,7 @@ class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
     def _encode(self, loss, y):
         return loss.encode_targets(y)
 
+    @follows_data
     def predict(self, X):
         """Predictions for X, shaped as y was at fit."""
         scores = self._scores(X)

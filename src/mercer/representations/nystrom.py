@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from mercer.engines import Tiled
 from mercer.features.centres import Centres, centres_of
 from mercer.functions import KernelFunction
 from mercer.operators import KernelOperator, Matrix
@@ -14,6 +13,8 @@ from mercer.representations.base import Built, Representation
 
 # Up to this many kernel values float32 saves no time worth having.
 _SMALL = 50_000_000
+# K(Z, Z) of more centres than this is not kept: it is wanted a product at a time.
+_MOST_STORED = 8000
 
 
 class Nystrom(Representation):
@@ -71,7 +72,13 @@ class Nystrom(Representation):
         A = KernelOperator(kernel, X, Z, engine)
         # The small matrix is factored, so it is wanted in float64 even where the data are not.
         precise = Z.astype(np.float64) if getattr(Z, "dtype", None) == np.float32 else Z
-        values = np.asarray(Tiled().gram(kernel, precise), dtype=np.float64)
+        if engine.remote or Z.shape[0] > _MOST_STORED:
+            return Built(
+                A,
+                KernelOperator(kernel, precise, precise, engine),
+                lambda c: KernelFunction(kernel, Z, c, engine),
+            )
+        values = np.asarray(engine.gram(kernel, precise), dtype=np.float64)
         if not np.isfinite(values).all():
             raise ValueError(f"{kernel!r} gives NaN or infinity between the centres")
         return Built(A, Matrix(values), lambda c: KernelFunction(kernel, Z, c, engine))

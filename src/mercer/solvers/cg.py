@@ -10,7 +10,7 @@ from mercer.engines import available_memory
 from mercer.operators import KernelOperator, Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.full import ridge_solution, solve_cg, solve_stored
-from mercer.solvers.preconditioners import LARGEST_FACTOR, LowRank, low_rank_columns, sampled_rows
+from mercer.solvers.preconditioners import LARGEST_FACTOR, low_rank, low_rank_columns, sampled_rows
 from mercer.solvers.primal import ridge_primal
 
 _LIMIT = 1000
@@ -83,7 +83,7 @@ class CG(Solver):
 
     def stores(self, K: Operator) -> bool:
         """Will K be kept in memory?"""
-        if not isinstance(K, KernelOperator):
+        if not isinstance(K, KernelOperator) or K.engine.remote:
             return False
         single = K.at(np.float32) is not None
         return self.would_store(K.shape[0], single, available_memory())
@@ -110,5 +110,5 @@ class CG(Solver):
 
     def _matrix_free(self, K, mu, scale, rhs, *, tol, rng):
         rank = self.default_rank(K.shape[0])
-        low_rank = LowRank(K, rank, rng) if rank else None
-        return solve_cg(K, mu, scale, rhs, tol=tol, max_iter=self.max_iter or _LIMIT, low_rank=low_rank)
+        columns = low_rank(K, rank, rng) if rank else None
+        return solve_cg(K, mu, scale, rhs, tol=tol, max_iter=self.max_iter or _LIMIT, low_rank=columns)

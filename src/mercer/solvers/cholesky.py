@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.full import ridge_solution, solve_direct
+from mercer.solvers.preconditioners import sampled_rows
 from mercer.solvers.primal import ridge_primal
 
 
@@ -34,6 +35,10 @@ class Cholesky(Solver):
         if problem.full:
             solution = ridge_solution(problem, solve_direct, tol, self.name)
         else:
-            solution = ridge_primal(problem, direct=True, tol=tol, max_iter=0, sample=0, name=self.name)
+            # Where nothing can be factored whole, a sampled factor and conjugate gradients do it.
+            sample = sampled_rows(problem.A.shape[1])
+            solution = ridge_primal(
+                problem, direct=True, tol=tol, max_iter=1000, sample=sample, name=self.name
+            )
         warn_if_unconverged(solution, tol, "Increase lam", problem.A.dtype)
         return solution

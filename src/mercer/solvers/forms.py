@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mercer.engines.factor import Factor, NotPositiveDefinite
 from mercer.operators import Identity, KernelOperator, Matrix, Operator, in_memory, undisturbed
-from mercer.solvers.factor import Factor, NotPositiveDefinite
 from mercer.solvers.full import shifted
 from mercer.solvers.pcg import pcg
-from mercer.solvers.preconditioners import LowRank, SampledHessian, low_rank_columns, sampled_rows
+from mercer.solvers.preconditioners import LowRank, Subset, low_rank, low_rank_columns, sampled_rows
 from mercer.solvers.primal import to_primal, whitening
 from mercer.solvers.problem import Problem, relative_to
 
@@ -119,7 +119,7 @@ class FullForm(Form):
         self.Kc = np.zeros((n, t))
         self.scores, self.penalty = np.zeros((n, t)), 0.0
         self.rank = low_rank_columns(n) if rank is None else rank
-        self._low_rank: LowRank | None = None
+        self._low_rank: LowRank | Subset | None = None
         self.measure()
 
     @staticmethod
@@ -127,7 +127,7 @@ class FullForm(Form):
         if A.shape[0] <= _DIRECT_EXAMPLES and isinstance(A, KernelOperator):
             # Small enough for float64 whatever the data: steps divide by λn, rounding included.
             A = A.at(np.float64) or A
-        return in_memory(A)
+        return A if A.by_engine and A.engine.remote else in_memory(A)  # type: ignore[attr-defined]
 
     def alternative(self):
         if self.problem.n > _EXACT_FACTOR:
@@ -211,7 +211,7 @@ class FullForm(Form):
 
     def _preconditioner(self, S):
         if self._low_rank is None:
-            self._low_rank = LowRank(self.K, self.rank, self.problem.rng)
+            self._low_rank = low_rank(self.K, self.rank, self.problem.rng)
         return self._low_rank.inverse(self.mu, S)
 
     def result(self):
@@ -228,29 +228,30 @@ class PrimalForm(Form):
     def __init__(self, problem: Problem, rank: int | None = None):
         super().__init__(problem)
         self.primal = to_primal(problem, store=True)
-        self.Phi, self.ridge = self.primal.Phi, problem.lam * self.primal.penalty
+        self.Phi, self.ridge = self.primal.Phi, 2 * problem.lam
         p, t = self.Phi.shape[1], problem.y.shape[1]
         self.coef, self.offset = np.zeros((p, t)), np.zeros(0)
         self.scores, self.penalty = np.zeros((problem.n, t)), 0.0
         self.rank = sampled_rows(p) if rank is None else rank
-        self._sampled: SampledHessian | None = None
+        self.jitter = self.primal.jitter
         self._factors: dict[int, Factor] = {}
         self.measure()
 
     def measure(self):
         self.g = self.problem.data_grad(self.scores)
-        self.gradient = self.Phi.adjoint(self.g) / self.problem.n + 2 * self.ridge[:, None] * self.coef
-        self.norm = float(np.linalg.norm(self.gradient))
+        pulled = self.ridge * self.primal.penalise(self.coef)
+        self.gradient = self.Phi.adjoint(self.g) / self.problem.n + pulled
+        self.norm = float(np.linalg.norm(self.primal.size(self.gradient)))
 
     def start(self, u: np.ndarray, offset: np.ndarray) -> None:
         """Begin at ⟨u, φ(·)⟩ + offset instead of 0."""
         self.coef = np.vstack([u, offset[None, :]]) if self.problem.offset else u
         self.scores = self.Phi @ self.coef
-        self.penalty = float((self.primal.penalty[:, None] * self.coef**2).sum())
+        self.penalty = float((self.primal.penalise(self.coef) * self.coef).sum())
         self.measure()
 
     def _direction(self, step) -> Direction:
-        weighted = self.primal.penalty[:, None] * step
+        weighted = self.primal.penalise(step)
         return Direction(
             step,
             self.offset,
@@ -260,7 +261,8 @@ class PrimalForm(Form):
         )
 
     def steepest(self):
-        return self._direction(-self.gradient)
+        # Where the penalty is not the identity, the steepest direction in H_K is not the gradient's.
+        return self._direction(-self.primal.steepest(self.gradient))
 
     def newton(self, tol):
         if self.problem.loss.joint:
@@ -274,12 +276,13 @@ class PrimalForm(Form):
     def _newton_column(self, j, d, tol):
         n, p = self.Phi.shape
         rhs = -self.gradient[:, j : j + 1]
-        direct = p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS
+        direct = self.primal.explicit and p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS
+
         def weigh(rows, S):
             return S * d[rows, None]
 
         def apply(V):
-            return self.Phi.sandwich(V, weigh) / n + 2 * self.ridge[:, None] * V
+            return self.Phi.sandwich(V, weigh) / n + self.ridge * self.primal.penalise(V)
 
         if direct and j not in self._factors:
             self._factors[j] = self._hessian_factor(d)
@@ -289,23 +292,19 @@ class PrimalForm(Form):
         # So many passes over Φ cost as much as a new factor.
         enough = max(p // 80, 3) if direct else _INNER_ITERATIONS
         with undisturbed(self.Phi):
-            result = pcg(apply, rhs, inverse, tol=tol, max_iter=enough)
+            result = pcg(apply, rhs, inverse, tol=tol, max_iter=enough, size_of=self.primal.size)
         if direct and result.residual > tol:
             self._factors[j] = self._hessian_factor(d)
             return self._factors[j].solve(rhs)[:, 0]
         return result.x[:, 0]
 
     def _hessian_factor(self, d):
-        H = self.Phi.gramian(d) / self.Phi.shape[0]
-        H[np.diag_indices_from(H)] += 2 * self.ridge
-        factor = Factor(H)
+        factor = self.primal.hessian_factor(self.ridge, d)
         self.jitter = max(self.jitter, factor.jitter)
         return factor
 
     def _preconditioner(self, d):
-        if self._sampled is None:
-            self._sampled = SampledHessian(self.Phi, self.rank, self.problem.rng)
-        return self._sampled.inverse(2 * self.ridge, d)
+        return self.primal.preconditioner(self.ridge, d, self.rank, self.problem.rng)
 
     def _newton_joint(self, tol):
         p = self.problem
@@ -319,16 +318,19 @@ class PrimalForm(Form):
 
         def apply(v):
             V = v.reshape(size, t)
-            return (self.Phi.sandwich(V, weigh) / n + 2 * self.ridge[:, None] * V).reshape(-1, 1)
+            return (self.Phi.sandwich(V, weigh) / n + self.ridge * self.primal.penalise(V)).reshape(-1, 1)
 
         shared = self._preconditioner(self.curvatures().mean(axis=1))
 
         def inverse(v):
             return shared(v.reshape(size, t)).reshape(-1, 1)
 
+        def norm(R):
+            return np.linalg.norm(self.primal.size(R.reshape(size, t)), keepdims=True)
+
         rhs = -self.gradient.reshape(-1, 1)
         with undisturbed(self.Phi):
-            result = pcg(apply, rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
+            result = pcg(apply, rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS, size_of=norm)
         return self._direction(result.x.reshape(size, t))
 
     def result(self):

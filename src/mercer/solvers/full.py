@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from mercer.engines.factor import _PANEL, Factor, NotPositiveDefinite
 from mercer.operators import KernelOperator, Matrix, Operator, undisturbed
-from mercer.solvers.factor import _PANEL, Factor, NotPositiveDefinite
 from mercer.solvers.pcg import pcg
-from mercer.solvers.preconditioners import LowRank
+from mercer.solvers.preconditioners import LowRank, Subset
 from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
 
 # From here on a float32 factor plus float64 conjugate gradients beats a float64 factor.
@@ -109,7 +109,7 @@ def solve_cg(
     *,
     tol: float,
     max_iter: int,
-    low_rank: LowRank | None,
+    low_rank: LowRank | Subset | None,
 ) -> Solved:
     """By conjugate gradients, K never in memory."""
     apply = shifted(K, mu, scale)

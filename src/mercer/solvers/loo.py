@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer.engines.factor import Factor
 from mercer.operators import L1
-from mercer.solvers.factor import Factor
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem
 

@@ -15,6 +15,10 @@ _WINDOW = 60
 _NO_PROGRESS = 1e-8
 
 
+def _column_norms(R: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(R, axis=0)
+
+
 @dataclass
 class PCGResult:
     """x with M x ≈ b, and how it went."""
@@ -38,21 +42,22 @@ def pcg(
     x0: np.ndarray | None = None,
     patience: int | None = None,
     hopeless: Callable[[list[float]], bool] | None = None,
+    size_of: Apply = _column_norms,
 ) -> PCGResult:
     """Solve M x = b for symmetric positive definite M given by its action on (n, t) blocks.
 
     Every column runs its own recurrence; one call of `apply` serves them all, and columns that have
-    converged leave. `residual` is the largest ‖b − Mx‖/‖b‖ over the columns, and the iterate with the
-    smallest residual is returned. Residuals may rise for hundreds of iterations before they fall; what
+    converged leave. `residual` is the largest ‖b − Mx‖/‖b‖ over the columns, in the norm `size_of`, and
+    the iterate with the smallest residual is returned. Residuals may rise for hundreds of iterations before they fall; what
     falls in every one is the error in the norm of M. So `stalled` says that neither gets smaller any
     more, or, given `patience`, that the residual has not fallen for so many iterations, or that
     `hopeless`, shown the history after each iteration, gave up.
     """
     x = np.zeros_like(b) if x0 is None else x0.copy()
     r = b.copy() if x0 is None else b - apply(x)
-    size = np.linalg.norm(b, axis=0)
+    size = size_of(b)
     size[size == 0] = 1.0
-    relative = np.linalg.norm(r, axis=0) / size
+    relative = size_of(r) / size
     best_x, best_r, best = x.copy(), r.copy(), relative.copy()
     history = [float(relative.max(initial=0.0))]
     active = np.flatnonzero(relative > tol)
@@ -75,7 +80,7 @@ def pcg(
         x[:, active] += alpha * p
         r[:, active] -= alpha * Mp
         iterations += 1
-        relative[active] = np.linalg.norm(r[:, active], axis=0) / size[active]
+        relative[active] = size_of(r[:, active]) / size[active]
         improved = active[relative[active] < best[active]]
         since_best = 0 if len(improved) else since_best + 1
         best[improved], best_x[:, improved] = relative[improved], x[:, improved]

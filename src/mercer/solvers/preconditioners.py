@@ -6,17 +6,20 @@ import math
 
 import numpy as np
 
+from mercer.engines.factor import Factor
 from mercer.features.centres import randomly_pivoted_cholesky
 from mercer.operators import KernelOperator, Matrix, Operator
-from mercer.solvers.factor import Factor
 
 # Beyond this many features a p×p preconditioner is not worth its memory; the diagonal has to do.
 LARGEST_FACTOR = 8000
+_SUBSET_SHIFT = 1e-9
+# More columns than this cost more, in float64, than the iterations they save.
+_MOST_COLUMNS = 8000
 
 
 def low_rank_columns(n: int) -> int:
     """Columns of a low-rank preconditioner for n examples, unless told otherwise."""
-    return min(n, max(100, int(5 * math.sqrt(n))))
+    return min(n, max(100, int(5 * math.sqrt(n))), _MOST_COLUMNS)
 
 
 def sampled_rows(p: int) -> int:
@@ -51,6 +54,45 @@ class LowRank:
             return (v - F @ inner.astype(F.dtype, copy=False)) / mu
 
         return apply
+
+
+class Subset:
+    """K ≈ C (K_PP + δI)⁻¹ Cᵀ with C = K(X, P) for a few of the points, computed anew whenever it is needed.
+
+    For engines with more arithmetic than memory. All of it in float64: the inverse below is a difference
+    of nearly equal things.
+    """
+
+    def __init__(self, K: KernelOperator, rank: int, rng: np.random.Generator):
+        X = K.X
+        if K.kernel.vectors and X.dtype != np.float64:
+            X = X.astype(np.float64)
+            X.flags.writeable = False  # an engine that keeps a copy need not look whether it changes
+        P = X[np.sort(rng.choice(K.shape[0], rank, replace=False))]
+        self.C = KernelOperator(K.kernel, X, P, K.engine)
+        shift = _SUBSET_SHIFT * float(K.kernel.diagonal(P).mean())
+        self.L = K.engine.factor(K.engine.kernel_matrix(K.kernel, P, np.float64), shift=shift)
+
+    def inverse(self, mu: float, scale: np.ndarray | None):
+        """v ↦ (μI + S C (K_PP+δI)⁻¹ Cᵀ S)⁻¹ v, by Woodbury."""
+        C, L = self.C, self.L
+        G = C.gramian(None if scale is None else scale**2)
+        core = C.engine.factor(L.solve_lower(np.ascontiguousarray(L.solve_lower(G).T)), shift=mu)
+        s = None if scale is None else scale[:, None]
+
+        def apply(v):
+            inner = C.adjoint(v if s is None else s * v)
+            back = C @ L.solve_upper(core.solve(L.solve_lower(inner)))
+            return (v - (back if s is None else s * back)) / mu
+
+        return apply
+
+
+def low_rank(K: Operator, rank: int, rng: np.random.Generator) -> LowRank | Subset:
+    """A low-rank approximation of K, kept in memory or left to the engine, whichever suits the engine."""
+    if isinstance(K, KernelOperator) and K.engine.remote:
+        return Subset(K, rank, rng)
+    return LowRank(K, rank, rng)
 
 
 class SampledHessian:

@@ -6,33 +6,141 @@ A Nyström problem becomes one by a change of coordinates: K(Z,Z) = L Lᵀ, c = 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf, dtrtri
 
-from mercer.operators import Composed, Identity, Operator, WithOnes, in_memory, undisturbed
-from mercer.solvers.factor import Factor, NotPositiveDefinite, inverse_lower
-from mercer.solvers.pcg import pcg
-from mercer.solvers.preconditioners import SampledHessian
+from mercer.engines.factor import Factor, NotPositiveDefinite, inverse_lower
+from mercer.operators import (
+    Composed,
+    Identity,
+    KernelOperator,
+    Operator,
+    WithOnes,
+    in_memory,
+    undisturbed,
+)
+from mercer.solvers.pcg import Apply, pcg
+from mercer.solvers.preconditioners import LARGEST_FACTOR, SampledHessian
 from mercer.solvers.problem import Certificate, Problem, Solution
 
+# Up to so many centres their matrix is factored in float64.
+_DOUBLE_CENTRES = 40_000
 
-@dataclass
+
 class Primal:
-    """Φ, the diagonal of the penalty (0 for the offset), and the way back to coefficients."""
+    """A problem in coordinates u: Φ, the quadratic penalty, its norm, preconditioners, and the way back.
 
-    Phi: Operator
-    penalty: np.ndarray
-    back: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    Here the penalty is the identity (and nothing on the offset, which is the last coordinate).
+    """
+
+    # May the Hessian be formed and factored?
+    explicit = True
+    jitter = 0.0
+
+    def __init__(self, Phi: Operator, offset: bool, coefficients: Callable[[np.ndarray], np.ndarray]):
+        self.offset, self.coefficients = offset, coefficients
+        self.penalty = np.append(np.ones(Phi.shape[1]), 0.0) if offset else np.ones(Phi.shape[1])
+        self.Phi: Operator = WithOnes(Phi) if offset else Phi
+        self._sampled: SampledHessian | None = None
+
+    def penalise(self, U: np.ndarray) -> np.ndarray:
+        """P U, with ‖f‖² = uᵀPu."""
+        return self.penalty[:, None] * U
+
+    def size(self, R: np.ndarray) -> np.ndarray:
+        """Length in H_K of the functions with these gradients, column by column."""
+        return np.linalg.norm(R, axis=0)
+
+    def steepest(self, R: np.ndarray) -> np.ndarray:
+        """Coordinates of the gradient as a function: P⁻¹ R."""
+        return R
+
+    def hessian_factor(self, ridge: float, d: np.ndarray | None) -> Factor:
+        """(1/n) Φᵀ diag(d) Φ + ridge·P, factored."""
+        H = self.Phi.gramian(d) / self.Phi.shape[0]
+        H[np.diag_indices_from(H)] += ridge * self.penalty
+        return Factor(H)
+
+    def preconditioner(
+        self, ridge: float, d: np.ndarray | None, rows: int, rng: np.random.Generator
+    ) -> Apply:
+        """An approximate inverse of that Hessian, from a sample of rows."""
+        if self._sampled is None:
+            self._sampled = SampledHessian(self.Phi, rows, rng)
+        return self._sampled.inverse(ridge * self.penalty, d)
+
+    def back(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(coefficients, offset)"""
+        if not self.offset:
+            return self.coefficients(U), np.zeros(U.shape[1])
+        return self.coefficients(U[:-1]), U[-1].copy()
+
+
+class Centres(Primal):
+    """Coefficients of centres as they are: for many centres, or an engine that keeps them to itself.
+
+    K(Z,Z) ≈ L Lᵀ serves the preconditioner and the norm of a gradient only. So it may be rounded, or have
+    a jitter, without changing the problem that is solved.
+    """
+
+    explicit = False
+
+    def __init__(self, A: KernelOperator, B: Operator, offset: bool):
+        super().__init__(A, offset, lambda U: U)
+        self.A, self.B = A, B
+        m = A.shape[1]
+        self.double = m <= _DOUBLE_CENTRES
+        dtype = np.dtype(np.float64) if self.double else A.dtype
+        K = A.engine.kernel_matrix(A.kernel, A.Z, dtype)
+        # What lies below the rounding of A's entries is noise.
+        shift = float(np.finfo(A.dtype).eps) * float(A.kernel.diagonal(A.Z).mean())
+        self.L = A.engine.factor(K, shift=shift, max_jitter=0.1)
+        self.jitter = 0.0
+
+    def penalise(self, U):
+        inner = self.B @ (U[:-1] if self.offset else U)
+        return np.vstack([inner, np.zeros((1, U.shape[1]))]) if self.offset else inner
+
+    def size(self, R):
+        inner = self.L.solve_lower(R[:-1] if self.offset else R)
+        square = np.einsum("ij,ij->j", inner, inner)
+        return np.sqrt(square + R[-1] ** 2 if self.offset else square)
+
+    def steepest(self, R):
+        inner = self.L.solve(R[:-1] if self.offset else R)
+        return np.vstack([inner, R[-1:]]) if self.offset else inner
+
+    def preconditioner(self, ridge, d, rows, rng):
+        A, L, n = self.A, self.L, self.A.shape[0]
+        mean = 1.0 if d is None else float(d.mean())
+        if self.double:
+            index = np.sort(rng.choice(n, min(n, rows), replace=False))
+            weights = None if d is None else d[index]
+            G = A.engine.gramian(A.kernel, A.X[index], A.Z, weights) / len(index)
+            # L⁻¹ G L⁻ᵀ
+            core = A.engine.factor(L.solve_lower(np.ascontiguousarray(L.solve_lower(G).T)), shift=ridge)
+        else:
+            # Too large for that: as if the centres were a sample of the rows, where Φᵀ = Lᵀ.
+            core = L.gram_factor(mean / A.shape[1], ridge)
+
+        def inner(R):
+            return L.solve_upper(core.solve(L.solve_lower(R)))
+
+        if not self.offset:
+            return inner
+        return lambda R: np.vstack([inner(R[:-1]), R[-1:] / max(mean, np.finfo(float).tiny)])
 
 
 def to_primal(problem: Problem, *, store: bool = False) -> Primal:
-    """Change coordinates so that the penalty is the identity (and nothing on the offset).
+    """Coordinates for a problem with centres or features.
 
-    With `store`, Φ is kept in memory if it fits: for methods that pass over it many times.
+    A few centres are made orthonormal. With `store`, Φ is then kept in memory if it fits: for methods that
+    pass over it many times.
     """
     A, B = problem.A, problem.B
+    if isinstance(A, KernelOperator) and (A.engine.remote or A.shape[1] > LARGEST_FACTOR):
+        return Centres(A, B, problem.offset)
     if isinstance(B, Identity):
         Phi: Operator = A
 
@@ -45,12 +153,7 @@ def to_primal(problem: Problem, *, store: bool = False) -> Primal:
         def coefficients(u):
             return T @ u
 
-    if store:
-        Phi = in_memory(Phi)
-    penalty = np.ones(Phi.shape[1])
-    if not problem.offset:
-        return Primal(Phi, penalty, lambda u: (coefficients(u), np.zeros(u.shape[1])))
-    return Primal(WithOnes(Phi), np.append(penalty, 0.0), lambda u: (coefficients(u[:-1]), u[-1].copy()))
+    return Primal(in_memory(Phi) if store else Phi, problem.offset, coefficients)
 
 
 def whitening(B: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -101,12 +204,15 @@ def ridge_primal(
     # In float64 passes over Φ transform every row again, unless Φ is kept; float32 takes another order.
     primal = to_primal(problem, store=problem.A.dtype == np.float64)
     Phi, n, lam, w = primal.Phi, problem.n, problem.lam, problem.weights
-    ridge = lam * primal.penalty
+    direct = direct and primal.explicit
     y = problem.y.astype(np.float64)
     weights = np.ones((n, 1)) if w is None else w[:, None]
 
+    def norm(R):
+        return float(np.linalg.norm(primal.size(R)))
+
     def apply(V):
-        return Phi.sandwich(V, lambda rows, S: S * weights[rows]) / n + ridge[:, None] * V
+        return Phi.sandwich(V, lambda rows, S: S * weights[rows]) / n + lam * primal.penalise(V)
 
     def measure(u):
         """(−half the gradient, objective) at u, in one pass."""
@@ -117,27 +223,24 @@ def ridge_primal(
             return errors[rows] * weights[rows]
 
         with undisturbed(Phi):
-            descent = Phi.sandwich(u, error) / n - ridge[:, None] * u
-        penalty = float((ridge[:, None] * u**2).sum())
+            back = Phi.sandwich(u, error) / n
+        pulled = lam * primal.penalise(u)
+        descent, penalty = back - pulled, float((pulled * u).sum())
         return descent, float((weights * errors**2).sum()) / n + penalty
 
     with undisturbed(Phi):
         rhs = Phi.adjoint(weights * y) / n
-    start = float(np.linalg.norm(rhs))
-    jitter = 0.0
+    start = norm(rhs)
+    jitter = primal.jitter
     condition: float | None = None
 
-    def exact() -> Factor:
-        H = Phi.gramian(w) / n
-        H[np.diag_indices_from(H)] += ridge
-        return Factor(H)
-
     if direct:
-        factor = exact()
+        factor = primal.hessian_factor(lam, w)
         jitter, condition, inverse = factor.jitter, factor.condition(), factor.solve
         u, iterations, limit = inverse(rhs), 1, 30
     else:
-        inverse = SampledHessian(Phi, sample, problem.rng).inverse(ridge, w)
+        inverse = primal.preconditioner(lam, w, sample, problem.rng)
+        patience = patience if primal.explicit else 0
         u, iterations, limit = np.zeros_like(rhs), 0, patience or max_iter
     residual, objective = measure(u)
     history = [1.0]
@@ -145,25 +248,27 @@ def ridge_primal(
     enough = (1e-3 if direct and Phi.dtype == np.float64 else 0.5) * tol * start
     better = True
     for _ in range(10):
-        size = float(np.linalg.norm(residual))
+        size = norm(residual)
         if patience and size > max(enough, tol * start) and (iterations >= limit or not better):
             # The sample says too little about the rest.
-            factor = exact()
+            factor = primal.hessian_factor(lam, w)
             jitter, condition, inverse = factor.jitter, factor.condition(), factor.solve
             limit, patience, name, better = iterations + 30, 0, name + ", then cholesky", True
         if size <= enough or iterations >= limit or not better:
             break
         target = max(0.5 * enough / size, 1e-6)
         with undisturbed(Phi):
-            result = pcg(apply, residual, inverse, tol=target, max_iter=limit - iterations)
+            result = pcg(
+                apply, residual, inverse, tol=target, max_iter=limit - iterations, size_of=primal.size
+            )
         iterations += result.iterations
         condition = condition if condition is not None else result.condition
         history += [h * size / start for h in result.history[1:]]
         refined, lower = measure(u + result.x)
-        better = float(np.linalg.norm(refined)) < 0.7 * size
+        better = norm(refined) < 0.7 * size
         if better:
             u, residual, objective = u + result.x, refined, lower
-    gradient = float(np.linalg.norm(residual))
+    gradient = norm(residual)
     relative = gradient / start if start > 0 else 0.0
     certificate = Certificate(
         relative_gradient=relative,

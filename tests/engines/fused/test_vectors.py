@@ -19,7 +19,7 @@ from mercer.engines.fused.vectors import I64, Vectors, _fitted
 DTYPES = [np.dtype(np.float32), np.dtype(np.float64)]
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 # Units in the last place: float64 polynomials carry the rounding of their own coefficients.
-ULPS = {np.dtype(np.float32): 4, np.dtype(np.float64): 16}
+ULPS = {np.dtype(np.float32): 4, np.dtype(np.float64): 20}
 _compiled = {}
 
 
@@ -249,7 +249,7 @@ from mercer.engines import Tiled
 from mercer.engines.fused.target import host
 from mercer.kernels import ArcCosine, ChiSquared, Gaussian, Laplacian, Polynomial, Sigmoid
 rng = np.random.default_rng(0)
-kernels = [Gaussian(1.0), Laplacian(1.0) * Polynomial(2) + ArcCosine(1), Sigmoid(0.3) * ChiSquared(0.5) ** 0.3]
+kernels = [Gaussian(1.0), Laplacian(1.0) * Polynomial(2) + ArcCosine(1), Sigmoid(0.3) * ChiSquared() ** 0.3]
 worst, engine = 0, Tiled(threads=1, fused=True)
 for d, k in ((3, kernels[0]), (6, kernels[1]), (3, kernels[2]), (45, kernels[0])):
     for dtype, eps in ((np.float32, 2e-6), (np.float64, 1e-14)):

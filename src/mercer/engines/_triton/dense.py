@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer.engines.factor import NotPositiveDefinite
+
 _PANEL = 1024
 # Column blocks of a symmetric product: only those on and below the diagonal are computed.
 _STRIPES = 8
-
-
-class NotPositiveDefinite(ArithmeticError):
-    """A pivot was not positive."""
 
 
 def add_gramian(G: Any, K: Any, w: Any) -> None:
@@ -69,7 +67,8 @@ class Factor:
             raise NotPositiveDefinite("the matrix has NaN or infinity on its diagonal: k(x,x) must be finite")
         limits = torch.finfo(A.dtype)
         mean = max(float(self.diagonal.abs().mean()), limits.tiny)
-        step = self.n * limits.eps * mean
+        # What rounding makes of a zero eigenvalue: about √n·eps, if errors are independent.
+        step = self.n**0.5 * limits.eps * mean
         while True:
             A.diagonal().copy_(self.diagonal + self.jitter)
             if self._attempt():
@@ -121,6 +120,20 @@ class Factor:
     def solve_upper(self, B: Any) -> Any:
         """L⁻ᵀ B."""
         return self._give(self._upper(self._take(B)), B)
+
+    def gram_factor(self, scale: float, shift: float) -> Factor:
+        """The factor of scale·LᵀL + shift·I, on the device."""
+        G = self.L.new_zeros((self.n, self.n))
+        # Row panels of L are zero beyond the diagonal: a panel touches only the corner up to its end.
+        for j in range(0, self.n, _PANEL):
+            k = min(j + _PANEL, self.n)
+            rows = self.L[j:k, :k].clone()
+            rows[:, j:k].tril_()
+            stripe = max(-(-k // _STRIPES), 512)
+            for a in range(0, k, stripe):
+                b = min(a + stripe, k)
+                G[a:k, a:b].addmm_(rows[:, a:].T, rows[:, a:b], alpha=scale)
+        return Factor(mirror_lower(G), shift)
 
     def condition(self) -> float:
         """A cheap lower estimate of the condition number, from the pivots."""

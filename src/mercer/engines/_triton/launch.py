@@ -73,18 +73,18 @@ def share(code: Code) -> int:
 
 def fold(code: Code) -> int:
     """Columns of a block whose sums share a register."""
-    if code.mode == "matrix" or code.wide or not code.native or code.dtype == "float64":
+    if code.mode == "matrix" or code.wide or not code.native:
         return 1
-    if code.mode == "symmetric":
+    if code.mode == "symmetric" or code.dtype == "float64":
         return 4
-    if code.columns > 1:
+    if code.columns > 1 or code.depth == 16:
         return 8
-    return 8 if code.depth == 16 else 4 if any(leaf.repair for leaf in code.leaves) else 1
+    return 4 if any(leaf.repair for leaf in code.leaves) or (code.depth == 0 and _roots(code)) else 1
 
 
 def unroll(code: Code) -> int:
     """Blocks of columns a turn of the loop."""
-    return 1
+    return 2 if code.dtype == "float64" and code.depth > 0 and code.native else 1
 
 
 def start(code: Code, operands: dict[str, Any], grid: Any, **numbers: Any) -> None:

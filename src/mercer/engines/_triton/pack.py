@@ -80,7 +80,9 @@ def pack(
     views = list(dict.fromkeys(leaf.view for leaf in formula.leaves))
     shown = [tuple(P.seen_through(v) for P in (X, Z, anchor)) for v in views]
     direct = _too_rough(formula, views, shown, X, Z, dtype, precision)
-    leaves, operands, factors = [], {}, []
+    leaves: list[LeafCode] = []
+    factors: list[float] = []
+    operands: dict[str, Any] = {}
     row_weights = column_weights = None
     small = False
     for f, leaf in enumerate(formula.leaves):
@@ -121,7 +123,7 @@ def pack(
     for leaf in formula.leaves:
         numbers += leaf.term.constants if leaf.term is not None else ()
     operands["C"] = torch.tensor(numbers or [0.0], dtype=X.raw.dtype, device=X.raw.device)
-    code = Code(
+    whole_code = Code(
         formula.programme.instructions,
         tuple(leaves),
         len(formula.scalars),
@@ -131,7 +133,7 @@ def pack(
         small=small,
         native=native,
     )
-    return Packed(code, operands, len(X), len(Z), row_weights, column_weights)
+    return Packed(whole_code, operands, len(X), len(Z), row_weights, column_weights)
 
 
 # -- what is derived from one set of points ---------------------------------------------------------

@@ -40,10 +40,17 @@ class Pairs:
         return self.X.raw.element_size() == 8 and bool(used & SINGLE_ONLY)
 
     def packed(self, whole: bool) -> Any:
+        """Operands, made once; for points that last, once for all calls with the same numbers."""
+
+        def make() -> Any:
+            return pack(self.formula, self.X, self.Z, self.anchor, self.precision, whole, self.native)
+
         if whole not in self._packed:
-            self._packed[whole] = pack(
-                self.formula, self.X, self.Z, self.anchor, self.precision, whole, self.native
-            )
+            if self.X.lasting and self.Z.lasting and self.anchor.lasting:
+                others = (self.Z.serial, self.anchor.serial, self.precision, whole, self.native)
+                self._packed[whole] = self.X.form(("packed", *others, *_numbers(self.formula)), make)
+            else:
+                self._packed[whole] = make()
         return self._packed[whole]
 
     def block(self, first: int, last: int, columns: int | None = None, out: Any = None) -> Any:
@@ -90,3 +97,10 @@ class Pairs:
             for i in range(0, len(self.X), height)
         ]
         return torch.cat(parts)
+
+
+def _numbers(formula: Formula) -> tuple[Any, ...]:
+    """What tells formulas apart, numbers included."""
+    leaves = tuple((f.view, f.scale, f.term and f.term.constants) for f in formula.leaves)
+    scalars = tuple((s.name, s.view) for s in formula.scalars)
+    return formula.structure, formula.programme.constants, leaves, scalars

@@ -5,6 +5,7 @@ The many products of an iterative solver see the same points: they are uploaded 
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
 from collections import OrderedDict
@@ -15,7 +16,10 @@ import numpy as np
 
 _LANES = 1021
 _MOST_ARRAYS = 16
-_MOST_FORMS = 6
+# Forms of one kind that are kept: parameters are tuned, so old ones pile up.
+_MOST_FORMS = {"packed": 2}
+_MOST_OTHER_FORMS = 6
+_serial = itertools.count()
 
 
 class Points:
@@ -30,6 +34,9 @@ class Points:
 
     def __init__(self, raw: Any, host: Callable[[], np.ndarray]):
         self.raw, self.host = raw, host
+        self.serial = next(_serial)
+        # Will these points be seen again? Said by the store.
+        self.lasting = False
         self._forms: OrderedDict[Any, Any] = OrderedDict()
 
     def __len__(self) -> int:
@@ -43,9 +50,8 @@ class Points:
         """A derived form, made once; the least recently used are forgotten."""
         if key not in self._forms:
             self._forms[key] = make()
-            # Forms of one kind replace each other (widths being tuned); other kinds are left alone.
             same = [k for k in self._forms if k[0] == key[0]]
-            for old in same[:-_MOST_FORMS]:
+            for old in same[: -_MOST_FORMS.get(key[0], _MOST_OTHER_FORMS)]:
                 del self._forms[old]
         self._forms.move_to_end(key)
         return self._forms[key]
@@ -140,7 +146,7 @@ class Store:
     def put(self, array: np.ndarray, tensor: Any, limit: int) -> None:
         """Remember that `tensor` holds what `array` holds."""
         reference = weakref.ref(array)
-        points = Points(tensor.detach(), lambda: reference())
+        points = Points(tensor.detach(), lambda: np.asarray(reference()))
         self._put((id(array), str(tensor.device), str(tensor.dtype)), array, _mark(array), points, limit)
 
     def clear(self) -> None:
@@ -152,6 +158,7 @@ class Store:
             with self.lock:
                 self.entries.pop(key, None)
 
+        points.lasting = True
         with self.lock:
             self.entries.pop(key, None)
             self.entries[key] = _Entry(weakref.ref(array, forget), mark, points)

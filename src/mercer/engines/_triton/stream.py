@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def chunks(X: np.ndarray, rows: int, device: Any, dtype: Any) -> Iterator[tuple[
     if torch.device(device).type == "cpu":
         for part in slices:
             host = np.array(X[part], dtype=kind)
-            yield part, Points(torch.from_numpy(host), lambda host=host: host)
+            yield part, Points(torch.from_numpy(host), partial(np.asarray, host))
         return
     copying = torch.cuda.Stream(device)
     pinned = [torch.empty((rows, X.shape[1]), dtype=dtype, pin_memory=True) for _ in range(2)]
@@ -48,7 +49,7 @@ def chunks(X: np.ndarray, rows: int, device: Any, dtype: Any) -> Iterator[tuple[
     for k, part in enumerate(slices):
         turn = k % 2
         torch.cuda.current_stream(device).wait_event(copied[turn])
-        yield part, Points(there[turn][: part.stop - part.start], lambda part=part: np.asarray(X[part], kind))
+        yield part, Points(there[turn][: part.stop - part.start], partial(np.asarray, X[part], kind))
         # The work on this chunk is queued by now; the next one's journey goes on beside it.
         used[turn] = torch.cuda.Event()
         used[turn].record()

@@ -18,10 +18,10 @@ from mercer.engines.fused.target import Target
 from mercer.engines.fused.vectors import F64, I32, I64, Vectors
 from mercer.kernels.formula import Instruction
 
-# Pairs closer than this part of ‖x‖² + ‖z‖² are computed again from their difference: beyond it the rounding of
-# ‖x‖² + ‖z‖² − 2x·z is a small relative error.
 # Sizes of groups that are not unrolled altogether are filled up with zeros to a multiple of this.
 UNROLL = 4
+# Pairs closer than this part of ‖x‖² + ‖z‖² are computed again from their difference: beyond it the
+# rounding of ‖x‖² + ‖z‖² − 2x·z is a small relative error.
 CLOSE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-6}
 
 

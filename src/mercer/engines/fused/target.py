@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -110,11 +111,15 @@ def store(key: str, code: bytes) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent)
+    except OSError:
+        return
+    try:
         with os.fdopen(handle, "wb") as f:
             f.write(_FORMAT + hashlib.sha256(code).digest() + code)
         os.replace(temporary, path)
     except OSError:
-        pass
+        with suppress(OSError):
+            os.unlink(temporary)
 
 
 def _machine() -> Any:

@@ -90,6 +90,11 @@ class Factor:
             X[j:k] = inverse.T @ X[j:k]
         return X.reshape(np.shape(B)).astype(np.float64, copy=False)
 
+    def gram_factor(self, scale: float, shift: float) -> Factor:
+        """The factor of scale·LᵀL + shift·I."""
+        L = np.tril(self.L).astype(np.float64)
+        return Factor(scale * (L.T @ L), shift)
+
     def _columns(self, B: np.ndarray) -> np.ndarray:
         X = np.array(B, dtype=self.L.dtype)
         return X[:, None] if X.ndim == 1 else X

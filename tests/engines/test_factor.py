@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer.solvers import factor as module
-from mercer.solvers.factor import Factor, NotPositiveDefinite
+from mercer.engines import factor as module
+from mercer.engines.factor import Factor, NotPositiveDefinite
 
 
 def spd(n, dtype=np.float64, seed=0):

@@ -1,0 +1,68 @@
+"""Compute follows data: torch tensors at the door.
+
+Inside, everything is NumPy; a tensor's device copy is handed to the engine beside it, so that nothing
+that lives on a GPU is uploaded a second time. torch is never imported here: tensors bring it along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from mercer import engines
+
+
+def is_tensor(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] == "torch" and hasattr(X, "detach")
+
+
+def on_host(X: Any) -> Any:
+    """A tensor as a NumPy array of its own; anything else as it is."""
+    if not is_tensor(X):
+        return X
+    array = X.detach().cpu().numpy()
+    return frozen(array) if X.device.type != "cpu" else array
+
+
+def frozen(array: Any) -> Any:
+    """A private copy that can't be written to, so that no engine has to look whether it has changed."""
+    if not isinstance(array, np.ndarray):
+        return array
+    if array.base is None and not array.flags.writeable:
+        return array
+    array = np.array(array)
+    array.flags.writeable = False
+    return array
+
+
+def engine_for(engine: Any, X: Any) -> Any:
+    """What "auto" means for these data: the engine of the device they live on."""
+    if isinstance(engine, str) and engine == "auto" and is_tensor(X) and X.device.type == "cuda":
+        return engines.Cuda(device=str(X.device))
+    return engine
+
+
+def remember(engine: Any, array: Any, X: Any) -> None:
+    """Tell a remote engine that the tensor X is what `array` holds."""
+    if engine.remote and is_tensor(X) and X.device.type == "cuda" and isinstance(array, np.ndarray):
+        same = str(X.dtype).endswith(array.dtype.name) and tuple(X.shape) == array.shape
+        if same and X.is_contiguous():
+            engine.remember(array, X)
+
+
+def follows_data(method: Callable) -> Callable:
+    """A method of X whose numeric result comes back as a tensor on X's device, if X is one."""
+
+    @wraps(method)
+    def wrapped(self, X, *args, **kwargs):
+        result = method(self, X, *args, **kwargs)
+        if is_tensor(X) and isinstance(result, np.ndarray) and result.dtype.kind in "fiub":
+            import torch
+
+            return torch.as_tensor(np.ascontiguousarray(result), device=X.device)
+        return result
+
+    return wrapped
