@@ -28,6 +28,8 @@ class Options:
     sigma: float = 3.0
     lam: float = 1e-6
     tol: float = 1e-4
+    rank: int = 0
+    max_iter: int = 0
     nystrom_n: int = 10_000_000
     nystrom_m: int = 100_000
     nystrom_lam: float = 1e-7
@@ -118,7 +120,7 @@ def exact(o: Options, n: int) -> dict:
         Gaussian(o.sigma),
         lam=o.lam,
         representation="full",
-        solver=CG(tol=o.tol),
+        solver=CG(tol=o.tol, rank=o.rank or None, max_iter=o.max_iter or None),
         engine=_engine(o),
         random_state=0,
     )

@@ -244,6 +244,10 @@ class KernelOperator(Operator):
     def adjoint(self, U):
         return self._product(self.Z, self.X, U)
 
+    def rounded(self) -> Operator:
+        """The same operator for vectors rounded to its own precision: faster on some engines."""
+        return _Rounded(self)
+
     def rows(self, index):
         return np.asarray(self.engine.gram(self.kernel, self.X[index], self.Z), dtype=np.float64)
 
@@ -282,6 +286,15 @@ class KernelOperator(Operator):
 
     def gramian(self, w=None, T=None):
         return self.engine.gramian(self.kernel, self.X, self.Z, w, T)
+
+
+class _Rounded(KernelOperator):
+    def __init__(self, K: KernelOperator):
+        super().__init__(K.kernel, K.X, K.Z, K.engine)
+
+    def _product(self, X, Z, V):
+        out = self.engine.product(self.kernel, X, Z, np.asarray(V, dtype=self.dtype))
+        return np.asarray(out, dtype=np.float64)
 
 
 class FeatureOperator(Operator):

@@ -83,8 +83,13 @@ class Engine(Params):
 
         return Factor(A, shift, max_jitter=max_jitter)
 
+    def whitened(self, kernel: Kernel, X: Any, Z: Any, L: Any, w: np.ndarray | None = None) -> Any:
+        """L⁻¹ K(X, Z)ᵀ diag(w) K(X, Z) L⁻ᵀ for a factor L, in float64, where `factor` wants it."""
+        half = L.solve_lower(self.gramian(kernel, X, Z, w))
+        return L.solve_lower(np.ascontiguousarray(half.T))
+
     def describe(self, kernel: Kernel, X: Any, pairs: int) -> str | None:
-        """How products of so many pairs are computed, with this kernel on such points, if that is remarkable."""
+        """How products of so many pairs are computed, if that is worth a remark in a plan."""
         return None
 
     def reduce(self, kernel: Kernel, X: Any, Z: Any, step: Any) -> list[Any]:

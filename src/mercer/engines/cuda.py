@@ -165,19 +165,18 @@ class Cuda(Engine):
         -------
         (m, m) or (r, r) array, or a tensor on the device if X is one
         """
-        from mercer.engines._triton.dense import add_gramian, mirror_lower
-
         call = self._call(kernel, X, Z)
         if call is None:
             return self._on_cpu("gramian", kernel, X, Z, w, T)
-        right = None if T is None else call.columns(T)[1].double()
-        size = call.m if right is None else right.shape[1]
-        G = call.zeros((size, size))
-        weights = None if w is None else call.columns(w)[1][:, 0]
-        for rows, block in call.blocks():
-            block = block if right is None else block.double() @ right
-            add_gramian(G, block, None if weights is None else weights[rows])
-        return call.give(mirror_lower(G), np.float64, 2)
+        return call.give(call.gramian(w, T), np.float64, 2)
+
+    def whitened(self, kernel, X, Z, L, w=None):
+        """L⁻¹ Kᵀ diag(w) K L⁻ᵀ for a factor L of this engine's, left on the device."""
+        call = self._call(kernel, X, Z)
+        if call is None:
+            return super().whitened(kernel, X, Z, L, w)
+        half = L.solve_lower(call.gramian(w, None))
+        return L.solve_lower(half.T.contiguous())
 
     def kernel_matrix(self, kernel, Z, dtype=None):
         """K(Z, Z) as a tensor on the device, symmetric to the last bit, for `factor`.

@@ -179,8 +179,8 @@ def _choose_solver(loss, representation, engine, unknowns, sizes, free, reasons)
     many = unknowns >= _CG_CENTRES and sizes.n >= _CG_ROWS * unknowns
     if isinstance(representation, Nystrom) and sizes.itemsize == 4 and many:
         reasons.append(
-            f"{sizes.n:,} examples, {unknowns:,} centres: conjugate gradients, a few passes over the data, beat "
-            "the normal equations"
+            f"{sizes.n:,} examples, {unknowns:,} centres: conjugate gradients, a few passes over the data, "
+            "beat the normal equations"
         )
         return CG()
     if unknowns <= _LARGEST_PRIMAL_FACTOR:

@@ -326,7 +326,7 @@ class PrimalForm(Form):
             return shared(v.reshape(size, t)).reshape(-1, 1)
 
         def norm(R):
-            return np.linalg.norm(self.primal.size(R.reshape(size, t)), keepdims=True)
+            return np.array([np.linalg.norm(self.primal.size(R.reshape(size, t)))])
 
         rhs = -self.gradient.reshape(-1, 1)
         with undisturbed(self.Phi):

@@ -16,6 +16,8 @@ from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
 
 # From here on a float32 factor plus float64 conjugate gradients beats a float64 factor.
 _MIXED_FROM = 3000
+# Down to this tolerance an engine that gains by it may round vectors to float32 (between refinements).
+_ROUNDED_TOL = 5e-5
 
 
 @dataclass
@@ -114,6 +116,8 @@ def solve_cg(
     """By conjugate gradients, K never in memory."""
     apply = shifted(K, mu, scale)
     inverse = (lambda v: v) if low_rank is None else low_rank.inverse(mu, scale)
+    if tol >= _ROUNDED_TOL and isinstance(K, KernelOperator) and K.engine.remote and K.dtype == np.float32:
+        return _solve_rounded(K, mu, scale, rhs, inverse, tol=tol, max_iter=max_iter)
     # A little below the tolerance: the true residual, and the one with the offset taken out, are larger.
     with undisturbed(K):
         result = pcg(apply, rhs, inverse, tol=0.1 * tol, max_iter=max_iter)
@@ -126,6 +130,31 @@ def solve_cg(
         result.condition,
         stalled=result.iterations < max_iter,
     )
+
+
+def _solve_rounded(K, mu, scale, rhs, inverse, *, tol, max_iter) -> Solved:
+    """Conjugate gradients with vectors in float32, each round of them for a residual in float64."""
+    rough, apply = shifted(K.rounded(), mu, scale), shifted(K, mu, scale)
+    size = np.linalg.norm(rhs, axis=0)
+    size[size == 0] = 1.0
+    z, residual, best, iterations = np.zeros_like(rhs), rhs, 1.0, 0
+    history, condition = [1.0], None
+    while best > tol and iterations < max_iter:
+        result = pcg(
+            rough, residual, inverse, tol=max(0.5 * tol / best, 1e-4), max_iter=max_iter - iterations
+        )
+        iterations += result.iterations
+        condition = condition or result.condition
+        history += [best * h for h in result.history[1:]]
+        z_new = z + result.x
+        residual_new = rhs - apply(z_new)
+        now = float((np.linalg.norm(residual_new, axis=0) / size).max())
+        if not now < 0.5 * best:
+            if now < best:
+                z, residual = z_new, residual_new
+            break
+        z, residual, best = z_new, residual_new, now
+    return Solved(z, residual, apply, iterations, tuple(history), condition, stalled=iterations < max_iter)
 
 
 def solve_stored(

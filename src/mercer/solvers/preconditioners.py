@@ -76,8 +76,8 @@ class Subset:
     def inverse(self, mu: float, scale: np.ndarray | None):
         """v ↦ (μI + S C (K_PP+δI)⁻¹ Cᵀ S)⁻¹ v, by Woodbury."""
         C, L = self.C, self.L
-        G = C.gramian(None if scale is None else scale**2)
-        core = C.engine.factor(L.solve_lower(np.ascontiguousarray(L.solve_lower(G).T)), shift=mu)
+        weights = None if scale is None else scale**2
+        core = C.engine.factor(C.engine.whitened(C.kernel, C.X, C.Z, L, weights), shift=mu)
         s = None if scale is None else scale[:, None]
 
         def apply(v):

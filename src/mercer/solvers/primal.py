@@ -117,9 +117,9 @@ class Centres(Primal):
         if self.double:
             index = np.sort(rng.choice(n, min(n, rows), replace=False))
             weights = None if d is None else d[index]
-            G = A.engine.gramian(A.kernel, A.X[index], A.Z, weights) / len(index)
-            # L⁻¹ G L⁻ᵀ
-            core = A.engine.factor(L.solve_lower(np.ascontiguousarray(L.solve_lower(G).T)), shift=ridge)
+            H = A.engine.whitened(A.kernel, A.X[index], A.Z, L, weights)
+            H /= len(index)
+            core = A.engine.factor(H, shift=ridge)
         else:
             # Too large for that: as if the centres were a sample of the rows, where Φᵀ = Lᵀ.
             core = L.gram_factor(mean / A.shape[1], ridge)
@@ -170,7 +170,7 @@ def whitening(B: np.ndarray, dtype: np.dtype) -> np.ndarray:
     scale = np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
     floor = 8 * np.finfo(np.float32).eps if dtype == np.float32 else m * np.finfo(np.float64).eps
     scaled = scale[:, None] * B * scale[None, :]
-    if diagonal.min() > 0 and (T := _inverse_root(scaled, floor)) is not None:
+    if diagonal.min() > 0 and (T := _inverse_root(scaled, float(floor))) is not None:
         return scale[:, None] * T
     L, order, rank, _ = dpstrf(scaled, tol=float(floor), lower=1)
     rank = int(rank)

@@ -90,6 +90,8 @@ MORE = [
     ArcCosine(2),
     0.5 * Gaussian(1.0) + Laplacian(2.0) * Polynomial(2),
     (Gaussian(1.0) + Linear()).normalize(),
+    (0.3 * Linear()).exp(),
+    Sigmoid(0.3, -0.1),
     Constant(2.0),
 ]
 

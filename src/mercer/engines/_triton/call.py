@@ -82,6 +82,19 @@ class Call:
             for i, j in spans(len(A), pairs.height()):
                 yield slice(rows.start + i, rows.start + j), pairs.block(i, j)
 
+    def gramian(self, w: Any, T: Any) -> Any:
+        """Kᵀ diag(w) K, or that of K T, on the device."""
+        from mercer.engines._triton.dense import add_gramian, mirror_lower
+
+        right = None if T is None else self.columns(T)[1].double()
+        size = self.m if right is None else right.shape[1]
+        G = self.zeros((size, size))
+        weights = None if w is None else self.columns(w)[1][:, 0]
+        for rows, block in self.blocks():
+            block = block if right is None else block.double() @ right
+            add_gramian(G, block, None if weights is None else weights[rows])
+        return mirror_lower(G)
+
     # -- arrays in and out ------------------------------------------------------------------------
 
     def columns(self, V: Any) -> tuple[Any, Any]:
