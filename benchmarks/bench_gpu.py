@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -121,6 +122,7 @@ def work(names: list[str], o: Options, options) -> None:
             reset(o)  # what an earlier job, or its failure, left on the GPU
             record = table[name]()
         except Exception as error:
+            traceback.print_exc()
             record = {"failure": f"{type(error).__name__}: {error}"[:200]}
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -124,14 +124,14 @@ def _places(rng: np.random.Generator) -> Iterator[tuple[Kernel, np.ndarray, np.n
         A = rng.standard_normal((70, d))
         for dtype in (np.float32, np.float64):
             tiny = 1e-15 if dtype == np.float32 else 1e-20  # squares must not underflow
-            P = A.astype(dtype)
-            yield Gaussian(1e8), P * dtype(1e8), P[:30] * dtype(1e8)
-            yield Laplacian(1.0), P * dtype(1e8), P[:30] * dtype(1e8)  # 0 but for x = z
-            yield Laplacian(tiny), P * dtype(tiny), P[:30] * dtype(tiny)
-            far = (A + 1e4).astype(dtype)
+            P, far = A.astype(dtype), (A + 1e4).astype(dtype)
+            large, small = (1e8 * A).astype(dtype), (tiny * A).astype(dtype)
+            yield Gaussian(1e8), large, large[:30]
+            yield Laplacian(1.0), large, large[:30]  # 0 but for x = z
+            yield Laplacian(tiny), small, small[:30]
             yield Laplacian(1.0), far, far[:30]
             yield Gaussian(1.0), np.repeat(P[:5], 14, axis=0), np.repeat(P[3:8], 6, axis=0)
-            near = (P + dtype(1e-5) * rng.standard_normal(A.shape).astype(dtype))[:30]
+            near = (A + 1e-5 * rng.standard_normal(A.shape)).astype(dtype)[:30]
             yield Laplacian(1.0), P, near
             yield Laplacian(0.1), near, near
 

@@ -18,6 +18,7 @@ from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
 _MIXED_FROM = 3000
 # Down to this tolerance an engine that gains by it may round vectors to float32 (between refinements).
 _ROUNDED_TOL = 5e-5
+_DOUBLE_RESIDUAL = 3_000_000
 
 
 @dataclass
@@ -133,8 +134,12 @@ def solve_cg(
 
 
 def _solve_rounded(K, mu, scale, rhs, inverse, *, tol, max_iter) -> Solved:
-    """Conjugate gradients with vectors in float32, each round of them for a residual in float64."""
-    rough, apply = shifted(K.rounded(), mu, scale), shifted(K, mu, scale)
+    """Conjugate gradients with vectors in float32, each round of them for a residual in float64.
+
+    Where that takes minutes rather than seconds, at least its sums are in float64.
+    """
+    precise = K.at(np.float64) if K.shape[0] <= _DOUBLE_RESIDUAL else None
+    rough, apply = shifted(K.rounded(), mu, scale), shifted(precise or K, mu, scale)
     size = np.linalg.norm(rhs, axis=0)
     size[size == 0] = 1.0
     z, residual, best, iterations = np.zeros_like(rhs), rhs, 1.0, 0

@@ -115,6 +115,8 @@ class Centres(Primal):
         A, L, n = self.A, self.L, self.A.shape[0]
         mean = 1.0 if d is None else float(d.mean())
         if self.double:
+            # A better sample costs matrix products, of which a remote engine makes light.
+            rows = max(rows, 5 * A.shape[1]) if A.engine.remote else rows
             index = np.sort(rng.choice(n, min(n, rows), replace=False))
             weights = None if d is None else d[index]
             H = A.engine.whitened(A.kernel, A.X[index], A.Z, L, weights)
