@@ -37,6 +37,7 @@ class Options:
     logistic_n: int = 1_000_000
     logistic_m: int = 20_000
     logistic_lam: float = 1e-7
+    logistic_tol: float = 1e-4
     scaling_n: tuple[int, ...] = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
     scaling_d: int = 10
     scaling_m: int = 10_000
@@ -157,6 +158,7 @@ def logistic(o: Options) -> dict:
     from mercer import KernelLogistic
     from mercer.kernels import Gaussian
     from mercer.representations import Nystrom
+    from mercer.solvers import Newton
 
     X, y, T, u = _smooth(o, o.logistic_n, 28)
     y, u = y > 0, u > 0
@@ -164,10 +166,12 @@ def logistic(o: Options) -> dict:
         Gaussian(7.0),
         lam=o.logistic_lam,
         representation=Nystrom(m=min(o.logistic_m, o.logistic_n)),
+        solver=Newton(tol=o.logistic_tol),
         engine=_engine(o),
         random_state=0,
     )
     record = {"n": o.logistic_n, "m": o.logistic_m, "d": 28, "sigma": 7.0, "lam": o.logistic_lam}
+    record["tol"] = o.logistic_tol
     record |= _fit(o, machine, X, y)
     start = time.perf_counter()
     p = np.clip(np.asarray(machine.predict_proba(T))[:, 1], 1e-7, 1 - 1e-7)

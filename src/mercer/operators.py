@@ -296,6 +296,9 @@ class _Rounded(KernelOperator):
         out = self.engine.product(self.kernel, X, Z, np.asarray(V, dtype=self.dtype))
         return np.asarray(out, dtype=np.float64)
 
+    def sandwich(self, V, middle):
+        return self.adjoint(middle(slice(0, self.shape[0]), self @ V))
+
 
 class FeatureOperator(Operator):
     """Φ(X), computed block by block from a fitted feature map."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._params import Params
+from mercer.engines.memory import available_memory
 from mercer.kernels.base import Kernel
 
 Middle = Callable[[slice, np.ndarray], np.ndarray]
@@ -82,6 +83,10 @@ class Engine(Params):
         from mercer.engines.factor import Factor
 
         return Factor(A, shift, max_jitter=max_jitter)
+
+    def room(self) -> int:
+        """Bytes that matrices may take where this engine keeps them."""
+        return available_memory() // 2
 
     def whitened(self, kernel: Kernel, X: Any, Z: Any, L: Any, w: np.ndarray | None = None) -> Any:
         """L⁻¹ K(X, Z)ᵀ diag(w) K(X, Z) L⁻ᵀ for a factor L, in float64, where `factor` wants it."""

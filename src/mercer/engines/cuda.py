@@ -170,6 +170,14 @@ class Cuda(Engine):
             return self._on_cpu("gramian", kernel, X, Z, w, T)
         return call.give(call.gramian(w, T), np.float64, 2)
 
+    def room(self):
+        """Bytes that matrices may take on the device."""
+        import torch
+
+        if torch.device(self.device).type == "cpu":
+            return 1 << 33
+        return int(_SHARE * torch.cuda.mem_get_info(self.device)[0])
+
     def whitened(self, kernel, X, Z, L, w=None):
         """L⁻¹ Kᵀ diag(w) K L⁻ᵀ for a factor L of this engine's, left on the device."""
         call = self._call(kernel, X, Z)

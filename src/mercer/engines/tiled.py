@@ -126,7 +126,7 @@ class Tiled(Engine):
         if n == 0 or m == 0:
             return out
         loops = self._loops(kernel, X, Z)
-        if loops is not None and out.dtype == loops.dtype and out.strides[1] == out.itemsize > 0:
+        if loops is not None and out.dtype == loops.dtype and _whole_rows(out):
             return loops.fill(out)
         threads = self._threads(n * m)
         if symmetric:
@@ -235,6 +235,11 @@ class Tiled(Engine):
                     out[i : i + strip, columns] = kernel.pairwise(Xi, Z[columns])
 
         return fill
+
+
+def _whole_rows(out: np.ndarray) -> bool:
+    """Are the entries of each row side by side, and rows a whole number of entries apart?"""
+    return out.strides[1] == out.itemsize and out.strides[0] >= 0 and out.strides[0] % out.itemsize == 0
 
 
 @lru_cache(maxsize=1)

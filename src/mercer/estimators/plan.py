@@ -101,7 +101,7 @@ def make_plan(
     refusal = solver.refusal(loss, representation.penalty)
     if refusal is not None:
         raise IncompatibleError(refusal)
-    need = _memory(representation, solver, unknowns, sizes, loss, free)
+    need = _memory(representation, solver, engine, unknowns, sizes, loss, free)
     if need > free:
         reasons.append(f"this may not fit: about {_bytes(need)} for {_bytes(free)} free")
     return Plan(
@@ -165,7 +165,7 @@ def _choose_solver(loss, representation, engine, unknowns, sizes, free, reasons)
         reasons.append(f"{loss!r}: Newton's method")
         return Newton()
     if isinstance(representation, Full):
-        need = _memory(representation, Cholesky(), unknowns, sizes, loss, free)
+        need = _memory(representation, Cholesky(), engine, unknowns, sizes, loss, free)
         if unknowns <= _CG_FROM and need <= 0.8 * free:
             reasons.append(f"the {unknowns:,}×{unknowns:,} matrix fits: factored")
             return Cholesky()
@@ -195,9 +195,12 @@ def _vectors(sizes: Sizes) -> int:
     return _TILES + 6 * sizes.n * sizes.outputs * 8
 
 
-def _memory(representation, solver, unknowns, sizes, loss, free) -> int:
+def _memory(representation, solver, engine, unknowns, sizes, loss, free) -> int:
     n, item = sizes.n, sizes.itemsize
     small = _vectors(sizes)
+    if engine.remote and not isinstance(representation, Features) and not isinstance(solver, Cholesky):
+        # Matrices are the engine's; here are only vectors, and the points once more in float64.
+        return small + 12 * n * sizes.d
     if isinstance(representation, Full):
         panels = 3 * n * _PANELS * 8
         stored = n * n * item if n * n * item <= STORED_SHARE * free else 0

@@ -253,7 +253,7 @@ class Tracer:
                 return self.number(1.0)
             raised = int_power(s, int(abs(p)))
             return raised if p > 0 else self.divide(1.0, raised)
-        if p == 0.5:
+        if p == 0.5 and self.instructions[s.position][0] != "exp2":
             return self.sqrt(s)
         # s^p = 2^(p log₂ s), for the positive s such powers are made of.
         return self.exp2(self.multiply(self.log2(s), p))
@@ -267,6 +267,8 @@ class Tracer:
         return self._unary("exp2", s, lambda u: 2.0**u)
 
     def log2(self, s):
+        if isinstance(s, Symbol) and self.instructions[s.position][0] == "exp2":
+            return Symbol(self, self.instructions[s.position][1])  # also where 2^s underflows
         return self._unary("log2", s, math.log2)
 
     def log(self, s):

@@ -11,14 +11,12 @@ import numpy as np
 from mercer.engines.factor import _PANEL, Factor, NotPositiveDefinite
 from mercer.operators import KernelOperator, Matrix, Operator, undisturbed
 from mercer.solvers.pcg import pcg
-from mercer.solvers.preconditioners import LowRank, Subset
+from mercer.solvers.preconditioners import ROUNDED_TOL, LowRank, Subset
 from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
 
 # From here on a float32 factor plus float64 conjugate gradients beats a float64 factor.
 _MIXED_FROM = 3000
-# Down to this tolerance an engine that gains by it may round vectors to float32 (between refinements).
-_ROUNDED_TOL = 5e-5
-_DOUBLE_RESIDUAL = 3_000_000
+_DOUBLE_RESIDUAL = 1_500_000
 
 
 @dataclass
@@ -117,7 +115,7 @@ def solve_cg(
     """By conjugate gradients, K never in memory."""
     apply = shifted(K, mu, scale)
     inverse = (lambda v: v) if low_rank is None else low_rank.inverse(mu, scale)
-    if tol >= _ROUNDED_TOL and isinstance(K, KernelOperator) and K.engine.remote and K.dtype == np.float32:
+    if tol >= ROUNDED_TOL and isinstance(K, KernelOperator) and K.engine.remote and K.dtype == np.float32:
         return _solve_rounded(K, mu, scale, rhs, inverse, tol=tol, max_iter=max_iter)
     # A little below the tolerance: the true residual, and the one with the offset taken out, are larger.
     with undisturbed(K):
@@ -305,7 +303,8 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
         z, residual = z[:, :t] - z1 * intercept, residual[:, :t] - r1 * intercept
         y = y - s[:, None] * intercept
     gradient, start = _gradient_bounds(problem.A, s, y, z, residual, mu)
-    if gradient > tol * start:
+    large = np.linalg.norm(residual) > tol * np.linalg.norm(y) or n <= _DOUBLE_RESIDUAL
+    if gradient > tol * start and large:
         # Not obviously small: one product measures both gradients, at the solution and at zero.
         both = np.hstack([residual, y])
         products = np.einsum("ij,ij->j", both, solved.apply(both) - mu * both)

@@ -10,6 +10,8 @@ from mercer.solvers.problem import Certificate, Solution
 
 # Changes of the objective below this, relative to it, are rounding.
 _SLACK = 8 * float(np.finfo(float).eps)
+# … and these, where kernel values are float32, noise.
+_SINGLE_SLACK = 1e-9
 
 
 class Newton(Solver):
@@ -52,6 +54,7 @@ class Newton(Solver):
         history = [1.0 if start > 0 else 0.0]
         status = "converged" if start == 0 else "max_iter"
         iterations, idle = 0, 0
+        slack = _SLACK if problem.A.dtype == np.float64 else _SINGLE_SLACK
         while status == "max_iter" and iterations < self.max_iter:
             # Early steps need not be exact; the last ones converge faster than linearly.
             direction = form.newton(max(min(0.1, 0.5 * np.sqrt(form.norm / start)), 0.1 * tol))
@@ -71,7 +74,7 @@ class Newton(Solver):
                 status = "converged"
                 break
             # The gradient may rise on the way; only an objective that no longer falls means the end.
-            idle = idle + 1 if before - form.value <= _SLACK * abs(before) else 0
+            idle = idle + 1 if before - form.value <= slack * abs(before) else 0
             if idle >= 6:
                 status = "stalled"
         solution = finish(form, start, status, iterations, history, self.name)

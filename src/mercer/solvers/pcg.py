@@ -50,8 +50,8 @@ def pcg(
     converged leave. `residual` is the largest ‖b − Mx‖/‖b‖ over the columns, in the norm `size_of`, and
     the iterate with the smallest residual is returned. Residuals may rise for hundreds of iterations
     before they fall; what falls in every one is the error in the norm of M. So `stalled` says that
-    neither gets smaller any more, or, given `patience`, that the residual has not fallen for so many iterations, or that
-    `hopeless`, shown the history after each iteration, gave up.
+    neither gets smaller any more, or, given `patience`, that the residual has not fallen for so many
+    iterations, or that `hopeless`, shown the history after each iteration, gave up.
     """
     x = np.zeros_like(b) if x0 is None else x0.copy()
     r = b.copy() if x0 is None else b - apply(x)

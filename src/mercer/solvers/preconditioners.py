@@ -13,6 +13,8 @@ from mercer.operators import KernelOperator, Matrix, Operator
 # Beyond this many features a p×p preconditioner is not worth its memory; the diagonal has to do.
 LARGEST_FACTOR = 8000
 _SUBSET_SHIFT = 1e-9
+# Down to this tolerance an engine that gains by it may round vectors to float32 (between refinements).
+ROUNDED_TOL = 5e-5
 # More columns than this cost more, in float64, than the iterations they save.
 _MOST_COLUMNS = 8000
 

@@ -21,11 +21,11 @@ from mercer.operators import (
     undisturbed,
 )
 from mercer.solvers.pcg import Apply, pcg
-from mercer.solvers.preconditioners import LARGEST_FACTOR, SampledHessian
+from mercer.solvers.preconditioners import LARGEST_FACTOR, ROUNDED_TOL, SampledHessian
 from mercer.solvers.problem import Certificate, Problem, Solution
 
-# Up to so many centres their matrix is factored in float64.
-_DOUBLE_CENTRES = 40_000
+# Up to so many centres the Hessian is sampled.
+_SAMPLED_CENTRES = 40_000
 
 
 class Primal:
@@ -43,6 +43,10 @@ class Primal:
         self.penalty = np.append(np.ones(Phi.shape[1]), 0.0) if offset else np.ones(Phi.shape[1])
         self.Phi: Operator = WithOnes(Phi) if offset else Phi
         self._sampled: SampledHessian | None = None
+
+    def quick(self, tol: float) -> Operator:
+        """Φ for many products whose result need not be better than this."""
+        return self.Phi
 
     def penalise(self, U: np.ndarray) -> np.ndarray:
         """P U, with ‖f‖² = uᵀPu."""
@@ -90,13 +94,19 @@ class Centres(Primal):
         super().__init__(A, offset, lambda U: U)
         self.A, self.B = A, B
         m = A.shape[1]
-        self.double = m <= _DOUBLE_CENTRES
-        dtype = np.dtype(np.float64) if self.double else A.dtype
+        self.sampled = m <= _SAMPLED_CENTRES
+        dtype = np.dtype(np.float64) if 8 * m * m <= A.engine.room() else A.dtype
         K = A.engine.kernel_matrix(A.kernel, A.Z, dtype)
         # What lies below the rounding of A's entries is noise.
         shift = float(np.finfo(A.dtype).eps) * float(A.kernel.diagonal(A.Z).mean())
         self.L = A.engine.factor(K, shift=shift, max_jitter=0.1)
         self.jitter = 0.0
+
+    def quick(self, tol):
+        if tol < ROUNDED_TOL or not self.A.engine.remote or self.A.dtype != np.float32:
+            return self.Phi
+        rounded = self.A.rounded()
+        return WithOnes(rounded) if self.offset else rounded
 
     def penalise(self, U):
         inner = self.B @ (U[:-1] if self.offset else U)
@@ -114,7 +124,7 @@ class Centres(Primal):
     def preconditioner(self, ridge, d, rows, rng):
         A, L, n = self.A, self.L, self.A.shape[0]
         mean = 1.0 if d is None else float(d.mean())
-        if self.double:
+        if self.sampled:
             # A better sample costs matrix products, of which a remote engine makes light.
             rows = max(rows, 5 * A.shape[1]) if A.engine.remote else rows
             index = np.sort(rng.choice(n, min(n, rows), replace=False))
@@ -123,7 +133,7 @@ class Centres(Primal):
             H /= len(index)
             core = A.engine.factor(H, shift=ridge)
         else:
-            # Too large for that: as if the centres were a sample of the rows, where Φᵀ = Lᵀ.
+            # Too large for a second matrix: as if the centres were a sample of the rows, where Φᵀ = Lᵀ.
             core = L.gram_factor(mean / A.shape[1], ridge)
 
         def inner(R):
@@ -213,8 +223,10 @@ def ridge_primal(
     def norm(R):
         return float(np.linalg.norm(primal.size(R)))
 
+    quick = primal.quick(tol)
+
     def apply(V):
-        return Phi.sandwich(V, lambda rows, S: S * weights[rows]) / n + lam * primal.penalise(V)
+        return quick.sandwich(V, lambda rows, S: S * weights[rows]) / n + lam * primal.penalise(V)
 
     def measure(u):
         """(−half the gradient, objective) at u, in one pass."""
@@ -241,7 +253,7 @@ def ridge_primal(
         jitter, condition, inverse = factor.jitter, factor.condition(), factor.solve
         u, iterations, limit = inverse(rhs), 1, 30
     else:
-        inverse = primal.preconditioner(lam, w, sample, problem.rng)
+        inverse = primal.preconditioner(lam, w, sample, problem.rng)  # type: ignore[assignment]
         patience = patience if primal.explicit else 0
         u, iterations, limit = np.zeros_like(rhs), 0, patience or max_iter
     residual, objective = measure(u)

@@ -121,19 +121,9 @@ class Factor:
         """L⁻ᵀ B."""
         return self._give(self._upper(self._take(B)), B)
 
-    def gram_factor(self, scale: float, shift: float) -> Factor:
-        """The factor of scale·LᵀL + shift·I, on the device."""
-        G = self.L.new_zeros((self.n, self.n))
-        # Row panels of L are zero beyond the diagonal: a panel touches only the corner up to its end.
-        for j in range(0, self.n, _PANEL):
-            k = min(j + _PANEL, self.n)
-            rows = self.L[j:k, :k].clone()
-            rows[:, j:k].tril_()
-            stripe = max(-(-k // _STRIPES), 512)
-            for a in range(0, k, stripe):
-                b = min(a + stripe, k)
-                G[a:k, a:b].addmm_(rows[:, a:].T, rows[:, a:b], alpha=scale)
-        return Factor(mirror_lower(G), shift)
+    def gram_factor(self, scale: float, shift: float) -> GramFactor:
+        """The factor of scale·LᵀL + shift·I, in the unused upper triangle of the same array."""
+        return GramFactor(self, scale, shift)
 
     def condition(self) -> float:
         """A cheap lower estimate of the condition number, from the pivots."""
@@ -164,3 +154,62 @@ class Factor:
                 X[j:k] -= self.L[k:, j:k].T @ X[k:]
             X[j:k] = inverse.T @ X[j:k]
         return X
+
+
+class GramFactor:
+    """scale·LᵀL + shift·I = UᵀU, with U in the strict upper triangle of the array that holds L.
+
+    Two factors in the room of one: for as many centres as fit on the device once.
+    """
+
+    def __init__(self, factor: Factor, scale: float, shift: float):
+        A, n = factor.L, factor.n
+        self.A, self.n, self.jitter = A, n, 0.0
+        edges = [(j, min(j + _PANEL, n)) for j in range(0, n, _PANEL)]
+        corners = []
+        for j, k in edges:
+            column = A[j:, j:k].clone()
+            column[: k - j].tril_()
+            A[:j, j:k] = (A[j:, :j].T @ column).mul_(scale)
+            corner = (column.T @ column).mul_(scale)
+            corner.diagonal().add_(shift)
+            corners.append(corner)
+        self._factor(edges, corners)
+
+    def _factor(self, edges: list[tuple[int, int]], corners: list[Any]) -> None:
+        import torch
+
+        A = self.A
+        self._blocks = []
+        for (j, k), corner in zip(edges, corners, strict=True):
+            above = A[:j, j:k]
+            corner.addmm_(above.T, above, alpha=-1)
+            block, info = torch.linalg.cholesky_ex(corner)
+            if int(info) or not bool(torch.isfinite(block.diagonal()).all()):
+                # Rounding: what is left of the diagonal is all that is known.
+                least = torch.finfo(A.dtype).eps * float(corners[0][0, 0])
+                block = corner.diagonal().clamp(min=least).sqrt().diag()
+                self.jitter = max(self.jitter, least)
+            identity = torch.eye(k - j, dtype=A.dtype, device=A.device)
+            inverse = torch.linalg.solve_triangular(block, identity, upper=False)
+            self._blocks.append((j, k, inverse))
+            if k < self.n:
+                right = A[j:k, k:] - above.T @ A[:j, k:]
+                A[j:k, k:] = inverse @ right
+
+    def solve(self, B: Any) -> Any:
+        """(UᵀU)⁻¹ B; NumPy in, NumPy out."""
+        import torch
+
+        X = torch.tensor(B) if isinstance(B, np.ndarray) else B
+        X = X.to(device=self.A.device, dtype=self.A.dtype, copy=True)
+        for j, k, inverse in self._blocks:
+            if j:
+                X[j:k] -= self.A[:j, j:k].T @ X[:j]
+            X[j:k] = inverse @ X[j:k]
+        for j, k, inverse in reversed(self._blocks):
+            if k < self.n:
+                X[j:k] -= self.A[j:k, k:] @ X[k:]
+            X[j:k] = inverse.T @ X[j:k]
+        X = X.double()
+        return X.cpu().numpy() if isinstance(B, np.ndarray) else X

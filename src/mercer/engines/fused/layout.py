@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 
 from mercer.engines.fused.code import packer
-from mercer.engines.fused.loops import UNROLL, Group, Recipe, slots_of
+from mercer.engines.fused.loops import UNROLL, Group, Recipe, constants_of, slots_of
 from mercer.kernels.formula import Formula, Leaf, NotTraceable, View
 from mercer.kernels.statistics import DotProduct, SquaredDistance
 
-# Up to here differences are taken coordinate by coordinate: exact, and no slower.
+# Up to here differences are taken coordinate by coordinate: no slower.
 _DIRECT = 4
+# Centring and scaling round coordinates to float32. Where points are spread over more than so many kernel
+# widths, or so many times the distance of near points, that is too much: then they are left as they are.
+_MOST_WIDTHS = 8.0
+_MOST_DISTANCES = 25.0
+_LARGEST = 1e15
+_SAMPLE = 96
 # Up to here the loop over coordinates is unrolled; from there on to the next bound it is not; beyond,
 # BLAS makes the inner products.
 _UNROLLED = 16
@@ -53,7 +59,8 @@ class Layout:
             seen = view.points(Z[:4096])
             if not isinstance(seen, np.ndarray) or seen.ndim != 2 or seen.dtype.kind != "f":
                 raise NotTraceable("its points are not rows of numbers")
-            for part, roles in self._parts(view, [(i, formula.leaves[i]) for i in members], Z, seen):
+            leaves = [(i, formula.leaves[i]) for i in members]
+            for part, roles in self._parts(view, leaves, X, Z, seen):
                 for i, role in roles:
                     place[i] = (len(self.parts), role)
                 self.parts.append(part)
@@ -64,17 +71,14 @@ class Layout:
         self.width = self.slots + sum(self.sizes)
         constants = [*self.own]
         for part in self.parts:
-            leaf = next(
-                (f for f, (g, _) in zip(formula.leaves, self.leaves, strict=True) if self.parts[g] is part),
-                None,
-            )
-            if part.group.term is not None and leaf is not None and leaf.term is not None:
-                constants += leaf.term.constants
+            for leaf, (g, _) in zip(formula.leaves, self.leaves, strict=True):
+                if self.parts[g] is part and leaf.term is not None:
+                    constants += leaf.term.constants
         constants += formula.programme.constants
         self.constants = np.array(constants or [0.0], self.dtype)
         self.dimensions = np.array([self.width, *self.sizes], np.int64)
 
-    def _parts(self, view: View, members: list[tuple[int, Leaf]], Z: np.ndarray, seen: np.ndarray):
+    def _parts(self, view: View, members: list[tuple[int, Leaf]], X: Any, Z: Any, seen: np.ndarray):
         """(part, [(leaf, role)…]) for the leaves that look at the same points."""
         d = seen.shape[1]
         zero = np.zeros(d, self.dtype)
@@ -83,6 +87,11 @@ class Layout:
         size = d if d <= _UNROLLED else None
         # One job for BLAS at a time: the others keep their loops.
         loaded = d > _OWN_LOOP and not any(p.group.loaded for p in self.parts)
+        if distance is not None and d <= _OWN_LOOP and self._fragile(view, distance[1], X, Z):
+            i, leaf = distance
+            self.own.append(leaf.scale)
+            yield Part(view, Group("exact", leaf.scale < 0, size), zero, 1.0, 1.0, 0.0), [(i, "distance")]
+            distance = None
         if distance is not None and d <= _DIRECT:
             i, leaf = distance
             root = math.sqrt(abs(leaf.scale))
@@ -114,6 +123,22 @@ class Layout:
                 size, factor = (d if d <= _DIRECT else None), abs(leaf.scale)
                 group = Group("sum", leaf.scale < 0, size, False, leaf.term.instructions)
                 yield Part(view, group, zero, factor, factor, 0.0), [(i, "sum")]
+
+    def _fragile(self, view: View, leaf: Leaf, X: Any, Z: Any) -> bool:
+        """Would rounding the points, centred and scaled, to float32 be felt?"""
+        if self.dtype != np.float32:
+            return False
+        few = [view.points(P[:: max(len(P) // _SAMPLE, 1)][:_SAMPLE]).astype(np.float64) for P in (X, Z)]
+        centre = few[1].mean(axis=0)
+        extent = max(float(np.abs(P - centre).max()) for P in few)
+        if extent > _LARGEST:
+            return True  # norms would overflow
+        if leaf.scale != 1.0:
+            return math.sqrt(abs(leaf.scale)) * extent > _MOST_WIDTHS
+        A, B = few
+        r2 = (A * A).sum(1)[:, None] + (B * B).sum(1) - 2 * A @ B.T
+        r2 = r2[r2 > 1e-12 * extent**2]
+        return bool(r2.size) and extent > _MOST_DISTANCES * math.sqrt(float(np.quantile(r2, 0.05)))
 
     def _mean(self, view: View, Z: np.ndarray) -> np.ndarray:
         """The centre of (a sample of) the columns: subtracting it changes no distance, only rounding."""
@@ -168,7 +193,7 @@ class Layout:
 
     def _own(self, part: Part) -> int:
         before = self.parts[: next(q for q, p in enumerate(self.parts) if p is part)]
-        return 2 * sum(p.group.kind == "both" for p in before)
+        return constants_of([p.group for p in before])
 
     @staticmethod
     def _put(table: np.ndarray, slot: int, values: np.ndarray, block: int) -> None:

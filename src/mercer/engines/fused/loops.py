@@ -7,7 +7,7 @@ made the inner products), columns in tiles of J, so that the innermost loop read
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +29,9 @@ CLOSE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-6}
 class Group:
     """Coordinates that one or two leaves are made of.
 
-    kind      "distance" (‖x−z‖² from norms and inner products), "difference" (‖x−z‖² directly), "dot",
-              "both" (distance and dot from one inner product), "sum" (of a term over coordinates)
+    kind      "distance" (‖x−z‖² from norms and inner products), "difference" (‖x−z‖² directly), "exact"
+              (the same, from points as they are), "dot", "both" (distance and dot from one inner product),
+              "sum" (of a term over coordinates)
     negative  is the distance's factor negative? (its root is in the coordinates)
     size      number of coordinates if the loop over them is unrolled, else None
     loaded    inner products were made by BLAS and are read from memory
@@ -76,9 +77,9 @@ def slots_of(group: Group) -> int:
     return {"distance": 1, "both": 2}.get(group.kind, 0)
 
 
-def constants_of(recipe: Recipe) -> int:
-    """How many constants of its own (before those of the formula) the code of each group takes."""
-    return 2 * sum(g.kind == "both" for g in recipe.groups)
+def constants_of(groups: Sequence[Group]) -> int:
+    """How many constants of their own, before those of the formula, these groups take."""
+    return sum({"both": 2, "exact": 1}.get(g.kind, 0) for g in groups)
 
 
 class Emitter:
@@ -204,9 +205,10 @@ class _Loops(Emitter):
 
     def _term(self, g: int, x: Any, z: Any, s: Any) -> Any:
         group, v = self.recipe.groups[g], self.v
-        if group.kind == "difference":
+        if group.kind in ("difference", "exact"):
             difference = v.sub(x, z)
-            return v.fma(v.neg(difference) if group.negative else difference, difference, s)
+            flip = group.negative and group.kind == "difference"
+            return v.fma(v.neg(difference) if flip else difference, difference, s)
         if group.kind == "sum":
             sources = {"x": lambda _: x, "z": lambda _: z, "constant": lambda c: self._constant(g, c)}
             return (v.sub if group.negative else v.add)(s, self._run(group.term or (), sources))
@@ -289,12 +291,11 @@ class _Loops(Emitter):
         return self.v.load_splat(self.v.at(self.P, self.k(position)))
 
     def _own_constant(self, g: int, which: int) -> Any:
-        before = 2 * sum(other.kind == "both" for other in self.recipe.groups[:g])
-        return self._parameter(before + which)
+        return self._parameter(constants_of(self.recipe.groups[:g]) + which)
 
     def _constant(self, g: int | None, c: int) -> Any:
         """Constants in the order: groups' own, terms' (group by group), the formula's."""
-        position = constants_of(self.recipe)
+        position = constants_of(self.recipe.groups)
         for q, group in enumerate(self.recipe.groups):
             if g is not None and q == g:
                 break
@@ -325,8 +326,11 @@ class _Loops(Emitter):
                 if group.kind == "both":
                     found[g, "dot"] = self._shifted_dots(g, i, tile, j, dots)
             else:
-                role = {"difference": "distance", "dot": "dot"}.get(group.kind, "sum")
+                role = {"difference": "distance", "exact": "distance", "dot": "dot"}.get(group.kind, "sum")
                 found[g, role] = self._accumulate(g, i, tile, j, [None] * (self.R * self.C))
+                if group.kind == "exact":
+                    factor = self._own_constant(g, 0)
+                    found[g, role] = [v.mul(s, factor) for s in found[g, role]]
         for (g, role), values in found.items():
             if role == "distance" and self._needs_clamp():
                 zero = v.const(0.0)

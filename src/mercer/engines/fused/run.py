@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -324,15 +325,18 @@ class Fused:
     def fill(self, out: np.ndarray) -> np.ndarray:
         """K into `out`, whose rows must be contiguous."""
         for z in self._columns():
-            parallel_map(lambda rows, z=z: self._fill_rows(rows, [z], out[rows]), self._tasks(), self.threads)
+            fill = partial(self._fill_rows, [z], out)
+            parallel_map(fill, self._tasks(), self.threads)
         return out
 
     def rows(self) -> Callable[[slice, np.ndarray], None]:
         """fill(rows, out) for blocks of whole rows, columns packed once and for all."""
         columns = list(self._columns())
-        return lambda rows, out: self._fill_rows(rows, columns, out)
+        return lambda rows, out: self._fill_rows(columns, out, rows, local=True)
 
-    def _fill_rows(self, rows: slice, columns: list[Packed], out: np.ndarray) -> None:
+    def _fill_rows(self, columns: list[Packed], out: np.ndarray, rows: slice, local: bool = False) -> None:
+        """Whole rows of these columns into `out`, which holds all rows or, if `local`, only these."""
+        out = out if local else out[rows]
         packed = Rows(self, rows, "fill")
         stride, height = out.strides[0] // out.itemsize, self._height(self.tile)
         for z in columns:

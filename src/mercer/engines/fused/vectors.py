@@ -40,7 +40,7 @@ def _arcsin_of_square(u):
     return np.where(r > 1e-4, np.arcsin(r) / np.where(r > 1e-4, r, 1), 1 + u / 6)
 
 
-_TO_FIT = {
+_TO_FIT: dict[str, tuple[Any, float, float]] = {
     "2^f": (np.exp2, -0.5, 0.5),
     "sin(√u)/√u": (_sinc_of_square, 0.0, (math.pi / 2) ** 2 * 1.001),
     "arcsin(√u)/√u": (_arcsin_of_square, 0.0, 0.2501),
@@ -194,6 +194,7 @@ class Vectors:
         if not self.wide or self.double:
             return self.intrinsic("sqrt", x)
         # The approximate reciprocal root and one Newton step: a third of the time of the instruction.
+        x = self.min(x, self.const(float(np.finfo(np.float32).max)))  # √∞ would be ∞·0
         positive = self.max(x, self.const(_SMALLEST))  # 1/√0 is infinite, but 0 times a number is 0
         everywhere = ir.Constant(ir.IntType(16), 0xFFFF)
         r = self.call("llvm.x86.avx512.rsqrt14.ps.512", self.type, positive, positive, everywhere)
