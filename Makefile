@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test test-gpu lint types bench clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -19,6 +19,14 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q tests
 	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -p no:xdist src docs README.md CONTRIBUTING.md
+
+# The GPU engine without a GPU: Triton's interpreter on a CPU build of torch.
+$(VENV)/.torch: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 "triton>=3.2"
+	touch $@
+
+test-gpu: $(VENV)/.torch
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/engines/test_cuda.py tests/estimators/test_tensors.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

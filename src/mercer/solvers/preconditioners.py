@@ -12,7 +12,8 @@ from mercer.operators import KernelOperator, Matrix, Operator
 
 # Beyond this many features a p×p preconditioner is not worth its memory; the diagonal has to do.
 LARGEST_FACTOR = 8000
-_SUBSET_SHIFT = 1e-9
+# Part of the mean diagonal that is added to a kernel matrix before it is factored and divided by.
+SUBSET_SHIFT = 1e-9
 # Down to this tolerance an engine that gains by it may round vectors to float32 (between refinements).
 ROUNDED_TOL = 5e-5
 # More columns than this cost more, in float64, than the iterations they save.
@@ -72,7 +73,7 @@ class Subset:
             X.flags.writeable = False  # an engine that keeps a copy need not look whether it changes
         P = X[np.sort(rng.choice(K.shape[0], rank, replace=False))]
         self.C = KernelOperator(K.kernel, X, P, K.engine)
-        shift = _SUBSET_SHIFT * float(K.kernel.diagonal(P).mean())
+        shift = SUBSET_SHIFT * float(K.kernel.diagonal(P).mean())
         self.L = K.engine.factor(K.engine.kernel_matrix(K.kernel, P, np.float64), shift=shift)
 
     def inverse(self, mu: float, scale: np.ndarray | None):

@@ -21,7 +21,7 @@ from mercer.operators import (
     undisturbed,
 )
 from mercer.solvers.pcg import Apply, pcg
-from mercer.solvers.preconditioners import LARGEST_FACTOR, ROUNDED_TOL, SampledHessian
+from mercer.solvers.preconditioners import LARGEST_FACTOR, ROUNDED_TOL, SUBSET_SHIFT, SampledHessian
 from mercer.solvers.problem import Certificate, Problem, Solution
 
 # Up to so many centres the Hessian is sampled.
@@ -97,8 +97,8 @@ class Centres(Primal):
         self.sampled = m <= _SAMPLED_CENTRES
         dtype = np.dtype(np.float64) if 8 * m * m <= A.engine.room() else A.dtype
         K = A.engine.kernel_matrix(A.kernel, A.Z, dtype)
-        # What lies below the rounding of A's entries is noise.
-        shift = float(np.finfo(A.dtype).eps) * float(A.kernel.diagonal(A.Z).mean())
+        # What lies below the rounding of A's entries is noise, and what is divided by it loses its digits.
+        shift = max(float(np.finfo(A.dtype).eps), SUBSET_SHIFT) * float(A.kernel.diagonal(A.Z).mean())
         self.L = A.engine.factor(K, shift=shift, max_jitter=0.1)
         self.jitter = 0.0
 
@@ -131,7 +131,7 @@ class Centres(Primal):
             weights = None if d is None else d[index]
             H = A.engine.whitened(A.kernel, A.X[index], A.Z, L, weights)
             H /= len(index)
-            core = A.engine.factor(H, shift=ridge)
+            core = A.engine.factor(H, shift=ridge, max_jitter=0.1)
         else:
             # Too large for a second matrix: as if the centres were a sample of the rows, where Φᵀ = Lᵀ.
             core = L.gram_factor(mean / A.shape[1], ridge)
