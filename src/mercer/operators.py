@@ -13,6 +13,7 @@ import numpy as np
 
 from mercer._xp import issparse
 from mercer.engines import Engine, available_memory
+from mercer.engines.base import weighted_gram
 from mercer.engines.threads import one_blas_thread
 from mercer.engines.tiled import result_dtype
 from mercer.kernels.base import Kernel
@@ -34,8 +35,9 @@ class Operator:
 
     shape: tuple[int, int]
     dtype: np.dtype
-    # Are products computed by an engine, on threads of its own?
+    # Are products computed by an engine, on threads of its own? By one that lives elsewhere?
     by_engine = False
+    remote = False
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """(rows, A[rows]) over all rows."""
@@ -105,16 +107,7 @@ def _weighted_gram(block: Any, w: np.ndarray | None, T: np.ndarray | None = None
     if issparse(block):
         scaled = block if w is None else block.multiply(w[:, None]).tocsr()
         return (block.T @ scaled).toarray()
-    # Products of float32 entries need float64 sums: normal equations square the condition number.
-    block = block.astype(np.float64, copy=False)
-    if T is not None:
-        block = block @ T
-    if w is None:
-        return block.T @ block  # recognised by NumPy as symmetric: half the work
-    if (w >= 0).all():
-        root = block * np.sqrt(w)[:, None]
-        return root.T @ root
-    return block.T @ (block * w[:, None])
+    return weighted_gram(block, w, T)
 
 
 class Transpose(Operator):
@@ -232,6 +225,7 @@ class KernelOperator(Operator):
         self.kernel, self.X, self.Z, self.engine = kernel, X, Z, engine
         self.shape = (X.shape[0], Z.shape[0])
         self.dtype = result_dtype(kernel, X, Z)
+        self.remote = engine.remote
 
     def _product(self, X, Z, V):
         # V stays float64: entries may be float32, but sums of large terms that cancel may not.

@@ -28,7 +28,7 @@ from mercer.kernels import (
 )
 from mercer.kernels.formula import NotTraceable, Tracer, View, trace
 from mercer.kernels.radial import Radial
-from mercer.kernels.statistics import DotProduct, SquaredDistance, Statistic
+from mercer.kernels.statistics import DotProduct, SquaredDistance
 
 rng = np.random.default_rng(0)
 X, Z = rng.uniform(0.05, 1.5, (9, 3)), rng.uniform(0.05, 1.5, (7, 3))
@@ -351,7 +351,7 @@ class Pairwise(Kernel):
         (Pairwise().normalize().on([0]), "Pairwise is no formula in vectors"),
         (CallsNumpy(), "does not take symbols"),
         (CallsTheUnknown(), "calls xp.arctan, which has no traced version"),
-        (Branches(), "does not take symbols|branches on values"),
+        (Branches(), "compares values"),
         (Truth(), "branches on values"),
         (RaisesToItself(), "an exponent that is not a number"),
         (HoldsAnArray(), "holds a ndarray, not a number|does not take symbols"),
@@ -365,23 +365,12 @@ def test_what_can_not_be_traced_says_why(k, words):
 
 
 class Distances(Profiled):
-    """A user's kernel, with a statistic and a profile of its own."""
+    """A user's kernel, with a profile of its own."""
 
-    class Chebyshev(Statistic):
-        homogeneous = True
-
-        def __init__(self, power):
-            self.power = power
-
-        def pairwise(self, X, Z):
-            return np.abs(X[:, None] - Z[None]).max(axis=2) ** self.power
+    statistic = SquaredDistance()
 
     def __init__(self, power=1.0):
         self.power = power
-
-    @property
-    def statistic(self):
-        return self.Chebyshev(self.power)
 
     def profile(self, s, xp):
         return xp.log(xp.maximum(xp.absolute(xp.cos(s)), 0.1) + 1.0) / (2.0 - s * -1.0) + (1.0 - s) ** -2
@@ -418,5 +407,39 @@ def test_arithmetic(write, expected):
     np.testing.assert_allclose(evaluate(formula, X[1:], Z), expected(S), rtol=1e-12, atol=1e-13)
 
 
-def test_uses():
-    assert trace(Gaussian(1.0)).uses("exp2") and not trace(Gaussian(1.0)).uses("sqrt")
+class Shifted(Gaussian):
+    """A formula inherited, values of its own."""
+
+    def pairwise(self, X, Z):
+        return super().pairwise(X, Z) + 1
+
+
+class Nugget(Radial):
+    def profile(self, s, xp):
+        return xp.exp(s * -1.0) + 0.5 * (s == 0)
+
+
+class Halved(SquaredDistance):
+    def pairwise(self, X, Z):
+        return 0.5 * super().pairwise(X, Z)
+
+
+class OtherStatistic(Radial):
+    statistic = Halved()
+
+    def profile(self, s, xp):
+        return xp.exp(s * -1.0)
+
+
+@pytest.mark.parametrize(
+    "k, why",
+    [
+        (Shifted(1.0), "Shifted has a pairwise of its own"),
+        (2.0 * Shifted(1.0) + Gaussian(1.0), "Shifted has a pairwise of its own"),
+        (Nugget(), "compares values"),
+        (OtherStatistic(), "statistic Halved has no formula"),
+    ],
+)
+def test_values_of_ones_own_are_not_overlooked(k, why):
+    with pytest.raises(NotTraceable, match=why):
+        trace(k)

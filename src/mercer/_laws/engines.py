@@ -63,6 +63,7 @@ def check_engine(
         cases = iter([(kernel, points, points[::2])])
     else:
         cases = _cases(rng)
+    _refusals(engine, rng)
     for k, A, B in cases:
         _gram(engine, k, A, B)
         _product(engine, k, A, B, rng, (None, 1, 3))
@@ -134,6 +135,26 @@ def _places(rng: np.random.Generator) -> Iterator[tuple[Kernel, np.ndarray, np.n
             near = (A + 1e-5 * rng.standard_normal(A.shape)).astype(dtype)[:30]
             yield Laplacian(1.0), P, near
             yield Laplacian(0.1), near, near
+
+
+def _refusals(engine: Engine, rng: np.random.Generator) -> None:
+    """What fits nothing must be refused, not computed from whatever lies beside it in memory."""
+    X, k = rng.standard_normal((9, 3)), Gaussian(1.0)
+    V = np.ones(9)
+    cases: tuple[tuple[str, Any], ...] = (
+        ("points of another width", lambda: engine.product(k, X, X[:, :2], V)),
+        ("points of another width", lambda: engine.gram(k, X[:, :2], X)),
+        ("a V with too few rows", lambda: engine.product(k, X, X, V[:4])),
+        ("a V with one row", lambda: engine.product(k, X, X, V[:1])),
+        ("a V with too many rows", lambda: engine.normal(k, X, X, np.ones((12, 2)))),
+        ("an `out` of another shape", lambda: engine.gram(k, X, out=np.empty((9, 8)))),
+    )
+    for what, call in cases:
+        try:
+            call()
+        except ValueError:
+            continue
+        fail(engine, "what does not fit must be refused", f"{what} raised no ValueError")
 
 
 def _matrix(k: Kernel, X: Any, Z: Any) -> np.ndarray:

@@ -14,6 +14,39 @@ from mercer.kernels.base import Kernel
 Middle = Callable[[slice, np.ndarray], np.ndarray]
 
 
+def require_room(out: Any, n: int, m: int) -> None:
+    """Raise ValueError if a matrix of this shape can't be written into `out`."""
+    if tuple(out.shape) != (n, m):
+        raise ValueError(f"out has shape {tuple(out.shape)}, but the kernel matrix is {(n, m)}")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise ValueError("out is read-only")
+
+
+def require_columns(V: Any, m: int) -> None:
+    """Raise ValueError if V can't be multiplied by a kernel matrix with m columns."""
+    if V.ndim not in (1, 2) or V.shape[0] != m:
+        raise ValueError(
+            f"V has shape {tuple(V.shape)}, but the kernel matrix has {m} columns: one row for each"
+        )
+    if isinstance(V, np.ndarray) and V.dtype.kind not in "fiub":
+        raise ValueError(f"V must hold real numbers, got {V.dtype}")
+
+
+def weighted_gram(K: np.ndarray, w: np.ndarray | None, T: np.ndarray | None = None) -> np.ndarray:
+    """Kᵀ diag(w) K, or that of K T, in float64.
+
+    Products of float32 entries need float64 sums: normal equations square the condition number.
+    """
+    K = K.astype(np.float64, copy=False)
+    K = K if T is None else K @ T
+    if w is None:
+        return K.T @ K  # recognised by NumPy as symmetric: half the work
+    if (w >= 0).all():
+        root = K * np.sqrt(w)[:, None]
+        return root.T @ root
+    return K.T @ (K * w[:, None])
+
+
 class Engine(Params):
     """A few operations on a kernel and two point sets; everything at scale is made of them.
 
@@ -21,6 +54,8 @@ class Engine(Params):
     ``product``   K V without K in memory
     ``sandwich``  Kᵀ m(K V) without K in memory, m acting on rows; ``normal`` is m = multiplication by weights
     ``reduce``    anything else that can be done with blocks of rows
+
+    Points are what `kernel.points` gives: checked, finite.
     """
 
     name = ""
@@ -55,19 +90,14 @@ class Engine(Params):
         """K(X, Z)ᵀ diag(w) K(X, Z), or that of K T, in float64 whatever the points."""
 
         def step(rows, K):
-            # Products of float32 entries need float64 sums: normal equations square the condition number.
-            K = K.astype(np.float64, copy=False)
-            K = K if T is None else K @ T
-            if w is None:
-                return K.T @ K  # recognised by NumPy as symmetric: half the work
-            if (w[rows] >= 0).all():
-                root = K * np.sqrt(w[rows])[:, None]
-                return root.T @ root
-            return K.T @ (K * w[rows, None])
+            return weighted_gram(K, None if w is None else w[rows], T)
 
         size = Z.shape[0] if T is None else T.shape[1]
         parts = [p for p in self.reduce(kernel, X, Z, step) if p is not None]
-        return np.sum(parts, axis=0) if parts else np.zeros((size, size))
+        total = parts.pop() if parts else np.zeros((size, size))
+        for part in parts:
+            total += part
+        return total
 
     # -- dense algebra: matrices of the size of the centres ----------------------------------------
 
@@ -100,7 +130,7 @@ class Engine(Params):
     def reduce(self, kernel: Kernel, X: Any, Z: Any, step: Any) -> list[Any]:
         """step(rows, K[rows]) for blocks of rows of K, in parallel where the engine can.
 
-        For reductions the other three do not cover. `step` returns an array or None; the engine may add
+        For reductions the others do not cover. `step` returns an array or None; the engine may add
         up arrays as it goes, so that of the list it returns only the sum means anything.
         """
         raise NotImplementedError

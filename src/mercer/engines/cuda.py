@@ -14,7 +14,7 @@ from mercer.engines._triton.call import (
     symmetric_gram,
     write,
 )
-from mercer.engines.base import Engine
+from mercer.engines.base import Engine, require_columns, require_room
 from mercer.engines.tiled import Tiled, result_dtype
 from mercer.kernels.formula import NotTraceable, trace
 
@@ -82,6 +82,7 @@ class Cuda(Engine):
         same = Z is None or Z is X
         if out is None:
             out = call.empty((call.n, call.m))
+        require_room(out, call.n, call.m)
         if not call.n or not call.m:
             return out
         if same and call.whole_fits:
@@ -101,9 +102,10 @@ class Cuda(Engine):
         call = self._call(kernel, X, Z)
         if call is None:
             return self._on_cpu("product", kernel, X, Z, V)
+        require_columns(V, call.m)
         kind, V2 = call.columns(V)
         total = call.zeros((call.n, V2.shape[1]))
-        if call.n and call.m:
+        if call.n and call.m and V2.shape[1]:
             call.multiply(V2, total, X is Z)
         return call.give(total, kind, V.ndim)
 
@@ -112,9 +114,10 @@ class Cuda(Engine):
         call = self._call(kernel, X, Z)
         if call is None:
             return self._on_cpu("normal", kernel, X, Z, V, w)
+        require_columns(V, call.m)
         kind, V2 = call.columns(V)
         total = call.zeros((call.m, V2.shape[1]))
-        if call.n and call.m:
+        if call.n and call.m and V2.shape[1]:
             weights = None if w is None else call.columns(w)[1]
             if not call.columns_fit:
                 middle = call.zeros((call.n, V2.shape[1]))
@@ -136,6 +139,15 @@ class Cuda(Engine):
         """K(X,Z)ᵀ m(K(X,Z) V): two products, m on the host, where losses and weights live."""
         S = middle(slice(0, X.shape[0]), self.product(kernel, X, Z, V))
         return self.product(kernel, Z, X, S)
+
+    def describe(self, kernel, X, pairs):
+        if issparse(X):
+            return "kernel products by the CPU engine, not on the GPU: the points are sparse"
+        try:
+            trace(kernel)
+        except NotTraceable as reason:
+            return f"kernel products by the CPU engine, not on the GPU: {reason}"
+        return f"kernel products on the GPU, precision {self.precision!r}"
 
     def reduce(self, kernel, X, Z, step):
         """step(rows, K[rows]) for blocks of rows, computed on the GPU and handed over as NumPy arrays."""
@@ -199,7 +211,7 @@ class Cuda(Engine):
         """
         import torch
 
-        if dtype is not None:
+        if dtype is not None and kernel.vectors:
             double = (
                 np.dtype(dtype) == np.float64
                 if not isinstance(dtype, torch.dtype)
@@ -273,6 +285,9 @@ class Cuda(Engine):
         self.validate()
         if not kernel.vectors or issparse(X) or issparse(Z):
             return None
+        if isinstance(X, np.ndarray) != isinstance(Z, np.ndarray):
+            raise TypeError("the points on both sides must be NumPy arrays, or on both sides torch tensors")
+        kernel._same_width(X, Z)
         if not all(getattr(P, "ndim", 0) == 2 and P.shape[1] > 0 for P in (X, Z)):
             return None
         try:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from mercer._xp import issparse
-from mercer.engines.base import Engine
+from mercer.engines.base import Engine, require_columns, require_room
 from mercer.engines.threads import cpu_count, parallel_map
 from mercer.kernels.formula import NotTraceable, trace
 
@@ -68,7 +68,10 @@ class Tiled(Engine):
     def _loops(self, kernel, X, Z):
         """The compiled loops for this kernel on these points; None where NumPy has to do, or does as well."""
         pairs = X.shape[0] * Z.shape[0]
+        kernel._same_width(X, Z)
         if not pairs or self.fused is False or (self.fused is None and pairs < _PAIRS_WORTH_CODE):
+            return None
+        if result_dtype(kernel, X, Z) not in (np.float32, np.float64):
             return None
         if self._obstacle(kernel, X) is not None or issparse(Z):
             return None
@@ -117,12 +120,13 @@ class Tiled(Engine):
         return [slice(i, min(i + height, n)) for i in range(0, n, height)]
 
     def gram(self, kernel, X, Z=None, *, out=None):
-        """K(X, Z), or the symmetric K(X, X) computed once a pair, written into `out` if given."""
+        """K(X, Z), or the symmetric K(X, X), written into `out` if given."""
         symmetric = Z is None or Z is X
         Z = X if symmetric else Z
         n, m = X.shape[0], Z.shape[0]
         if out is None:
             out = np.empty((n, m), result_dtype(kernel, X, Z))
+        require_room(out, n, m)
         if n == 0 or m == 0:
             return out
         loops = self._loops(kernel, X, Z)
@@ -161,8 +165,9 @@ class Tiled(Engine):
 
     def product(self, kernel, X, Z, V):
         """K(X, Z) V."""
-        V2 = V[:, None] if V.ndim == 1 else V
         n, m = X.shape[0], Z.shape[0]
+        require_columns(V, m)
+        V2 = V[:, None] if V.ndim == 1 else V
         loops = self._loops(kernel, X, Z)
         if loops is not None:
             dtype = np.result_type(loops.dtype, V2)
@@ -183,6 +188,7 @@ class Tiled(Engine):
 
     def sandwich(self, kernel, X, Z, V, middle):
         """K(X,Z)ᵀ m(K(X,Z) V), each entry of K computed once."""
+        require_columns(V, Z.shape[0])
         dtype = np.result_type(result_dtype(kernel, X, Z), V)
         loops = self._loops(kernel, X, Z)
         if loops is not None:
@@ -244,9 +250,9 @@ def _whole_rows(out: np.ndarray) -> bool:
 
 @lru_cache(maxsize=1)
 def _require_compiler() -> None:
-    from mercer.engines.fused.target import host
+    from mercer.engines.fused.code import require_compiler
 
-    host()
+    require_compiler()
 
 
 @lru_cache(maxsize=1)

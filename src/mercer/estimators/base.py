@@ -197,7 +197,9 @@ class KernelMachine(BaseEstimator):
         """f(X) + b, shape (n, outputs)."""
         check_is_fitted(self, "function_")
         kernel = _resolve.kernel_of(self.kernel)
-        X = self._check_X(on_host(X), kernel, reset=False)
+        given, X = X, self._check_X(on_host(X), kernel, reset=False)
+        if (engine := getattr(self.function_, "engine", None)) is not None:
+            remember(engine, X, given)
         scores = self.function_(X)
         if getattr(X, "dtype", None) == np.float32:
             scores = scores.astype(np.float32)

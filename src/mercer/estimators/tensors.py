@@ -23,7 +23,8 @@ def on_host(X: Any) -> Any:
     """A tensor as a NumPy array of its own; anything else as it is."""
     if not is_tensor(X):
         return X
-    array = X.detach().cpu().numpy()
+    X = X.detach()
+    array = (X.float() if "float16" in str(X.dtype) else X).cpu().numpy()
     return frozen(array) if X.device.type != "cpu" else array
 
 

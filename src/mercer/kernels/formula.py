@@ -22,19 +22,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.kernels.statistics import Statistic
+from mercer.kernels.symbols import NotTraceable, Symbol
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
-# (operation, operands): operands are positions of earlier instructions, or, for the first four
-# operations, the number of a leaf, a scalar, a constant.
+# (operation, operands): operands are positions of earlier instructions or, for sources, the number of a
+# leaf, a scalar or a constant.
 Instruction = tuple[Any, ...]
 SOURCES = ("leaf", "row", "column", "constant", "x", "z")
 _LOG2E = math.log2(math.e)
-
-
-class NotTraceable(TypeError):
-    """This kernel has no formula that could be traced; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -100,49 +97,6 @@ class Formula:
         )
         return self.programme.instructions, leaves, len(self.scalars)
 
-    def uses(self, operation: str) -> bool:
-        """Does this operation occur?"""
-        return any(i[0] == operation for i in self.programme.instructions)
-
-
-class Symbol:
-    """The result of an instruction; arithmetic on it records more of them."""
-
-    __array_ufunc__ = None
-    __slots__ = ("position", "tracer")
-
-    def __init__(self, tracer: Tracer, position: int):
-        self.tracer, self.position = tracer, position
-
-    def __add__(self, o):
-        return self.tracer.add(self, o)
-
-    def __sub__(self, o):
-        return self.tracer.subtract(self, o)
-
-    def __rsub__(self, o):
-        return self.tracer.subtract(o, self)
-
-    def __mul__(self, o):
-        return self.tracer.multiply(self, o)
-
-    def __truediv__(self, o):
-        return self.tracer.divide(self, o)
-
-    def __rtruediv__(self, o):
-        return self.tracer.divide(o, self)
-
-    def __neg__(self):
-        return self.tracer.multiply(self, -1.0)
-
-    def __pow__(self, p):
-        return self.tracer.power(self, p)
-
-    def __bool__(self):
-        raise NotTraceable("its formula branches on values")
-
-    __radd__, __rmul__ = __add__, __mul__
-
 
 class Tracer:
     """The namespace symbols live in: NumPy's names, each recording one instruction."""
@@ -184,6 +138,8 @@ class Tracer:
 
     def statistic(self, statistic: Statistic, view: View) -> Symbol:
         """A pairwise statistic; the same one on the same points is one leaf."""
+        if _overridden(statistic, "term" if hasattr(statistic, "term") else "formula", "pairwise"):
+            raise NotTraceable(f"its statistic {type(statistic).__name__} has no formula")
         for i, leaf in enumerate(self.leaves):
             if leaf.view == view and _same_statistic(leaf.statistic, statistic):
                 return self.emit("leaf", i)
@@ -371,6 +327,27 @@ class Tracer:
             self.instructions[users[0]] = ("leaf", i)
 
 
+def _overridden(thing: Any, formula: str, values: str) -> bool:
+    """Is the method `values` defined by a class further down than the one that gives the formula?"""
+    for cls in type(thing).__mro__:
+        if formula in vars(cls):
+            return False
+        if values in vars(cls):
+            return True
+    return True
+
+
+def _require_own_formulas(kernel: Kernel) -> None:
+    from mercer.kernels.base import Kernel as Base
+
+    if type(kernel).formula is Base.formula:
+        raise NotTraceable(f"{type(kernel).__name__} is no formula in vectors")
+    if _overridden(kernel, "formula", "pairwise"):
+        raise NotTraceable(f"{type(kernel).__name__} has a pairwise of its own")
+    for child in kernel.children().values():
+        _require_own_formulas(child)
+
+
 def _same_statistic(a: Statistic, b: Statistic) -> bool:
     return type(a) is type(b) and vars(a) == vars(b)
 
@@ -396,6 +373,7 @@ def trace(kernel: Kernel) -> Formula:
     """
     tracer = Tracer()
     try:
+        _require_own_formulas(kernel)
         return tracer.finish(kernel.formula(tracer, View()))
     except NotTraceable:
         raise

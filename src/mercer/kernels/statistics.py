@@ -38,8 +38,10 @@ class Statistic:
 
     name = ""
     sparse = False
-    # s(ax, az) = a·s(x, z) or a²·s(x, z) for a > 0: a factor can be put into the points.
-    homogeneous = True
+    # Engines know ‖x−z‖² and x·z by these classes' names, and sums over coordinates by their `term`.
+    formula: str | None = None
+    # s(ax, az) = a·s(x, z), or a²·s(x, z) for the two above, for a > 0: a factor can be put into the points.
+    homogeneous = False
 
     def pairwise(self, X, Z) -> np.ndarray:
         raise NotImplementedError
@@ -55,8 +57,8 @@ class Statistic:
 class DotProduct(Statistic):
     """x·z"""
 
-    name = "x·z"
-    sparse = True
+    name = formula = "x·z"
+    sparse = homogeneous = True
 
     def pairwise(self, X, Z):
         S = X @ Z.T
@@ -77,8 +79,8 @@ class SquaredDistance(Statistic):
     from their difference (as given: centring would round it).
     """
 
-    name = "‖x−z‖²"
-    sparse = True
+    name = formula = "‖x−z‖²"
+    sparse = homogeneous = True
 
     def pairwise(self, X, Z):
         if issparse(X) or issparse(Z):
@@ -176,6 +178,7 @@ class L1Distance(_CoordinateSum):
     """‖x−z‖₁"""
 
     name = "‖x−z‖₁"
+    homogeneous = True
 
     @staticmethod
     def term(x, z, xp):
@@ -190,6 +193,7 @@ class ChiSquare(_CoordinateSum):
     """Σ (x−z)²/(x+z) for nonnegative vectors; 0/0 counts as 0."""
 
     name = "χ²(x,z)"
+    homogeneous = True
 
     @staticmethod
     def term(x, z, xp):
@@ -206,6 +210,7 @@ class Intersection(_CoordinateSum):
     """Σ min(x, z)"""
 
     name = "Σ min(x,z)"
+    homogeneous = True
 
     @staticmethod
     def term(x, z, xp):
@@ -221,7 +226,6 @@ class CircleDistance(_CoordinateSum):
     """Σ 4 sin²(π(x−z)/p): squared distance after wrapping each coordinate round a circle."""
 
     name = "circle"
-    homogeneous = False
 
     def __init__(self, period: float):
         self.period = period

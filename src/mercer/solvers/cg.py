@@ -83,7 +83,7 @@ class CG(Solver):
 
     def stores(self, K: Operator) -> bool:
         """Will K be kept in memory?"""
-        if not isinstance(K, KernelOperator) or K.engine.remote:
+        if not isinstance(K, KernelOperator) or K.remote:
             return False
         single = K.at(np.float32) is not None
         return self.would_store(K.shape[0], single, available_memory())

@@ -127,7 +127,7 @@ class FullForm(Form):
         if A.shape[0] <= _DIRECT_EXAMPLES and isinstance(A, KernelOperator):
             # Small enough for float64 whatever the data: steps divide by λn, rounding included.
             A = A.at(np.float64) or A
-        return A if A.by_engine and A.engine.remote else in_memory(A)  # type: ignore[attr-defined]
+        return A if A.remote else in_memory(A)
 
     def alternative(self):
         if self.problem.n > _EXACT_FACTOR:

@@ -115,7 +115,7 @@ def solve_cg(
     """By conjugate gradients, K never in memory."""
     apply = shifted(K, mu, scale)
     inverse = (lambda v: v) if low_rank is None else low_rank.inverse(mu, scale)
-    if tol >= ROUNDED_TOL and isinstance(K, KernelOperator) and K.engine.remote and K.dtype == np.float32:
+    if tol >= ROUNDED_TOL and isinstance(K, KernelOperator) and K.remote and K.dtype == np.float32:
         return _solve_rounded(K, mu, scale, rhs, inverse, tol=tol, max_iter=max_iter)
     # A little below the tolerance: the true residual, and the one with the offset taken out, are larger.
     with undisturbed(K):

@@ -93,7 +93,7 @@ class Subset:
 
 def low_rank(K: Operator, rank: int, rng: np.random.Generator) -> LowRank | Subset:
     """A low-rank approximation of K, kept in memory or left to the engine, whichever suits the engine."""
-    if isinstance(K, KernelOperator) and K.engine.remote:
+    if isinstance(K, KernelOperator) and K.remote:
         return Subset(K, rank, rng)
     return LowRank(K, rank, rng)
 

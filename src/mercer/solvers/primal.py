@@ -103,7 +103,7 @@ class Centres(Primal):
         self.jitter = 0.0
 
     def quick(self, tol):
-        if tol < ROUNDED_TOL or not self.A.engine.remote or self.A.dtype != np.float32:
+        if tol < ROUNDED_TOL or not self.A.remote or self.A.dtype != np.float32:
             return self.Phi
         rounded = self.A.rounded()
         return WithOnes(rounded) if self.offset else rounded
@@ -126,7 +126,7 @@ class Centres(Primal):
         mean = 1.0 if d is None else float(d.mean())
         if self.sampled:
             # A better sample costs matrix products, of which a remote engine makes light.
-            rows = max(rows, 5 * A.shape[1]) if A.engine.remote else rows
+            rows = max(rows, 5 * A.shape[1]) if A.remote else rows
             index = np.sort(rng.choice(n, min(n, rows), replace=False))
             weights = None if d is None else d[index]
             H = A.engine.whitened(A.kernel, A.X[index], A.Z, L, weights)
@@ -151,7 +151,7 @@ def to_primal(problem: Problem, *, store: bool = False) -> Primal:
     pass over it many times.
     """
     A, B = problem.A, problem.B
-    if isinstance(A, KernelOperator) and (A.engine.remote or A.shape[1] > LARGEST_FACTOR):
+    if isinstance(A, KernelOperator) and (A.remote or A.shape[1] > LARGEST_FACTOR):
         return Centres(A, B, problem.offset)
     if isinstance(B, Identity):
         Phi: Operator = A
@@ -216,7 +216,8 @@ def ridge_primal(
     # In float64 passes over Φ transform every row again, unless Φ is kept; float32 takes another order.
     primal = to_primal(problem, store=problem.A.dtype == np.float64)
     Phi, n, lam, w = primal.Phi, problem.n, problem.lam, problem.weights
-    direct = direct and primal.explicit
+    if direct and not primal.explicit:
+        direct, name = False, name + " of a sample, cg"
     y = problem.y.astype(np.float64)
     weights = np.ones((n, 1)) if w is None else w[:, None]
 

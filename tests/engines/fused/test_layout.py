@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from mercer.engines.fused.layout import Layout
-from mercer.engines.fused.loops import UNROLL
+from mercer.engines.fused.recipe import UNROLL
 from mercer.kernels import ChiSquared, Constant, Cosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
 from mercer.kernels.formula import NotTraceable, trace
 

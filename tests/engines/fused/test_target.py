@@ -228,7 +228,10 @@ def test_what_is_stored_is_what_was_given(folder):
         store("k", data)
         assert stored("k") == data
         raw = (folder / "k.code").read_bytes()
-        assert hashlib.sha256(data).digest() in raw
+        assert hashlib.sha256(b"k" + data).digest() in raw
+        # Under another name it is not taken for that other code.
+        (folder / "other.code").write_bytes(raw)
+        assert stored("other") is None
     assert stored("another") is None
 
 

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("llvmlite")
 from llvmlite import ir
 
-from mercer.engines.fused.loops import Emitter
+from mercer.engines.fused.emitter import Emitter
 from mercer.engines.fused.target import Loaded, Target, compile_ir, host
 from mercer.engines.fused.vectors import I64, Vectors, _fitted
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from mercer.engines.fused.loops import Emitter
+from mercer.engines.fused.emitter import Emitter
 from mercer.engines.fused.target import Target
 from mercer.engines.fused.vectors import F32, F64, I64
 

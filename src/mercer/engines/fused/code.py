@@ -10,7 +10,9 @@ import numpy as np
 
 from mercer.engines.fused import target
 from mercer.engines.fused.blocks import blocks_ir
-from mercer.engines.fused.loops import Recipe, loops_ir, pack_ir
+from mercer.engines.fused.loops import loops_ir
+from mercer.engines.fused.packing import pack_ir
+from mercer.engines.fused.recipe import Recipe
 
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 _RUN = ctypes.CFUNCTYPE(None, *[_POINTER] * 7, *[_INT] * 8)
@@ -35,6 +37,12 @@ def _function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
             function.module = module  # keeps the code alive
             _loaded[key, name] = function
         return _loaded[key, name]
+
+
+def require_compiler() -> None:
+    """Raise whatever is wrong where code can't be made or run."""
+    target.host()
+    packer(np.float64)
 
 
 def loops(recipe: Recipe) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.engines.fused.code import packer
-from mercer.engines.fused.loops import UNROLL, Group, Recipe, constants_of, slots_of
+from mercer.engines.fused.recipe import UNROLL, Group, Recipe, constants_of, slots_of
 from mercer.kernels.formula import Formula, Leaf, NotTraceable, View
 from mercer.kernels.statistics import DotProduct, SquaredDistance
 

@@ -7,120 +7,17 @@ made the inner products), columns in tiles of J, so that the innermost loop read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
+from mercer.engines.fused.emitter import Emitter
+from mercer.engines.fused.recipe import CLOSE, UNROLL, Recipe, constants_in, constants_of
 from mercer.engines.fused.target import Target
 from mercer.engines.fused.vectors import F64, I32, I64, Vectors
 from mercer.kernels.formula import Instruction
-
-# Sizes of groups that are not unrolled altogether are filled up with zeros to a multiple of this.
-UNROLL = 4
-# Pairs closer than this part of ‖x‖² + ‖z‖² are computed again from their difference: beyond it the
-# rounding of ‖x‖² + ‖z‖² − 2x·z is a small relative error.
-CLOSE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-6}
-
-
-@dataclass(frozen=True)
-class Group:
-    """Coordinates that one or two leaves are made of.
-
-    kind      "distance" (‖x−z‖² from norms and inner products), "difference" (‖x−z‖² directly), "exact"
-              (the same, from points as they are), "dot", "both" (distance and dot from one inner product),
-              "sum" (of a term over coordinates)
-    negative  is the distance's factor negative? (its root is in the coordinates)
-    size      number of coordinates if the loop over them is unrolled, else None
-    loaded    inner products were made by BLAS and are read from memory
-    """
-
-    kind: str
-    negative: bool = False
-    size: int | None = None
-    loaded: bool = False
-    term: tuple[Instruction, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """All that code depends on."""
-
-    instructions: tuple[Instruction, ...]
-    # leaf → (group, "distance" | "dot" | "sum")
-    leaves: tuple[tuple[int, str], ...]
-    groups: tuple[Group, ...]
-    scalars: int
-    dtype: str
-    # "product32", "product64" (sums in float32 or float64), "symmetric32", "symmetric64" or "fill"
-    job: str
-    rows: int
-    vectors: int
-
-    @property
-    def loaded(self) -> bool:
-        return any(g.loaded for g in self.groups)
-
-    @property
-    def slots(self) -> int:
-        """Numbers per point that stand before the coordinates."""
-        return sum(slots_of(g) for g in self.groups) + self.scalars
-
-    def slot(self, group: int) -> int:
-        return sum(slots_of(g) for g in self.groups[:group])
-
-
-def slots_of(group: Group) -> int:
-    """Numbers per point a group needs beside its coordinates: a norm, and the dot product's shift."""
-    return {"distance": 1, "both": 2}.get(group.kind, 0)
-
-
-def constants_of(groups: Sequence[Group]) -> int:
-    """How many constants of their own, before those of the formula, these groups take."""
-    return sum({"both": 2, "exact": 1}.get(g.kind, 0) for g in groups)
-
-
-class Emitter:
-    """What every emitter of loops needs: a function, its builder, counted loops, calls."""
-
-    function: Any
-    b: Any
-
-    def k(self, value: int) -> ir.Constant:
-        return ir.Constant(I64, value)
-
-    def call(self, name: str, result: ir.Type, *args: Any) -> Any:
-        """Call a function by name, declaring it if need be."""
-        module = self.b.module
-        function = module.globals.get(name)
-        if function is None:
-            function = ir.Function(module, ir.FunctionType(result, [a.type for a in args]), name)
-        return self.b.call(function, args)
-
-    def loop(self, low: Any, high: Any, step: int, body: Callable[..., Any], carried: Any = ()) -> list[Any]:
-        b, fn = self.b, self.function
-        before = b.block
-        head, inner, end = (fn.append_basic_block() for _ in range(3))
-        b.branch(head)
-        b.position_at_end(head)
-        i = b.phi(I64)
-        i.add_incoming(low, before)
-        phis = []
-        for value in carried:
-            p = b.phi(value.type)
-            p.add_incoming(value, before)
-            phis.append(p)
-        b.cbranch(b.icmp_signed("<", i, high), inner, end)
-        b.position_at_end(inner)
-        new = body(i, phis) or []
-        i.add_incoming(b.add(i, self.k(step)), b.block)
-        for p, value in zip(phis, new, strict=True):
-            p.add_incoming(value, b.block)
-        b.branch(head)
-        b.position_at_end(end)
-        return phis
 
 
 class _Loops(Emitter):
@@ -130,7 +27,7 @@ class _Loops(Emitter):
         self.recipe = recipe
         self.module = ir.Module()
         pointer = ir.PointerType()
-        # x, z, constants, sizes, i0, i1, tile0, tile1, J, V or inner products …, out, …
+        # x, z, constants, sizes, inner products, V, out; i0, i1, tile0, tile1, J, stride, n, m
         types = [pointer] * 7 + [I64] * 8
         self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), "run")
         for arg in self.function.args[:4]:  # inner products may be overwritten by what is made of them
@@ -299,7 +196,7 @@ class _Loops(Emitter):
         for q, group in enumerate(self.recipe.groups):
             if g is not None and q == g:
                 break
-            position += _constants_in(group.term or ())
+            position += constants_in(group.term or ())
         return self._parameter(position + c)
 
     # -- the formula ------------------------------------------------------------------------------
@@ -522,54 +419,6 @@ class _Loops(Emitter):
         v.call(name, ir.VoidType(), value, pointer, align, mask)
 
 
-def _constants_in(instructions: tuple[Instruction, ...]) -> int:
-    return 1 + max((i[1] for i in instructions if i[0] == "constant"), default=-1)
-
-
 def loops_ir(recipe: Recipe, target: Target) -> str:
     """LLVM IR of the function `run` for this recipe."""
     return _Loops(recipe, target).build()
-
-
-def pack_ir(dtype: str) -> str:
-    """LLVM IR of `pack`: centre, scale and lay out points in blocks of B, with a norm on request.
-
-    pack(source, mean, out, stride, n, rows, d, width, offset, B, slot, scale, factor)
-    """
-    module = ir.Module()
-    scalar = F64 if dtype == "float64" else ir.FloatType()
-    pointer = ir.PointerType()
-    types = [pointer] * 3 + [I64] * 8 + [F64, F64]
-    fn = ir.Function(module, ir.FunctionType(ir.VoidType(), types), "pack")
-    source, mean, out, stride, n, rows, d, width, offset, B, slot, scale64, factor = fn.args
-    for arg in fn.args[:3]:
-        arg.add_attribute("noalias")
-    loops = Emitter()
-    loops.function, loops.b = fn, ir.IRBuilder(fn.append_basic_block())
-    b, k = loops.b, loops.k
-    at = lambda p, i: b.gep(p, [i], source_etype=scalar)  # noqa: E731
-    scale = scale64 if scalar is F64 else b.fptrunc(scale64, scalar)
-    last = b.sub(n, k(1))
-
-    def row(i, _):
-        block, r = b.sdiv(i, B), b.srem(i, B)
-        # Rows beyond the last repeat it: any values would do, but these give no NaN.
-        from_row = b.mul(b.select(b.icmp_signed("<", i, n), i, last), stride)
-        base = b.add(b.mul(block, b.mul(width, B)), r)
-
-        def coordinate(q, sums):
-            x = b.load(at(source, b.add(from_row, q)), typ=scalar)
-            x = b.fmul(b.fsub(x, b.load(at(mean, q), typ=scalar)), scale)
-            b.store(x, at(out, b.add(base, b.mul(b.add(offset, q), B))))
-            wide = x if scalar is F64 else b.fpext(x, F64)
-            return [b.fadd(sums[0], b.fmul(wide, wide, flags=("contract",)), flags=("contract",))]
-
-        (total,) = loops.loop(k(0), d, 1, coordinate, [ir.Constant(F64, 0.0)])
-        with b.if_then(b.icmp_signed(">=", slot, k(0))):
-            norm = b.fmul(total, factor)
-            norm = norm if scalar is F64 else b.fptrunc(norm, scalar)
-            b.store(norm, at(out, b.add(base, b.mul(slot, B))))
-
-    loops.loop(k(0), rows, 1, row)
-    b.ret_void()
-    return str(module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -13,7 +14,7 @@ from mercer.engines.fused.blocks import COLUMNS
 from mercer.engines.fused.code import block_product, loops
 from mercer.engines.fused.layout import Layout
 from mercer.engines.fused.target import host
-from mercer.engines.threads import parallel_map
+from mercer.engines.threads import one_blas_thread, parallel_map
 from mercer.kernels.formula import Formula
 
 # Packed columns are kept for a pass over all rows: few bytes, but rows are packed again for every pass.
@@ -161,6 +162,11 @@ class Fused:
         self.tile = _BLAS_TILE if self.blas else _TILE
         self.addresses = (self.layout.constants.ctypes.data, self.layout.dimensions.ctypes.data)
 
+    def _map(self, function: Callable[[Any], Any], items: Any) -> list[Any]:
+        """`function` over `items` on this engine's threads, with BLAS on one each, even if there is one."""
+        with one_blas_thread() if self.blas else nullcontext():
+            return parallel_map(function, items, self.threads)
+
     # -- pieces -----------------------------------------------------------------------------------
 
     def code(self, job: str) -> tuple[Any, int]:
@@ -217,7 +223,7 @@ class Fused:
             return rows, Rows(self, rows, job).product(z, tiles, v, height)
 
         work = [(rows, *edge) for rows in tasks for edge in pairwise(edges)]
-        for rows, sums in parallel_map(some, work, self.threads):
+        for rows, sums in self._map(some, work):
             out[rows] += sums
 
     def _halves(self) -> bool:
@@ -251,7 +257,7 @@ class Fused:
             [b for b in range(len(blocks)) if min(b % (2 * T), 2 * T - 1 - b % (2 * T)) == t]
             for t in range(T)
         ]
-        return np.sum(parallel_map(share, turns, T), axis=0)[: self.n]
+        return np.sum(self._map(share, turns), axis=0)[: self.n]
 
     def _several_columns(self, z: Packed, V: np.ndarray, double: bool, out: np.ndarray) -> None:
         dtype = np.dtype(np.float64) if double else self.dtype
@@ -277,7 +283,7 @@ class Fused:
                     times.forward(address, count, width, stride, v, V.shape[1], sums)
                     out[rows.start + i : rows.start + part[1]] += sums[: part[1] - i]
 
-        parallel_map(some, self._tasks(), self.threads)
+        self._map(some, self._tasks())
 
     def sandwich(self, V: np.ndarray, middle: Middle, double: bool) -> np.ndarray:
         """Kᵀ m(K V), every entry of K computed once and used twice while it is in cache."""
@@ -313,7 +319,7 @@ class Fused:
             return total
 
         shares = [tasks[s :: self.threads] for s in range(min(self.threads, len(tasks)))]
-        total = np.sum(parallel_map(share, shares, self.threads), axis=0)
+        total = np.sum(self._map(share, shares), axis=0)
         first, out = 0, np.empty((self.m, t))
         for z in columns:
             out[z.first : z.first + z.count] = total[:, first : first + z.count].T
@@ -326,7 +332,7 @@ class Fused:
         """K into `out`, whose rows must be contiguous."""
         for z in self._columns():
             fill = partial(self._fill_rows, [z], out)
-            parallel_map(fill, self._tasks(), self.threads)
+            self._map(fill, self._tasks())
         return out
 
     def rows(self) -> Callable[[slice, np.ndarray], None]:

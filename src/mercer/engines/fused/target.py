@@ -92,15 +92,23 @@ def stored(key: str) -> bytes | None:
     """Machine code kept from an earlier run, if it is whole and ours."""
     path = _file(key)
     try:
-        if path is None or (hasattr(os, "getuid") and path.stat().st_uid != os.getuid()):
-            return None  # code somebody else wrote is not run
-        data = path.read_bytes()
+        if path is None:
+            return None
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+                return None  # code somebody else wrote, or could have written, is not run
+            data = file.read()
     except OSError:
         return None
     head = len(_FORMAT) + 32
-    if not data.startswith(_FORMAT) or hashlib.sha256(data[head:]).digest() != data[len(_FORMAT) : head]:
-        return None
-    return data[head:]
+    code = data[head:]
+    return code if data[:head] == _FORMAT + _digest(key, code) else None
+
+
+def _digest(key: str, code: bytes) -> bytes:
+    """Ties code to what it was made for: a file under another's name is not taken."""
+    return hashlib.sha256(key.encode() + code).digest()
 
 
 def store(key: str, code: bytes) -> None:
@@ -115,7 +123,7 @@ def store(key: str, code: bytes) -> None:
         return
     try:
         with os.fdopen(handle, "wb") as f:
-            f.write(_FORMAT + hashlib.sha256(code).digest() + code)
+            f.write(_FORMAT + _digest(key, code) + code)
         os.replace(temporary, path)
     except OSError:
         with suppress(OSError):
