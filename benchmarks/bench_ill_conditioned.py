@@ -1,4 +1,4 @@
-"""Exact ridge where conditioning is the difficulty (σ = 2, λ = 1e-7, nine normal inputs), against a dense solve."""
+"""Exact ridge where conditioning is the difficulty (σ = 2, λ = 1e-7, d = 9), against a dense solve."""
 
 from __future__ import annotations
 

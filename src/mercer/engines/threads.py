@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -65,12 +66,18 @@ def one_blas_thread() -> _Limit:
     return _limit
 
 
-def parallel_map(function: Callable[[Any], T], items: Iterable[Any], threads: int) -> list[T]:
-    """function over items on `threads` threads; results in order, the first error raised."""
+def parallel_map(
+    function: Callable[[Any], T], items: Iterable[Any], threads: int, *, blas: bool = True
+) -> list[T]:
+    """function over items on `threads` threads; results in order, the first error raised.
+
+    If it calls `blas`, that is held to one thread.
+    """
     items = list(items)
     if threads <= 1 or len(items) <= 1:
         return [function(item) for item in items]
-    with one_blas_thread(), ThreadPoolExecutor(min(threads, len(items))) as pool:
+    limit = one_blas_thread() if blas else nullcontext()
+    with limit, ThreadPoolExecutor(min(threads, len(items))) as pool:
         futures = [pool.submit(function, item) for item in items]
         try:
             return [f.result() for f in futures]

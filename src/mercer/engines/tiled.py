@@ -88,7 +88,7 @@ class Tiled(Engine):
             return "the points are sparse"
         try:
             trace(kernel)
-            _require_compiler()
+            _require_compiler("float32" if X.dtype == np.float32 else "float64")
         except NotTraceable as reason:
             return str(reason)
         except Exception as error:
@@ -248,11 +248,11 @@ def _whole_rows(out: np.ndarray) -> bool:
     return out.strides[1] == out.itemsize and out.strides[0] >= 0 and out.strides[0] % out.itemsize == 0
 
 
-@lru_cache(maxsize=1)
-def _require_compiler() -> None:
+@lru_cache(maxsize=2)
+def _require_compiler(dtype: str) -> None:
     from mercer.engines.fused.code import require_compiler
 
-    require_compiler()
+    require_compiler(dtype)
 
 
 @lru_cache(maxsize=1)

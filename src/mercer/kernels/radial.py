@@ -143,7 +143,7 @@ class Matern(Radial):
             return decay
         if self.nu == 1.5:
             return (a + 1.0) * decay
-        return (a * a * (1 / 3) + a + 1.0) * decay
+        return ((a * (1 / 3) + 1.0) * a + 1.0) * decay
 
     def frequencies(self, rng, count, d):
         return _student(rng, count, d, 2 * self.nu) / self.scale

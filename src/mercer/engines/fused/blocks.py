@@ -17,9 +17,6 @@ from mercer.engines.fused.emitter import Emitter
 from mercer.engines.fused.target import Target
 from mercer.engines.fused.vectors import F32, F64, I64
 
-# Columns of V that are worked on at once.
-COLUMNS = (1, 2, 4)
-
 
 class _Blocks(Emitter):
     """Emits both functions for `columns` columns of V."""

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 
 from mercer.engines.fused import target
-from mercer.engines.fused.blocks import blocks_ir
-from mercer.engines.fused.loops import loops_ir
-from mercer.engines.fused.packing import pack_ir
 from mercer.engines.fused.recipe import Recipe
 
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
@@ -39,27 +36,46 @@ def _function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
         return _loaded[key, name]
 
 
-def require_compiler() -> None:
+# What emits IR is imported when there is something to compile: loading code from disk takes less than that.
+
+
+def require_compiler(dtype: Any) -> None:
     """Raise whatever is wrong where code can't be made or run."""
     target.host()
-    packer(np.float64)
+    packer(dtype)
 
 
 def loops(recipe: Recipe) -> Any:
     """run(x, z, constants, sizes, inner products, V, out, i0, i1, tile0, tile1, J, stride, n, m)"""
-    return _function(recipe, "run", _RUN, lambda: loops_ir(recipe, target.host()))
+
+    def emit() -> str:
+        from mercer.engines.fused.loops import loops_ir
+
+        return loops_ir(recipe, target.host())
+
+    return _function(recipe, "run", _RUN, emit)
 
 
 def packer(dtype: Any) -> Any:
     """pack(source, mean, out, stride, n, rows, d, width, offset, B, slot, scale, factor)"""
     name = np.dtype(dtype).name
-    return _function(("pack", name), "pack", _PACK, lambda: pack_ir(name))
+
+    def emit() -> str:
+        from mercer.engines.fused.packing import pack_ir
+
+        return pack_ir(name)
+
+    return _function(("pack", name), "pack", _PACK, emit)
 
 
 def block_product(entries: Any, sums: Any, columns: int, transposed: bool) -> Any:
     """times or times_transposed(K, V, out, rows, columns, stride of K, of V, of out)"""
     names = np.dtype(entries).name, np.dtype(sums).name
     name = "times_transposed" if transposed else "times"
-    return _function(
-        ("blocks", *names, columns), name, _BLOCK, lambda: blocks_ir(target.host(), *names, columns)
-    )
+
+    def emit() -> str:
+        from mercer.engines.fused.blocks import blocks_ir
+
+        return blocks_ir(target.host(), *names, columns)
+
+    return _function(("blocks", *names, columns), name, _BLOCK, emit)

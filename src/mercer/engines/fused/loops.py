@@ -227,9 +227,11 @@ class _Loops(Emitter):
                 found[g, role] = self._accumulate(g, i, tile, j, [None] * (self.R * self.C))
                 if group.kind == "exact":
                     factor = self._own_constant(g, 0)
-                    found[g, role] = [v.mul(s, factor) for s in found[g, role]]
+                    # Points far apart overflow here and nowhere else; √∞ would be ∞·0.
+                    most = v.const(float(np.finfo(recipe.dtype).max))
+                    found[g, role] = [v.mul(v.min(s, most), factor) for s in found[g, role]]
         for (g, role), values in found.items():
-            if role == "distance" and self._needs_clamp():
+            if recipe.groups[g].kind in ("distance", "both") and role == "distance" and self._needs_clamp():
                 zero = v.const(0.0)
                 bound = v.min if self._negative(g) else v.max
                 found[g, role] = [bound(s, zero) for s in values]

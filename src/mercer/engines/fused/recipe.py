@@ -11,6 +11,8 @@ from mercer.kernels.formula import Instruction
 
 # Sizes of groups that are not unrolled altogether are filled up with zeros to a multiple of this.
 UNROLL = 4
+# Columns of V that products with a block of K work on at once.
+COLUMNS = (1, 2, 4)
 # Pairs closer than this part of ‖x‖² + ‖z‖² are computed again from their difference: beyond it the
 # rounding of ‖x‖² + ‖z‖² − 2x·z is a small relative error.
 CLOSE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-6}

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.fused.blocks import COLUMNS
 from mercer.engines.fused.code import block_product, loops
 from mercer.engines.fused.layout import Layout
+from mercer.engines.fused.recipe import COLUMNS
 from mercer.engines.fused.target import host
 from mercer.engines.threads import one_blas_thread, parallel_map
 from mercer.kernels.formula import Formula
@@ -36,10 +36,11 @@ Middle = Callable[[slice, np.ndarray], np.ndarray]
 class Packed:
     """Columns of K, packed in tiles, with room for their entries of V."""
 
-    def __init__(self, layout: Layout, Z: Any, first: int, tile: int):
+    def __init__(self, layout: Layout, Z: Any, first: int, tile: int, room: np.ndarray | None = None):
         self.first, self.count, self.tile = first, Z.shape[0], tile
         self.tiles = -(-self.count // tile)
-        self.data = np.empty(self.tiles * tile * layout.width, layout.dtype)
+        size = self.tiles * tile * layout.width
+        self.data = np.empty(size, layout.dtype) if room is None else room[:size]
         layout.pack(Z, tile, self.tiles * tile, "z", self.data)
         self.address = self.data.ctypes.data
         self.table = self.data.reshape(self.tiles, layout.width, tile)
@@ -165,24 +166,26 @@ class Fused:
     def _map(self, function: Callable[[Any], Any], items: Any) -> list[Any]:
         """`function` over `items` on this engine's threads, with BLAS on one each, even if there is one."""
         with one_blas_thread() if self.blas else nullcontext():
-            return parallel_map(function, items, self.threads)
+            return parallel_map(function, items, self.threads, blas=False)
 
     # -- pieces -----------------------------------------------------------------------------------
 
     def code(self, job: str) -> tuple[Any, int]:
         """(compiled loops, rows in a block of theirs)"""
-        small = self.layout.groups and self.layout.groups[0].kind == "difference"
-        rows, vectors = (8, 2 if small else 1) if host().registers == 32 else (4, 1)
+        small = self.layout.groups and self.layout.groups[0].kind in ("difference", "exact")
+        rows, vectors = ((4, 2) if small else (8, 1)) if host().registers == 32 else (4, 1)
         if job.endswith("64") and self.dtype == np.float32:
-            rows, vectors = rows // 2, 1  # sums take twice the registers
+            rows, vectors = (4, 1) if host().registers == 32 else (2, 1)  # sums take twice the registers
         return loops(self.layout.recipe(job, rows, vectors)), rows
 
-    def _columns(self) -> Iterator[Packed]:
-        """All columns, as many at a time as should be packed at once."""
+    def _columns(self, keep: bool = False) -> Iterator[Packed]:
+        """All columns, as many at a time as should be packed at once, in the same room unless kept."""
         each = max(self.layout.width, 1) * self.dtype.itemsize  # a constant kernel has no numbers
         step = max(_PACKED_BYTES // (each * self.tile), 1) * self.tile
+        tiles = -(-min(step, self.m) // self.tile)
+        room = None if keep else np.empty(tiles * self.tile * self.layout.width, self.dtype)
         for j in range(0, self.m, step):
-            yield Packed(self.layout, self.Z[j : j + step], j, self.tile)
+            yield Packed(self.layout, self.Z[j : j + step], j, self.tile, room)
 
     def _tasks(self) -> list[slice]:
         most = _ROWS // 2 if self.blas else _ROWS
@@ -288,7 +291,7 @@ class Fused:
     def sandwich(self, V: np.ndarray, middle: Middle, double: bool) -> np.ndarray:
         """Kᵀ m(K V), every entry of K computed once and used twice while it is in cache."""
         dtype = np.dtype(np.float64) if double else self.dtype
-        columns = list(self._columns())
+        columns = list(self._columns(keep=True))
         width, t = sum(z.tiles * self.tile for z in columns), V.shape[1]
         W = np.ascontiguousarray(np.concatenate([z.entries(V, dtype) for z in columns]).T)
         times = Times(self.dtype, dtype, t)
@@ -337,7 +340,7 @@ class Fused:
 
     def rows(self) -> Callable[[slice, np.ndarray], None]:
         """fill(rows, out) for blocks of whole rows, columns packed once and for all."""
-        columns = list(self._columns())
+        columns = list(self._columns(keep=True))
         return lambda rows, out: self._fill_rows(columns, out, rows, local=True)
 
     def _fill_rows(self, columns: list[Packed], out: np.ndarray, rows: slice, local: bool = False) -> None:

@@ -194,7 +194,6 @@ class Vectors:
         if not self.wide or self.double:
             return self.intrinsic("sqrt", x)
         # The approximate reciprocal root and one Newton step: a third of the time of the instruction.
-        x = self.min(x, self.const(float(np.finfo(np.float32).max)))  # √∞ would be ∞·0
         positive = self.max(x, self.const(_SMALLEST))  # 1/√0 is infinite, but 0 times a number is 0
         everywhere = ir.Constant(ir.IntType(16), 0xFFFF)
         r = self.call("llvm.x86.avx512.rsqrt14.ps.512", self.type, positive, positive, everywhere)
