@@ -87,7 +87,7 @@ def gpu_section(records: list[dict]) -> str:
             text += f" Exponentials, from the clock: {ceilings['exponentials'] / 1e12:.3g} trillion/s."
         lines += [text, ""]
     rows = [r for r in records if r["job"] != "limits"]
-    if any(r["job"].startswith("scaling") and "seconds" in r for r in rows):
+    if any(r["job"].startswith(("scaling", "exact")) and "seconds" in r for r in rows):
         lines += draw(bench_gpu.figure, rows, "performance-gpu.svg", "Seconds against n on the GPU")
     lines += [header(bench_gpu.COLUMNS), *(line(bench_gpu.COLUMNS, r) for r in rows)]
     return "\n".join(lines)

@@ -143,7 +143,6 @@ def _refusals(engine: Engine, rng: np.random.Generator) -> None:
     V = np.ones(9)
     cases: tuple[tuple[str, Any], ...] = (
         ("points of another width", lambda: engine.product(k, X, X[:, :2], V)),
-        ("points of another width", lambda: engine.gram(k, X[:, :2], X)),
         ("a V with too few rows", lambda: engine.product(k, X, X, V[:4])),
         ("a V with one row", lambda: engine.product(k, X, X, V[:1])),
         ("a V with too many rows", lambda: engine.normal(k, X, X, np.ones((12, 2)))),

@@ -338,11 +338,12 @@ class _Loops(Emitter):
     def _product(self, i: Any, t: Any, tile: Any) -> None:
         """out[i] += Σ_j K_ij V_j over a tile; in the symmetric job also out[j] += Σ_i K_ij V_i.
 
-        There rows are columns too, `stride` further on.
+        There rows are columns too, `stride` further on. In the job that keeps entries they are stored where
+        inner products would be read from.
         """
         b, v = self.b, self.v
         double = self.recipe.job.endswith("64") and not v.double
-        symmetric = self.recipe.job.startswith("symmetric")
+        symmetric, keep = (self.recipe.job.startswith(name) for name in ("symmetric", "keep"))
         kind = ir.VectorType(F64, v.lanes) if double else v.type
         scalar = F64 if double else v.scalar
         fma = f"llvm.fma.v{v.lanes}f{64 if scalar is F64 else 32}"
@@ -359,6 +360,9 @@ class _Loops(Emitter):
                 down: Any = ir.Constant(kind, [0.0] * v.lanes)
                 for r in range(self.R):
                     value = K[r * self.C + c]
+                    if keep:
+                        row = b.mul(b.add(b.sub(i, self.i0), self.k(r)), self.stride)
+                        b.store(value, v.at(self.S, b.add(row, where))).align = 8 if v.double else 4
                     value = b.fpext(value, kind) if double else value
                     sums[r] = v.call(fma, kind, value, V, sums[r])
                     if symmetric:

@@ -47,7 +47,7 @@ class Recipe:
     groups: tuple[Group, ...]
     scalars: int
     dtype: str
-    # "product32", "product64" (sums in float32 or float64), "symmetric32", "symmetric64" or "fill"
+    # "fill"; or with sums in float32 or float64 "product", "symmetric" or "keep" (the entries too) 32 or 64
     job: str
     rows: int
     vectors: int

@@ -134,6 +134,14 @@ class Rows:
             self._loops(z, rows, tiles, sums.ctypes.data, v.ctypes.data, 0, 0)
         return sums[: self.count]
 
+    def keep(self, z: Packed, rows: tuple[int, int], K: int, stride: int, v: int, sums: np.ndarray) -> None:
+        """Entries of these rows to the address K, and their product with v added to `sums`."""
+        last = -(-rows[1] // self.block) * self.block
+        # The loops count rows of `sums` from the first that is packed.
+        out = sums.ctypes.data - 8 * rows[0]
+        fixed = (self.address, z.address, *self.fused.addresses)
+        self.run(*fixed, K, v, out, rows[0], last, 0, z.tiles, self.fused.tile, stride, 0, 0)
+
     def symmetric(
         self, z: Packed, tile: int, v: np.ndarray, out: np.ndarray, first: int, height: int
     ) -> None:
@@ -299,23 +307,31 @@ class Fused:
         height = self._height(stride)
         tasks = self._tasks()
 
+        item, wide = self.dtype.itemsize, dtype.itemsize
+        # One column is multiplied while entries are made; more of them, or BLAS's, from the finished block.
+        fused = t == 1 and not self.blas
+
         def share(mine):
             total = np.zeros((t, width))
             K = np.empty((height, stride), self.dtype)
             address, sums = K.ctypes.data, np.zeros((height, t))
             for rows in mine:
-                packed = Rows(self, rows, "fill")
+                packed = Rows(self, rows, ("keep64" if double else "keep32") if fused else "fill")
                 part = np.zeros((t, width), dtype)
                 for i in range(0, packed.count, height):
                     some = (i, min(i + height, packed.count))
                     count, first = some[1] - i, 0
+                    sums[:] = 0
                     for z in columns:
                         size = z.tiles * self.tile
-                        packed.fill(
-                            z, some, (0, z.tiles), address + first * self.dtype.itemsize, stride, size
-                        )
+                        if fused:
+                            v = W.ctypes.data + first * wide
+                            packed.keep(z, some, address + first * item, stride, v, sums)
+                        else:
+                            packed.fill(z, some, (0, z.tiles), address + first * item, stride, size)
                         first += size
-                    times.forward(address, max(count, 4), width, stride, W.ctypes.data, width, sums)
+                    if not fused:
+                        times.forward(address, max(count, 4), width, stride, W.ctypes.data, width, sums)
                     S = middle(slice(rows.start + i, rows.start + some[1]), sums[:count])
                     times.backward(address, count, width, stride, S, part.ctypes.data, width)
                 total += part
