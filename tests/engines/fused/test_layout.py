@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from mercer.engines.fused import layout as module
 from mercer.engines.fused.layout import Layout
 from mercer.engines.fused.recipe import UNROLL
 from mercer.kernels import ChiSquared, Constant, Cosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
@@ -22,7 +23,13 @@ def kinds(k, d):
     return [g.kind for g in layout(k, d)[0].groups]
 
 
-def test_distances_are_made_in_the_way_that_suits_their_dimension():
+@pytest.fixture
+def small_loops(monkeypatch):
+    """The bounds of a processor with short vectors."""
+    monkeypatch.setattr(module, "_OWN_LOOP", {True: 40, False: 40})
+
+
+def test_distances_are_made_in_the_way_that_suits_their_dimension(small_loops):
     for d, kind, unrolled, loaded in (
         (1, "difference", True, False),
         (4, "difference", True, False),
@@ -46,7 +53,7 @@ def test_leaves_of_one_view_share_their_coordinates():
     assert kinds(Constant(2.0), 3) == []
 
 
-def test_blas_has_one_job_at_a_time():
+def test_blas_has_one_job_at_a_time(small_loops):
     first, second, third = slice(0, 50), slice(50, 110), slice(3, 13)
     k = Laplacian(1.0).on(third) + Gaussian(1.0).on(first) * Linear().on(second)
     assert sorted(g.loaded for g in layout(k, 130)[0].groups) == [False, False, True]

@@ -27,7 +27,7 @@ from mercer.kernels import (
 from mercer.testing import check_engine
 
 # Differences (up to 4), unrolled loops (up to 16), loops (up to 40), BLAS.
-DIMENSIONS = (1, 2, 3, 5, 17, 33, 50, 130)
+DIMENSIONS = (1, 2, 3, 5, 17, 33, 50, 230)
 DTYPES = (np.float32, np.float64)
 # Errors of a product, in parts of Σ|K||V|.
 BOUND = {np.dtype(np.float32): 2e-6, np.dtype(np.float64): 5e-14}
@@ -241,7 +241,7 @@ def test_composites_are_of_all_sorts():
 def test_several_views_of_many_coordinates():
     """BLAS makes the inner products of one view only; the others must not read them."""
     for dtype in DTYPES:
-        X, Z = points(50, 450, 130, dtype)
+        X, Z = points(50, 450, 230, dtype)
         first, second = slice(0, 50), slice(50, 115)
         right(Gaussian(1.0).on(first) * Gaussian(0.7).on(second), X, Z, columns=(1, 3))
         right(
@@ -345,6 +345,7 @@ def test_every_pair_once(monkeypatch, n, d):
     """K(X, X)v from half of K."""
     monkeypatch.setattr(run, "_TILE", 64)
     monkeypatch.setattr(run, "_BLAS_TILE", 64)
+    monkeypatch.setattr(run, "_SYMMETRIC_COLUMNS", 256)
     monkeypatch.setattr("mercer.engines.tiled._PAIRS_WORTH_THREADS", 1)
     seen = []
     symmetric = run.Fused._symmetric
@@ -535,7 +536,7 @@ def test_several_users_at_once():
 # -- accuracy -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("d", [3, 10, 50, 130])
+@pytest.mark.parametrize("d", [3, 10, 50, 230])
 @pytest.mark.parametrize("columns", [1, 10])
 def test_accuracy_of_the_gaussian(d, columns):
     """What is promised for benchmarks: standard normal points, width √d, relative error in norm."""

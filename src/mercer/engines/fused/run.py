@@ -22,6 +22,8 @@ _PACKED_BYTES = 24 << 20
 # A block of K, or of inner products, that is written and read back should stay in cache; calls cost
 # microseconds, and BLAS packs its operands at every one, so that smaller blocks are slower, not faster.
 _BLOCK_BYTES = 2 << 20
+_SYMMETRIC_COLUMNS = 1024
+_TILE_BYTES = 24 << 10
 _TILE = 256
 _BLAS_TILE = 384
 # Rows of a task: enough that packing and calling cost nothing, few enough that threads end together.
@@ -168,8 +170,13 @@ class Fused:
         self.X, self.Z, self.dtype, self.threads = X, Z, np.dtype(dtype), threads
         self.n, self.m = X.shape[0], Z.shape[0]
         self.blas = any(g.loaded for g in self.layout.groups)
-        self.tile = _BLAS_TILE if self.blas else _TILE
+        self.tile = _BLAS_TILE if self.blas else self._columns_near()
         self.addresses = (self.layout.constants.ctypes.data, self.layout.dimensions.ctypes.data)
+
+    def _columns_near(self) -> int:
+        """Columns of a tile that stays in the nearest cache."""
+        point = max(self.layout.width, 1) * self.dtype.itemsize
+        return min(max(_TILE_BYTES // point // 16 * 16, 32), _TILE)
 
     def _map(self, function: Callable[[Any], Any], items: Any) -> list[Any]:
         """`function` over `items` on this engine's threads, with BLAS on one each, even if there is one."""
@@ -237,10 +244,14 @@ class Fused:
         for rows, sums in self._map(some, work):
             out[rows] += sums
 
+    def _tiles_at_once(self) -> int:
+        """Tiles that make about a thousand columns."""
+        return max(_SYMMETRIC_COLUMNS // self.tile, 4)
+
     def _halves(self) -> bool:
         """Is K symmetric, and large enough for computing every pair once to pay?"""
         packed = self.m * self.layout.width * self.dtype.itemsize
-        blocks = self.n // (4 * self.tile)
+        blocks = self.n // (self._tiles_at_once() * self.tile)
         return self.X is self.Z and packed <= _PACKED_BYTES and blocks >= 4 * self.threads
 
     def _symmetric(self, v: np.ndarray, double: bool) -> np.ndarray:
@@ -248,7 +259,8 @@ class Fused:
         z = Packed(self.layout, self.Z, 0, self.tile)
         v = z.entries(v, np.float64 if double else self.dtype)
         bits = "64" if double else "32"
-        size = 4 * self.tile
+        several = self._tiles_at_once()
+        size = several * self.tile
         blocks = [slice(i, min(i + size, self.n)) for i in range(0, self.n, size)]
         height = self._height(self.tile) if self.blas else size
 
@@ -256,7 +268,7 @@ class Fused:
             out = np.zeros(z.tiles * self.tile)
             for b in mine:
                 rows = blocks[b]
-                first, last = 4 * b, min(4 * b + 4, z.tiles)
+                first, last = several * b, min(several * (b + 1), z.tiles)
                 out[rows] += Rows(self, rows, "product" + bits).product(z, (first, last), v, height)
                 if last < z.tiles:
                     Rows(self, rows, "symmetric" + bits).symmetric(z, last, v, out, rows.start, height)
