@@ -2,10 +2,13 @@
 
 import threading
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from mercer.engines import Tiled
 from mercer.engines.threads import cpu_count, one_blas_thread, parallel_map
+from mercer.kernels import Gaussian
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
@@ -85,3 +88,53 @@ def test_overlapping_limits_give_back_what_they_found():
         assert blas() == {1}
         second.__exit__(None, None, None)
         assert blas() == {2}
+
+
+def test_an_interruption_ends_long_tasks():
+    """The first error stops the others at their next stopping point, not at their end."""
+    import time
+
+    from mercer.engines.threads import stopping_point
+
+    begun, turns = threading.Event(), []
+
+    def task(item):
+        if item == 0:
+            begun.wait(10)
+            raise KeyboardInterrupt
+        for turn in range(10_000):
+            begun.set()
+            stopping_point()
+            turns.append(turn)
+            time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        parallel_map(task, [0, 1], 2)
+    assert len(turns) < 5_000
+    stopping_point()  # outside of such work it does nothing
+
+
+@pytest.mark.parametrize(
+    "kernel, words",
+    [
+        (Gaussian(), "leaves sigma to the data"),
+        (Gaussian(-1.0), "sigma must be a positive number"),
+        (Gaussian(1.0).scaled(), "leaves lengths to the data"),
+        (Gaussian(1.0).scaled([1.0, 0.0]), "lengths must be positive"),
+    ],
+)
+def test_engines_refuse_kernels_that_are_not_ready(kernel, words):
+    X = np.zeros((4, 2))
+    for call in (
+        lambda: Tiled().product(kernel, X, X, np.ones(4)),
+        lambda: Tiled().gram(kernel, X),
+        lambda: Tiled().normal(kernel, X, X, np.ones(4)),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_weights_of_the_wrong_length_are_refused():
+    X = np.zeros((4, 2))
+    with pytest.raises(ValueError, match="one row for each of the 4 rows"):
+        Tiled().normal(Gaussian(1.0), X, X, np.ones(4), np.ones(3))

@@ -77,6 +77,8 @@ class Engine(Params):
     ) -> np.ndarray:
         """K(X, Z)ᵀ (w ∘ (K(X, Z) V)), w of shape (n,) or (n, t); None counts as ones."""
         columns = V[:, None] if V.ndim == 1 else V
+        if w is not None and (w.shape[0] != X.shape[0] or w.shape[1:] not in ((), (1,), columns.shape[1:])):
+            raise ValueError(f"w must have one row for each of the {X.shape[0]} rows of K, got {w.shape}")
 
         def weigh(rows, S):
             return S if w is None else S * (w[rows] if w.ndim == 2 else w[rows, None])

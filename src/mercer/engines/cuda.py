@@ -283,6 +283,9 @@ class Cuda(Engine):
     def _call(self, kernel, X, Z) -> Call | None:
         """What one call works with; None if the CPU engine has to do it."""
         self.validate()
+        if kernel.vectors:
+            kernel.validate()
+            kernel.require_resolved()
         if not kernel.vectors or issparse(X) or issparse(Z):
             return None
         if isinstance(X, np.ndarray) != isinstance(Z, np.ndarray):

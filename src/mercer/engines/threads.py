@@ -66,6 +66,24 @@ def one_blas_thread() -> _Limit:
     return _limit
 
 
+class Stopped(Exception):
+    """The work this task belongs to has been given up."""
+
+
+_worker = threading.local()
+
+
+def _listen(stop: threading.Event) -> None:
+    _worker.stop = stop
+
+
+def stopping_point() -> None:
+    """To be called now and then by long tasks: ends them if another one failed, or the user interrupted."""
+    stop = getattr(_worker, "stop", None)
+    if stop is not None and stop.is_set():
+        raise Stopped
+
+
 def parallel_map(
     function: Callable[[Any], T], items: Iterable[Any], threads: int, *, blas: bool = True
 ) -> list[T]:
@@ -77,11 +95,13 @@ def parallel_map(
     if threads <= 1 or len(items) <= 1:
         return [function(item) for item in items]
     limit = one_blas_thread() if blas else nullcontext()
-    with limit, ThreadPoolExecutor(min(threads, len(items))) as pool:
+    stop = threading.Event()
+    with limit, ThreadPoolExecutor(min(threads, len(items)), initializer=_listen, initargs=(stop,)) as pool:
         futures = [pool.submit(function, item) for item in items]
         try:
             return [f.result() for f in futures]
         except BaseException:
+            stop.set()  # an interruption, or an error elsewhere: long tasks end at their next stopping point
             for f in futures:
                 f.cancel()
             raise

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._xp import issparse
 from mercer.engines.base import Engine, require_columns, require_room
-from mercer.engines.threads import cpu_count, parallel_map
+from mercer.engines.threads import cpu_count, parallel_map, stopping_point
 from mercer.kernels.formula import NotTraceable, trace
 
 # A tile of K and the few temporaries its profile makes should stay near a core. Square tiles, because
@@ -68,6 +68,9 @@ class Tiled(Engine):
     def _loops(self, kernel, X, Z):
         """The compiled loops for this kernel on these points; None where NumPy has to do, or does as well."""
         pairs = X.shape[0] * Z.shape[0]
+        if kernel.vectors:
+            kernel.validate()
+            kernel.require_resolved()
         kernel._same_width(X, Z)
         if not pairs or self.fused is False or (self.fused is None and pairs < _PAIRS_WORTH_CODE):
             return None
@@ -221,6 +224,7 @@ class Tiled(Engine):
             total = None
             buffer = np.empty((height, m), dtype)
             for rows in share:
+                stopping_point()
                 K = buffer[: rows.stop - rows.start]
                 fill(rows, K)
                 part = step(rows, K)

@@ -641,3 +641,19 @@ def test_powers_of_what_underflows(dtype):
         K = np.exp(-p * ((X[:, None].astype(float) - Z[None]) ** 2).sum(axis=2) / (2 * 0.02**2))
         found = fused.gram(Gaussian(0.02) ** p, X, Z)
         assert np.abs(found - K).max() < (2e-6 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("d", [3, 30, 50, 100, 150])
+def test_loops_stay_within_their_tiles(d, dtype):
+    """Whatever lay in memory before: points left as they are, in tiles of any width."""
+    rng = np.random.default_rng(0)
+    X, Z = (rng.standard_normal((n, d)).astype(dtype) * dtype(1e4) for n in (21, 150))
+    V = rng.standard_normal((150, 1)).astype(dtype)
+    for k in (Gaussian(1e3 * d**0.5), Laplacian(1e4), Gaussian(1e4 * d**0.5)):
+        K = k.pairwise(X.astype(float), Z.astype(float))
+        for _ in range(3):
+            junk = [np.full(size, np.nan, dtype) for size in (100, 1000, 5000, 10_000, 20_000, 50_000)]
+            del junk
+            found = fused.product(k, X, Z, V)
+            assert np.abs(found - K @ V.astype(float)).max() < 1e-5 * np.abs(K).max() * 150

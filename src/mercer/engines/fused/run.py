@@ -14,7 +14,7 @@ from mercer.engines.fused.code import block_product, loops
 from mercer.engines.fused.layout import Layout
 from mercer.engines.fused.recipe import COLUMNS
 from mercer.engines.fused.target import host
-from mercer.engines.threads import one_blas_thread, parallel_map
+from mercer.engines.threads import one_blas_thread, parallel_map, stopping_point
 from mercer.kernels.formula import Formula
 
 # Packed columns are kept for a pass over all rows: few bytes, but rows are packed again for every pass.
@@ -187,7 +187,9 @@ class Fused:
 
     def code(self, job: str) -> tuple[Any, int]:
         """(compiled loops, rows in a block of theirs)"""
-        small = self.layout.groups and self.layout.groups[0].kind in ("difference", "exact")
+        direct = self.layout.groups and self.layout.groups[0].kind in ("difference", "exact")
+        # Two vectors at a time only where that divides a tile.
+        small = direct and self.tile % (2 * host().lanes(self.dtype)) == 0
         rows, vectors = ((4, 2) if small else (8, 1)) if host().registers == 32 else (4, 1)
         if job.endswith("64") and self.dtype == np.float32:
             rows, vectors = (4, 1) if host().registers == 32 else (2, 1)  # sums take twice the registers
@@ -267,6 +269,7 @@ class Fused:
         def share(mine):
             out = np.zeros(z.tiles * self.tile)
             for b in mine:
+                stopping_point()
                 rows = blocks[b]
                 first, last = several * b, min(several * (b + 1), z.tiles)
                 out[rows] += Rows(self, rows, "product" + bits).product(z, (first, last), v, height)
@@ -331,6 +334,7 @@ class Fused:
                 packed = Rows(self, rows, ("keep64" if double else "keep32") if fused else "fill")
                 part = np.zeros((t, width), dtype)
                 for i in range(0, packed.count, height):
+                    stopping_point()
                     some = (i, min(i + height, packed.count))
                     count, first = some[1] - i, 0
                     sums[:] = 0
