@@ -188,8 +188,8 @@ class Fused:
     def code(self, job: str) -> tuple[Any, int]:
         """(compiled loops, rows in a block of theirs)"""
         direct = self.layout.groups and self.layout.groups[0].kind in ("difference", "exact")
-        # Two vectors at a time only where that divides a tile.
-        small = direct and self.tile % (2 * host().lanes(self.dtype)) == 0
+        # Two vectors (of at most 16) at a time only where that divides a tile.
+        small = direct and self.tile % 32 == 0
         rows, vectors = ((4, 2) if small else (8, 1)) if host().registers == 32 else (4, 1)
         if job.endswith("64") and self.dtype == np.float32:
             rows, vectors = (4, 1) if host().registers == 32 else (2, 1)  # sums take twice the registers
