@@ -129,12 +129,6 @@ class _Blocks(Emitter):
         self.loop(whole, rows, 1, lambda i, _: add_rows(i, 1))
         b.ret_void()
 
-    def splat(self, scalar: Any) -> Any:
-        empty = ir.Constant(self.vector, ir.Undefined)
-        first = self.b.insert_element(empty, scalar, ir.Constant(ir.IntType(32), 0))
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return self.b.shuffle_vector(first, empty, mask)
-
 
 def blocks_ir(target: Target, entries: str, sums: str, columns: int) -> str:
     """LLVM IR of `times` and `times_transposed`."""

@@ -7,17 +7,14 @@ from typing import Any
 
 from llvmlite import ir
 
-I64 = ir.IntType(64)
+I32, I64 = ir.IntType(32), ir.IntType(64)
 
 
-class Emitter:
-    """What every emitter of loops needs: a function, its builder, counted loops, calls."""
+class Instructions:
+    """Calls by name and copies of a number in every lane, through a builder `b`."""
 
-    function: Any
     b: Any
-
-    def k(self, value: int) -> ir.Constant:
-        return ir.Constant(I64, value)
+    lanes: int
 
     def call(self, name: str, result: ir.Type, *args: Any) -> Any:
         """Call a function by name, declaring it if need be."""
@@ -26,6 +23,23 @@ class Emitter:
         if function is None:
             function = ir.Function(module, ir.FunctionType(result, [a.type for a in args]), name)
         return self.b.call(function, args)
+
+    def splat(self, scalar: Any) -> Any:
+        """A vector that holds the scalar in every lane."""
+        empty = ir.Constant(ir.VectorType(scalar.type, self.lanes), ir.Undefined)
+        first = self.b.insert_element(empty, scalar, ir.Constant(I32, 0))
+        return self.b.shuffle_vector(
+            first, empty, ir.Constant(ir.VectorType(I32, self.lanes), [0] * self.lanes)
+        )
+
+
+class Emitter(Instructions):
+    """What every emitter of loops needs: a function, its builder, counted loops, calls."""
+
+    function: Any
+
+    def k(self, value: int) -> ir.Constant:
+        return ir.Constant(I64, value)
 
     def loop(self, low: Any, high: Any, step: int, body: Callable[..., Any], carried: Any = ()) -> list[Any]:
         b, fn = self.b, self.function

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from mercer.engines.fused.emitter import Instructions
 from mercer.engines.fused.target import Target
 
 I1, I32, I64, F32, F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
@@ -47,7 +48,7 @@ _TO_FIT: dict[str, tuple[Any, float, float]] = {
 }
 
 
-class Vectors:
+class Vectors(Instructions):
     """Emits vector instructions through an IR builder; all vectors have `lanes` numbers of one type."""
 
     def __init__(self, builder: ir.IRBuilder, target: Target, dtype: np.dtype):
@@ -69,13 +70,6 @@ class Vectors:
     def iconst(self, x: int) -> ir.Constant:
         return ir.Constant(self.itype, [x] * self.lanes)
 
-    def splat(self, scalar: Any) -> Any:
-        empty = ir.Constant(ir.VectorType(scalar.type, self.lanes), ir.Undefined)
-        first = self.b.insert_element(empty, scalar, ir.Constant(I32, 0))
-        return self.b.shuffle_vector(
-            first, empty, ir.Constant(ir.VectorType(I32, self.lanes), [0] * self.lanes)
-        )
-
     def at(self, pointer: Any, index: Any) -> Any:
         return self.b.gep(pointer, [index], source_etype=self.scalar)
 
@@ -86,13 +80,6 @@ class Vectors:
 
     def load_splat(self, pointer: Any) -> Any:
         return self.splat(self.b.load(pointer, typ=self.scalar))
-
-    def call(self, name: str, result: ir.Type, *args: Any) -> Any:
-        module = self.b.module
-        function = module.globals.get(name)
-        if function is None:
-            function = ir.Function(module, ir.FunctionType(result, [a.type for a in args]), name)
-        return self.b.call(function, args)
 
     def intrinsic(self, name: str, *args: Any) -> Any:
         suffix = f"v{self.lanes}f{64 if self.double else 32}"
