@@ -3,6 +3,7 @@
     PYTHONPATH=src python -m benchmarks.bench_gpu --list
     PYTHONPATH=src python -m benchmarks.bench_gpu products exact --exact-n 1000000 --sigma 2 --lam 1e-7
     PYTHONPATH=src python -m benchmarks.bench_gpu --budget 500 --limit 120 --out results.jsonl
+    PYTHONPATH=src python -m benchmarks.bench_gpu svm --data build/data --limit 400
 
 Jobs are chosen by the beginnings of their names. Every result is a line of JSON, written when it is known, so
 a run that is killed keeps what it had. Jobs share a process, which spares starting CUDA each time; if one
@@ -41,6 +42,9 @@ COLUMNS = (
     number("residual", "residual", ".0e"),
     number("test RMSE", "rmse", ".4f"),
     number("test log loss", "loss", ".4f"),
+    number("test accuracy", "accuracy", ".4f"),
+    count("support vectors", "support"),
+    number("gap", "gap", ".0e"),
     number("GPU GB", "gpu_memory", ".1f", 1e-9),
 )
 RESULTS = Path(__file__).parent / "results" / "gpu.jsonl"

@@ -16,7 +16,7 @@ from benchmarks.table import header, line
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- tables: begin (python -m benchmarks.report) -->", "<!-- tables: end -->"
-FIRST = ("products", "formulas", "exact_ridge", "nystrom", "logistic", "lambda_path")
+FIRST = ("products", "formulas", "exact_ridge", "nystrom", "logistic", "svm", "quantile", "lambda_path")
 
 
 def main(folder: Path) -> None:

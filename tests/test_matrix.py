@@ -14,8 +14,8 @@ from mercer.features import RandomFourierFeatures
 from mercer.kernels import Gaussian, Polynomial
 from mercer.losses import Loss
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
-from mercer.solvers import CG, Coordinate, GradientDescent, IncompatibleError, Newton, Solver
-from oracles import LOSSES, gaussian, lasso_minimum, minimum, whitening
+from mercer.solvers import CG, Coordinate, Dual, GradientDescent, IncompatibleError, Newton, Smoothing, Solver
+from oracles import KINKED, LOSSES, gaussian, kinked_minimum, lasso_minimum, minimum, whitening
 
 RNG = np.random.default_rng(0)
 N = 30
@@ -33,9 +33,15 @@ def exported(room, kind):
 
 
 # Tight enough to be compared; the others' defaults are.
-TUNED = {GradientDescent: {"tol": 1e-7}, Coordinate: {"tol": 1e-10}}
+TUNED = {
+    GradientDescent: {"tol": 1e-7},
+    Coordinate: {"tol": 1e-10},
+    Dual: {"tol": 1e-8},
+    Smoothing: {"tol": 1e-7},
+}
 SOLVERS = [cls(**TUNED.get(cls, {})) for cls in exported(solvers, Solver)]
-ALL_LOSSES = [cls() for cls in exported(losses, Loss)]
+# Without FunctionLoss, which needs a function: tests/losses/test_function.py.
+ALL_LOSSES = [cls() for cls in exported(losses, Loss) if cls is not losses.FunctionLoss]
 FOURIER = RandomFourierFeatures(n_features=16, random_state=0)
 EXPLICIT_KERNEL = Polynomial(2, c=1.0)
 # name: (kernel, representation)
@@ -95,8 +101,10 @@ def impossible(loss, name, solver):
     reasons = []
     if kind in ("CG", "Cholesky") and V != "Squared":
         reasons.append("needs the Squared() loss")
-    if kind in ("Newton", "GradientDescent") and V not in LOSSES:
+    if kind in ("Newton", "GradientDescent") and V in KINKED:
         reasons.append("needs a differentiable loss")
+    if kind in ("Dual", "Smoothing") and V not in {*KINKED, "Squared", "Huber", "SquaredHinge"}:
+        reasons.append("needs a loss that is a maximum over lines or parabolas")
     if kind == "Coordinate" and V not in ("Squared", "Logistic"):
         reasons.append("knows the Squared() and Logistic() losses")
     if kind == "Coordinate" and name != "lasso":
@@ -132,8 +140,10 @@ def oracle(loss, name, offset, weighted):
     if key not in ORACLE:
         Phi, Phi_new, (_, y) = features(name, X), features(name, NEW), data(loss)
         w = W if weighted else None
-        V = LOSSES[type(loss).__name__]
-        if name == "lasso":
+        V = LOSSES.get(type(loss).__name__)
+        if V is None:
+            u, b, value = kinked_minimum(type(loss).__name__, Phi, y, LAM, w, offset)
+        elif name == "lasso":
             parts = [lasso_minimum(V, Phi, y[:, j : j + 1], LAM, w, offset) for j in range(y.shape[1])]
             u, b = np.stack([p[0] for p in parts], axis=1), np.array([p[1] for p in parts])
             value = sum(p[2] for p in parts)
@@ -148,11 +158,17 @@ def test_cell(loss, name, solver, offset, weighted):
     fitted = machine(loss, name, solver, offset).fit(X, data(loss)[0], W if weighted else None)
     here, there, value = oracle(loss, name, offset, weighted)
     assert fitted.solution_.converged
-    assert fitted.solution_.certificate.objective == pytest.approx(value, rel=1e-7)
+    accuracy = 5e-7 if type(loss).__name__ in KINKED else 1e-7  # the oracle's own
+    assert fitted.solution_.certificate.objective == pytest.approx(value, rel=accuracy)
     scores = fitted._scores(np.vstack([X, NEW]))
     expected = np.vstack([here, there])
     tol = 1e-3 if name == "lasso" or isinstance(solver, GradientDescent) else 1e-5
-    assert np.abs(scores - expected).max() < tol * max(np.abs(expected).max(), 1)
+    tol = 1e-4 if type(loss).__name__ in KINKED else tol
+    allowed = tol * max(np.abs(expected).max(), 1)
+    if isinstance(solver, Smoothing):
+        # λ‖f − f*‖² is at most the gap, which the solver states, and k(x,x) about 10 at most.
+        allowed += np.sqrt(10 * fitted.solution_.certificate.gap / LAM)
+    assert np.abs(scores - expected).max() < allowed
 
 
 @pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda v: type(v).__name__)
@@ -169,8 +185,9 @@ def test_refusals_say_what_the_matrix_says(loss, name, solver):
 
 
 def test_the_whole_library_takes_part():
-    assert {type(s) for s in SOLVERS} >= {CG, Newton, GradientDescent, Coordinate}
+    assert {type(s) for s in SOLVERS} >= {CG, Newton, GradientDescent, Coordinate, Dual, Smoothing}
     assert {type(loss).__name__ for loss in ALL_LOSSES if loss.smooth} == set(LOSSES)
+    assert {type(loss).__name__ for loss in ALL_LOSSES if not loss.smooth} == set(KINKED)
     assert {type(r) for _, r in REPRESENTATIONS.values()} == set(exported(representations, Representation))
     possible = [c for c in cells() if not c.marks]
     assert (
@@ -179,16 +196,17 @@ def test_the_whole_library_takes_part():
 
 
 @pytest.mark.parametrize("name", ["full", "nystrom", "explicit", "fourier"])
-@pytest.mark.parametrize("loss", [loss for loss in ALL_LOSSES if loss.smooth], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda v: type(v).__name__)
 def test_auto_finds_a_way(loss, name):
     fitted = machine(loss, name, "auto", True).fit(X, data(loss)[0], W)
     here, _, value = oracle(loss, name, True, True)
-    assert fitted.solution_.certificate.objective == pytest.approx(value, rel=1e-7)
-    assert np.abs(fitted._scores(X) - here).max() < 1e-5 * max(np.abs(here).max(), 1)
+    assert fitted.solution_.certificate.objective == pytest.approx(value, rel=5e-7)
+    tol = 1e-4 if type(loss).__name__ in KINKED else 1e-5
+    assert np.abs(fitted._scores(X) - here).max() < tol * max(np.abs(here).max(), 1)
 
 
 @pytest.mark.parametrize("name", ["full", "nystrom", "explicit", "fourier"])
-@pytest.mark.parametrize("loss", [loss for loss in ALL_LOSSES if loss.smooth], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize("loss", ALL_LOSSES, ids=lambda v: type(v).__name__)
 def test_single_precision(loss, name):
     """float32 data: scores within 1e-3 of the float64 oracle, at λ = 0.02."""
     fitted = machine(loss, name, "auto", False).fit(X.astype(np.float32), data(loss)[0])

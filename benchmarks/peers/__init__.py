@@ -8,6 +8,7 @@ A peer is a module with
     exact_ridge(sigma, lam, n)         → an estimator with fit and predict
     nystrom_ridge(m, sigma, lam, n)    → the same, with m centres
     nystrom_logistic(m, sigma, lam, n) → a classifier
+    svc(C, gamma, tol)                 → a classifier; LIBSVM's C, gamma = 1/(2σ²) and stopping rule
 
 of which it has those that it has something for. What `product` does before it returns (norms, conversions, a
 trial of block sizes) isn't timed. λ is Mercer's: (1/n) Σ V + λ‖f‖².

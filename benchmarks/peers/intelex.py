@@ -1,7 +1,6 @@
-"""scikit-learn-intelex: its kernel matrix, and its linear machines on scikit-learn's Nyström features.
+"""scikit-learn-intelex: its SVC, its kernel matrix, its linear machines on scikit-learn's Nyström features.
 
-It has no kernel ridge and no Nyström features of its own. What it is best at, SVC and neighbours, has no
-counterpart in Mercer yet.
+It has no kernel ridge and no Nyström features of its own. Its neighbours have no counterpart in Mercer yet.
 """
 
 import numpy as np
@@ -52,3 +51,10 @@ def nystrom_logistic(m, sigma, lam, n):
     from sklearnex.linear_model import LogisticRegression
 
     return _features(m, sigma, LogisticRegression(C=1 / (2 * lam * n), max_iter=1000))
+
+
+def svc(C, gamma, tol):
+    _threads()
+    from sklearnex.svm import SVC
+
+    return SVC(C=C, gamma=gamma, tol=tol)

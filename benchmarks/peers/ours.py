@@ -39,3 +39,11 @@ def nystrom_logistic(m, sigma, lam, n):
 
     # An offset, because scikit-learn's LogisticRegression has one: the same objective.
     return KernelLogistic(Gaussian(sigma), lam=lam, representation=Nystrom(m=m), offset=True, random_state=0)
+
+
+def svc(C, gamma, tol):
+    from mercer import KernelSVC
+    from mercer.kernels import Gaussian
+    from mercer.solvers import Dual
+
+    return KernelSVC.from_C(C, kernel=Gaussian((0.5 / gamma) ** 0.5), solver=Dual(tol=tol))

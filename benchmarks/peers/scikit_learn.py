@@ -1,4 +1,4 @@
-"""scikit-learn: kernel matrices in blocks, Nyström features with linear machines, exact kernel ridge."""
+"""scikit-learn: kernel matrices in blocks, Nyström features with linear machines, exact kernel ridge, SVC."""
 
 import numpy as np
 
@@ -42,6 +42,13 @@ def nystrom_logistic(m, sigma, lam, n):
     from sklearn.linear_model import LogisticRegression
 
     return _features(m, sigma, LogisticRegression(C=1 / (2 * lam * n), max_iter=1000))
+
+
+def svc(C, gamma, tol):
+    """LIBSVM, with the cache of 200 MB that it has unless told otherwise."""
+    from sklearn.svm import SVC
+
+    return SVC(C=C, gamma=gamma, tol=tol)
 
 
 def _features(m, sigma, machine):

@@ -20,6 +20,11 @@ _LAZY = {
     "KernelLogistic": "mercer.estimators",
     "KernelRegressor": "mercer.estimators",
     "KernelClassifier": "mercer.estimators",
+    "KernelPerceptron": "mercer.estimators",
+    "KernelSVC": "mercer.estimators",
+    "KernelSVR": "mercer.estimators",
+    "KernelOneClass": "mercer.estimators",
+    "FromC": "mercer.estimators",
 }
 _ROOMS = (
     "engines",

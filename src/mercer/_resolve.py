@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from mercer import engines, kernels, losses, representations, solvers
+from mercer._params import Params
 from mercer.engines import Engine
 from mercer.kernels import FunctionKernel, Kernel
-from mercer.losses import Loss
+from mercer.losses import FunctionLoss, Loss
 from mercer.representations import Features, Representation
 from mercer.solvers import Solver
 
@@ -57,7 +58,10 @@ def kernel_of(value: Any) -> Kernel:
     return _object(value, Kernel, _KERNELS, "kernel")
 
 
-def loss_of(value: Any) -> Loss:
+def loss_of(value: Any, classification: bool = False) -> Loss:
+    """A Loss, a loss's name, or a function V(y, s): of labels coded ±1, or of numbers."""
+    if callable(value) and not isinstance(value, (Params, type)):
+        return FunctionLoss(value, classification=classification)
     return _object(value, Loss, _LOSSES, "loss")
 
 

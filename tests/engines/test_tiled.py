@@ -211,3 +211,137 @@ def test_the_contract_alone_does_nothing():
     ):
         with pytest.raises(NotImplementedError):
             call(Engine())
+
+
+# -- for many calls ---------------------------------------------------------------------------------------
+
+
+def common(a, b):
+    return len(set(a) & set(b))
+
+
+ROW_KINDS = {
+    "numpy": (Tiled(threads=1, fused=False), 3),
+    "loops": (Tiled(threads=1, fused=True), 3),
+    "loops, two threads": (Tiled(threads=2, fused=True), 3),
+    "loops, wide": (Tiled(threads=2, fused=True), 60),
+    "loops, BLAS": (Tiled(threads=1, fused=True), 300),
+    "auto": (Tiled(), 3),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ROW_KINDS)
+def test_row_maker(kind, dtype):
+    """Any rows, in any order, as often as one likes, into rows of a larger array."""
+    engine, d = ROW_KINDS[kind]
+    X = (data(410, 0, d)[0] / np.sqrt(d)).astype(dtype)
+    K, fill = gaussian(X, X), engine.row_maker(Gaussian(1.3), X)
+    rng = np.random.default_rng(1)
+    close = 4e-6 if dtype == np.float32 else 1e-13
+    for size in (1, 2, 15, 100, 410):
+        index = rng.permutation(410)[:size]
+        room = np.full((size, 416), -7, dtype)
+        fill(index, room[:, :410])
+        assert np.abs(room[:, :410] - K[index]).max() < close
+        assert (room[:, 410:] == -7).all()
+        again = np.empty((size, 410), dtype)
+        fill(index, again)
+        assert np.array_equal(again, room[:, :410])
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_row_maker_on_sparse_points(fused):
+    X = data(200, 0, 8)[0]
+    X[X < 0.5] = 0
+    fill = Tiled(threads=1, fused=fused).row_maker(Gaussian(1.3), csr_matrix(X))
+    out, index = np.empty((3, 200)), np.array([7, 199, 0])
+    fill(index, out)
+    assert np.abs(out - gaussian(X[index], X)).max() < 1e-13
+
+
+def test_row_maker_on_objects():
+    words = np.array(["abc", "abd", "xyz", "", "aaa"], dtype=object)
+    fill = Tiled(fused=True).row_maker(FunctionKernel(common), words)
+    out = np.empty((2, 5))
+    fill(np.array([3, 1]), out)
+    assert np.array_equal(out, [[0] * 5, [common("abd", w) for w in words]])
+
+
+def test_row_maker_of_the_contract():
+    """An engine that only has gram."""
+
+    class Plain(Engine):
+        def gram(self, kernel, X, Z=None, *, out=None):
+            out[...] = kernel.pairwise(X, X if Z is None else Z)
+            return out
+
+    X = data(20, 0)[0]
+    fill, out = Plain().row_maker(Gaussian(1.3), X), np.empty((2, 20))
+    fill(np.array([4, 4]), out)
+    assert np.allclose(out, gaussian(X[[4, 4]], X))
+    assert Plain().for_many(10**12) == Plain() == Plain().alone()
+
+
+def test_row_maker_refuses_room_it_cannot_fill():
+    X = data(50, 0)[0]
+    fill = Tiled(threads=1, fused=True).row_maker(Gaussian(1.3), X)
+    for out in (np.empty((2, 50), np.float32), np.empty((2, 100))[:, ::2]):
+        with pytest.raises(ValueError, match="out must hold whole rows of float64"):
+            fill(np.array([0, 1]), out)
+
+
+def test_an_engine_for_many_small_pieces():
+    """Compiled loops are worth it for the sum of the work, though for no piece of it."""
+    assert Tiled(threads=3).for_many(1 << 30) == Tiled(threads=3, fused=True)
+    assert Tiled(threads=3).for_many(100) == Tiled(threads=3)
+    for chosen in (True, False):
+        assert Tiled(fused=chosen).for_many(1 << 30) == Tiled(fused=chosen)
+
+
+def test_an_engine_for_one_of_several_threads():
+    for fused in (None, True, False):
+        assert Tiled(threads=8, fused=fused).alone() == Tiled(threads=1, fused=fused)
+
+
+# -- sparse points, written out ---------------------------------------------------------------------------
+
+
+def thin(n, d, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X[rng.random((n, d)) < 0.8] = 0
+    return X
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [5, 90])
+@pytest.mark.parametrize("container", [csr_array, csr_matrix])
+def test_sparse_points_by_compiled_loops(container, d, dtype):
+    X, Z = thin(60, d, 0).astype(dtype) / 3, thin(310, d, 1).astype(dtype) / 3
+    V = np.random.default_rng(2).standard_normal((310, 2))
+    engine, close = Tiled(threads=2, fused=True), 1e-5 if dtype == np.float32 else 1e-12
+    for left, right in ((container(X), container(Z)), (X, container(Z)), (container(X), Z)):
+        assert engine._loops(Gaussian(1.3), left, right) is not None
+        K = gaussian(X, Z)
+        assert np.abs(engine.gram(Gaussian(1.3), left, right) - K).max() < close
+        assert np.abs(engine.product(Gaussian(1.3), left, right, V) - K @ V).max() < 310 * close
+        normal = engine.normal(Gaussian(1.3), left, right, V)
+        assert np.abs(normal - K.T @ (K @ V)).max() < 310 * 60 * close
+    P = container(X)
+    assert np.abs(engine.gram(Gaussian(1.3), P) - gaussian(X, X)).max() < close
+    assert np.abs(engine.product(Gaussian(1.3), P, P, V[:60]) - gaussian(X, X) @ V[:60]).max() < 60 * close
+
+
+def test_sparse_points_too_many_to_be_written_out(monkeypatch):
+    monkeypatch.setattr(tiled, "_FILLED_BYTES", 60 * 5 * 8 - 1)
+    X = thin(60, 5, 0)
+    engine = Tiled(threads=1, fused=True)
+    assert engine._loops(Gaussian(1.3), csr_matrix(X), csr_matrix(X)) is None
+    assert "too many to be written out" in engine.describe(Gaussian(1.3), csr_matrix(X), 1 << 30)
+    assert np.abs(engine.gram(Gaussian(1.3), csr_matrix(X)) - gaussian(X, X)).max() < 1e-12
+    fill, out = engine.row_maker(Gaussian(1.3), csr_matrix(X)), np.empty((2, 60))
+    fill(np.array([5, 59]), out)
+    assert np.abs(out - gaussian(X[[5, 59]], X)).max() < 1e-12
+    monkeypatch.setattr(tiled, "_FILLED_BYTES", 60 * 5 * 8)
+    assert engine._loops(Gaussian(1.3), csr_matrix(X), csr_matrix(X)) is not None

@@ -149,15 +149,15 @@ def test_a_loss_without_second_derivative():
 
 
 @pytest.mark.parametrize("loss", [Absolute(), Quantile(0.3), EpsilonInsensitive(0.1)], ids=repr)
-@pytest.mark.parametrize("solver", ["auto", "newton", "descent"])
-def test_losses_with_kinks_are_not_for_now(loss, solver):
-    with pytest.raises(IncompatibleError, match=r"needs a differentiable loss, .*Huber\(delta=small\)"):
+@pytest.mark.parametrize("solver", ["newton", "descent"])
+def test_losses_with_kinks_are_not_for_every_solver(loss, solver):
+    with pytest.raises(IncompatibleError, match=r"needs a differentiable loss, .*use solver='dual'"):
         KernelRegressor(loss=loss, solver=solver).fit(X, S)
 
 
-def test_hinge_is_not_for_now():
-    with pytest.raises(IncompatibleError, match=r"Hinge\(\) is not, .*smooth relative SquaredHinge\(\)"):
-        KernelClassifier(loss=Hinge()).fit(X, S > 0)
+def test_hinge_finds_its_solver():
+    machine = KernelClassifier(loss=Hinge()).fit(X, S > 0)
+    assert machine.solution_.solver == "dual" and "has kinks: its dual problem" in str(machine.plan_)
 
 
 def test_losses_for_the_other_kind_of_machine():

@@ -155,7 +155,7 @@ def test_forecast_is_what_fit_does(machine, y):
     assert isinstance(forecast, Plan)
     assert repr(machine) == before and not hasattr(machine, "function_")
     assert machine.fit(X, y).plan_ == forecast
-    assert machine.plan_.unknowns == machine.function_.coef.shape[0] or machine.plan_.unknowns == 1000
+    assert machine.plan_.unknowns == machine.coef_.shape[0] or machine.plan_.unknowns == 1000
 
 
 def test_planning_computes_no_kernel():

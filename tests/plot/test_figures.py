@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 
 matplotlib.use("Agg")
 
-from mercer import KernelLogistic, KernelRidge, plot
+from mercer import KernelLogistic, KernelRegressor, KernelRidge, KernelSVC, plot
 from mercer.functions import KernelFunction
 from mercer.kernels import Gaussian, Linear
+from mercer.losses import Quantile
 from mercer.selection import path
 from mercer.solvers import CG, GradientDescent
 
@@ -157,3 +158,28 @@ def test_only_this_room_imports_matplotlib():
             ]
             # Annotations may name Axes; they are read by type checkers only.
             assert all("Axes" in s and s.startswith("    ") for s in imports), file
+
+
+def test_margin_rings_the_support_vectors(plane):
+    X, y = plane[0][:40], plane[1][:40]
+    machine = KernelSVC.from_C(1.0, kernel=Gaussian(1.0)).fit(X, y)
+    ax = plot.margin(machine, X, y, plot.axes(), resolution=30)
+    np.testing.assert_array_equal(ax.lines[-1].get_xydata(), X[machine.support_])
+    assert _legend(ax) == ["a", "b", "support vectors"]
+    with pytest.raises(ValueError, match="between two classes, and here are 3"):
+        plot.margin(KernelSVC().fit(*plane), *plane, plot.axes())
+
+
+def test_quantiles_draws_bands_and_the_middle(line):
+    machine = KernelRegressor(loss=Quantile([0.9, 0.1, 0.5]), lam=0.01).fit(*line)
+    ax = plot.quantiles(machine, *line, plot.axes(), resolution=50)
+    assert _legend(ax) == ["0.1 to 0.9", "0.5"]
+    x = np.linspace(line[0].min(), line[0].max(), 50)[:, None]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), machine.predict(x)[:, 2])
+    edges = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert edges.max() >= machine.predict(x)[:, 0].max() - 1e-12
+    assert edges.min() <= machine.predict(x)[:, 1].min() + 1e-12
+    with pytest.raises(ValueError, match="fitted with a Quantile loss, not Squared"):
+        plot.quantiles(KernelRidge().fit(*line), *line, plot.axes())
+    with pytest.raises(ValueError, match="one feature"):
+        plot.quantiles(machine, np.zeros((3, 2)), np.zeros(3), plot.axes())

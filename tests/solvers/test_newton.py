@@ -6,9 +6,9 @@ import pytest
 from mercer import losses, operators
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian
-from mercer.losses import Huber, Logistic, Loss, Multinomial, Poisson, Squared
+from mercer.losses import FunctionLoss, Huber, Logistic, Loss, Multinomial, Poisson, Squared
 from mercer.operators import Identity, KernelOperator, Matrix
-from mercer.solvers import ConvergenceWarning, Newton, Problem, forms
+from mercer.solvers import ConvergenceWarning, GradientDescent, Newton, Problem, forms
 from mercer.testing import check_solver
 from oracles import LOSSES, gaussian, huber, minimum, whitening
 
@@ -20,8 +20,10 @@ PHI = RNG.standard_normal((N, 5))
 W = RNG.uniform(0, 2, N)
 W[:2] = 0
 W *= N / W.sum()
-SMOOTH = [
-    getattr(losses, name)() for name in losses.__all__ if name != "Loss" and getattr(losses, name).smooth
+SMOOTH = [  # FunctionLoss needs a function, and has its own tests
+    getattr(losses, name)()
+    for name in losses.__all__
+    if name not in ("Loss", "FunctionLoss") and getattr(losses, name).smooth
 ]
 
 
@@ -213,3 +215,222 @@ def test_separable_data_and_tiny_penalty(kind):
 def test_laws():
     check_solver(Newton())
     check_solver(Newton(tol=1e-6, rank=3))
+
+
+# -- losses that are not convex -------------------------------------------------------------------
+
+
+class Welsch(Loss):
+    """1 − exp(−r²): bounded, so outliers do not pull at all, and not convex."""
+
+    convex = False
+
+    def value(self, y, s):
+        return 1 - np.exp(-((y - s) ** 2))
+
+    def grad(self, y, s):
+        return 2 * (s - y) * np.exp(-((y - s) ** 2))
+
+    def hess(self, y, s):
+        return (2 - 4 * (y - s) ** 2) * np.exp(-((y - s) ** 2))
+
+
+class WelschWithoutHess(Welsch):
+    hess = Loss.hess
+
+
+def own_welsch():
+    return FunctionLoss(lambda y, s: 1 - np.exp(-((y - s) ** 2)), convex=False)
+
+
+def one_number(y, kind, loss, lam=1e-3):
+    """min over u of mean V(y_i, u) + λu², as a problem of each kind."""
+    ones = np.ones((len(y), 1))
+    full = Matrix(ones @ ones.T)
+    A, B = {"full": (full, full), "features": (Matrix(ones), Identity(1))}[kind]
+    return Problem(A, B, np.array(y, float)[:, None], loss, lam)
+
+
+def minima(y, lam=1e-3):
+    """All local minima (u, C(u)) of that function, by a fine grid."""
+    u = np.linspace(-10, 10, 200_001)
+    C = sum(1 - np.exp(-((v - u) ** 2)) for v in y) / len(y) + lam * u**2
+    at = np.flatnonzero((C[1:-1] < C[:-2]) & (C[1:-1] < C[2:])) + 1
+    return sorted((float(C[i]), float(u[i])) for i in at)
+
+
+TWO = [3.0] * 6 + [-0.6] * 4
+
+
+@pytest.mark.parametrize("solver", [Newton(), GradientDescent(tol=1e-7)], ids=lambda s: s.name)
+@pytest.mark.parametrize("kind", ["full", "features"])
+@pytest.mark.parametrize("loss", [Welsch(), own_welsch()], ids=["subclass", "function"])
+def test_the_best_of_two_minima(loss, kind, solver):
+    known = minima(TWO)
+    assert len(known) == 2 and known[0][1] == pytest.approx(3, abs=0.1)
+    s = solver.run(one_number(TWO, kind, loss))
+    score = float(s.coef.sum())
+    assert score == pytest.approx(known[0][1], abs=1e-4)
+    assert s.certificate.objective == pytest.approx(known[0][0], abs=1e-9)
+    assert len(s.starts) == 5 and min(s.starts) == s.certificate.objective
+    # From f = 0 alone the other one is reached: restarts are what finds the better.
+    alone = type(solver)(tol=1e-7, restarts=0).run(one_number(TWO, kind, loss))
+    assert float(alone.coef.sum()) == pytest.approx(known[1][1], abs=1e-4)
+    assert alone.starts == (alone.certificate.objective,) and alone.starts[0] > s.certificate.objective + 0.1
+    assert s.starts[0] == pytest.approx(alone.certificate.objective, abs=1e-9)
+
+
+def test_random_starts_find_what_least_squares_does_not():
+    """f = 0 and the least squares fit lead elsewhere; the best minimum is at 6."""
+    y = [6.0] * 5 + [-0.6] * 3 + [-6.0] * 2
+    known = minima(y)
+    assert known[0][1] == pytest.approx(6, abs=0.1) and len(known) == 3
+    few = Newton(restarts=1).run(one_number(y, "full", Welsch()))
+    assert len(few.starts) == 2 and min(few.starts) > known[0][0] + 0.1
+    many = Newton(restarts=30).run(one_number(y, "full", Welsch()))
+    assert many.certificate.objective == pytest.approx(known[0][0], abs=1e-9)
+    assert len(many.starts) == 31
+    # Every start ends in one of the minima, or on the flat land beyond them, where λu² leads back to 0.
+    ends = [*(value for value, _ in known), 1.0]
+    assert all(min(abs(v - e) for e in ends) < 1e-3 for v in many.starts)
+
+
+def test_a_stationary_point_is_called_that():
+    s = Newton().run(one_number(TWO, "full", Welsch()))  # warnings are errors: there is none
+    assert s.status == "stationary" and not s.converged
+    assert s.certificate.relative_gradient <= 1e-8 and s.certificate.gap is None
+    assert str(s).startswith("newton: stationary after ")
+    assert str(s).endswith("a stationary point, the best of 5 starts; a lower one may exist")
+    assert "above the minimum" not in str(s)
+    alone = Newton(restarts=0).run(one_number(TWO, "full", Welsch()))
+    assert str(alone).endswith("a stationary point, the best of 1 start; a lower one may exist")
+    with pytest.warns(ConvergenceWarning, match="stopped at its limit of 1 iteration"):
+        early = Newton(max_iter=1).run(one_number(TWO, "full", Welsch()))
+    assert early.status == "max_iter" and early.iterations == 1
+    assert "the best of 5 starts" in str(early) and "stationary" not in str(early)
+
+
+def outliers(kind, loss, lam, offset=False, w=None):
+    rng = np.random.default_rng(3)
+    y = np.sin(2 * X[:, :1]) + X[:, 1:]
+    hit = rng.random(N) < 0.3
+    y[hit] += rng.normal(scale=4, size=(int(hit.sum()), 1))
+    A, B = {"full": (K, K), "centres": (K[:, :10], K[:10, :10]), "features": (PHI, np.eye(5))}[kind]
+    A, B = Matrix(A), Identity(5) if kind == "features" else Matrix(B)
+    return Problem(A, A if kind == "full" else B, y, loss, lam, w, offset)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
+@pytest.mark.parametrize("lam", [1e-2, 1e-5])
+@pytest.mark.parametrize("kind", ["full", "centres", "features"])
+def test_the_gradient_vanishes_where_curvature_is_negative(kind, lam, w, offset):
+    """By the formula, not by the certificate: A'g/n + 2λBc = 0, at a point with outliers of V'' < 0."""
+    p = outliers(kind, Welsch(), lam, offset, w)
+    s = Newton().run(p)
+    assert s.status == "stationary" and s.iterations <= 60
+    A, B = p.A.values, np.eye(5) if kind == "features" else p.B.values
+    scores = A @ s.coef + s.intercept
+    assert (Welsch().hess(p.y, scores) < -0.01).any()
+    g = Welsch().grad(p.y, scores) * (1 if w is None else w[:, None])
+    zero = Welsch().grad(p.y, 0 * p.y)
+    limit = 1e-6 * np.abs(A.T @ zero / N).max()
+    assert np.abs(A.T @ g / N + 2 * lam * B @ s.coef).max() < limit
+    assert not offset or abs(g.mean()) < limit
+    assert s.certificate.objective <= min(s.starts)
+    if kind == "full":
+        # c_i = −w_i V'(y_i, f(x_i))/(2λn) holds at every stationary point.
+        expected = -g / (2 * lam * N)
+        residual = np.abs(s.coef - expected).max() / np.abs(s.coef).max()
+        assert s.certificate.representer_residual == pytest.approx(residual, abs=1e-9)
+        assert s.certificate.representer_residual < 1e-4
+    else:
+        assert s.certificate.representer_residual is None
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_where_the_loss_is_flat_at_zero(offset):
+    """y = 100: e^(−100²) is 0, and so is the gradient at f = 0. It is stationary, and far from best."""
+    p = outliers("full", Welsch(), 1e-7, offset)
+    p = Problem(p.A, p.A, p.y + 100, p.loss, 1e-7, None, offset)
+    s = Newton().run(p)
+    assert s.starts[0] == 1.0 and s.certificate.objective < 0.6
+    alone = Newton(restarts=0).run(p)
+    assert alone.iterations == 0 and alone.status == "stationary" and alone.certificate.objective == 1.0
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("kind", ["full", "features"])
+def test_forms_start_anywhere(kind, offset):
+    """Objective and gradient at a function of one's choice, by the formula."""
+    p = outliers(kind, Welsch(), 1e-2, offset, W)
+    rng = np.random.default_rng(4)
+    c, b = rng.standard_normal((p.A.shape[1], 1)), rng.standard_normal(1) * offset
+    form = forms.form_of(p)
+    form.start(c, b)
+    A, B = p.A.values, np.eye(5) if kind == "features" else p.B.values
+    s = A @ c + b
+    assert np.allclose(form.scores, s, rtol=1e-12)
+    expected = (W[:, None] * Welsch().value(p.y, s)).mean() + 1e-2 * (c * (B @ c)).sum()
+    assert form.value == pytest.approx(expected, rel=1e-12)
+    ρ = W[:, None] * Welsch().grad(p.y, s) / N
+    square = (ρ + 2e-2 * c).T @ K @ (ρ + 2e-2 * c) if kind == "full" else ((A.T @ ρ + 2e-2 * c) ** 2).sum()
+    assert form.norm == pytest.approx(float(np.sqrt(square + offset * ρ.sum() ** 2).item()), rel=1e-9)
+    coef, intercept = form.result()
+    assert np.allclose(coef, c) and np.allclose(intercept, b)
+
+
+def test_steepest_where_newton_does_not_descend(monkeypatch):
+    expected = Newton(restarts=0).run(outliers("full", Welsch(), 1e-1))
+    newton = forms.FullForm.newton
+
+    def uphill(self, tol):
+        d = newton(self, tol)
+        return self._direction(-d.coef, -d.offset)
+
+    monkeypatch.setattr(forms.FullForm, "newton", uphill)
+    s = Newton(restarts=0, max_iter=5000, tol=1e-6).run(outliers("full", Welsch(), 1e-1))
+    assert s.status == "stationary" and s.iterations > expected.iterations
+    assert s.certificate.objective == pytest.approx(expected.certificate.objective, rel=1e-8)
+
+
+def test_restarts_are_reproducible_and_counted():
+    runs = [Newton(restarts=7).run(outliers("centres", Welsch(), 1e-4)) for _ in range(2)]
+    assert runs[0].starts == runs[1].starts and len(runs[0].starts) == 8
+    assert np.array_equal(runs[0].coef, runs[1].coef)
+    assert len(runs[0].history) == runs[0].iterations + 1
+    other = outliers("centres", Welsch(), 1e-4)
+    other = Newton(restarts=7).run(
+        Problem(other.A, other.B, other.y, other.loss, 1e-4, rng=np.random.default_rng(9))
+    )
+    assert other.starts[:2] == runs[0].starts[:2] and other.starts != runs[0].starts
+    for solver in (Newton(restarts=-1), GradientDescent(restarts=1.5)):
+        with pytest.raises(ValueError, match="restarts must be a whole number of at least 0"):
+            solver.validate()
+
+
+@pytest.mark.parametrize("kind", ["full", "centres", "features"])
+def test_convex_losses_end_in_one_point_wherever_they_start(kind):
+    alone = Newton().run(build(kind, Logistic(), 1e-2, W, True))
+    assert alone.starts == () and "start" not in str(alone)
+    s = Newton(restarts=3).run(build(kind, Logistic(), 1e-2, W, True))
+    assert s.converged and len(s.starts) == 4
+    assert np.ptp(s.starts) < 1e-12
+    assert np.abs(scores(kind, s) - scores(kind, alone)).max() < 1e-6
+
+
+def test_without_second_derivatives_descent_is_left():
+    assert "defines no hess" in Newton().refusal(WelschWithoutHess(), "ridge")
+    s = GradientDescent().run(outliers("full", WelschWithoutHess(), 1e-1))
+    newton = Newton().run(outliers("full", Welsch(), 1e-1))
+    assert s.status == "stationary" and len(s.starts) == 5
+    assert s.certificate.objective == pytest.approx(newton.certificate.objective, rel=1e-6)
+
+
+def test_overflowing_starts_are_left_out():
+    """The least squares fit to y = 2000 is nothing that e^s could be taken of."""
+    loss = FunctionLoss(lambda y, s: np.exp(s) - y * s + np.cos(s), convex=False)
+    K2 = Matrix(np.eye(3))
+    s = Newton().run(Problem(K2, K2, np.full((3, 1), 2000.0), loss, 1e-6))
+    assert s.status == "stationary" and 1 <= len(s.starts) < 5
+    assert np.abs(np.log(2000) - s.coef).max() < 0.01

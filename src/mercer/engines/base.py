@@ -125,6 +125,22 @@ class Engine(Params):
         half = L.solve_lower(self.gramian(kernel, X, Z, w))
         return L.solve_lower(np.ascontiguousarray(half.T))
 
+    def for_many(self, pairs: int) -> Engine:
+        """This engine, for work of so many pairs in all that comes in small pieces."""
+        return self
+
+    def alone(self) -> Engine:
+        """This engine, for use in one of several threads at the same time."""
+        return self
+
+    def row_maker(self, kernel: Kernel, X: Any) -> Callable[[np.ndarray, np.ndarray], None]:
+        """fill(index, out) writes K(X[index], X) into out: for many calls, what they share done once."""
+
+        def fill(index: np.ndarray, out: np.ndarray) -> None:
+            self.gram(kernel, X[index], X, out=out)
+
+        return fill
+
     def describe(self, kernel: Kernel, X: Any, pairs: int) -> str | None:
         """How products of so many pairs are computed, if that is worth a remark in a plan."""
         return None

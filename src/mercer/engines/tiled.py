@@ -19,6 +19,8 @@ _TILE_BYTES = 2 << 20
 _PAIRS_WORTH_THREADS = 1 << 17
 # Below this many pairs NumPy is done before a loop would be compiled or even loaded.
 _PAIRS_WORTH_CODE = 1 << 21
+# Sparse points are written out, zeros and all, up to this size: compiled loops more than make up for it.
+_FILLED_BYTES = 256 << 20
 
 
 class Tiled(Engine):
@@ -26,7 +28,7 @@ class Tiled(Engine):
 
     A kernel with a formula (all kernels on vectors here, sums, products, … of them) is traced and compiled
     to one loop in this processor's widest vectors; compiling takes about a tenth of a second, once, and the
-    code is kept in ``MERCER_CACHE_DIR`` (by default the user's cache folder). Other kernels, sparse
+    code is kept in ``MERCER_CACHE_DIR`` (by default the user's cache folder). Other kernels, large sparse
     points, and machines where LLVM does not work are served by NumPy, block by block.
 
     Parameters
@@ -76,19 +78,26 @@ class Tiled(Engine):
             return None
         if result_dtype(kernel, X, Z) not in (np.float32, np.float64):
             return None
-        if self._obstacle(kernel, X) is not None or issparse(Z):
+        if _too_sparse(X) or _too_sparse(Z):
+            return None
+        try:
+            formula = trace(kernel)
+            _require_compiler("float32" if X.dtype == np.float32 else "float64")
+        except Exception:  # no formula, or no LLVM: `describe` says which
             return None
         from mercer.engines.fused.run import Fused
 
+        full = _filled(X)
+        X, Z = full, full if Z is X else _filled(Z)
         try:
-            return Fused(trace(kernel), X, Z, result_dtype(kernel, X, Z), self._threads(pairs))
+            return Fused(formula, X, Z, result_dtype(kernel, X, Z), self._threads(pairs))
         except NotTraceable:  # seen only with the points at hand: a map that gives no vectors
             return None
 
     def _obstacle(self, kernel, X) -> str | None:
         """Why this kernel can't be compiled on these points; None if it can."""
-        if issparse(X):
-            return "the points are sparse"
+        if _too_sparse(X):
+            return "the points are sparse, and too many to be written out"
         try:
             trace(kernel)
             _require_compiler("float32" if X.dtype == np.float32 else "float64")
@@ -97,6 +106,12 @@ class Tiled(Engine):
         except Exception as error:
             return f"LLVM does not work here ({type(error).__name__}: {error})"
         return None
+
+    def for_many(self, pairs):
+        return Tiled(self.threads, True) if self.fused is None and pairs >= _PAIRS_WORTH_CODE else self
+
+    def alone(self):
+        return Tiled(1, self.fused)
 
     def describe(self, kernel, X, pairs):
         if self.fused is None and pairs < _PAIRS_WORTH_CODE:
@@ -146,6 +161,22 @@ class Tiled(Engine):
 
         parallel_map(fill, self._rows(n, m, threads, out.dtype), threads)
         return out
+
+    def row_maker(self, kernel, X):
+        loops = self._loops(kernel, X, X)
+        if loops is None:
+            return super().row_maker(kernel, X)
+        some = loops.rows()
+
+        def fill(index, out):
+            if out.dtype != loops.dtype or not _whole_rows(out):
+                raise ValueError(f"out must hold whole rows of {loops.dtype}")
+            threads = self._threads(len(index) * X.shape[0])
+            step = max(-(-len(index) // (4 * threads)), 16)
+            parts = [slice(i, min(i + step, len(index))) for i in range(0, len(index), step)]
+            parallel_map(lambda part: some(index[part], out[part]), parts, threads, blas=loops.blas)
+
+        return fill
 
     def _symmetric_gram(self, kernel, X, out, threads):
         n = X.shape[0]
@@ -245,6 +276,14 @@ class Tiled(Engine):
                     out[i : i + strip, columns] = kernel.pairwise(Xi, Z[columns])
 
         return fill
+
+
+def _too_sparse(X):
+    return issparse(X) and X.shape[0] * X.shape[1] * X.dtype.itemsize > _FILLED_BYTES
+
+
+def _filled(X):
+    return X.toarray() if issparse(X) else X
 
 
 def _whole_rows(out: np.ndarray) -> bool:

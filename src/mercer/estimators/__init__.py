@@ -1,7 +1,22 @@
 """Estimators: the scikit-learn face of the library."""
 
 from mercer.estimators.classification import KernelClassifier, KernelLogistic
+from mercer.estimators.lam import FromC
+from mercer.estimators.one_class import KernelOneClass
+from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.plan import Plan
 from mercer.estimators.regression import KernelRegressor, KernelRidge
+from mercer.estimators.svm import KernelSVC, KernelSVR
 
-__all__ = ["KernelClassifier", "KernelLogistic", "KernelRegressor", "KernelRidge", "Plan"]
+__all__ = [
+    "FromC",
+    "KernelClassifier",
+    "KernelLogistic",
+    "KernelOneClass",
+    "KernelPerceptron",
+    "KernelRegressor",
+    "KernelRidge",
+    "KernelSVC",
+    "KernelSVR",
+    "Plan",
+]

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 
 from mercer import _resolve
 from mercer.engines import Engine
+from mercer.estimators.lam import FromC, check_lam
 from mercer.estimators.plan import Plan, make_plan, sizes_of
 from mercer.estimators.tensors import engine_for, frozen, on_host, remember
 from mercer.features.base import generator
@@ -96,11 +97,7 @@ class KernelMachine(BaseEstimator):
         for part in (kernel, representation, solver, engine):
             if part is not None:
                 part.validate()
-        lam = self.lam
-        if isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < lam < np.inf:
-            raise ValueError(
-                f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique"
-            )
+        check_lam(self.lam)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         X = self._check_X(on_host(X), kernel, reset=True)
@@ -115,7 +112,8 @@ class KernelMachine(BaseEstimator):
 
     def _remarks(self, loss: Loss, targets: np.ndarray) -> Iterator[str]:
         """What a plan should mention although nothing was chosen."""
-        if self.lam == inspect.signature(type(self)).parameters["lam"].default:
+        default = inspect.signature(type(self)).parameters.get("lam")
+        if default is not None and self.lam == default.default:
             how = "mercer.selection.path finds one" if loss.quadratic else "a grid search finds one"
             yield f"lam = {self.lam:g} is the default, not tuned: {how}"
         if not self.offset and loss.quadratic and len(targets) > 1:
@@ -140,7 +138,7 @@ class KernelMachine(BaseEstimator):
         """The problem to be solved, and what is needed to make a function of its solution."""
         given = X
         kernel, X, loss, targets, coding, plan = self._prepare(X, y)
-        weights = _weights(on_host(sample_weight), X, X.shape[0])
+        weights, total = _weights(self._example_weights(y, on_host(sample_weight)), X, X.shape[0])
         # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
         data_driven = seen is not None and not isinstance(kernel, Precomputed)
@@ -154,8 +152,31 @@ class KernelMachine(BaseEstimator):
             remember(plan.engine, points, given)
         rng = generator(self.random_state)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
-        problem = Problem(built.A, built.B, targets, loss, float(self.lam), weights, bool(self.offset), rng)
-        return problem, built, coding, plan
+        lam = self.lam.value(total) if isinstance(self.lam, FromC) else float(self.lam)
+        problem = Problem(built.A, built.B, targets, loss, lam, weights, bool(self.offset), rng=rng)
+        return self._adapt(problem), built, coding, plan
+
+    def _example_weights(self, y: Any, sample_weight: Any) -> Any:
+        """The weights of examples; classifiers may weigh classes, too."""
+        return sample_weight
+
+    def _adapt(self, problem: Problem) -> Problem:
+        """What a subclass wants said differently, or besides, to the solver."""
+        start = self.__dict__.pop("_start", None)
+        if start is None or start.shape != problem.y.shape:
+            return problem
+        return replace(problem, start=start)
+
+    def _begin_at(self, other: KernelMachine, lam: float, rows: np.ndarray | None = None) -> None:
+        """Let the next fit start from the coefficients (of some examples) of a machine, if it has such.
+
+        Scaled like their bounds, 1/(2λn), coefficients at a bound stay there.
+        """
+        c = other.solution_.dual_coef
+        if c is None:
+            return
+        part = c if rows is None else c[rows]
+        self._start = part * (other.lam_ * len(c) / (lam * len(part)))
 
     def problem(self, X, y, sample_weight=None):
         """The optimisation problem `fit` would hand to its solver, and the coding of y.
@@ -182,6 +203,7 @@ class KernelMachine(BaseEstimator):
         self.function_: Function = built.lift(self.coef_)
         self.intercept_ = float(solution.intercept[0]) if one_column else solution.intercept
         self.loss_, self._coding = problem.loss, coding
+        self.lam_ = problem.lam
         self.solution_, self.plan_ = solution, plan
         return problem
 
@@ -219,10 +241,10 @@ def _engine_remarks(kernel: Kernel, X: Any, plan: Plan) -> Iterator[str]:
         yield remark
 
 
-def _weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
-    """Sample weights with mean 1, or None where they make no difference."""
+def _weights(sample_weight: Any, X: Any, n: int) -> tuple[np.ndarray | None, float]:
+    """Sample weights with mean 1, or None where they make no difference; and their sum as given."""
     if sample_weight is None:
-        return None
+        return None, float(n)
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n, sample_weight)
     w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
@@ -230,5 +252,6 @@ def _weights(sample_weight: Any, X: Any, n: int) -> np.ndarray | None:
         raise ValueError("sample_weight must be nonnegative")
     if w.sum() == 0:
         raise ValueError("sample_weight is zero everywhere: there is nothing to learn from")
-    w = w * (n / w.sum())
-    return None if np.allclose(w, 1, rtol=1e-14, atol=0) else w
+    total = float(w.sum())
+    w = w * (n / total)
+    return (None if np.allclose(w, 1, rtol=1e-14, atol=0) else w), total

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
@@ -20,14 +21,11 @@ from mercer.losses import Logistic, Loss, Multinomial
 _GAUSSIAN = Gaussian()
 
 
-def _has_probability(machine) -> bool:
-    loss = getattr(machine, "loss", "logistic")
-    if _resolve.loss_of(loss).has_probability:
-        return True
-    raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
+def _gives_probability(machine) -> bool:
+    return machine._has_probability()
 
 
-class _Classifier(ClassifierMixin, KernelMachine):
+class Classifier(ClassifierMixin, KernelMachine):
     def _check_y(self, y: Any) -> np.ndarray:
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
@@ -40,6 +38,27 @@ class _Classifier(ClassifierMixin, KernelMachine):
 
     def _encode(self, loss, y):
         return loss.encode_labels(y)
+
+    def _has_probability(self) -> bool:
+        """True, or an AttributeError that says what has probabilities."""
+        loss = getattr(self, "loss", "logistic")
+        if _resolve.loss_of(loss, classification=True).has_probability:
+            return True
+        raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
+
+    def _probability(self, scores: np.ndarray) -> np.ndarray:
+        return self._coding.probability(scores)
+
+    def _example_weights(self, y, sample_weight):
+        chosen = getattr(self, "class_weight", None)
+        if chosen is None:
+            return sample_weight
+        y = self._check_y(on_host(y))
+        try:
+            factors = compute_sample_weight(chosen, y)
+        except ValueError as error:
+            raise ValueError(f"class_weight: {error}") from None
+        return factors if sample_weight is None else factors * np.asarray(sample_weight, dtype=np.float64)
 
     def fit(self, X, y, sample_weight=None):
         """Fit f to labelled examples."""
@@ -59,14 +78,13 @@ class _Classifier(ClassifierMixin, KernelMachine):
         scores = self._scores(X)
         return self._coding.decode(scores)
 
-    @available_if(_has_probability)
+    @available_if(_gives_probability)
     @follows_data
     def predict_proba(self, X):
         """Probability of each class, rows summing to one."""
-        scores = self._scores(X)
-        return self._coding.probability(scores)
+        return self._probability(self._scores(X))
 
-    @available_if(_has_probability)
+    @available_if(_gives_probability)
     @follows_data
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`."""
@@ -74,8 +92,8 @@ class _Classifier(ClassifierMixin, KernelMachine):
             return np.log(self.predict_proba(on_host(X)))
 
 
-class KernelClassifier(_Classifier):
-    """Kernel classification with any smooth loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
+class KernelClassifier(Classifier):
+    """Kernel classification with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
 
     Two classes are coded ±1. More are done one against the rest, or jointly by Multinomial().
 
@@ -83,13 +101,16 @@ class KernelClassifier(_Classifier):
     ----------
     kernel : Kernel, str or function of two points
     loss : Loss or str
-        Logistic(), Multinomial(), SquaredHinge(), Exponential(), Squared(), … or one of your own.
+        Logistic(), Multinomial(), Hinge(), SquaredHinge(), Exponential(), Squared(), … or one of your own, a
+        Loss or a function V(y, s) of y = ±1.
     lam : float > 0
     representation : "auto", "full", "nystrom", "features" or a Representation
-    solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
+    solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     engine : "auto" or an Engine
     offset : bool
         Add an unpenalised constant b to f.
+    class_weight : dict, "balanced" or None
+        Factors for the weights of the examples of each class.
     random_state : int, RandomState or None
 
     Attributes
@@ -115,6 +136,7 @@ class KernelClassifier(_Classifier):
         solver="auto",
         engine="auto",
         offset=False,
+        class_weight=None,
         random_state=None,
     ):
         self.kernel = kernel
@@ -124,13 +146,14 @@ class KernelClassifier(_Classifier):
         self.solver = solver
         self.engine = engine
         self.offset = offset
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def _loss(self, y) -> Loss:
-        return _resolve.loss_of(self.loss)
+        return _resolve.loss_of(self.loss, classification=True)
 
 
-class KernelLogistic(_Classifier):
+class KernelLogistic(Classifier):
     """Kernel logistic regression, two classes or more.
 
     Two classes: minimise (1/n) Σ w_i log(1 + exp(−y_i f(x_i))) + λ‖f‖², P(y=+1|x) = 1/(1+exp(−f(x))).
@@ -146,6 +169,8 @@ class KernelLogistic(_Classifier):
     engine : "auto" or an Engine
     offset : bool
         Add an unpenalised constant b to f.
+    class_weight : dict, "balanced" or None
+        Factors for the weights of the examples of each class.
     random_state : int, RandomState or None
 
     Attributes
@@ -172,6 +197,7 @@ class KernelLogistic(_Classifier):
         solver="auto",
         engine="auto",
         offset=False,
+        class_weight=None,
         random_state=None,
     ):
         self.kernel = kernel
@@ -180,6 +206,7 @@ class KernelLogistic(_Classifier):
         self.solver = solver
         self.engine = engine
         self.offset = offset
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def _loss(self, y) -> Loss:

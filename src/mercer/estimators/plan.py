@@ -13,7 +13,17 @@ from mercer.kernels.base import Kernel
 from mercer.losses import Loss
 from mercer.operators import STORED_SHARE
 from mercer.representations import Features, Full, Nystrom, Representation
-from mercer.solvers import CG, Cholesky, Coordinate, GradientDescent, IncompatibleError, Newton, Solver
+from mercer.solvers import (
+    CG,
+    Cholesky,
+    Coordinate,
+    Dual,
+    GradientDescent,
+    IncompatibleError,
+    Newton,
+    Smoothing,
+    Solver,
+)
 from mercer.solvers.forms import _DIRECT_EXAMPLES, _DIRECT_FEATURES, _DIRECT_FLOPS
 from mercer.solvers.full import _MIXED_FROM
 from mercer.solvers.preconditioners import low_rank_columns, sampled_rows
@@ -21,7 +31,12 @@ from mercer.solvers.preconditioners import low_rank_columns, sampled_rows
 # Up to here an exact solution takes seconds on an ordinary machine.
 _EXACT_LEAST_SQUARES = 10_000
 _EXACT_OTHER = 5_000
+# Losses with kinks: coefficients that are zero or at a bound cost little.
+_EXACT_DUAL = 50_000
 _EXACT_REMOTE = 200_000
+_EXACT_DUAL_REMOTE = 500_000
+# With centres or features the dual solver is exact, too, and quick up to here.
+_DUAL_FEATURES = 5_000
 _EXACT_JOINT = 3_000
 # From here on conjugate gradients on the stored matrix are faster than factoring it.
 _CG_FROM = 3_000
@@ -128,6 +143,8 @@ def _choose_representation(kernel, loss, engine, sizes, free, reasons) -> Repres
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
     if engine.remote and loss.quadratic:
         limit, need = _EXACT_REMOTE, 0  # no matrix is kept, and products are fast
+    if _kinked(loss):
+        limit, need = (_EXACT_DUAL_REMOTE if engine.remote else _EXACT_DUAL), 0
     if _indexed(kernel):
         reasons.append("the kernel is given by its matrix: solved exactly")
         return Full()
@@ -148,6 +165,10 @@ def _choose_representation(kernel, loss, engine, sizes, free, reasons) -> Repres
     return chosen
 
 
+def _kinked(loss: Loss) -> bool:
+    return not loss.smooth and loss.has_dual
+
+
 def _indexed(kernel: Kernel) -> bool:
     from mercer.kernels import Finite, Precomputed
 
@@ -158,6 +179,15 @@ def _choose_solver(loss, representation, engine, unknowns, sizes, free, reasons)
     if representation.penalty == "lasso":
         reasons.append("penalty λ‖c‖₁: coordinate descent")
         return Coordinate()
+    if _kinked(loss):
+        if isinstance(representation, Full):
+            reasons.append(f"{loss!r} has kinks: its dual problem, by working sets")
+            return Dual()
+        if sizes.n <= _DUAL_FEATURES and not engine.remote:
+            reasons.append(f"{loss!r} has kinks, and {sizes.n:,} examples are few: its dual problem")
+            return Dual()
+        reasons.append(f"{loss!r} has kinks: rounded off more and more finely, to a stated duality gap")
+        return Smoothing()
     if not loss.quadratic and loss.smooth and not loss.curved:
         reasons.append(f"{loss!r} has no second derivative: gradient descent")
         return GradientDescent()
@@ -201,6 +231,11 @@ def _memory(representation, solver, engine, unknowns, sizes, loss, free) -> int:
     if engine.remote and not isinstance(representation, Features) and not isinstance(solver, Cholesky):
         # Matrices are the engine's; here are only vectors, and the points once more in float64.
         return small + 12 * n * sizes.d
+    if isinstance(solver, Dual):
+        kept = (
+            min(int(solver.cache), n * n * item) if isinstance(representation, Full) else n * unknowns * item
+        )
+        return small + kept + 3 * min(solver.size(n), n) ** 2 * item
     if isinstance(representation, Full):
         panels = 3 * n * _PANELS * 8
         stored = n * n * item if n * n * item <= STORED_SHARE * free else 0
@@ -228,7 +263,9 @@ def _memory(representation, solver, engine, unknowns, sizes, loss, free) -> int:
 def _flops(representation, solver, unknowns, sizes) -> float:
     n, p, t = sizes.n, float(unknowns), sizes.outputs
     pairs = n * p * (2 * sizes.d + 20)
-    rounds = {Cholesky: 1, CG: 50, Newton: 100, GradientDescent: 1000}.get(type(solver), 100)
+    rounds = {Cholesky: 1, CG: 50, Newton: 100, Dual: 20, Smoothing: 60, GradientDescent: 1000}.get(
+        type(solver), 100
+    )
     if isinstance(representation, Full):
         factor = p**3 / 3 if isinstance(solver, Cholesky) else 0.0
         return pairs + factor + rounds * 2 * p * p * t

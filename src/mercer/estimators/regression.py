@@ -18,7 +18,7 @@ from mercer.solvers import loo
 _GAUSSIAN = Gaussian()
 
 
-class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
+class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
     def _check_y(self, y: Any) -> np.ndarray:
         y = check_array(y, ensure_2d=False, allow_nd=False, dtype=None, input_name="y", ensure_min_samples=0)
         return y
@@ -33,18 +33,20 @@ class _Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
         return self._coding.decode(scores)
 
 
-class KernelRegressor(_Regressor):
-    """Kernel regression with any smooth loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
+class KernelRegressor(Regressor):
+    """Kernel regression with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
 
     Parameters
     ----------
     kernel : Kernel, str or function of two points
     loss : Loss or str
-        Squared(), Huber(), Poisson(), … or one of your own.
+        Squared(), Huber(), Absolute(), Quantile(0.9), EpsilonInsensitive(), Poisson(), … or one of your
+        own, a Loss or a function V(y, s). ``Quantile([0.1, 0.5, 0.9])`` predicts one column a level; they
+        never cross.
     lam : float > 0
         λ. In scikit-learn's terms alpha = λn.
     representation : "auto", "full", "nystrom", "features" or a Representation
-    solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
+    solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     engine : "auto" or an Engine
     offset : bool
         Add an unpenalised constant b to f.
@@ -102,8 +104,24 @@ class KernelRegressor(_Regressor):
         self._fit(X, y, sample_weight)
         return self
 
+    def score(self, X, y, sample_weight=None):
+        """R², or for several quantiles the share of the pinball loss of constants that is explained (D²)."""
+        if not getattr(self.loss_, "several", False):
+            return super().score(X, y, sample_weight)
+        from sklearn.metrics import d2_pinball_score
 
-class KernelRidge(_Regressor):
+        predicted = self.predict(X)
+        return float(
+            np.mean(
+                [
+                    d2_pinball_score(y, predicted[:, j], sample_weight=sample_weight, alpha=level)
+                    for j, level in enumerate(self.loss_.levels)
+                ]
+            )
+        )
+
+
+class KernelRidge(Regressor):
     """Kernel ridge regression: minimise (1/n) Σ w_i (y_i − f(x_i))² + λ‖f‖².
 
     The exact solution is f = Σ c_i k(x_i,·) with (K + λnI) c = y.

@@ -66,8 +66,24 @@ class KernelFunction(Function):
             )
         self._set(kernel, points, coef, engine if engine is not None else Tiled())
 
+    # Which coefficients are not zero, where those of some outputs are in many terms: see `in_groups`.
+    _groups: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+
     def _set(self, kernel, points, coef, engine):
         self.kernel, self.points, self.coef, self.engine = kernel, points, coef, engine
+
+    def in_groups(self, labels: np.ndarray) -> KernelFunction:
+        """The same functions, told that terms with the same label count in the same few outputs.
+
+        Values are then computed group by group, without the products with zero.
+        """
+        f = self._made(self.points, self.coef)
+        groups = []
+        for label in np.unique(labels):
+            rows = np.flatnonzero(labels == label)
+            groups.append((rows, np.flatnonzero(self.coef[rows].any(axis=0))))
+        f._groups = tuple(groups)
+        return f
 
     def _made(self, points: Any, coef: np.ndarray) -> KernelFunction:
         # The points were checked when they first came in; checking costs a pass over them.
@@ -97,7 +113,13 @@ class KernelFunction(Function):
         X = self._points(X)
         if not len(self):
             return np.zeros((n_points(X), *self.coef.shape[1:]), self.coef.dtype)
-        return self.engine.product(self.kernel, X, self.points, self.coef)
+        if not self._groups:
+            return self.engine.product(self.kernel, X, self.points, self.coef)
+        out = np.zeros((n_points(X), self.coef.shape[1]))
+        for rows, columns in self._groups:
+            some = self.coef[np.ix_(rows, columns)]
+            out[:, columns] += self.engine.product(self.kernel, X, take(self.points, rows), some)
+        return out
 
     def at(self, x):
         value = self(terms.one_point(self.kernel, x))[0]

@@ -2,14 +2,17 @@
 
 from mercer.losses.base import Loss
 from mercer.losses.counts import Poisson
+from mercer.losses.function import FunctionLoss
 from mercer.losses.margin import Exponential, Hinge, Logistic, SquaredHinge
 from mercer.losses.multinomial import Multinomial
-from mercer.losses.regression import Absolute, EpsilonInsensitive, Huber, Quantile, Squared
+from mercer.losses.quantile import Quantile
+from mercer.losses.regression import Absolute, EpsilonInsensitive, Huber, Squared
 
 __all__ = [
     "Absolute",
     "EpsilonInsensitive",
     "Exponential",
+    "FunctionLoss",
     "Hinge",
     "Huber",
     "Logistic",

@@ -6,13 +6,16 @@ Targets y and scores s are arrays of the same shape (n, t): n examples, t output
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mercer._params import Params
 from mercer.losses.coding import LabelCoding, TargetCoding
+
+if TYPE_CHECKING:
+    from mercer.losses.dual import DualForm
 
 Array = NDArray[Any]
 
@@ -122,8 +125,8 @@ class Loss(Params, ABC):
     quadratic: bool = False
     curvature: float | None = None
     has_probability: bool = False
-    # What a refusal suggests in the place of a loss with kinks.
-    smooth_relative: str = "use a smooth loss such as Huber(), SquaredHinge() or Logistic()"
+    # What a refusal suggests for a loss with kinks.
+    smooth_relative: str = "use solver='dual' (exact) or solver='smoothing' (for many examples)"
 
     @property
     def curved(self) -> bool:
@@ -173,6 +176,15 @@ class Loss(Params, ABC):
             f"{type(self).__name__} does not define its conjugate, so it has no duality gap; "
             "judge convergence by the gradient instead."
         )
+
+    def dual(self, y: ArrayLike) -> DualForm:
+        """Return V as a maximum over lines or parabolas, if it is one: the dual solver needs that."""
+        raise NotImplementedError(f"{type(self).__name__} is no maximum over lines or parabolas.")
+
+    @property
+    def has_dual(self) -> bool:
+        """Is V a maximum over lines or parabolas, as `dual` then says?"""
+        return type(self).dual is not Loss.dual
 
     # -- from scores to answers -------------------------------------------------------------------
 

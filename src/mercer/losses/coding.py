@@ -46,13 +46,13 @@ class TargetCoding:
     @classmethod
     def learn(cls, loss: Loss, y: ArrayLike) -> tuple[Array, TargetCoding]:
         """Return the targets for y, and the coding."""
-        y = _numbers(y)
+        y = numbers(y)
         coding = cls(loss, y.ndim == 1, 1 if y.ndim == 1 else y.shape[1])
         return coding.encode(y), coding
 
     def encode(self, y: ArrayLike) -> Array:
         """Return the targets (n, t) for y, which may be new."""
-        y = _columns(_numbers(y), self.n_outputs, "y")
+        y = _columns(numbers(y), self.n_outputs, "y")
         self.loss.check_targets(y)
         return y
 
@@ -148,7 +148,7 @@ class LabelCoding:
             p = np.hstack([1 - p, p])
         elif not self.loss.joint:
             p = _normalised(p, best)
-        return _favouring(p, best)
+        return favouring(p, best)
 
     def _targets(self, index: Array) -> Array:
         if self._one_column:
@@ -165,7 +165,7 @@ class LabelCoding:
         return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
 
 
-def _numbers(y: ArrayLike) -> Array:
+def numbers(y: ArrayLike) -> Array:
     """Return y as finite floats, (n,) or (n, t): float32 as it is, all else float64."""
     y = np.asarray(y)
     words = y.dtype.kind in "US" or (y.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in y.flat))
@@ -228,7 +228,7 @@ def _normalised(p: Array, best: Array) -> Array:
     return p
 
 
-def _favouring(p: Array, best: Array) -> Array:
+def favouring(p: Array, best: Array) -> Array:
     """Return p with its largest entry in each row at `best`.
 
     Different scores can round to equal probabilities, such as 1/2 and 1/2 for a score of 1e-20; then

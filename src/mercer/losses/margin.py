@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import entr, expit
 
 from mercer.losses.base import Array, Loss, aligned, exp, floating
+from mercer.losses.dual import DualForm
 
 
 class MarginLoss(Loss):
@@ -105,7 +106,6 @@ class Hinge(MarginLoss):
     array([[0.75, 1.25]])
     """
 
-    smooth_relative = "use its smooth relative SquaredHinge(), or Logistic() for probabilities"
     smooth = False
 
     def profile(self, m: Array) -> Array:
@@ -116,6 +116,10 @@ class Hinge(MarginLoss):
 
     def profile_conjugate(self, v: Array) -> Array:
         return np.where((v >= -1) & (v <= 0), v, np.inf)
+
+    def dual(self, y: ArrayLike) -> DualForm:
+        y = floating(y)
+        return DualForm(y, np.minimum(y, 0), np.maximum(y, 0))
 
 
 class SquaredHinge(MarginLoss):
@@ -144,6 +148,11 @@ class SquaredHinge(MarginLoss):
 
     def profile_conjugate(self, v: Array) -> Array:
         return np.where(v <= 0, v + v * v / 4, np.inf)
+
+    def dual(self, y: ArrayLike) -> DualForm:
+        y = floating(y)
+        far = np.full_like(y, np.inf)
+        return DualForm(y, np.where(y > 0, 0, -far), np.where(y > 0, far, 0), curvature=0.5)
 
 
 class Exponential(MarginLoss):

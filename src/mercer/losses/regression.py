@@ -8,8 +8,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.losses.base import Array, Loss, aligned
+from mercer.losses.base import Array, Loss, aligned, floating
 from mercer.losses.coding import LabelCoding
+from mercer.losses.dual import DualForm
 
 
 class ResidualLoss(Loss):
@@ -52,6 +53,13 @@ class ResidualLoss(Loss):
         return u * y + self.profile_conjugate(-u)
 
 
+def _tube(y: ArrayLike, most: float, **shape: float) -> DualForm:
+    """The dual form of a loss that is even in the residual: |a| ≤ most."""
+    y = floating(y)
+    bound = np.full_like(y, most)
+    return DualForm(y, -bound, bound, **shape)
+
+
 class Squared(ResidualLoss):
     """Least squares, V(y, s) = (y − s)².
 
@@ -81,6 +89,9 @@ class Squared(ResidualLoss):
 
     def profile_conjugate(self, v: Array) -> Array:
         return v * v / 4
+
+    def dual(self, y: ArrayLike) -> DualForm:
+        return _tube(y, np.inf, curvature=0.5)
 
     def encode_labels(self, y: ArrayLike) -> tuple[Array, LabelCoding]:
         """Code labels as ±1: least squares is the one regression loss people classify with."""
@@ -132,6 +143,10 @@ class Huber(ResidualLoss):
     def profile_conjugate(self, v: Array) -> Array:
         return np.where(np.abs(v) <= 2 * float(self.delta), v * v / 4, np.inf)
 
+    def dual(self, y: ArrayLike) -> DualForm:
+        self.validate()
+        return _tube(y, 2 * float(self.delta), curvature=0.5)
+
 
 class Absolute(ResidualLoss):
     """Absolute error, V(y, s) = |y − s|: its minimiser is a median.
@@ -148,7 +163,6 @@ class Absolute(ResidualLoss):
     array([[-1.,  1.]])
     """
 
-    smooth_relative = "use its smooth relative Huber(delta=small)"
     smooth = False
 
     def profile(self, r: Array) -> Array:
@@ -159,6 +173,9 @@ class Absolute(ResidualLoss):
 
     def profile_conjugate(self, v: Array) -> Array:
         return np.where(np.abs(v) <= 1, np.zeros_like(v), np.inf)
+
+    def dual(self, y: ArrayLike) -> DualForm:
+        return _tube(y, 1.0)
 
 
 class EpsilonInsensitive(ResidualLoss):
@@ -177,7 +194,6 @@ class EpsilonInsensitive(ResidualLoss):
     array([[1.5, 0. , 0.5]])
     """
 
-    smooth_relative = "use its smooth relative Huber(delta=small)"
     smooth = False
 
     def __init__(self, epsilon: float = 0.1):
@@ -199,47 +215,6 @@ class EpsilonInsensitive(ResidualLoss):
     def profile_conjugate(self, v: Array) -> Array:
         return np.where(np.abs(v) <= 1, float(self.epsilon) * np.abs(v), np.inf)
 
-
-class Quantile(ResidualLoss):
-    """Pinball loss: its minimiser is the q-quantile of y given x.
-
-    With r = y − s, V(y, s) = q r if r ≥ 0, and (q − 1) r otherwise. At r = 0 the subgradient
-    returned is 0.
-
-    Parameters
-    ----------
-    q : float, default=0.5
-        The level, 0 < q < 1. At 0.5 this is half the absolute error.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.losses import Quantile
-    >>> Quantile(q=0.75).value(np.array([[1.0, -1.0]]), np.zeros((1, 2)))
-    array([[0.75, 0.25]])
-    """
-
-    smooth_relative = "Huber(delta=small) finds the median; other levels have no smooth relative here"
-    smooth = False
-
-    def __init__(self, q: float = 0.5):
-        self.q = q
-
-    def validate(self) -> None:
-        if not (isinstance(self.q, Real) and 0 < self.q < 1):
-            raise ValueError(
-                f"Quantile needs a level q strictly between 0 and 1, got {self.q!r}; "
-                "0.9 bounds nine tenths of the targets from above."
-            )
-
-    def profile(self, r: Array) -> Array:
-        q = float(self.q)
-        return np.maximum(q * r, (q - 1) * r)
-
-    def profile_grad(self, r: Array) -> Array:
-        q = float(self.q)
-        return q * (r > 0).astype(r.dtype) + (q - 1) * (r < 0).astype(r.dtype)
-
-    def profile_conjugate(self, v: Array) -> Array:
-        q = float(self.q)
-        return np.where((q - 1 <= v) & (v <= q), np.zeros_like(v), np.inf)
+    def dual(self, y: ArrayLike) -> DualForm:
+        self.validate()
+        return _tube(y, 1.0, kink=float(self.epsilon))

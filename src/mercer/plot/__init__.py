@@ -13,6 +13,7 @@ except ImportError as error:
 
 from mercer.plot.classification import confusion, decision_regions, image_sheet
 from mercer.plot.functions import function_1d
+from mercer.plot.margins import margin, quantiles
 from mercer.plot.regression import lam_path, predicted_vs_true, regression_1d
 from mercer.plot.solving import convergence
 from mercer.plot.style import COLOURS, INK, axes
@@ -28,7 +29,9 @@ __all__ = [
     "function_1d",
     "image_sheet",
     "lam_path",
+    "margin",
     "predicted_vs_true",
+    "quantiles",
     "regression_1d",
     "to_svg",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mercer._xp import take
 from mercer.functions import KernelFunction
 from mercer.operators import KernelOperator
 from mercer.representations.base import Built, Representation
@@ -27,4 +28,10 @@ class Full(Representation):
 
     def build(self, kernel, X, rng, engine, seen=None):
         K = KernelOperator(kernel, X, X, engine)
-        return Built(K, K, lambda c: KernelFunction(kernel, X, c, engine))
+
+        def lift(c):
+            used = c != 0 if c.ndim == 1 else (c != 0).any(axis=1)
+            # Only support vectors are kept, where there are such.
+            return KernelFunction(kernel, *((X, c) if used.all() else (take(X, used), c[used])), engine)
+
+        return Built(K, K, lift)

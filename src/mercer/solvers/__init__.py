@@ -5,8 +5,10 @@ from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.coordinate import Coordinate
 from mercer.solvers.descent import GradientDescent
+from mercer.solvers.dual import Dual
 from mercer.solvers.newton import Newton
-from mercer.solvers.problem import Certificate, Problem, Solution
+from mercer.solvers.problem import Certificate, Problem, Solution, Support
+from mercer.solvers.smoothing import Smoothing
 
 __all__ = [
     "CG",
@@ -14,10 +16,13 @@ __all__ = [
     "Cholesky",
     "ConvergenceWarning",
     "Coordinate",
+    "Dual",
     "GradientDescent",
     "IncompatibleError",
     "Newton",
     "Problem",
+    "Smoothing",
     "Solution",
     "Solver",
+    "Support",
 ]

@@ -22,8 +22,8 @@ class Solver(Params):
     """Contract: `requires` (capabilities), `run(problem)` → Solution.
 
     Capabilities a problem may have: "quadratic" (the loss is squared error), "smooth" (it has a
-    derivative), "curved" (and a second one), "ridge" (the penalty is a quadratic form), "lasso" (it is
-    λ‖c‖₁).
+    derivative), "curved" (and a second one), "dual" (it is a maximum over lines or parabolas), "ridge" (the
+    penalty is a quadratic form), "lasso" (it is λ‖c‖₁).
     """
 
     name = ""
@@ -38,17 +38,19 @@ class Solver(Params):
             has.add("smooth")
         if loss.curved:
             has.add("curved")
+        if loss.has_dual:
+            has.add("dual")
         for need in sorted(self.requires - has, key=list(_ADVICE).index):
             return f"solver {self!r} {_ADVICE[need].format(loss=loss)}"
         return None
 
     def validate(self) -> None:
-        """tol and step are positive numbers, max_iter and rank counts, in whichever solver has them."""
+        """tol and step are positive numbers, max_iter, rank and restarts counts, where a solver has them."""
         for name in ("tol", "step"):
             value = getattr(self, name, None)
             if value is not None and not (isinstance(value, numbers.Real) and 0 < float(value) < np.inf):
                 raise ValueError(f"{type(self).__name__}: {name} must be a positive number, got {value!r}")
-        for name, least in (("max_iter", 1), ("rank", 0)):
+        for name, least in (("max_iter", 1), ("rank", 0), ("restarts", 0)):
             value = getattr(self, name, None)
             if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= least):
                 raise ValueError(
@@ -68,16 +70,19 @@ class Solver(Params):
 _ADVICE = {
     "lasso": "minimises with the penalty λ‖c‖₁; use it with representation=Lasso(), or another solver here",
     "quadratic": "solves linear systems and needs the Squared() loss, not {loss!r}; use solver='newton'",
-    "smooth": "needs a differentiable loss, which {loss!r} is not, and no solver for such losses is built in "
-    "yet; {loss.smooth_relative}",
+    "dual": "needs a loss that is a maximum over lines or parabolas, which {loss!r} is not; use "
+    "solver='newton'",
+    "smooth": "needs a differentiable loss, which {loss!r} is not; {loss.smooth_relative}",
     "curved": "needs second derivatives, and {loss!r} defines no hess; define it, or use solver='descent'",
     "ridge": "minimises with the penalty λ‖f‖²; a Lasso representation needs solver='coordinate'",
 }
 
 
-def warn_if_unconverged(solution: Solution, tol: float, advice: str, dtype: np.dtype) -> None:
-    """ConvergenceWarning, with advice, unless the solution converged."""
-    if solution.converged:
+def warn_if_unconverged(
+    solution: Solution, tol: float, advice: str, dtype: np.dtype, measured: str | None = None
+) -> None:
+    """ConvergenceWarning, with advice, unless what is measured became as small as was asked."""
+    if solution.status in ("converged", "stationary"):
         return
     what = {
         "stalled": "can make no further progress at this precision",
@@ -86,9 +91,14 @@ def warn_if_unconverged(solution: Solution, tol: float, advice: str, dtype: np.d
     certificate = solution.certificate
     jitter = f", with a jitter of {certificate.jitter:.1e} on the diagonal" if certificate.jitter else ""
     better = ", or give the data as float64" if dtype == np.float32 else ""
+    if measured is not None:
+        pass
+    elif certificate.relative_gradient is None:
+        measured = f"the steepest slope left is {certificate.violation:.1e}"
+    else:
+        measured = f"the relative gradient norm is {certificate.relative_gradient:.1e}"
     warnings.warn(
-        f"{solution.solver} {what}: the relative gradient norm is {certificate.relative_gradient:.1e}, "
-        f"the tolerance {tol:.1e}{jitter}. {advice}{better}.",
+        f"{solution.solver} {what}: {measured}, the tolerance {tol:.1e}{jitter}. {advice}{better}.",
         ConvergenceWarning,
         stacklevel=_frames_inside(),
     )

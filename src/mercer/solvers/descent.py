@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.forms import form_of
-from mercer.solvers.newton import finish, line_search
+from mercer.solvers.forms import Form, form_of
+from mercer.solvers.newton import Run, line_search, lowest
 
 
 class GradientDescent(Solver):
@@ -21,6 +21,9 @@ class GradientDescent(Solver):
     tol : float
         Relative gradient norm to reach.
     max_iter : int
+        Steps, from each start.
+    restarts : int, optional
+        Starts besides f = 0, for losses that are not convex, as in `Newton`.
 
     Examples
     --------
@@ -33,37 +36,33 @@ class GradientDescent(Solver):
     name = "descent"
     requires = frozenset({"ridge", "smooth"})
 
-    def __init__(self, step=None, tol=1e-6, max_iter=10_000):
+    def __init__(self, step=None, tol=1e-6, max_iter=10_000, restarts=None):
         self.step = step
         self.tol = tol
         self.max_iter = max_iter
+        self.restarts = restarts
 
     def run(self, problem):
         self.validate()
-        form = form_of(problem)
-        start = form.norm
-        history = [1.0 if start > 0 else 0.0]
-        status = "converged" if start == 0 else "max_iter"
-        step, iterations = self.step or 1.0, 0
-        while status == "max_iter" and iterations < self.max_iter:
-            direction = form.steepest()
-            if self.step is None:
-                found = line_search(form, direction, first=2 * step)
-                if found is None:
-                    status = "stalled"
-                    break
-                step = found
-            form.move(direction, step)
-            iterations += 1
-            history.append(form.norm / start)
-            if not form.norm < 1e6 * start:
-                raise ValueError(
-                    f"gradient descent diverges with step={step:g}; take a smaller one, or step=None"
-                )
-            if form.norm <= self.tol * start:
-                status = "converged"
-        solution = finish(form, start, status, iterations, history, self.name)
+        solution = lowest(form_of(problem), self._descend, self.restarts, self.name)
         warn_if_unconverged(
             solution, self.tol, "Increase max_iter or lam, or use another solver", problem.A.dtype
         )
         return solution
+
+    def _descend(self, form: Form, unit: float) -> Run:
+        run, step = Run(form, unit), self.step or 1.0
+        while not run.reached(self.tol) and run.iterations < self.max_iter:
+            direction = form.steepest()
+            if self.step is None:
+                found = line_search(form, direction, first=2 * step)
+                if found is None:
+                    run.status = "stalled"
+                    break
+                step = found
+            run.move(direction, step)
+            if not form.norm < 1e6 * unit:
+                raise ValueError(
+                    f"gradient descent diverges with step={step:g}; take a smaller one, or step=None"
+                )
+        return run

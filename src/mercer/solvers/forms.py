@@ -7,16 +7,29 @@ as an element of H_K, the Newton direction and the steepest one; a method is the
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from mercer.engines.factor import Factor, NotPositiveDefinite
-from mercer.operators import Identity, KernelOperator, Matrix, Operator, in_memory, undisturbed
+from mercer.engines.memory import available_memory
+from mercer.operators import (
+    Composed,
+    FeatureOperator,
+    Identity,
+    KernelOperator,
+    Matrix,
+    Operator,
+    WithOnes,
+    in_memory,
+    undisturbed,
+)
 from mercer.solvers.full import shifted
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, Subset, low_rank, low_rank_columns, sampled_rows
-from mercer.solvers.primal import to_primal, whitening
+from mercer.solvers.primal import Centres, Primal, to_primal, whitening
 from mercer.solvers.problem import Problem, relative_to
 
 _DIRECT_EXAMPLES = 3000
@@ -24,17 +37,24 @@ _DIRECT_FEATURES = 2500
 _DIRECT_FLOPS = 4e11
 _INNER_ITERATIONS = 400
 _EXACT_FACTOR = 6000
+# Examples without curvature are left out of a Hessian if no more than this share is left, and a copy of their
+# features takes no more than this share of free memory.
+_FEW = 0.5
+_COPIED_SHARE = 0.2
+# Beyond so many of them for each feature a Hessian of a sample, and conjugate gradients, are faster.
+_DIRECT_ROWS = 20
 
 
 @dataclass
 class Direction:
-    """A way to move, with what a line search needs: scores along it and the penalty's coefficients."""
+    """A way to move, with what a line search needs: scores along it and, output by output, the penalty's
+    coefficients."""
 
     coef: np.ndarray
     offset: np.ndarray
     scores: np.ndarray
-    cross: float
-    square: float
+    cross: np.ndarray
+    square: np.ndarray
 
 
 class Form:
@@ -58,29 +78,52 @@ class Form:
     def line(self, d: Direction) -> tuple[float, Callable[[float], float]]:
         """Slope at 0 and the objective as a function of the step."""
         lam = self.problem.lam
-        slope = float((self.g * d.scores).sum()) / self.problem.n + 2 * lam * d.cross
+        cross, square = float(d.cross.sum()), float(d.square.sum())
+        slope = float((self.g * d.scores).sum()) / self.problem.n + 2 * lam * cross
 
         def objective(t: float) -> float:
-            quadratic = self.penalty + 2 * t * d.cross + t * t * d.square
+            quadratic = self.penalty + 2 * t * cross + t * t * square
             return self.problem.data_value(self.scores + t * d.scores) + lam * quadratic
 
         return slope, objective
 
     def move(self, d: Direction, t: float) -> None:
+        self.advance(d, t)
+        self.measure()
+
+    def advance(self, d: Direction, t: float | np.ndarray) -> None:
+        """Move without measuring; a step for all outputs, or one for each."""
         self.coef = self.coef + t * d.coef
         self.offset = self.offset + t * d.offset
         self.scores = self.scores + t * d.scores
-        self.penalty = self.penalty + 2 * t * d.cross + t * t * d.square
+        self.penalty = self.penalty + float((2 * t * d.cross + t * t * d.square).sum())
         self._moved(d, t)
+
+    def shift(self, b: np.ndarray) -> None:
+        """Add to the offset, without measuring."""
+        self.offset = self.offset + b
+        self.scores = self.scores + b
+
+    def switch(self, loss: Any) -> None:
+        """Go on, from here, with another loss."""
+        self.problem = replace(self.problem, loss=loss)
         self.measure()
+
+    def refresh(self) -> None:
+        """Scores and penalty anew from the coefficients, without measuring."""
+        raise NotImplementedError
 
     def curvatures(self) -> np.ndarray:
         """w_i V''(y_i, s_i), (n, t)."""
         h = np.maximum(self.problem.loss.hess(self.problem.y, self.scores), 0)
         return h if self.problem.weights is None else h * self.problem.weights[:, None]
 
-    def _moved(self, d: Direction, t: float) -> None:
+    def _moved(self, d: Direction, t: float | np.ndarray) -> None:
         pass
+
+    def start(self, coef: np.ndarray, offset: np.ndarray) -> None:
+        """Begin elsewhere than at 0."""
+        raise NotImplementedError
 
     def measure(self) -> None:
         """Gradient and its norm at the current point."""
@@ -129,6 +172,17 @@ class FullForm(Form):
             A = A.at(np.float64) or A
         return A if A.remote else in_memory(A)
 
+    def start(self, coef: np.ndarray, offset: np.ndarray) -> None:
+        """Begin at Σ coef_i k(x_i,·) + offset instead of 0."""
+        self.coef, self.offset = coef, offset
+        self.refresh()
+        self.measure()
+
+    def refresh(self):
+        self.Kc = self.K @ self.coef
+        self.scores = self.Kc + self.offset
+        self.penalty = max(float((self.Kc * self.coef).sum()), 0.0)
+
     def alternative(self):
         if self.problem.n > _EXACT_FACTOR:
             return None
@@ -156,7 +210,7 @@ class FullForm(Form):
         moved = self.K @ coef
         self._K_step = moved
         return Direction(
-            coef, offset, moved + offset, float((self.Kc * coef).sum()), float((moved * coef).sum())
+            coef, offset, moved + offset, (self.Kc * coef).sum(axis=0), (moved * coef).sum(axis=0)
         )
 
     def _moved(self, d, t):
@@ -200,19 +254,44 @@ class FullForm(Form):
         return max(min(tol, allowed / max(size * root, np.finfo(float).tiny)), 1e-14)
 
     def _solve_shifted(self, S, rhs, tol):
-        if isinstance(self.K, Matrix) and self.problem.n <= _DIRECT_EXAMPLES:
-            factor = Factor(self.K.dense(), self.mu, S)
+        K, curved = self.K, np.flatnonzero(S)
+        few = self._worth_leaving_out(len(curved))
+        if few:
+            # Elsewhere S = 0, so there the solution is rhs/μ = 0.
+            K, S, rhs = _only(K, curved, curved), S[curved], rhs[curved]
+            K = K if K.remote else in_memory(K)
+        if isinstance(K, Matrix) and len(S) <= _DIRECT_EXAMPLES:
+            factor = Factor(K.dense(), self.mu, S)
             self.jitter = max(self.jitter, factor.jitter)
-            return factor.solve(rhs)
-        inverse = self._preconditioner(S)
-        with undisturbed(self.K):
-            result = pcg(shifted(self.K, self.mu, S), rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS)
-        return result.x
+            z = factor.solve(rhs)
+        else:
+            inverse = self._preconditioner(S, curved if few else None)
+            with undisturbed(K):
+                z = pcg(shifted(K, self.mu, S), rhs, inverse, tol=tol, max_iter=_INNER_ITERATIONS).x
+        if not few:
+            return z
+        out = np.zeros((self.problem.n, z.shape[1]))
+        out[curved] = z
+        return out
 
-    def _preconditioner(self, S):
+    def _worth_leaving_out(self, count: int) -> bool:
+        return count <= _FEW * self.problem.n and isinstance(self.K, (Matrix, KernelOperator))
+
+    def _preconditioner(self, S, rows=None):
         if self._low_rank is None:
             self._low_rank = low_rank(self.K, self.rank, self.problem.rng)
-        return self._low_rank.inverse(self.mu, S)
+        if rows is None:
+            return self._low_rank.inverse(self.mu, S)
+        scale = np.zeros(self.problem.n)
+        scale[rows] = S
+        inverse = self._low_rank.inverse(self.mu, scale)
+
+        def apply(v):
+            whole = np.zeros((self.problem.n, v.shape[1]))
+            whole[rows] = v
+            return inverse(whole)[rows]
+
+        return apply
 
     def result(self):
         return self.coef, self.offset
@@ -230,7 +309,7 @@ class PrimalForm(Form):
         self.primal = to_primal(problem, store=True)
         self.Phi, self.ridge = self.primal.Phi, 2 * problem.lam
         p, t = self.Phi.shape[1], problem.y.shape[1]
-        self.coef, self.offset = np.zeros((p, t)), np.zeros(0)
+        self.coef, self.offset = np.zeros((p, t)), np.zeros((0, t))
         self.scores, self.penalty = np.zeros((problem.n, t)), 0.0
         self.rank = sampled_rows(p) if rank is None else rank
         self.jitter = self.primal.jitter
@@ -246,9 +325,12 @@ class PrimalForm(Form):
     def start(self, u: np.ndarray, offset: np.ndarray) -> None:
         """Begin at ⟨u, φ(·)⟩ + offset instead of 0."""
         self.coef = np.vstack([u, offset[None, :]]) if self.problem.offset else u
+        self.refresh()
+        self.measure()
+
+    def refresh(self):
         self.scores = self.Phi @ self.coef
         self.penalty = float((self.primal.penalise(self.coef) * self.coef).sum())
-        self.measure()
 
     def _direction(self, step) -> Direction:
         weighted = self.primal.penalise(step)
@@ -256,9 +338,31 @@ class PrimalForm(Form):
             step,
             self.offset,
             self.Phi @ step,
-            float((self.coef * weighted).sum()),
-            float((step * weighted).sum()),
+            (self.coef * weighted).sum(axis=0),
+            (step * weighted).sum(axis=0),
         )
+
+    def shift(self, b):
+        self.coef = np.vstack([self.coef[:-1], self.coef[-1:] + b])
+        self.scores = self.scores + b
+
+    def switch(self, loss):
+        self._factors = {}
+        super().switch(loss)
+
+    def among(self, rows: np.ndarray, loss: Any) -> PrimalForm:
+        """The problem of these examples alone, from 0."""
+        problem, form = self.problem, copy(self)
+        w = None if problem.weights is None else problem.weights[rows]
+        w = None if w is None else w / w.mean()
+        A = _only(problem.A, rows)
+        form.problem = replace(problem, A=A, y=problem.y[rows], weights=w, loss=loss)
+        form.primal = _some(self.primal, rows)
+        form.Phi, form._factors = form.primal.Phi, {}
+        form.coef = np.zeros_like(self.coef)
+        form.scores, form.penalty = np.zeros((len(rows), self.coef.shape[1])), 0.0
+        form.measure()
+        return form
 
     def steepest(self):
         # Where the penalty is not the identity, the steepest direction in H_K is not the gradient's.
@@ -276,32 +380,52 @@ class PrimalForm(Form):
     def _newton_column(self, j, d, tol):
         n, p = self.Phi.shape
         rhs = -self.gradient[:, j : j + 1]
-        direct = self.primal.explicit and p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS
+        primal, ridge = self.primal, self.ridge
+        curved = np.flatnonzero(d)
+        if len(curved) == 0:
+            step = self.primal.steepest(rhs) / ridge
+            if self.problem.offset:
+                step[-1] = 0.0
+            return step[:, 0]
+        few = self._worth_leaving_out(len(curved))
+        if few:
+            # A mean over fewer examples is larger; the equation is divided by the share they have.
+            primal, d, share = _some(primal, curved), d[curved], len(curved) / n
+            n, rhs, ridge = len(curved), rhs / share, ridge / share
+        direct = primal.explicit and p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS
+        if few and n > _DIRECT_ROWS * p:
+            direct = False
 
         def weigh(rows, S):
             return S * d[rows, None]
 
         def apply(V):
-            return self.Phi.sandwich(V, weigh) / n + self.ridge * self.primal.penalise(V)
+            return primal.Phi.sandwich(V, weigh) / n + ridge * primal.penalise(V)
+
+        def factored():
+            factor = primal.hessian_factor(ridge, d)
+            self.jitter = max(self.jitter, factor.jitter)
+            return factor
 
         if direct and j not in self._factors:
-            self._factors[j] = self._hessian_factor(d)
+            self._factors[j] = factored()
             return self._factors[j].solve(rhs)[:, 0]
         # The Hessian changes little from step to step: an earlier factor is a good preconditioner.
-        inverse = self._factors[j].solve if direct else self._preconditioner(d)
+        inverse = (
+            self._factors[j].solve if direct else primal.preconditioner(ridge, d, self.rank, self.problem.rng)
+        )
         # So many passes over Φ cost as much as a new factor.
         enough = max(p // 80, 3) if direct else _INNER_ITERATIONS
-        with undisturbed(self.Phi):
-            result = pcg(apply, rhs, inverse, tol=tol, max_iter=enough, size_of=self.primal.size)
+        with undisturbed(primal.Phi):
+            result = pcg(apply, rhs, inverse, tol=tol, max_iter=enough, size_of=primal.size)
         if direct and result.residual > tol:
-            self._factors[j] = self._hessian_factor(d)
+            self._factors[j] = factored()
             return self._factors[j].solve(rhs)[:, 0]
         return result.x[:, 0]
 
-    def _hessian_factor(self, d):
-        factor = self.primal.hessian_factor(self.ridge, d)
-        self.jitter = max(self.jitter, factor.jitter)
-        return factor
+    def _worth_leaving_out(self, count: int) -> bool:
+        size = count * self.Phi.shape[1] * self.Phi.dtype.itemsize
+        return count <= _FEW * self.problem.n and size <= _COPIED_SHARE * available_memory()
 
     def _preconditioner(self, d):
         return self.primal.preconditioner(self.ridge, d, self.rank, self.problem.rng)
@@ -375,3 +499,31 @@ def form_of(problem: Problem, rank: int | None = None) -> Form:
     if not problem.full:
         return PrimalForm(problem, rank)
     return FactoredForm(problem, rank) if problem.loss.joint else FullForm(problem, rank)
+
+
+def _only(A: Operator, rows: np.ndarray, columns: np.ndarray | None = None) -> Operator:
+    """A[rows], or A[rows, columns], as an operator of the same kind."""
+    if isinstance(A, WithOnes):
+        return WithOnes(_only(A.A, rows))
+    if isinstance(A, Composed):
+        return Composed(_only(A.A, rows), A.T_)
+    if isinstance(A, FeatureOperator):
+        return FeatureOperator(A.map, A.X[rows], A.shape[1])
+    if isinstance(A, KernelOperator):
+        X = A.X[rows]
+        return KernelOperator(
+            A.kernel, X, A.Z if columns is None else X if columns is rows else A.Z[columns], A.engine
+        )
+    values = A.values if isinstance(A, Matrix) else A.dense()
+    return Matrix(values[rows] if columns is None else values[np.ix_(rows, columns)])
+
+
+def _some(primal: Primal, rows: np.ndarray) -> Primal:
+    """The same coordinates for some of the examples."""
+    other = copy(primal)
+    other.Phi, other._sampled = _only(primal.Phi, rows), None
+    if isinstance(other, Centres):
+        A = other.Phi.A if isinstance(other.Phi, WithOnes) else other.Phi
+        assert isinstance(A, KernelOperator)
+        other.A = A
+    return other

@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 
+from mercer.losses import Squared
 from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.forms import Form, form_of
+from mercer.solvers.forms import Direction, Form, PrimalForm, form_of
 from mercer.solvers.problem import Certificate, Solution
 
 # Changes of the objective below this, relative to it, are rounding.
 _SLACK = 8 * float(np.finfo(float).eps)
 # … and these, where kernel values are float32, noise.
 _SINGLE_SLACK = 1e-9
+# Starts besides f = 0 for losses that are not convex.
+_RESTARTS = 4
 
 
 class Newton(Solver):
     """Any smooth loss, by Newton steps (IRLS) with a line search.
 
     Each step solves a weighted least squares problem: by a factorisation where that is cheap, by
-    preconditioned conjugate gradients otherwise, only as accurately as the step is worth.
+    preconditioned conjugate gradients otherwise, only as accurately as the step is worth. Where V is not
+    convex, negative V'' counts as 0, so that every step goes down; the lowest of the stationary points
+    reached from several starts is the solution, with status "stationary".
 
     Parameters
     ----------
     tol : float, optional
-        Gradient norm in H_K, relative to that at f = 0, to reach. None: 1e-8 for float64 data,
-        1e-5 for float32.
+        Gradient norm in H_K, relative to that at f = 0 (for a loss that is not convex, to the largest at
+        any start), to reach. None: 1e-8 for float64 data, 1e-5 for float32.
     max_iter : int
-        Newton steps.
+        Newton steps, from each start.
     rank : int, optional
         Size of the inner preconditioner, as in `CG`.
+    restarts : int, optional
+        Starts besides f = 0: the least squares fit, then random functions. None: 4 for a loss that is not
+        convex, else 0.
 
     Examples
     --------
@@ -41,45 +53,92 @@ class Newton(Solver):
     name = "newton"
     requires = frozenset({"ridge", "smooth", "curved"})
 
-    def __init__(self, tol=None, max_iter=100, rank=None):
+    def __init__(self, tol=None, max_iter=100, rank=None, restarts=None):
         self.tol = tol
         self.max_iter = max_iter
         self.rank = rank
+        self.restarts = restarts
 
     def run(self, problem):
         self.validate()
         tol = self._tol(self.tol, problem.A.dtype)
         form = form_of(problem, self.rank)
-        start = form.norm
-        history = [1.0 if start > 0 else 0.0]
-        status = "converged" if start == 0 else "max_iter"
-        iterations, idle = 0, 0
-        slack = _SLACK if problem.A.dtype == np.float64 else _SINGLE_SLACK
-        while status == "max_iter" and iterations < self.max_iter:
+        solution = lowest(form, lambda form, unit: self._descend(form, unit, tol), self.restarts, self.name)
+        warn_if_unconverged(solution, tol, "Increase lam or max_iter", problem.A.dtype)
+        return solution
+
+    def _descend(self, form: Form, unit: float, tol: float) -> Run:
+        convex = form.problem.loss.convex
+        run = Run(form, unit)
+        idle, least, first = 0, form.norm, 1.0
+        slack = _SLACK if form.problem.A.dtype == np.float64 else _SINGLE_SLACK
+        while not run.reached(tol) and run.iterations < self.max_iter:
             # Early steps need not be exact; the last ones converge faster than linearly.
-            direction = form.newton(max(min(0.1, 0.5 * np.sqrt(form.norm / start)), 0.1 * tol))
-            step = line_search(form, direction)
+            form = run.form
+            accuracy = max(min(0.1, 0.5 * np.sqrt(form.norm / unit)), 0.1 * tol)
+            with np.errstate(over=None if convex else "ignore"):  # V'' may be 0 at every example
+                direction = form.newton(accuracy)
+            step = line_search(form, direction, first=first)
+            steepest = step is None and not convex
+            if steepest:
+                direction = form.steepest()
+                step = line_search(form, direction)
             if step is None:
                 other = form.alternative()
                 if other is None:
-                    status = "stalled"
+                    run.status = "stalled"
                     break
-                form = other
+                run.form = other
                 continue
-            before = form.value
-            form.move(direction, step)
-            iterations += 1
-            history.append(form.norm / start)
-            if form.norm <= tol * start:
-                status = "converged"
+            before, slope = form.value, 0.0 if convex else form.line(direction)[0]
+            run.move(direction, step)
+            first = 1.0 if convex or steepest else _stretch(form, direction, step, slope)
+            # The gradient may rise on the way; only an objective that no longer falls means the end. Without
+            # convexity steps are many and short, and the gradient may fall still when the objective can't.
+            falls = not convex and form.norm < 0.9 * least
+            least = form.norm if falls else least
+            idle = 0 if falls or before - form.value > slack * abs(before) else idle + 1
+            if idle >= 6 and not run.reached(tol):
+                run.status = "stalled"
                 break
-            # The gradient may rise on the way; only an objective that no longer falls means the end.
-            idle = idle + 1 if before - form.value <= slack * abs(before) else 0
-            if idle >= 6:
-                status = "stalled"
-        solution = finish(form, start, status, iterations, history, self.name)
-        warn_if_unconverged(solution, tol, "Increase lam or max_iter", problem.A.dtype)
-        return solution
+        return run
+
+
+class Run:
+    """A descent from one start: where it is, and how it got there. Gradients are measured in `unit`."""
+
+    def __init__(self, form: Form, unit: float):
+        self.form, self.unit = form, unit
+        self.status = "max_iter"
+        self.iterations = 0
+        self.history = [self.relative]
+
+    @property
+    def relative(self) -> float:
+        return self.form.norm / self.unit if self.unit > 0 else 0.0
+
+    def move(self, direction: Direction, step: float) -> None:
+        self.form.move(direction, step)
+        self.iterations += 1
+        self.history.append(self.relative)
+
+    def reached(self, tol: float) -> bool:
+        """Is the gradient small enough? If so, the status says what that means."""
+        small = self.form.norm <= tol * self.unit
+        if small:
+            self.status = "converged" if self.form.problem.loss.convex else "stationary"
+        return small
+
+
+def _stretch(form: Form, direction: Direction, step: float, slope: float) -> float:
+    """The step with which the last Newton direction would have met the minimum along it.
+
+    Without negative curvature Newton's steps are too short, by about as much from one to the next; used on
+    the next direction, as Barzilai and Borwein do, this makes up for it.
+    """
+    here = replace(direction, cross=direction.cross + step * direction.square)
+    bend = (form.line(here)[0] - slope) / step
+    return float(np.clip(-slope / bend, 0.5, 32)) if bend > 0 else 4.0
 
 
 def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
@@ -97,6 +156,56 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
             return step
         step *= 0.5
     return None
+
+
+def lowest(form: Form, descend: Callable[[Form, float], Run], restarts: int | None, name: str) -> Solution:
+    """Descend from f = 0 and from further starts; the lowest point reached, with its certificate."""
+    convex = form.problem.loss.convex
+    count = restarts if restarts is not None else (0 if convex else _RESTARTS)
+    # `move` puts new arrays in the place of old ones, so a shallow copy is a point of its own.
+    starts = [copy(form), *_starts(form, count)]
+    # A loss that is flat far from y has no gradient to speak of at f = 0.
+    unit = starts[0].norm if convex else max(start.norm for start in starts)
+    runs = [descend(start, unit) for start in starts]
+    values = [run.form.value for run in runs]
+    best = runs[int(np.argmin(np.where(np.isnan(values), np.inf, values)))]
+    solution = finish(best.form, unit, best.status, best.iterations, best.history, name)
+    return solution if convex and len(runs) == 1 else replace(solution, starts=tuple(values))
+
+
+def _starts(form: Form, count: int) -> Iterator[Form]:
+    """The least squares fit, then random functions about as large as the targets."""
+    problem, rng = form.problem, form.problem.rng
+    t = problem.y.shape[1]
+    unknowns = len(form.coef) - (problem.offset and isinstance(form, PrimalForm))
+    middle = np.average(problem.y, axis=0, weights=problem.weights)
+    size = np.sqrt(np.average(np.square(problem.y), axis=0, weights=problem.weights))
+    spread = np.sqrt(np.maximum(size**2 - middle**2, 0))
+    for i in range(count):
+        with np.errstate(all="ignore"):  # a start where V overflows is left out
+            if i == 0:
+                _least_squares(form)
+            else:
+                coef, offset = rng.standard_normal((unknowns, t)), np.zeros(t)
+                form.start(coef, offset)
+                reach = size * 2.0 ** rng.uniform(-1, 2, t)
+                if problem.offset:
+                    offset = middle + spread * rng.standard_normal(t)
+                length = np.sqrt(np.mean(np.square(form.scores), axis=0))
+                form.start(coef * np.where(length > 0, reach / np.where(length > 0, length, 1), 1), offset)
+            usable = np.isfinite(form.value) and np.isfinite(form.norm)
+        if usable:
+            yield copy(form)
+
+
+def _least_squares(form: Form) -> None:
+    """Move from f = 0 to where least squares would be, which takes one Newton step."""
+    problem = form.problem
+    form.problem = replace(problem, loss=Squared())
+    form.measure()
+    form.move(form.newton(1e-3), 1.0)
+    form.problem = problem
+    form.measure()
 
 
 def finish(

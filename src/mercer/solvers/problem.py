@@ -23,6 +23,9 @@ class Problem:
     lam : float > 0
     weights : (n,) with mean 1, or None
     offset : bool
+    pull : float
+        The coefficient of b in the objective, beyond what the loss says; for one-class problems.
+    start : (n, t) coefficients to begin from, or None; for one coefficient per example
     rng : source of randomness for preconditioners
     """
 
@@ -33,6 +36,8 @@ class Problem:
     lam: float
     weights: np.ndarray | None = None
     offset: bool = False
+    pull: float = 0.0
+    start: np.ndarray | None = None
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     @property
@@ -68,24 +73,49 @@ class Certificate:
     Attributes
     ----------
     relative_gradient : ‖∇C(f)‖ / ‖∇C(0)‖ in H_K (or an upper bound, where that is small enough): the quantity
-        `tol` bounds
+        `tol` bounds; for non-convex losses the largest gradient at any start takes the place of ‖∇C(0)‖
     objective : C(f)
     gap : an upper bound on C(f) − min C, the minimum over the functions of the representation (all of H_K
         only where there is one coefficient per example). C is 2λ-strongly convex, so it is ‖∇C(f)‖²/(4λ),
         or C(f) itself if that is less and the errors are squared; None with an unpenalised offset, which
-        breaks strong convexity, and for non-convex losses
+        breaks strong convexity, and for non-convex losses. Solvers for losses with kinks give the duality
+        gap, with or without an offset
+    violation : the steepest slope left in the dual problem, in the units of the scores (what `tol` bounds
+        there); None for solvers that go by the gradient
     representer_residual : max_i |c_i + D₂V(y_i, f(x_i)) w_i/(2λn)| / max_i |c_i|, the coupled equations
         of the representer theorem; None where the unknown is not one coefficient per example
     condition : an estimate of the condition number of the (preconditioned) linear system; None if unknown
     jitter : what had to be added to a diagonal for a factorisation to succeed (0 if nothing)
     """
 
-    relative_gradient: float
+    relative_gradient: float | None
     objective: float
     gap: float | None = None
+    violation: float | None = None
     representer_residual: float | None = None
     condition: float | None = None
     jitter: float = 0.0
+
+
+@dataclass(frozen=True)
+class Support:
+    """How many coefficients of each output lie strictly inside their bounds, and how many at one.
+
+    All others are 0. Examples with free coefficients lie on the margin (or the edge of the tube), those with
+    bounded ones beyond it.
+
+    Examples
+    --------
+    >>> print(Support(free=(3,), bounded=(40,)))
+    43 support vectors, 40 of them at their bound
+    """
+
+    free: tuple[int, ...]
+    bounded: tuple[int, ...]
+
+    def __str__(self) -> str:
+        free, bounded = sum(self.free), sum(self.bounded)
+        return f"{free + bounded:,} support vectors, {bounded:,} of them at their bound"
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,11 +126,15 @@ class Solution:
     ----------
     coef : (p, t) coefficients c
     intercept : (t,) offsets b (zeros without one)
-    status : "converged", "stalled" (rounding allows no further progress) or "max_iter"
+    status : "converged", "stationary" (no more can be said of a non-convex loss: the gradient vanishes, and
+        a lower point may exist elsewhere), "stalled" (rounding allows no further progress) or "max_iter"
     iterations : int
     certificate : Certificate
     history : relative residual or gradient norm after each iteration
     solver : name of the solver
+    starts : the objective reached from each start, where there were several or the loss is not convex
+    support : Support, of solvers that tell zero, free and bounded coefficients apart
+    dual_coef : (n, t) one coefficient per example, of solvers that have them; with `Full` they are `coef`
     """
 
     coef: np.ndarray
@@ -110,9 +144,13 @@ class Solution:
     certificate: Certificate
     history: tuple[float, ...] = ()
     solver: str = ""
+    starts: tuple[float, ...] = ()
+    support: Support | None = None
+    dual_coef: np.ndarray | None = None
 
     @property
     def converged(self) -> bool:
+        """Is this the minimum, to the tolerance? Of a non-convex loss that is never known."""
         return self.status == "converged"
 
     def __repr__(self) -> str:
@@ -122,16 +160,26 @@ class Solution:
         c = self.certificate
         parts = [
             f"{self.solver}: {self.status} after {self.iterations} iteration{'s' * (self.iterations != 1)}",
-            f"relative gradient {c.relative_gradient:.1e}",
+            f"violation {c.violation:.1e}"
+            if c.relative_gradient is None
+            else f"relative gradient {c.relative_gradient:.1e}",
             f"objective {c.objective:.6g}",
         ]
         if c.gap is not None:
             # Below the rounding of the objective itself nothing can be claimed.
             gap = max(c.gap, float(np.finfo(float).eps) * abs(c.objective))
-            where = "" if c.representer_residual is not None else " over these centres or features"
+            exact = c.representer_residual is not None or self.coef is self.dual_coef
+            where = "" if exact else " over these centres or features"
             parts.append(f"at most {gap:.1e} above the minimum{where}")
+        if self.support is not None:
+            parts.append(str(self.support))
         if c.condition is not None:
             parts.append(f"condition ≈ {c.condition:.1e}")
         if c.jitter:
             parts.append(f"jitter {c.jitter:.1e}")
+        if self.starts:
+            where = "a stationary point, " if self.status == "stationary" else ""
+            parts.append(f"{where}the best of {len(self.starts)} start{'s' * (len(self.starts) != 1)}")
+        if self.status == "stationary":
+            parts[-1] += "; a lower one may exist"
         return ", ".join(parts)

@@ -404,11 +404,10 @@ def similarity(a, b):
     "k, points, reason",
     [
         (FunctionKernel(similarity), X, "FunctionKernel is no formula in vectors"),
-        (Gaussian(1.0), csr_array(X), "the points are sparse"),
         (WithNumpy(), X, "its formula does not take symbols"),
         (WithNumpy().on([0, 1, 2]), X, "its formula does not take symbols"),
     ],
-    ids=["function", "sparse", "numpy", "inside"],
+    ids=["function", "numpy", "inside"],
 )
 def test_fallbacks_work_and_say_why(k, points, reason, no_compiler):
     engine = Tiled(threads=1, fused=True)
@@ -421,6 +420,19 @@ def test_fallbacks_work_and_say_why(k, points, reason, no_compiler):
     machine = KernelRidge(kernel=k, lam=0.1, engine=engine).fit(points, X[:, 0])
     assert reason in str(machine.plan_)
     assert "no compiled loop" in str(machine.plan_)
+
+
+def test_sparse_points_are_written_out_unless_they_are_many(monkeypatch):
+    engine, points = Tiled(threads=1, fused=True), csr_array(X)
+    V = np.random.default_rng(0).standard_normal((40, 2))
+    loops = engine._loops(Gaussian(1.0), points, points)
+    assert loops is not None and loops.X is loops.Z
+    assert np.allclose(engine.product(Gaussian(1.0), points, points, V), EXACT @ V)
+    monkeypatch.setattr("mercer.engines.tiled._FILLED_BYTES", 100)
+    assert engine._loops(Gaussian(1.0), points, points) is None
+    assert np.allclose(engine.product(Gaussian(1.0), points, points, V), EXACT @ V)
+    machine = KernelRidge(kernel=Gaussian(1.0), lam=0.1, engine=engine).fit(points, X[:, 0])
+    assert "the points are sparse, and too many to be written out" in str(machine.plan_)
 
 
 def test_what_is_compiled_says_so():

@@ -20,7 +20,7 @@ _loaded: dict[Any, Any] = {}
 _lock = threading.Lock()
 
 
-def _function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
+def function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
     """The compiled function for a key; ctypes calls it without the interpreter lock."""
     with _lock:
         if (key, name) not in _loaded:
@@ -53,7 +53,7 @@ def loops(recipe: Recipe) -> Any:
 
         return loops_ir(recipe, target.host())
 
-    return _function(recipe, "run", _RUN, emit)
+    return function(recipe, "run", _RUN, emit)
 
 
 def packer(dtype: Any) -> Any:
@@ -65,7 +65,7 @@ def packer(dtype: Any) -> Any:
 
         return pack_ir(name)
 
-    return _function(("pack", name), "pack", _PACK, emit)
+    return function(("pack", name), "pack", _PACK, emit)
 
 
 def block_product(entries: Any, sums: Any, columns: int, transposed: bool) -> Any:
@@ -78,4 +78,4 @@ def block_product(entries: Any, sums: Any, columns: int, transposed: bool) -> An
 
         return blocks_ir(target.host(), *names, columns)
 
-    return _function(("blocks", *names, columns), name, _BLOCK, emit)
+    return function(("blocks", *names, columns), name, _BLOCK, emit)

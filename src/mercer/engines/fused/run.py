@@ -18,6 +18,9 @@ from mercer.engines.threads import one_blas_thread, parallel_map, stopping_point
 from mercer.kernels.formula import Formula
 
 # Packed columns are kept for a pass over all rows: few bytes, but rows are packed again for every pass.
+# From so many numbers a point on, copying an entry is cheaper than computing it again.
+_MIRRORED_WIDTH = 48
+_MIRROR = 512
 _PACKED_BYTES = 24 << 20
 # A block of K, or of inner products, that is written and read back should stay in cache; calls cost
 # microseconds, and BLAS packs its operands at every one, so that smaller blocks are slower, not faster.
@@ -93,7 +96,7 @@ class Times:
 class Rows:
     """Rows of K, packed; `fill` computes entries of some of them."""
 
-    def __init__(self, fused: Fused, rows: slice, job: str):
+    def __init__(self, fused: Fused, rows: Any, job: str):
         self.fused, self.layout = fused, fused.layout
         self.run, self.block = fused.code(job)
         X = fused.X[rows]
@@ -206,7 +209,8 @@ class Fused:
 
     def _tasks(self) -> list[slice]:
         most = _ROWS // 2 if self.blas else _ROWS
-        step = max(min(most, -(-self.n // (_TASKS_PER_THREAD * self.threads))), 128)
+        shares = _TASKS_PER_THREAD * self.threads if self.threads > 1 else 1
+        step = max(min(most, -(-self.n // shares)), 128)
         # At least one block a thread, if there are rows enough for that.
         step = max(min(step, -(-self.n // self.threads)), 16)
         return [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
@@ -364,24 +368,43 @@ class Fused:
     # -- matrices ---------------------------------------------------------------------------------
 
     def fill(self, out: np.ndarray) -> np.ndarray:
-        """K into `out`, whose rows must be contiguous."""
+        """K into `out`, whose rows must be contiguous; where pairs cost more than copying, each once."""
+        half = self.X is self.Z and self.layout.width >= _MIRRORED_WIDTH
+        tasks = self._tasks()
         for z in self._columns():
-            fill = partial(self._fill_rows, [z], out)
-            self._map(fill, self._tasks())
+            self._map(partial(self._fill_rows, [z], out, half=half), tasks)
+        if half:
+            self._map(partial(self._mirror, out), tasks)
         return out
 
-    def rows(self) -> Callable[[slice, np.ndarray], None]:
-        """fill(rows, out) for blocks of whole rows, columns packed once and for all."""
+    def _mirror(self, out: np.ndarray, rows: slice) -> None:
+        """What `_fill_rows` left out of these rows, from the columns where it is."""
+        end = rows.start // self.tile * self.tile
+        for j in range(0, end, _MIRROR):
+            columns = slice(j, min(j + _MIRROR, end))
+            out[rows, columns] = out[columns, rows].T
+
+    def rows(self) -> Callable[[Any, np.ndarray], None]:
+        """fill(rows, out) for whole rows, a slice or indices; columns are packed once and for all."""
         columns = list(self._columns(keep=True))
         return lambda rows, out: self._fill_rows(columns, out, rows, local=True)
 
-    def _fill_rows(self, columns: list[Packed], out: np.ndarray, rows: slice, local: bool = False) -> None:
-        """Whole rows of these columns into `out`, which holds all rows or, if `local`, only these."""
+    def _fill_rows(
+        self, columns: list[Packed], out: np.ndarray, rows: Any, local: bool = False, half: bool = False
+    ) -> None:
+        """Whole rows of these columns into `out`, which holds all rows or, if `local`, only these.
+
+        With `half`, tiles left of the one with the diagonal are left out.
+        """
         out = out if local else out[rows]
         packed = Rows(self, rows, "fill")
         stride, height = out.strides[0] // out.itemsize, self._height(self.tile)
         for z in columns:
+            skipped = max(rows.start - z.first, 0) // self.tile if half else 0
+            if skipped >= z.tiles:
+                continue
+            first = skipped * self.tile
             for i in range(0, packed.count, height if self.blas else packed.count):
                 part = (i, min(i + height, packed.count) if self.blas else packed.count)
-                address = out.ctypes.data + (i * stride + z.first) * out.itemsize
-                packed.fill(z, part, (0, z.tiles), address, stride, z.count)
+                address = out.ctypes.data + (i * stride + z.first + first) * out.itemsize
+                packed.fill(z, part, (skipped, z.tiles), address, stride, z.count - first)

@@ -1,0 +1,126 @@
+"""Probabilities from scores, learned out of sample, that can't contradict the prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, softmax
+from sklearn.base import clone
+
+from mercer.losses.coding import LabelCoding, favouring
+from mercer.losses.pairs import PairCoding
+
+_FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Two classes: P = 1/(1 + exp(−a s)), one a for each sign of s; more: softmax of a times the evidence.
+
+    Both are increasing and give a half (or a tie) exactly where the machine is undecided, so the likeliest
+    class is the predicted one. Platt's sigmoid has a constant, too, and with it can contradict the machine.
+    """
+
+    slopes: tuple[float, ...]
+
+    @classmethod
+    def learn(cls, machine: Any, X: Any, y: Any, sample_weight: Any, weights: Any) -> Calibration:
+        """From scores of examples by machines that have not seen them; `weights` include those of classes."""
+        scores, labels = _out_of_sample(machine, X, y, sample_weight)
+        w = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if scores.shape[1] == 1:
+            return cls(_two_slopes(scores[:, 0], labels, w))
+        evidence = _evidence(scores, machine._coding)
+        size = float(np.abs(evidence).max()) or 1.0
+        target = _sure(labels, w, len(machine.classes_))
+
+        def cost(a):
+            return -float(w @ (target * log_softmax(a[0] * evidence, axis=1)).sum(axis=1))
+
+        found = minimize(cost, [1.0 / size], bounds=[(1e-3 / size, 1e3 / size)], method="L-BFGS-B")
+        return cls((float(found.x[0]),))
+
+    def probability(self, scores: np.ndarray, coding: LabelCoding) -> np.ndarray:
+        """(n, k)"""
+        decision = coding.decision(scores)
+        if scores.shape[1] == 1:
+            negative, positive = self.slopes
+            s = scores[:, 0]
+            p = expit(np.where(s > 0, positive, negative) * s)
+            return favouring(np.column_stack([1 - p, p]), (s > 0).astype(np.intp))
+        p = softmax(self.slopes[0] * _evidence(scores, coding), axis=1)
+        best = decision.argmax(axis=1)
+        # A vote can be won on less evidence.
+        rows = np.flatnonzero(p.argmax(axis=1) != best)
+        p[rows] = _levelled(p[rows], best[rows])
+        return favouring(p, best)
+
+
+def _levelled(p: np.ndarray, best: np.ndarray) -> np.ndarray:
+    """Probabilities of which none is above that at `best`: it shares alike with those that were."""
+    rows = np.arange(len(p))
+    own, others = p[rows, best], p.copy()
+    others[rows, best] = 0
+    total = own[:, None] + np.cumsum(-np.sort(-others, axis=1), axis=1)
+    level = (total / np.arange(2, p.shape[1] + 2)).max(axis=1)
+    out = np.minimum(p, level[:, None])
+    out[rows, best] = level
+    return out
+
+
+def _evidence(scores: np.ndarray, coding: LabelCoding) -> np.ndarray:
+    return coding.votes(scores, soft=True) if isinstance(coding, PairCoding) else scores
+
+
+def _two_slopes(s: np.ndarray, labels: np.ndarray, w: np.ndarray) -> tuple[float, float]:
+    """The likeliest a for s < 0 and a for s > 0."""
+    size = float(np.abs(s).max()) or 1.0
+    target = _sure(labels, w, 2)[:, 1]
+    sides = np.column_stack([np.minimum(s, 0), np.maximum(s, 0)]) / size
+
+    def cost(a):
+        z = sides @ a
+        return float(w @ (np.logaddexp(0, z) - target * z)), sides.T @ (w * (expit(z) - target))
+
+    found = minimize(cost, [1.0, 1.0], jac=True, bounds=[(1e-3, 1e4)] * 2, method="L-BFGS-B")
+    a = found.x / size
+    return float(a[0]), float(a[1])
+
+
+def _sure(labels: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
+    """How sure of each class to be, (n, k): with m examples of it, (m + 1)/(m + k), as Platt is with two.
+
+    Otherwise scores that separate the classes would make probabilities of 0 and 1.
+    """
+    m = np.bincount(labels, weights=w, minlength=k)[labels]
+    target = np.repeat((1 / (m + k))[:, None], k, axis=1)
+    target[np.arange(len(labels)), labels] = (m + 1) / (m + k)
+    return target
+
+
+def _out_of_sample(machine: Any, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scores (n, outputs) of every example by a machine fitted to other folds, and the examples' classes."""
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.utils.metaestimators import _safe_split
+
+    y = np.asarray(y).ravel()
+    labels = np.searchsorted(machine.classes_, y)
+    fewest = int(np.bincount(labels).min())
+    if fewest < 2:
+        rare = machine.classes_[int(np.bincount(labels).argmin())]
+        raise ValueError(
+            f"probability=True needs at least two examples of each class, but {rare!r} has one: drop it, or "
+            "use KernelLogistic, whose probabilities need no calibration"
+        )
+    folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=0)
+    other = clone(machine).set_params(probability=False, warm_start=False)
+    scores = np.empty((len(y), machine.solution_.intercept.shape[0]))
+    for train, test in folds.split(np.zeros(len(y)), y):
+        here, labels_here = _safe_split(other, X, y, train)
+        there, _ = _safe_split(other, X, y, test, train)
+        w = None if sample_weight is None else np.asarray(sample_weight)[train]
+        scores[test] = clone(other).fit(here, labels_here, w)._scores(there)
+    return scores, labels

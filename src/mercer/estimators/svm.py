@@ -1,0 +1,274 @@
+"""Support vector machines: hinge and ε-insensitive loss, and what their users expect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer import _resolve
+from mercer.estimators.base import KernelMachine
+from mercer.estimators.calibration import Calibration
+from mercer.estimators.classification import Classifier
+from mercer.estimators.lam import FromC
+from mercer.estimators.regression import Regressor
+from mercer.estimators.tensors import follows_data, on_host
+from mercer.functions import KernelFunction
+from mercer.kernels import Gaussian
+from mercer.losses import EpsilonInsensitive, Hinge, Loss
+from mercer.losses.pairs import PairCoding
+
+_GAUSSIAN = Gaussian()
+
+
+class SupportVectors(KernelMachine):
+    """What a machine with a sparse solution tells about it."""
+
+    warm_start: bool
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients of the support vectors, (n_sv,) or (n_sv, outputs); |c| ≤ C."""
+        c = self._dual()[self.support_]
+        return c[:, 0] if c.shape[1] == 1 else c
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Positions of the support vectors among the examples: those with a coefficient that is not 0."""
+        return np.flatnonzero(self._dual().any(axis=1))
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors themselves."""
+        if not isinstance(self.function_, KernelFunction) or len(self.function_) != len(self.support_):
+            raise AttributeError(
+                "this machine was not fitted with one coefficient per example, so it keeps no support "
+                "vectors; X[machine.support_] are they"
+            )
+        return self.function_.points
+
+    @property
+    def margin_(self) -> np.ndarray | float:
+        """1/‖f‖: how far from the boundary, in feature space, scores reach ±1 (for each output)."""
+        size = self.function_ @ self.function_
+        size = np.sqrt(np.maximum(np.asarray(size), 0))
+        with np.errstate(divide="ignore"):
+            margin = 1 / size
+        return float(margin) if margin.ndim == 0 else margin
+
+    def _dual(self) -> np.ndarray:
+        c = None if not hasattr(self, "solution_") else self.solution_.dual_coef
+        if c is None:
+            raise AttributeError("support vectors are known after a fit with solver='dual' only")
+        return c
+
+    def _fit(self, X, y, sample_weight):
+        if self.warm_start and "_start" not in self.__dict__ and hasattr(self, "solution_"):
+            old, n = self.solution_.dual_coef, None if self.solution_.dual_coef is None else len(y)
+            if n is not None and len(old) == n:
+                self._begin_at(self, self._next_lam(y, sample_weight))
+        return super()._fit(X, y, sample_weight)
+
+    def _next_lam(self, y: Any, sample_weight: Any) -> float:
+        """λ of the fit to come."""
+        if not isinstance(self.lam, FromC):
+            return float(self.lam)
+        w = self._example_weights(y, on_host(sample_weight))
+        return self.lam.value(len(y) if w is None else float(np.sum(w)))
+
+
+class KernelSVC(SupportVectors, Classifier):
+    """Support vector classification: minimise (1/n) Σ w_i max(0, 1 − y_i (f(x_i) + b)) + λ‖f‖².
+
+    In the usual words, C = 1/(2λn): see `from_C`. More than two classes are told apart pair by pair and by
+    vote ("ovo", as LIBSVM does; ties go to the larger sum of scores), with the same C in every pair, or one
+    against the rest ("ovr").
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function of two points
+    lam : float > 0, or FromC(C)
+        λ. ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
+    representation : "auto", "full", "nystrom", "features" or a Representation
+    solver : "auto", "dual", "smoothing" or a Solver
+    engine : "auto" or an Engine
+    offset : bool
+        The unpenalised constant b.
+    multiclass : "ovo" or "ovr"
+    class_weight : dict, "balanced" or None
+        Factors for the weights of the examples of each class.
+    probability : bool
+        Learn probabilities from five-fold out-of-sample scores at fit. They never contradict `predict`.
+    warm_start : bool
+        Start from the last fit, if that was on as many examples: for a path of λ, C or kernel parameters.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : the labels
+    support_, support_vectors_, n_support_, dual_coef_ : the support vectors, their number in each class,
+        their coefficients
+    margin_ : 1/‖f‖
+    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`; ``solution_.support``
+        counts free and bounded coefficients, ``solution_.certificate.gap`` is the duality gap
+
+    Examples
+    --------
+    >>> from mercer import KernelSVC
+    >>> from mercer.kernels import Gaussian
+    >>> X, y = [[0.0], [1.0], [4.0], [5.0]], list("aabb")
+    >>> machine = KernelSVC.from_C(C=1.0, kernel=Gaussian(1.0)).fit(X, y)
+    >>> machine.predict([[0.4], [4.4]]).tolist()
+    ['a', 'b']
+    >>> print(machine.solution_.support)
+    4 support vectors, 4 of them at their bound
+    """
+
+    def __init__(
+        self,
+        kernel=_GAUSSIAN,
+        lam=1e-3,
+        representation="auto",
+        solver="auto",
+        engine="auto",
+        offset=True,
+        multiclass="ovo",
+        class_weight=None,
+        probability=False,
+        warm_start=False,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.lam = lam
+        self.representation = representation
+        self.solver = solver
+        self.engine = engine
+        self.offset = offset
+        self.multiclass = multiclass
+        self.class_weight = class_weight
+        self.probability = probability
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @classmethod
+    def from_C(cls, C: float = 1.0, **parameters):
+        """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw).
+
+        >>> KernelSVC.from_C(10.0).lam
+        FromC(C=10.0)
+        """
+        return cls(lam=FromC(C), **parameters)
+
+    def _loss(self, y) -> Loss:
+        return Hinge()
+
+    def _encode(self, loss, y):
+        if self.multiclass not in ("ovo", "ovr"):
+            raise ValueError(f"multiclass must be 'ovo' or 'ovr', got {self.multiclass!r}")
+        if self.multiclass == "ovo" and len(np.unique(y)) > 2:
+            return PairCoding.learn(loss, y)
+        return super()._encode(loss, y)
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to labelled examples."""
+        super().fit(X, y, sample_weight)
+        if self.solution_.dual_coef is not None:
+            labels = np.searchsorted(self.classes_, self._check_y(on_host(y)))
+            self.n_support_ = np.bincount(labels[self.support_], minlength=len(self.classes_))
+            self._group(labels[self.support_])
+        if self.probability:
+            weights = self._example_weights(y, on_host(sample_weight))
+            points = self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+            labels = self._check_y(on_host(y))
+            self._calibration = Calibration.learn(self, points, labels, on_host(sample_weight), weights)
+        return self
+
+    def _group(self, labels: np.ndarray) -> None:
+        """A support vector has a say in the pairs of its own class only: of use where pairs are many."""
+        f = self.function_
+        if isinstance(f, KernelFunction) and isinstance(self._coding, PairCoding) and len(f) == len(labels):
+            width = f.points.shape[1] if f.kernel.vectors else np.inf
+            if self._coding.n_outputs > 2 * width:
+                self.function_ = f.in_groups(labels)
+
+    @follows_data
+    def pair_decision_function(self, X):
+        """Scores of every pair of classes, (n, k(k−1)/2), positive for the first: what votes are made of."""
+        if not isinstance(self._coding, PairCoding):
+            raise AttributeError(
+                "there are no pairs: two classes, or multiclass='ovr'; use decision_function"
+            )
+        return self._scores(X)
+
+    def _has_probability(self):
+        if self.probability:
+            return True
+        raise AttributeError(
+            "probabilities are calibrated at fit only if probability=True; KernelLogistic has them without"
+        )
+
+    def _probability(self, scores):
+        return self._calibration.probability(scores, self._coding)
+
+
+class KernelSVR(SupportVectors, Regressor):
+    """Support vector regression: minimise (1/n) Σ w_i max(0, |y_i − f(x_i) − b| − ε) + λ‖f‖².
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function of two points
+    lam : float > 0, or FromC(C)
+        λ; C = 1/(2λn): see `from_C`.
+    epsilon : float ≥ 0
+        The error that costs nothing, in the units of y.
+    representation, solver, engine, offset, warm_start, random_state : as in `KernelSVC`
+
+    Attributes
+    ----------
+    support_, support_vectors_, dual_coef_ : the examples outside the tube or on its edge, their coefficients
+    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelSVR
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> machine = KernelSVR(lam=1e-3, epsilon=0.1).fit(X, np.sin(X[:, 0]))
+    >>> len(machine.support_) < 25, bool(np.abs(machine.predict(X) - np.sin(X[:, 0])).max() < 0.15)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        kernel=_GAUSSIAN,
+        lam=1e-3,
+        epsilon=0.1,
+        representation="auto",
+        solver="auto",
+        engine="auto",
+        offset=True,
+        warm_start=False,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.lam = lam
+        self.epsilon = epsilon
+        self.representation = representation
+        self.solver = solver
+        self.engine = engine
+        self.offset = offset
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    @classmethod
+    def from_C(cls, C: float = 1.0, **parameters):
+        """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw)."""
+        return cls(lam=FromC(C), **parameters)
+
+    def _loss(self, y) -> Loss:
+        return EpsilonInsensitive(self.epsilon)
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit to (X, y)."""
+        self._fit(X, y, sample_weight)
+        return self

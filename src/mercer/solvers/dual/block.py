@@ -1,0 +1,103 @@
+"""A few thousand coordinates of the dual problem, with their block of K in cache."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer.solvers.dual import reference
+
+# Sizes come in whole multiples of this, whatever the vectors of the processor.
+PADDING = 32
+_LEAST = 1e-28
+_RUN = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 10, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 2)
+
+
+class Outcome(NamedTuple):
+    steps: int
+    before: float
+    after: float
+
+
+@lru_cache(maxsize=4)
+def source_of(name: str) -> str:
+    """A digest of a module that emits code: what an older version of it made is not taken for today's."""
+    return hashlib.sha256(Path(__file__).with_name(f"{name}.py").read_bytes()).hexdigest()
+
+
+@lru_cache(maxsize=4)
+def _compiled(dtype: str, paired: bool) -> Any:
+    """The loop in machine code; None where LLVM does not work."""
+    try:
+        from mercer.engines.fused import code, target
+
+        def emit() -> str:
+            from mercer.solvers.dual.loop import loop_ir
+
+            return loop_ir(target.host(), dtype, paired)
+
+        return code.function(("dual", dtype, paired, source_of("loop")), "run", _RUN, emit)
+    except Exception:  # no LLVM, or one that can't work here: NumPy does the same, slowly
+        return None
+
+
+class Block:
+    """Buffers for blocks of up to `size` coordinates, padded with coordinates that can't move.
+
+    `whole` is the matrix of all coordinates, rows padded, if they are to be solved together.
+    """
+
+    def __init__(self, size: int, dtype: Any, whole: np.ndarray | None = None):
+        most = -(-size // PADDING) * PADDING
+        self.dtype = np.dtype(dtype)
+        self._whole = whole
+        self._room = np.zeros(0 if whole is not None else most * most, self.dtype)
+        self._c, self._lower, self._upper, self._extra = (np.zeros(most) for _ in range(4))
+        self._g, self._diagonal, self._up, self._down = (np.zeros(most, self.dtype) for _ in range(4))
+        self._result = np.zeros(3)
+
+    def matrix(self, size: int) -> np.ndarray:
+        """Where the block of K for so many coordinates is to be written (or already is)."""
+        self.size, self.padded = size, -(-size // PADDING) * PADDING
+        if self._whole is not None:
+            self._K = self._whole
+        else:
+            self._K = self._room[: self.padded**2].reshape(self.padded, self.padded)
+            self._K[size:], self._K[:, size:] = 0, 0
+        return self._K[:size, :size]
+
+    def solve(
+        self,
+        c: np.ndarray,
+        g: np.ndarray,
+        box: tuple[np.ndarray, np.ndarray, np.ndarray],
+        kink: float,
+        paired: bool,
+        *,
+        tol: float,
+        limit: int,
+    ) -> tuple[np.ndarray, Outcome]:
+        """New coordinates, from the gradient g at c, once `matrix` holds K; box: lower, upper, extra."""
+        n, m = self.size, self.padded
+        given = zip((self._c, self._g, self._lower, self._upper, self._extra), (c, g, *box), strict=True)
+        for here, values in given:
+            here[:n], here[n:m] = values, 0
+        # Where k(x, x) = 0 the problem is linear, and a step goes to the bound.
+        self._diagonal[:n] = np.maximum(self._K.diagonal()[:n] + box[2], _LEAST)
+        self._diagonal[n:m] = 1
+        arrays = (self._diagonal, self._c, self._g, self._lower, self._upper, self._extra)
+        run = _compiled(self.dtype.name, paired)
+        if run is None:
+            some = [a[:n] for a in arrays]
+            result = reference.run(self._K[:n, :n], *some, limit=limit, kink=kink, tol=tol, paired=paired)
+            return self._c[:n].copy(), Outcome(*result)
+        # Rows of K beyond n are never looked at: nothing there can move.
+        every = (self._K, *arrays, self._up, self._down, self._result)
+        run(*[a.ctypes.data for a in every], m, self._K.shape[1], limit, kink, tol)
+        steps, before, after = self._result.tolist()
+        return self._c[:n].copy(), Outcome(int(steps), before, after)

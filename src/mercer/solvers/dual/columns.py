@@ -1,0 +1,253 @@
+"""Where the dual solver gets its kernel values from: computed when needed, kept in part, or all in memory."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mercer._xp import take
+from mercer.engines.threads import cpu_count, parallel_map
+from mercer.kernels.formula import NotTraceable, trace
+from mercer.operators import KernelOperator, Operator
+from mercer.solvers.dual.block import PADDING, source_of
+
+# Up to so many coordinates a compiled loop computes a kernel value about as fast as memory delivers it.
+_CHEAP_WIDTH = 64
+_FEWEST = 512
+_COMBINE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 4)
+
+
+class Columns:
+    """A symmetric matrix K (n, n), of which blocks and products with a few columns are wanted.
+
+    ``partial`` says whether a product for fewer rows costs less.
+    """
+
+    n: int
+    dtype: np.dtype
+    partial = False
+
+    def working_set(self, size: int) -> int:
+        """How many coordinates to solve together, of at most `size`."""
+        return min(size, self.n)
+
+    def block(self, index: np.ndarray, out: np.ndarray) -> None:
+        """Write K[index, index] into out."""
+        raise NotImplementedError
+
+    def add(self, g: np.ndarray, rows: np.ndarray | None, index: np.ndarray, factors: np.ndarray) -> None:
+        """g[rows] += K[rows, index] @ factors; all rows if None."""
+        raise NotImplementedError
+
+    def diag(self) -> np.ndarray:
+        raise NotImplementedError
+
+
+class Computed(Columns):
+    """Kernel values computed by the engine whenever they are needed, and not kept."""
+
+    partial = True
+
+    def __init__(self, K: KernelOperator):
+        self.K, self.engine, self.n, self.dtype = K, K.engine, K.shape[0], K.dtype
+        self._rows: np.ndarray | None = None
+        self._points: Any = None
+
+    def block(self, index, out):
+        self.engine.gram(self.K.kernel, take(self.K.X, index), out=out)
+
+    def add(self, g, rows, index, factors):
+        if rows is not self._rows:
+            self._points = None if rows is None else still(take(self.K.X, rows))
+            self._rows = rows
+        points = self.K.X if rows is None else self._points
+        change = self.engine.product(self.K.kernel, points, take(self.K.X, index), factors)
+        if rows is None:
+            g += change
+        else:
+            g[rows] += change
+
+    def diag(self):
+        return self.K.diag()
+
+
+class Cached(Computed):
+    """Rows are kept, as many as `size` bytes hold, the oldest making room: for kernels that cost."""
+
+    partial = False
+
+    def __init__(self, K: KernelOperator, size: int):
+        super().__init__(K)
+        self.stride = -(-self.n // PADDING) * PADDING
+        self.capacity = max(min(int(size) // (self.stride * self.dtype.itemsize), self.n), 1)
+        self.rows = np.zeros((self.capacity, self.stride), self.dtype)
+        self.fill = self.engine.row_maker(K.kernel, K.X)
+        self.threads = getattr(self.engine, "threads", None) or cpu_count()
+        self.slot = np.full(self.n, -1)
+        self.owner = np.full(self.capacity, -1)
+        self.next = 0
+
+    def working_set(self, size):
+        # Fewer, so that a row is computed only for coordinates that are likely to change.
+        return min(size, max(_FEWEST, self.n // 16), self.n)
+
+    def _fetch(self, index: np.ndarray) -> None:
+        """Compute these rows into the next slots; there must be room for all of them at once."""
+        if self.next + len(index) > self.capacity:
+            self.next = 0
+        here = slice(self.next, self.next + len(index))
+        lost = self.owner[here]
+        self.slot[lost[lost >= 0]] = -1
+        self.fill(index, self.rows[here, : self.n])
+        self.owner[here], self.slot[index] = index, np.arange(here.start, here.stop)
+        self.next = here.stop
+
+    def block(self, index, out):
+        if self.K.kernel.vectors or 2 * len(index) > self.capacity:
+            return super().block(index, out)
+        # Where a value costs more than finding it again, the rows that will be wanted next serve the block.
+        for part in self._parts(index[self.slot[index] < 0]):
+            self._fetch(part)
+        if (self.slot[index] < 0).any():  # what was there had to make room
+            return super().block(index, out)
+        out[...] = self.rows[self.slot[index]][:, index]
+        return None
+
+    def _parts(self, index):
+        width = max(self.capacity // 2, 1)
+        return [index[i : i + width] for i in range(0, len(index), width)]
+
+    def add(self, g, rows, index, factors):
+        known = self.slot[index] >= 0
+        total = np.zeros(self.stride)
+        combine(self.rows, self.slot[index[known]], factors[known], total, self.threads)
+        missing, weights = index[~known], factors[~known]
+        done = 0
+        for part in self._parts(missing):
+            self._fetch(part)
+            combine(self.rows, self.slot[part], weights[done : done + len(part)], total, self.threads)
+            done += len(part)
+        g += total[: self.n]
+
+
+class Stored(Columns):
+    """The whole matrix, in memory: all coordinates are then solved together."""
+
+    def __init__(self, values: np.ndarray, threads: int = 1):
+        self.n, self.threads = len(values), threads
+        self.dtype = values.dtype
+        self.stride = -(-self.n // PADDING) * PADDING
+        if values.shape[1] == self.stride and values.flags.c_contiguous:
+            self.values = values
+        else:
+            self.values = np.zeros((self.n, self.stride), values.dtype)
+            self.values[:, : self.n] = values
+
+    def working_set(self, size):
+        return self.n
+
+    def add(self, g, rows, index, factors):
+        total = np.zeros(self.stride)
+        combine(self.values, index, factors, total, self.threads)
+        g += total[: self.n]
+
+    def diag(self):
+        return self.values.diagonal().astype(np.float64)
+
+
+class Factored(Columns):
+    """K = Φ Φᵀ for explicit features Φ: a product with columns goes through the features."""
+
+    def __init__(self, Phi: Operator):
+        self.Phi, self.n, self.dtype = Phi, Phi.shape[0], Phi.dtype
+
+    def block(self, index, out):
+        rows = self.Phi.rows(index)
+        out[...] = rows @ rows.T
+
+    def add(self, g, rows, index, factors):
+        u = self.Phi.rows(index).T @ factors
+        g += self.Phi @ u
+
+    def diag(self):
+        return np.concatenate([np.square(block).sum(axis=1) for _, block in _dense_blocks(self.Phi)])
+
+
+def _dense_blocks(Phi: Operator) -> Any:
+    for rows, block in Phi.blocks():
+        yield rows, np.asarray(block.toarray() if hasattr(block, "toarray") else block, dtype=np.float64)
+
+
+def columns_of(K: KernelOperator, cache: int, block: int) -> Columns:
+    """The way to K's values that suits it, keeping at most `cache` bytes of them."""
+    n, engine = K.shape[0], K.engine
+    if n > block and (engine.remote or _cheap(K)):
+        return Computed(K)
+    stride = -(-n // PADDING) * PADDING
+    if n <= block or (n * stride * K.dtype.itemsize <= cache and not K.kernel.vectors):
+        values = np.zeros((n, stride), K.dtype)
+        engine.gram(K.kernel, K.X, out=values[:, :n])
+        return Stored(values)
+    if cache < 2 * stride * K.dtype.itemsize:
+        return Computed(K)
+    return Cached(K, cache)
+
+
+def _cheap(K: KernelOperator) -> bool:
+    """Is computing a value again about as fast as reading it?"""
+    if not K.kernel.vectors or K.X.shape[1] > _CHEAP_WIDTH or getattr(K.engine, "fused", None) is False:
+        return False
+    try:
+        trace(K.kernel)
+    except NotTraceable:
+        return False
+    return True
+
+
+def still(points: Any) -> Any:
+    """Engines that live elsewhere keep arrays that can't change under them."""
+    if isinstance(points, np.ndarray) and points.base is None:
+        points.flags.writeable = False
+    return points
+
+
+@lru_cache(maxsize=2)
+def _compiled(dtype: str) -> Any:
+    try:
+        from mercer.engines.fused import code, target
+
+        def emit() -> str:
+            from mercer.solvers.dual.combine import combine_ir
+
+            return combine_ir(target.host(), dtype)
+
+        return code.function(("combine", dtype, source_of("combine")), "combine", _COMBINE, emit)
+    except Exception:
+        return None
+
+
+def combine(rows: np.ndarray, index: np.ndarray, factors: np.ndarray, out: np.ndarray, threads: int) -> None:
+    """out += Σ_k factors[k]·rows[index[k]] in float64; rows are padded to whole vectors."""
+    if len(index) == 0:
+        return
+    run = _compiled(rows.dtype.name)
+    if run is None:
+        for i in range(0, len(index), 256):
+            out += rows[index[i : i + 256]].T.astype(np.float64) @ factors[i : i + 256]
+        return
+    index = np.ascontiguousarray(index, dtype=np.int64)
+    factors = np.ascontiguousarray(factors, dtype=np.float64)
+    stride = rows.strides[0] // rows.itemsize
+    threads = threads if len(index) * len(out) > 1 << 20 else 1
+    # Pieces that stay in cache with the sums.
+    width = max(PADDING, min(4096, -(-len(out) // (threads * PADDING)) * PADDING))
+    pieces = [(j, min(j + width, len(out))) for j in range(0, len(out), width)]
+
+    def piece(span):
+        arrays = rows, index, factors, out
+        run(*[a.ctypes.data for a in arrays], len(index), stride, *span)
+
+    parallel_map(piece, pieces, threads, blas=False)

@@ -1,0 +1,225 @@
+"""The dual problem by working sets: a few thousand coordinates at a time, where the slopes are steepest.
+
+    minimise D(c) = ½ cᵀKc − centreᵀc + κ Σ|c_i| + ½ Σ extra_i c_i²    over lower ≤ c ≤ upper (and Σc fixed)
+
+The state is c and g = Kc − centre + extra·c. A round takes a working set, solves its block (`Block`), and
+adds K[:, changed] δ to g, which is all the kernel that is ever computed. Rows at a bound whose slope holds
+them there are left out of that (`_Sleepers`) and catch up when the others are done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mercer.solvers.dual.block import Block
+from mercer.solvers.dual.columns import Columns, Stored
+from mercer.solvers.dual.reference import slopes
+
+# A block is solved so much better than the whole is at the time, but not much beyond what is asked.
+_INNER_SHARE, _INNER_FLOOR = 0.1, 0.3
+# Steps in a block between two chances to be interrupted, per coordinate.
+_STEPS = 60
+# Rounds between two looks at which rows may sleep.
+_SHRINK_EVERY = 6
+_MOST_GROUPS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class BoxQP:
+    """The problem; with `paired`, Σc stays what it is at the start."""
+
+    centre: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    extra: np.ndarray
+    kink: float
+    paired: bool
+
+    def slopes(self, c: np.ndarray, g: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes to the right and to the left; infinite where there is no way."""
+        return slopes(c, g, self.lower, self.upper, self.kink)
+
+    def violation(self, right: np.ndarray, left: np.ndarray) -> float:
+        """How far from optimal: the steepest way down there is, of a pair or of one coordinate."""
+        if not len(right):
+            return 0.0
+        if self.paired:
+            return float(max(left.max() - right.min(), 0.0))
+        return float(max(left.max(), -right.min(), 0.0))
+
+    def gradient(self, K: Columns, c: np.ndarray) -> np.ndarray:
+        """g at c, computed anew."""
+        g = self.extra * c - self.centre
+        used = np.flatnonzero(c)
+        if len(used):
+            K.add(g, None, used, c[used])
+        return g
+
+    def value(self, c: np.ndarray, g: np.ndarray) -> float:
+        """D(c)."""
+        linear = float(c @ (g - self.centre))
+        return 0.5 * linear + self.kink * float(np.abs(c).sum())
+
+
+@dataclass
+class State:
+    """Where a minimisation is; `error` is what g may be wrong by."""
+
+    c: np.ndarray
+    g: np.ndarray
+    violation: float = np.inf
+    error: float = 0.0
+    rounds: int = 0
+    steps: int = 0
+    status: str = "max_iter"
+    history: list[float] = field(default_factory=list)
+
+
+class _Slopes:
+    """What must be added to g for the slopes to the right and to the left, kept up to date."""
+
+    def __init__(self, qp: BoxQP, c: np.ndarray):
+        self.qp, self.c = qp, c
+        self.right, self.left = slopes(c, np.zeros(len(c)), qp.lower, qp.upper, qp.kink)
+
+    def moved(self, index: np.ndarray) -> None:
+        """These coordinates have changed."""
+        qp = self.qp
+        zero = np.zeros(len(index))
+        ends = slopes(self.c[index], zero, qp.lower[index], qp.upper[index], qp.kink)
+        self.right[index], self.left[index] = ends
+
+    def at(self, g: np.ndarray, rows) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(rows, slice):
+            return g + self.right, g + self.left
+        here = g[rows]
+        return here + self.right[rows], here + self.left[rows]
+
+
+class _Sleepers:
+    """Rows left out of updates, in groups, each with the c it last saw."""
+
+    def __init__(self, n: int):
+        self.awake: np.ndarray | None = None
+        self.groups: list[tuple[np.ndarray, np.ndarray]] = []
+        self.n = n
+
+    def send(self, quiet: np.ndarray, c: np.ndarray) -> None:
+        """Let the rows at these positions among the awake ones sleep, if that is worth it."""
+        awake = np.arange(self.n) if self.awake is None else self.awake
+        if len(self.groups) >= _MOST_GROUPS or quiet.sum() < 0.1 * len(awake):
+            return
+        self.groups.append((awake[quiet], c.copy()))
+        self.awake = awake[~quiet]
+
+    def wake(self, K: Columns, c: np.ndarray, g: np.ndarray, qp: BoxQP) -> None:
+        for rows, then in self.groups:
+            changed = np.flatnonzero(c != then)
+            if len(changed):
+                K.add(g, rows, changed, c[changed] - then[changed])
+        self.awake, self.groups = None, []
+
+
+def minimise(K: Columns, qp: BoxQP, state: State, *, tol: float, max_rounds: int, size: int) -> State:
+    """Go on from `state` (changed in place) until no slope exceeds tol."""
+    n, c, g = K.n, state.c, state.g
+    state.error = 0.0
+    whole = K.values if isinstance(K, Stored) else None
+    size = K.working_set(size)
+    block = Block(size, K.dtype, whole)
+    sleepers, ways = _Sleepers(n), _Slopes(qp, c)
+    previous = np.empty(0, dtype=np.intp)
+    state.status = "max_iter"
+    idle = 0
+    while True:
+        rows = slice(None) if sleepers.awake is None else sleepers.awake
+        right, left = ways.at(g, rows)
+        state.violation = qp.violation(right, left)
+        state.history.append(state.violation)
+        if state.violation <= tol:
+            if sleepers.awake is None:
+                state.status = "converged"
+                return state
+            sleepers.wake(K, c, g, qp)
+            previous = previous[:0]
+            continue
+        if state.rounds >= max_rounds or idle >= 3:
+            if sleepers.awake is not None:
+                sleepers.wake(K, c, g, qp)
+                state.violation = qp.violation(*qp.slopes(c, g))
+            state.status = "stalled" if idle >= 3 else "max_iter"
+            return state
+        if K.partial and state.rounds % _SHRINK_EVERY == _SHRINK_EVERY - 1:
+            sleepers.send(_held(qp, right, left), c)
+            if sleepers.awake is not None and sleepers.awake is not rows:
+                previous = previous[:0]
+                rows = sleepers.awake
+                right, left = ways.at(g, rows)
+        chosen = choose(qp, right, left, _positions(rows, previous), size)
+        index = chosen if isinstance(rows, slice) else rows[chosen]
+        matrix = block.matrix(len(index))
+        if whole is None:
+            K.block(index, matrix)
+        share = 0.0 if len(index) == n else _INNER_SHARE
+        inner = max(share * state.violation, _INNER_FLOOR * tol)
+        box = qp.lower[index], qp.upper[index], qp.extra[index]
+        new, outcome = block.solve(
+            c[index], g[index], box, qp.kink, qp.paired, tol=inner, limit=_STEPS * len(index)
+        )
+        change = new - c[index]
+        moved = np.flatnonzero(change)
+        g[index] += qp.extra[index] * change
+        c[index] = new
+        ways.moved(index)
+        if len(moved):
+            K.add(g, sleepers.awake, index[moved], change[moved])
+        idle = 0 if len(moved) else idle + 1
+        previous = index
+        state.rounds += 1
+        state.steps += outcome.steps
+
+
+def _held(qp: BoxQP, right: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Coordinates at a bound that no partner (or slope) could now make move."""
+    if qp.paired:
+        low, high = right.min(), left.max()
+    else:
+        high = max(float(left.max()), -float(right.min()), 0.0)
+        low = -high
+    at_lower, at_upper = left == -np.inf, right == np.inf
+    return (at_lower & (right > high)) | (at_upper & (left < low))
+
+
+def _positions(rows, index: np.ndarray) -> np.ndarray:
+    """Where these coordinates stand among the rows that are awake."""
+    if isinstance(rows, slice):
+        return index
+    where = np.searchsorted(rows, index)
+    where = np.minimum(where, len(rows) - 1)
+    return where[rows[where] == index]
+
+
+def choose(qp: BoxQP, right: np.ndarray, left: np.ndarray, previous: np.ndarray, size: int) -> np.ndarray:
+    """A working set: half of the last one, free coordinates first, and the steepest of the others."""
+    n = len(right)
+    if n <= size:
+        return np.arange(n)
+    free = np.isfinite(right[previous]) & np.isfinite(left[previous])
+    kept = np.concatenate([previous[free], previous[~free]])[: min(size // 2, size - 2)]
+    room = size - len(kept)
+    up, down = right.copy(), -left
+    up[kept], down[kept] = np.inf, np.inf
+    if qp.paired:
+        first = _lowest(up, room // 2)
+        down[first] = np.inf
+        second = _lowest(down, room - len(first))
+        return np.concatenate([first, second, kept])
+    return np.concatenate([_lowest(np.minimum(up, down), room), kept])
+
+
+def _lowest(values: np.ndarray, count: int) -> np.ndarray:
+    """Indices of the `count` lowest finite values, fewer if there are fewer."""
+    found = np.argpartition(values, count)[:count] if count < len(values) else np.arange(len(values))
+    return found[np.isfinite(values[found])]
