@@ -26,7 +26,8 @@ $(VENV)/.torch: $(STAMP)
 	touch $@
 
 test-gpu: $(VENV)/.torch
-	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/engines/test_cuda.py tests/estimators/test_tensors.py
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/engines/test_cuda.py tests/estimators/test_tensors.py \
+		tests/estimators/test_perceptron.py tests/losses/test_function.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

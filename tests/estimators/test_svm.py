@@ -436,3 +436,10 @@ def test_stopping_early_points_at_the_caller():
     with pytest.warns(ConvergenceWarning, match="dual stopped at its limit") as caught:
         svc(lam=1e-15, solver=Dual(max_iter=1), kernel=Gaussian(3.0)).fit(X, Y2)
     assert caught[0].filename == __file__
+
+
+def test_too_many_pairs_are_refused_before_they_fill_the_memory(monkeypatch):
+    monkeypatch.setattr("mercer.estimators.svm.available_memory", lambda: 10**6)
+    X = np.arange(600.0)[:, None]
+    with pytest.raises(ValueError, match="100 classes make 4,950 pairs, .* use multiclass='ovr'"):
+        KernelSVC().fit(X, np.arange(600) % 100)

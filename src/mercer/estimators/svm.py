@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer import _resolve
+from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
@@ -19,6 +20,7 @@ from mercer.losses import EpsilonInsensitive, Hinge, Loss
 from mercer.losses.pairs import PairCoding
 
 _GAUSSIAN = Gaussian()
+_SHARE = 0.6
 
 
 class SupportVectors(KernelMachine):
@@ -165,7 +167,15 @@ class KernelSVC(SupportVectors, Classifier):
     def _encode(self, loss, y):
         if self.multiclass not in ("ovo", "ovr"):
             raise ValueError(f"multiclass must be 'ovo' or 'ovr', got {self.multiclass!r}")
-        if self.multiclass == "ovo" and len(np.unique(y)) > 2:
+        k = len(np.unique(y))
+        if self.multiclass == "ovo" and k > 2:
+            # Targets, coefficients and a copy: one number for every example and pair.
+            need = 3 * 8 * len(y) * k * (k - 1) // 2
+            if need > _SHARE * available_memory():
+                raise ValueError(
+                    f"{k} classes make {k * (k - 1) // 2:,} pairs, whose coefficients would take {need / 1e9:.1f} "
+                    "GB; use multiclass='ovr', one machine a class"
+                )
             return PairCoding.learn(loss, y)
         return super()._encode(loss, y)
 

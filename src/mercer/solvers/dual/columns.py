@@ -188,7 +188,8 @@ def columns_of(K: KernelOperator, cache: int, block: int) -> Columns:
         return Computed(K)
     stride = -(-n // PADDING) * PADDING
     if n <= block or (n * stride * K.dtype.itemsize <= cache and not K.kernel.vectors):
-        values = np.zeros((n, stride), K.dtype)
+        values = np.empty((n, stride), K.dtype)
+        values[:, n:] = 0
         engine.gram(K.kernel, K.X, out=values[:, :n])
         return Stored(values)
     if cache < 2 * stride * K.dtype.itemsize:

@@ -30,7 +30,7 @@ _FEW = 1000
 # float32 kernel values come first where the tolerance is not finer than they are.
 _SINGLE_TOL = 1e-4
 # Rows in which the effect of rounding is measured, at least.
-_SAMPLE = 512
+_SAMPLE = 256
 # Rows in which the kernel is looked at, where no rule says that it is one.
 _LOOKED_AT = 1000
 
