@@ -36,7 +36,7 @@ _EXACT_DUAL = 50_000
 _EXACT_REMOTE = 200_000
 _EXACT_DUAL_REMOTE = 500_000
 # With centres or features the dual solver is exact, too, and quick up to here.
-_DUAL_FEATURES = 5_000
+_DUAL_FEATURES = 1_000
 _EXACT_JOINT = 3_000
 # From here on conjugate gradients on the stored matrix are faster than factoring it.
 _CG_FROM = 3_000

@@ -173,8 +173,8 @@ class KernelSVC(SupportVectors, Classifier):
             need = 3 * 8 * len(y) * k * (k - 1) // 2
             if need > _SHARE * available_memory():
                 raise ValueError(
-                    f"{k} classes make {k * (k - 1) // 2:,} pairs, whose coefficients would take {need / 1e9:.1f} "
-                    "GB; use multiclass='ovr', one machine a class"
+                    f"{k} classes make {k * (k - 1) // 2:,} pairs, whose coefficients would take "
+                    f"{need / 1e9:.1f} GB; use multiclass='ovr', one machine a class"
                 )
             return PairCoding.learn(loss, y)
         return super()._encode(loss, y)

@@ -221,16 +221,19 @@ def test_rows_at_their_bounds_sleep_and_catch_up(kind, paired, every, monkeypatc
 
 @pytest.mark.parametrize("paired", [True, False], ids=["paired", "single"])
 def test_stopped_while_rows_sleep(paired, monkeypatch):
-    """The violation that is reported is that of all rows."""
+    """The violation that is reported is that of all rows, even if some should not have slept."""
     monkeypatch.setattr(module, "_SHRINK_EVERY", 1)
+    monkeypatch.setattr(module, "_held", lambda qp, right, left: np.arange(len(left)) % 3 > 0)
     _, K, qp = svm(200, paired, C=0.1)
-    for limit in (0, 1, 2, 3, 5, 8, 13, 20):
+    asked = []
+    for limit in (0, 1, 2, 3, 5):
         state, columns = run(K, qp, tol=1e-9, size=10, max_rounds=limit)
-        assert state.status == "max_iter" and state.rounds == limit
+        assert state.status in ("max_iter", "stalled") and state.rounds <= limit
         g = K @ state.c - qp.centre
         assert np.abs(state.g - g).max() < 1e-10
         assert state.violation == pytest.approx(qp.violation(*qp.slopes(state.c, g)), abs=1e-9)
-    assert min(columns.asked) < 200
+        asked += columns.asked
+    assert min(asked) < 200
 
 
 def test_sleep_is_not_for_sources_that_gain_nothing(monkeypatch):

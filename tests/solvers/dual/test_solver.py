@@ -375,14 +375,31 @@ def test_float32_values_come_first_and_usually_suffice(stages):
     assert violation <= s.certificate.violation + 1e-12 <= 1e-3 + 1e-12
 
 
+def test_errors_of_the_slopes_widen_the_gap(stages, monkeypatch):
+    """Scores wrong by δ make the objective and its bound wrong by δ Σ|c| together, times 2λ."""
+    problem = build("full", Hinge(), offset=True)
+    plain = Dual(tol=1e-3, working_set=16).run(problem)
+    harmless = Dual._harmless
+
+    def worse(*args):
+        done = harmless(*args)
+        args[2].error += 0.25
+        return done
+
+    monkeypatch.setattr(Dual, "_harmless", staticmethod(worse))
+    wider = Dual(tol=1e-3, working_set=16).run(problem).certificate.gap
+    assert wider - plain.certificate.gap == pytest.approx(2 * LAM * 0.25 * np.abs(plain.coef).sum())
+
+
 def test_a_fine_tolerance_takes_float64_at_once(stages):
     Dual(tol=1e-5, working_set=16).run(build("full", Hinge(), offset=True))
     assert stages == ["float64"]
 
 
-def test_harm_by_rounding_is_seen_and_repaired(stages):
+@pytest.mark.parametrize("shift", [70.0, 300.0])
+def test_harm_by_rounding_is_seen_and_repaired(shift, stages):
     """Far from the origin products of float32 numbers have errors beyond the tolerance."""
-    far = X + 300.0
+    far = X + shift
     A = KernelOperator(Linear(), far, far, Tiled(threads=1))
     y = np.sign(X[:, :1])
     problem = Problem(A, A, y, Hinge(), 1e-3, None, True)

@@ -51,8 +51,8 @@ class Dual(Solver):
     tol : float, optional
         The steepest slope left, of a pair of coefficients or of one: LIBSVM's stopping rule. In the units
         of the scores. None: 1e-3, times the spread of the targets for numeric ones.
-    max_iter : int
-        Working sets.
+    max_iter : int, optional
+        Working sets, at most. None: 200, and 25 times as many as it takes to have had every coefficient once.
     cache : float
         Bytes of kernel values to keep, at most. Kernels on few coordinates are computed again instead.
     working_set : int, optional
@@ -75,7 +75,7 @@ class Dual(Solver):
     name = "dual"
     requires = frozenset({"ridge", "dual"})
 
-    def __init__(self, tol=None, max_iter=10_000, cache=500e6, working_set=None):
+    def __init__(self, tol=None, max_iter=None, cache=500e6, working_set=None):
         self.tol = tol
         self.max_iter = max_iter
         self.cache = cache
@@ -94,6 +94,9 @@ class Dual(Solver):
         if self.working_set is not None:
             return int(self.working_set)
         return int(np.clip(n // 8, _SMALL, _LARGE))
+
+    def _rounds(self, n: int) -> int:
+        return int(self.max_iter) if self.max_iter is not None else 200 + 25 * n // self.size(n)
 
     def run(self, problem: Problem) -> Solution:
         self.validate()
@@ -151,7 +154,8 @@ class Dual(Solver):
                 state.g = part.qp.gradient(columns, state.c)
             # A little below what is asked, so that rounding does not send the next stage back to work.
             target = tol if last else 0.9 * tol
-            minimise(columns, part.qp, state, tol=target, max_rounds=self.max_iter, size=size)
+            rounds = state.rounds + self._rounds(len(part.rows))
+            minimise(columns, part.qp, state, tol=target, max_rounds=rounds, size=size)
             del columns  # what it keeps makes room for the next
         return state
 
@@ -174,9 +178,9 @@ class Dual(Solver):
         return True
 
     def _solve_few(self, K: Stored, part: _Part, tol: float, state: State) -> State:
-        """Few coefficients: in float64 whatever the data, and far beyond the tolerance, as it costs nothing."""
+        """Few coefficients: in float64 whatever the data, and beyond the tolerance, as it costs nothing."""
         state.g = part.qp.gradient(K, state.c)
-        minimise(K, part.qp, state, tol=tol, max_rounds=self.max_iter, size=K.n)
+        minimise(K, part.qp, state, tol=tol, max_rounds=self._rounds(K.n), size=K.n)
         if state.status == "converged":
             minimise(K, part.qp, state, tol=1e-8 * tol, max_rounds=state.rounds + 3, size=K.n)
             state.status = "converged"
@@ -205,7 +209,8 @@ class Dual(Solver):
         assert isinstance(K, KernelOperator)
         X = still(take(K.X, part.rows)) if some else K.X
         K = KernelOperator(K.kernel, X, X, engine)
-        if tol >= _SINGLE_TOL and K.dtype == np.float64:
+        rounding = float(np.finfo(np.float32).eps * K.diag().max(initial=0.0) * part.C.max(initial=0.0))
+        if tol >= max(_SINGLE_TOL, rounding) and K.dtype == np.float64:
             single = K.at(np.float32)
             if single is not None:
                 yield single
