@@ -139,7 +139,7 @@ def test_labels_not_measurements(cls):
 
 @regressors
 def test_numbers_not_labels(cls):
-    with pytest.raises(ValueError, match="y must hold real numbers.*for labels use a classification loss"):
+    with pytest.raises(ValueError, match="y must hold real numbers.*for labels use a classifier such as"):
         cls().fit(X, ["spam"] * 20)
     with pytest.raises(ValueError, match="dim 3"):
         cls().fit(X, np.ones((20, 1, 1)))

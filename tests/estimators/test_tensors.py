@@ -95,7 +95,7 @@ KINKED = {
 
 @pytest.mark.parametrize("line", KINKED)
 def test_losses_with_kinks_on_cuda(line, monkeypatch):
-    """The same objective as on the CPU, to the gaps both state; few coefficients are not taken all at once."""
+    """The same objective as on the CPU, to the gaps both state, by working sets."""
     pytest.importorskip("torch", reason="needs torch and triton")
     pytest.importorskip("triton", reason="needs torch and triton")
     if os.environ.get("TRITON_INTERPRET") != "1":

@@ -116,7 +116,7 @@ class KernelMachine(BaseEstimator):
         if default is not None and self.lam == default.default:
             how = "mercer.selection.path finds one" if loss.quadratic else "a grid search finds one"
             yield f"lam = {self.lam:g} is the default, not tuned: {how}"
-        if not self.offset and loss.quadratic and len(targets) > 1:
+        if not self.offset and not loss.classification and len(targets) > 1:
             mean, spread = np.abs(targets.mean(axis=0)), targets.std(axis=0)
             if (mean > 3 * spread).any() and mean.max() > 0:
                 yield "the targets lie far from 0 compared with their spread: offset=True would take that up"

@@ -91,13 +91,13 @@ def _two_slopes(s: np.ndarray, labels: np.ndarray, w: np.ndarray) -> tuple[float
 
 
 def _sure(labels: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
-    """How sure of each class to be, (n, k): with m examples of it, (m + 1)/(m + k), as Platt is with two.
+    """How sure of each class to be, (n, k): with m examples of it (m + 1)/(m + 2), as Platt is.
 
     Otherwise scores that separate the classes would make probabilities of 0 and 1.
     """
     m = np.bincount(labels, weights=w, minlength=k)[labels]
-    target = np.repeat((1 / (m + k))[:, None], k, axis=1)
-    target[np.arange(len(labels)), labels] = (m + 1) / (m + k)
+    target = np.repeat((1 / ((m + 2) * (k - 1)))[:, None], k, axis=1)
+    target[np.arange(len(labels)), labels] = (m + 1) / (m + 2)
     return target
 
 

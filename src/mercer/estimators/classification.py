@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -51,14 +52,22 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     def _example_weights(self, y, sample_weight):
         chosen = getattr(self, "class_weight", None)
-        if chosen is None:
+        if sample_weight is not None and not isinstance(sample_weight, numbers.Number):
+            sample_weight = np.asarray(sample_weight)
+        if chosen is None and getattr(sample_weight, "ndim", 0) != 1:
             return sample_weight
         y = self._check_y(on_host(y))
-        try:
-            factors = compute_sample_weight(chosen, y)
-        except ValueError as error:
-            raise ValueError(f"class_weight: {error}") from None
-        return factors if sample_weight is None else factors * np.asarray(sample_weight, dtype=np.float64)
+        weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if chosen is not None:
+            try:
+                weights = weights * compute_sample_weight(chosen, y)
+            except ValueError as error:
+                raise ValueError(f"class_weight: {error}") from None
+        if len(weights) == len(y) and weights.any() and len(left := np.unique(y[weights != 0])) < 2:
+            raise ValueError(
+                f"only class {left.tolist()[0]!r} has examples of positive weight, and a classifier needs two"
+            )
+        return weights
 
     def fit(self, X, y, sample_weight=None):
         """Fit f to labelled examples."""

@@ -28,6 +28,7 @@ class _Below(Loss):
     """V(s) = max(0, −s): what lies below the level costs."""
 
     smooth = False
+    prices_offset = True
 
     def value(self, y: ArrayLike, s: ArrayLike) -> Array:
         return np.maximum(-floating(s), 0)

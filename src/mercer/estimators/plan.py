@@ -183,8 +183,9 @@ def _choose_solver(loss, representation, engine, unknowns, sizes, free, reasons)
         if isinstance(representation, Full):
             reasons.append(f"{loss!r} has kinks: its dual problem, by working sets")
             return Dual()
-        if sizes.n <= _DUAL_FEATURES and not engine.remote:
-            reasons.append(f"{loss!r} has kinks, and {sizes.n:,} examples are few: its dual problem")
+        if loss.prices_offset or (sizes.n <= _DUAL_FEATURES and not engine.remote):
+            few = "" if loss.prices_offset else f", and {sizes.n:,} examples are few"
+            reasons.append(f"{loss!r} has kinks{few}: its dual problem")
             return Dual()
         reasons.append(f"{loss!r} has kinks: rounded off more and more finely, to a stated duality gap")
         return Smoothing()

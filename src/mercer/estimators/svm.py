@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer import _resolve
+from mercer._xp import take
 from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
@@ -42,12 +43,10 @@ class SupportVectors(KernelMachine):
     @property
     def support_vectors_(self) -> Any:
         """The support vectors themselves."""
-        if not isinstance(self.function_, KernelFunction) or len(self.function_) != len(self.support_):
-            raise AttributeError(
-                "this machine was not fitted with one coefficient per example, so it keeps no support "
-                "vectors; X[machine.support_] are they"
-            )
-        return self.function_.points
+        self._dual()
+        if isinstance(self.function_, KernelFunction) and self._vectors is None:
+            return self.function_.points
+        return self._vectors
 
     @property
     def margin_(self) -> np.ndarray | float:
@@ -69,7 +68,13 @@ class SupportVectors(KernelMachine):
             old, n = self.solution_.dual_coef, None if self.solution_.dual_coef is None else len(y)
             if n is not None and len(old) == n:
                 self._begin_at(self, self._next_lam(y, sample_weight))
-        return super()._fit(X, y, sample_weight)
+        problem = super()._fit(X, y, sample_weight)
+        # Centres and features do not keep the examples.
+        self._vectors = None
+        if not problem.full and self.solution_.dual_coef is not None:
+            points = self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+            self._vectors = take(points, self.support_)
+        return problem
 
     def _next_lam(self, y: Any, sample_weight: Any) -> float:
         """λ of the fit to come."""
@@ -153,13 +158,13 @@ class KernelSVC(SupportVectors, Classifier):
         self.random_state = random_state
 
     @classmethod
-    def from_C(cls, C: float = 1.0, **parameters):
+    def from_C(cls, C: float = 1.0, kernel=_GAUSSIAN, **parameters):
         """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw).
 
         >>> KernelSVC.from_C(10.0).lam
         FromC(C=10.0)
         """
-        return cls(lam=FromC(C), **parameters)
+        return cls(kernel, lam=FromC(C), **parameters)
 
     def _loss(self, y) -> Loss:
         return Hinge()
@@ -184,7 +189,7 @@ class KernelSVC(SupportVectors, Classifier):
         super().fit(X, y, sample_weight)
         if self.solution_.dual_coef is not None:
             labels = np.searchsorted(self.classes_, self._check_y(on_host(y)))
-            self.n_support_ = np.bincount(labels[self.support_], minlength=len(self.classes_))
+            self._counts = np.bincount(labels[self.support_], minlength=len(self.classes_))
             self._group(labels[self.support_])
         if self.probability:
             weights = self._example_weights(y, on_host(sample_weight))
@@ -192,6 +197,12 @@ class KernelSVC(SupportVectors, Classifier):
             labels = self._check_y(on_host(y))
             self._calibration = Calibration.learn(self, points, labels, on_host(sample_weight), weights)
         return self
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """How many support vectors each class has."""
+        self._dual()
+        return self._counts
 
     def _group(self, labels: np.ndarray) -> None:
         """A support vector has a say in the pairs of its own class only: of use where pairs are many."""
@@ -271,9 +282,9 @@ class KernelSVR(SupportVectors, Regressor):
         self.random_state = random_state
 
     @classmethod
-    def from_C(cls, C: float = 1.0, **parameters):
+    def from_C(cls, C: float = 1.0, kernel=_GAUSSIAN, **parameters):
         """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw)."""
-        return cls(lam=FromC(C), **parameters)
+        return cls(kernel, lam=FromC(C), **parameters)
 
     def _loss(self, y) -> Loss:
         return EpsilonInsensitive(self.epsilon)

@@ -175,8 +175,8 @@ def numbers(y: ArrayLike) -> Array:
         y = y.astype(np.float32 if y.dtype == np.float32 else np.float64, copy=False)
     except (TypeError, ValueError):
         raise ValueError(
-            f"y must hold real numbers, but its dtype is {y.dtype}; for labels use a classification loss "
-            "such as Logistic()."
+            f"y must hold real numbers, but its dtype is {y.dtype}; for labels use a classifier such as "
+            "KernelLogistic, KernelSVC or KernelClassifier."
         ) from None
     if y.ndim not in (1, 2):
         raise ValueError(f"y must have shape (n,) or (n, t), but it has shape {y.shape}.")

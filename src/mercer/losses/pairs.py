@@ -47,28 +47,30 @@ class PairCoding(LabelCoding):
     def _one_column(self) -> bool:
         return False
 
+    @property
+    def _sides(self) -> Array:
+        """(k, questions): 1 for the first class of a pair, −1 for the second, 0 for the others."""
+        sides = np.zeros((len(self.classes), self.n_outputs))
+        first, second = np.array(self.pairs).T
+        sides[first, np.arange(self.n_outputs)] = 1.0
+        sides[second, np.arange(self.n_outputs)] = -1.0
+        return sides
+
     def _targets(self, index: Array) -> Array:
-        targets = np.zeros((len(index), self.n_outputs))
-        for j, (a, b) in enumerate(self.pairs):
-            targets[index == a, j] = 1.0
-            targets[index == b, j] = -1.0
-        return targets
+        return self._sides[index]
 
     def votes(self, scores: ArrayLike, soft: bool = False) -> Array:
         """How many of its k − 1 questions each class wins; or the sum of its margins, each at most 1."""
         scores = self._scores(scores)
-        out = np.zeros((len(scores), len(self.classes)), np.result_type(scores, np.float32))
-        for j, (a, b) in enumerate(self.pairs):
-            margin = np.clip(scores[:, j], -1, 1) if soft else scores[:, j]
-            out[:, a] += margin if soft else scores[:, j] > 0
-            out[:, b] -= margin if soft else -(scores[:, j] <= 0).astype(out.dtype)
-        return out
+        kind = np.result_type(scores, np.float32)
+        sides = self._sides.astype(kind)
+        if soft:
+            return np.clip(scores, -1, 1) @ sides.T
+        won = (scores > 0).astype(kind)
+        return won @ np.maximum(sides, 0).T - (1 - won) @ np.minimum(sides, 0).T
 
     def decision(self, scores: ArrayLike) -> Array:
         """(n, k): the votes, and less than a half vote of confidence that settles ties."""
         scores = self._scores(scores)
-        confidence = np.zeros((len(scores), len(self.classes)))
-        for j, (a, b) in enumerate(self.pairs):
-            confidence[:, a] += scores[:, j]
-            confidence[:, b] -= scores[:, j]
+        confidence = scores @ self._sides.T
         return self.votes(scores) + confidence / (3 * (np.abs(confidence) + 1))

@@ -40,8 +40,9 @@ class Solver(Params):
             has.add("curved")
         if loss.has_dual:
             has.add("dual")
+        way = "use solver='newton'" if loss.smooth else loss.smooth_relative
         for need in sorted(self.requires - has, key=list(_ADVICE).index):
-            return f"solver {self!r} {_ADVICE[need].format(loss=loss)}"
+            return f"solver {self!r} {_ADVICE[need].format(loss=loss, way=way)}"
         return None
 
     def validate(self) -> None:
@@ -69,9 +70,8 @@ class Solver(Params):
 # In the order in which they are checked.
 _ADVICE = {
     "lasso": "minimises with the penalty λ‖c‖₁; use it with representation=Lasso(), or another solver here",
-    "quadratic": "solves linear systems and needs the Squared() loss, not {loss!r}; use solver='newton'",
-    "dual": "needs a loss that is a maximum over lines or parabolas, which {loss!r} is not; use "
-    "solver='newton'",
+    "quadratic": "solves linear systems and needs the Squared() loss, not {loss!r}; {way}",
+    "dual": "needs a loss that is a maximum over lines or parabolas, which {loss!r} is not; {way}",
     "smooth": "needs a differentiable loss, which {loss!r} is not; {loss.smooth_relative}",
     "curved": "needs second derivatives, and {loss!r} defines no hess; define it, or use solver='descent'",
     "ridge": "minimises with the penalty λ‖f‖²; a Lasso representation needs solver='coordinate'",

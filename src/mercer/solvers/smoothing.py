@@ -31,6 +31,9 @@ _PREDICTOR_ACCURACY = 1e-2
 _UP, _DOWN = 0.1, 0.3
 
 
+_PRICED = "takes no price of the offset, which one-class problems have; use solver='dual'"
+
+
 class Smoothing(Solver):
     """Losses that are maxima of lines or parabolas (hinge, absolute, quantile, …), for many examples.
 
@@ -81,13 +84,16 @@ class Smoothing(Solver):
         self.max_iter = max_iter
         self.rank = rank
 
+    def refusal(self, loss: Loss, penalty: str) -> str | None:
+        reason = super().refusal(loss, penalty)
+        if reason is None and loss.prices_offset:
+            reason = f"solver {self!r} {_PRICED}"
+        return reason
+
     def run(self, problem: Problem) -> Solution:
         self.validate()
         if problem.pull:
-            raise IncompatibleError(
-                "solver 'smoothing' takes no linear term in the offset, which one-class problems have; use "
-                "solver='dual'"
-            )
+            raise IncompatibleError(f"solver {self!r} {_PRICED}")
         loss = Rounded.of(problem)
         form = form_of(_with(problem, loss), self.rank)
         start = form.norm

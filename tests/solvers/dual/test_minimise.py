@@ -12,7 +12,7 @@ from mercer.operators import KernelOperator, Matrix
 from mercer.solvers.dual import minimise as module
 from mercer.solvers.dual.columns import Cached, Columns, Computed, Factored, Stored
 from mercer.solvers.dual.minimise import BoxQP, State, choose, minimise
-from mercer.solvers.dual.solver import feasible
+from mercer.solvers.dual.part import feasible
 
 
 class Dense(Columns):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer.engines.threads import stopping_point
 from mercer.solvers.dual.block import Block
 from mercer.solvers.dual.columns import Columns, Stored
 from mercer.solvers.dual.reference import slopes
@@ -24,8 +25,8 @@ _STEPS = 60
 # Rounds between two looks at which rows may sleep.
 _SHRINK_EVERY = 6
 _MOST_GROUPS = 12
-# So many rounds in a row that gain nothing, next to all that was gained, are enough.
-_PATIENCE = 5
+# So many rounds in a row that move nothing, or gain nothing next to all that was gained, are enough.
+_UNMOVED, _PATIENCE = 3, 50
 _NOTHING = {"float32": 1e-9, "float64": 1e-15}
 
 
@@ -117,7 +118,7 @@ class _Sleepers:
         self.groups.append((awake[quiet], c.copy()))
         self.awake = awake[~quiet]
 
-    def wake(self, K: Columns, c: np.ndarray, g: np.ndarray, qp: BoxQP) -> None:
+    def wake(self, K: Columns, c: np.ndarray, g: np.ndarray) -> None:
         for rows, then in self.groups:
             changed = np.flatnonzero(c != then)
             if len(changed):
@@ -135,24 +136,28 @@ def minimise(K: Columns, qp: BoxQP, state: State, *, tol: float, max_rounds: int
     sleepers, ways = _Sleepers(n), _Slopes(qp, c)
     previous = np.empty(0, dtype=np.intp)
     state.status = "max_iter"
-    idle, gained, nothing = 0, 0.0, _NOTHING[K.dtype.name]
+    unmoved, idle, gained, least, nothing = 0, 0, 0.0, np.inf, _NOTHING[K.dtype.name]
     while True:
         rows = slice(None) if sleepers.awake is None else sleepers.awake
         right, left = ways.at(g, rows)
         state.violation = qp.violation(right, left)
         state.history.append(state.violation)
+        stopping_point()
+        if state.violation < 0.9 * least:
+            least, idle = state.violation, 0
         if state.violation <= tol:
             if sleepers.awake is None:
                 state.status = "converged"
                 return state
-            sleepers.wake(K, c, g, qp)
+            sleepers.wake(K, c, g)
             previous = previous[:0]
             continue
-        if state.rounds >= max_rounds or idle >= _PATIENCE:
+        stuck = unmoved >= _UNMOVED or idle >= _PATIENCE
+        if state.rounds >= max_rounds or stuck:
             if sleepers.awake is not None:
-                sleepers.wake(K, c, g, qp)
+                sleepers.wake(K, c, g)
                 state.violation = qp.violation(*qp.slopes(c, g))
-            state.status = "stalled" if idle >= _PATIENCE else "max_iter"
+            state.status = "stalled" if stuck else "max_iter"
             return state
         if K.partial and state.rounds % _SHRINK_EVERY == _SHRINK_EVERY - 1:
             sleepers.send(_held(qp, right, left), c)
@@ -184,6 +189,7 @@ def minimise(K: Columns, qp: BoxQP, state: State, *, tol: float, max_rounds: int
             np.abs(new).sum() - np.abs(old).sum()
         )
         gained += gain
+        unmoved = 0 if len(moved) else unmoved + 1
         idle = idle + 1 if gain <= nothing * gained else 0
         previous = index
         state.rounds += 1

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,14 @@ from mercer.engines import Tiled
 from mercer.engines.factor import Factor, NotPositiveDefinite
 from mercer.engines.threads import cpu_count, parallel_map
 from mercer.kernels import Finite
-from mercer.losses import Loss
-from mercer.losses.dual import DualForm
-from mercer.operators import KernelOperator, Matrix, Operator
+from mercer.operators import KernelOperator, Matrix
 from mercer.solvers.base import IncompatibleError, Solver, _frames_inside, warn_if_unconverged
-from mercer.solvers.dual.columns import Computed, Factored, Stored, columns_of, still
-from mercer.solvers.dual.minimise import BoxQP, State, minimise
+from mercer.solvers.dual.columns import Columns, Computed, Factored, Stored, columns_of, still
+from mercer.solvers.dual.minimise import State, minimise
+from mercer.solvers.dual.part import Part
 from mercer.solvers.primal import Primal, to_primal
 from mercer.solvers.problem import Certificate, Problem, Solution, Support
+from mercer.solvers.smoothing import Smoothing
 
 _LARGE = 4096
 _SMALL = 2048
@@ -29,8 +28,12 @@ _SMALL = 2048
 _FEW = 1000
 # float32 kernel values come first where the tolerance is not finer than they are.
 _SINGLE_TOL = 1e-4
+# So many rounds with a few coefficients of features, before something else is tried.
+_SOON = 20
 # Rows in which the effect of rounding is measured, at least.
 _SAMPLE = 256
+# So many rounds with a few coefficients of features, before something else is tried.
+_SOON = 20
 # Rows in which the kernel is looked at, where no rule says that it is one.
 _LOOKED_AT = 1000
 
@@ -101,14 +104,13 @@ class Dual(Solver):
     def run(self, problem: Problem) -> Solution:
         self.validate()
         problem = _with_kernel(problem)
-        tol = self.tol if self.tol is not None else 1e-3 * _scale(problem)
         primal = None if problem.full else to_primal(replace(problem, offset=False), store=True)
         if primal is not None and not primal.explicit:
             raise IncompatibleError(
                 "solver 'dual' needs centres whose matrix can be factored here; use solver='smoothing', or "
                 "fewer centres"
             )
-        parts = [_Part.of(problem, j) for j in range(problem.y.shape[1])]
+        parts = [Part.of(problem, j, self.tol) for j in range(problem.y.shape[1])]
         largest = max(len(part.rows) for part in parts)
         engine: Any = getattr(problem.A, "engine", None)
         if engine is not None:
@@ -119,75 +121,95 @@ class Dual(Solver):
             # Many problems, or small ones: one thread each.
             alone, share = engine.alone(), self.cache / threads
 
-            def solve(part: _Part) -> State:
-                return self._solve(problem, None, part, tol, alone, share)
+            def solve(part: Part) -> State:
+                return self._solve(problem, None, part, alone, share)
 
             states = parallel_map(solve, parts, threads)
         else:
-            states = [self._solve(problem, primal, part, tol, engine, self.cache) for part in parts]
+            states = [self._solve(problem, primal, part, engine, self.cache) for part in parts]
         solution = self._solution(problem, primal, parts, states)
+        if primal is not None and self.max_iter is None and not solution.converged and not problem.pull:
+            # Coordinates one or two at a time get nowhere where features differ much in size; Newton does.
+            other = Smoothing(tol=1e-6).run(problem)
+            if other.converged:
+                return replace(other, solver=f"{self.name}, then {other.solver}")
+        worst = _worst(parts, states)[0]
         warn_if_unconverged(
-            solution, tol, "Increase max_iter or lam (decrease C), or scale the features", problem.A.dtype
+            solution,
+            worst.tol,
+            "Scale the features, increase lam (decrease C) or max_iter",
+            problem.A.dtype,
         )
         return solution if _semidefinite(problem) else _without_claims(solution)
 
-    def _solve(
-        self, problem: Problem, primal: Primal | None, part: _Part, tol: float, engine: Any, cache: float
-    ) -> State:
+    def _solve(self, problem: Problem, primal: Primal | None, part: Part, engine: Any, cache: float) -> State:
         state = State(part.start, np.empty(0))
         if len(part.rows) <= _FEW:
-            return self._solve_few(self._matrix(problem, primal, part), part, tol, state)
+            return self._solve_few(self._matrix(problem, primal, part), part, state, primal is not None)
+        some = len(part.rows) < problem.n
+        if primal is not None:
+            Phi = Matrix(primal.Phi.rows(part.rows)) if some else primal.Phi
+            return self._stage(Factored(Phi), part, state, part.tol)
+        K = problem.A
+        assert isinstance(K, KernelOperator)
+        X = still(take(K.X, part.rows)) if some else K.X
+        K = KernelOperator(K.kernel, X, X, engine)
         size = self.size(len(part.rows))
-        ways = list(self._ways(problem, primal, part, tol, engine))
-        for number, K in enumerate(ways):
-            last = number == len(ways) - 1
-            if number and isinstance(K, KernelOperator):
-                # Usually rounding has done no harm; then a few rows, or one product, show it.
-                if state.status == "converged" and self._harmless(K, part, state, tol):
-                    continue
-                state.g = part.qp.gradient(Computed(K), state.c)
-                state.violation = part.qp.violation(*part.qp.slopes(state.c, state.g))
-                if state.status == "converged" and state.violation <= tol:
-                    continue
-            columns = columns_of(K, int(cache), size) if isinstance(K, KernelOperator) else Factored(K)
-            if not number:
-                state.g = part.qp.gradient(columns, state.c)
+        rounding = float(np.finfo(np.float32).eps * K.diag().max(initial=0.0) * part.C.max(initial=0.0))
+        single = K.at(np.float32) if part.tol >= max(_SINGLE_TOL, rounding) else None
+        if single is not None:
             # A little below what is asked, so that rounding does not send the next stage back to work.
-            target = tol if last else 0.9 * tol
-            rounds = state.rounds + self._rounds(len(part.rows))
-            minimise(columns, part.qp, state, tol=target, max_rounds=rounds, size=size)
-            del columns  # what it keeps makes room for the next
-        return state
+            self._stage(columns_of(single, int(cache), size), part, state, 0.9 * part.tol)
+            if state.status == "converged" and self._harmless(K, part, state):
+                return state
+        double = K.at(np.float64) or K
+        state.g = part.qp.gradient(Computed(double), state.c)
+        state.violation = part.qp.violation(*part.qp.slopes(state.c, state.g))
+        if state.status == "converged" and state.violation <= part.tol:
+            return state
+        return self._stage(columns_of(double, int(cache), size), part, state, part.tol)
+
+    def _stage(self, K: Columns, part: Part, state: State, tol: float) -> State:
+        if not len(state.g):
+            state.g = part.qp.gradient(K, state.c)
+        rounds = state.rounds + self._rounds(len(part.rows))
+        return minimise(K, part.qp, state, tol=tol, max_rounds=rounds, size=self.size(len(part.rows)))
 
     @staticmethod
-    def _harmless(K: KernelOperator, part: _Part, state: State, tol: float) -> bool:
+    def _harmless(K: KernelOperator, part: Part, state: State) -> bool:
         """Would float64 kernel values leave the solution within the tolerance?
 
-        Judged by the largest error of the gradient in a sample of rows, taken one and a half times.
+        Judged by the largest error of the gradient in a sample of rows, those of the largest k(x, x) among
+        them, taken one and a half times.
         """
         n = K.shape[0]
-        some = np.arange(0, n, max(n // max(_SAMPLE, n // 16), 1))
+        count = min(max(_SAMPLE, n // 16), n)
+        largest = np.argpartition(-K.diag(), min(16, n - 1))[:16]
+        some = np.union1d(np.random.default_rng(0).choice(n, count, replace=False), largest)
         used = np.flatnonzero(state.c)
+        X, Z = (P.astype(np.float64) if K.kernel.vectors else P for P in (take(K.X, some), take(K.X, used)))
         exact = part.qp.extra[some] * state.c[some] - part.qp.centre[some]
-        exact += K.engine.product(K.kernel, take(K.X, some), take(K.X, used), state.c[used])
+        exact += K.engine.product(K.kernel, X, Z, state.c[used])
         error = 1.5 * float(np.abs(exact - state.g[some]).max(initial=0.0))
-        if state.violation + 2 * error > tol:
+        if state.violation + 2 * error > part.tol:
             return False
         state.violation += 2 * error
         state.error = error
         return True
 
-    def _solve_few(self, K: Stored, part: _Part, tol: float, state: State) -> State:
+    def _solve_few(self, K: Stored, part: Part, state: State, features: bool) -> State:
         """Few coefficients: in float64 whatever the data, and beyond the tolerance, as it costs nothing."""
         state.g = part.qp.gradient(K, state.c)
-        minimise(K, part.qp, state, tol=tol, max_rounds=self._rounds(K.n), size=K.n)
+        # With features there is another way, if this one is long.
+        rounds = self._rounds(K.n) if not features or self.max_iter is not None else _SOON
+        minimise(K, part.qp, state, tol=part.tol, max_rounds=rounds, size=K.n)
         if state.status == "converged":
-            minimise(K, part.qp, state, tol=1e-8 * tol, max_rounds=state.rounds + 3, size=K.n)
+            minimise(K, part.qp, state, tol=1e-8 * part.tol, max_rounds=state.rounds + 3, size=K.n)
             state.status = "converged"
         return state
 
     @staticmethod
-    def _matrix(problem: Problem, primal: Primal | None, part: _Part) -> Stored:
+    def _matrix(problem: Problem, primal: Primal | None, part: Part) -> Stored:
         if primal is not None:
             Phi = primal.Phi.rows(part.rows)
             return Stored(Phi @ Phi.T)
@@ -196,28 +218,8 @@ class Dual(Solver):
         X = take(K.X, part.rows)
         return Stored(np.asarray(K.engine.gram(K.kernel, X.astype(np.float64) if K.kernel.vectors else X)))
 
-    @staticmethod
-    def _ways(
-        problem: Problem, primal: Primal | None, part: _Part, tol: float, engine: Any
-    ) -> Iterator[Operator]:
-        """K of the coefficients that can move: rounded if that helps, then as it is."""
-        some = len(part.rows) < problem.n
-        if primal is not None:
-            yield _rows_of(primal.Phi, part.rows) if some else primal.Phi
-            return
-        K = problem.A
-        assert isinstance(K, KernelOperator)
-        X = still(take(K.X, part.rows)) if some else K.X
-        K = KernelOperator(K.kernel, X, X, engine)
-        rounding = float(np.finfo(np.float32).eps * K.diag().max(initial=0.0) * part.C.max(initial=0.0))
-        if tol >= max(_SINGLE_TOL, rounding) and K.dtype == np.float64:
-            single = K.at(np.float32)
-            if single is not None:
-                yield single
-        yield K
-
     def _solution(
-        self, problem: Problem, primal: Primal | None, parts: list[_Part], states: list[State]
+        self, problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]
     ) -> Solution:
         n, t = problem.y.shape
         scale = 2 * problem.lam
@@ -228,18 +230,21 @@ class Dual(Solver):
             coef[part.rows, j] = state.c
             if problem.offset:
                 intercept[j] = part.offset(state)
-            value, dual = part.values(state, float(intercept[j]), problem.pull / scale)
-            objective, gap = (
-                objective + value,
-                gap + value + dual + state.error * float(np.abs(state.c).sum()),
-            )
+            value, dual, square = part.values(state, float(intercept[j]))
+            if square < 0 and not _semidefinite(problem):
+                raise NotPositiveDefinite(
+                    "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² "
+                    "means nothing; is the kernel a kernel (mercer.kernels.check)?"
+                )
+            objective += value
+            gap += value + dual + part.doubt(state, float(intercept[j]))
             at_bound = (state.c != 0) & ((state.c == part.qp.lower) | (state.c == part.qp.upper))
             bounded.append(int(at_bound.sum()))
             free.append(int((state.c != 0).sum()) - bounded[-1])
         dual_coef = coef
         if primal is not None:
             coef, _ = primal.back(primal.Phi.adjoint(coef))
-        worst = max(states, key=lambda state: (state.status != "converged", state.violation))
+        worst = _worst(parts, states)[1]
         certificate = Certificate(
             relative_gradient=None,
             objective=scale * objective,
@@ -259,55 +264,13 @@ class Dual(Solver):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The problem of one output: which coefficients can move, their box, where they start."""
+def _worst(parts: list[Part], states: list[State]) -> tuple[Part, State]:
+    """The output that is furthest from its tolerance."""
 
-    rows: np.ndarray
-    qp: BoxQP
-    start: np.ndarray
-    C: np.ndarray
-    form: DualForm
+    def far(pair: tuple[Part, State]) -> tuple[bool, float]:
+        return pair[1].status != "converged", pair[1].violation / pair[0].tol
 
-    @classmethod
-    def of(cls, problem: Problem, j: int) -> _Part:
-        n, y = problem.n, problem.y
-        # Columns by themselves, unless the loss has something different to say of each.
-        form, k = (problem.loss.dual(y), j) if _differing(problem.loss) else (problem.loss.dual(y[:, [j]]), 0)
-        C = (np.ones(n) if problem.weights is None else problem.weights) / (2 * problem.lam * n)
-        rows = np.flatnonzero((C > 0) & (form.upper[:, k] > form.lower[:, k]))
-        C = C[rows]
-        centre, lower, upper = (
-            np.asarray(a[rows, k], dtype=np.float64) for a in (form.centre, form.lower, form.upper)
-        )
-        form = DualForm(centre, lower, upper, form.kink, form.curvature)
-        extra = form.curvature / C if form.curvature else np.zeros(len(rows))
-        qp = BoxQP(centre, C * lower, C * upper, extra, form.kink, problem.offset)
-        start = np.zeros(len(rows)) if problem.start is None else problem.start[rows, j].astype(np.float64)
-        return cls(rows, qp, feasible(start, qp, problem.pull / (2 * problem.lam)), C, form)
-
-    def offset(self, state: State) -> float:
-        """b: where free coefficients want it, or else in the middle of where it may be."""
-        qp, c, g = self.qp, state.c, state.g
-        right, left = qp.slopes(c, g)
-        free = np.isfinite(right) & np.isfinite(left) & (right == left)
-        if free.any():
-            return -float(right[free].mean())
-        ends = [v for v in (right.min(initial=np.inf), left.max(initial=-np.inf)) if np.isfinite(v)]
-        return -float(np.mean(ends)) if ends else 0.0
-
-    def values(self, state: State, b: float, pull: float) -> tuple[float, float]:
-        """(P, D) over 2λ: the objective, and what it can't be less than the negative of."""
-        qp, c, g = self.qp, state.c, state.g
-        f = g + qp.centre - qp.extra * c
-        square = float(c @ f)
-        slack = 1e-6 * float(np.abs(c).sum()) ** 2 * float(np.abs(f).max(initial=0.0) + 1)
-        if square < -slack:
-            raise NotPositiveDefinite(
-                "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² means "
-                "nothing; is the kernel a kernel (mercer.kernels.check)?"
-            )
-        return float(self.C @ self.form.value(f + b)) + pull * b + 0.5 * square, qp.value(c, g)
+    return max(zip(parts, states, strict=True), key=far)
 
 
 def _with_kernel(problem: Problem) -> Problem:
@@ -344,37 +307,3 @@ def _without_claims(solution: Solution) -> Solution:
     )
     status = "stationary" if solution.converged else solution.status
     return replace(solution, status=status, certificate=replace(solution.certificate, gap=None))
-
-
-def _differing(loss: Loss) -> bool:
-    """Does the loss treat columns differently, as one for several quantiles does?"""
-    return len(getattr(loss, "levels", ())) > 1
-
-
-def _rows_of(Phi: Operator, rows: np.ndarray) -> Operator:
-    return Matrix(Phi.rows(rows))
-
-
-def _scale(problem: Problem) -> float:
-    """What a score of 1 amounts to: 1 for labels, the spread of the targets for numbers."""
-    if problem.loss.classification:
-        return 1.0
-    if problem.pull:
-        return min(1.0, problem.pull * problem.n)  # the coefficients add up to that
-    spread = float(np.median(np.abs(problem.y - np.median(problem.y, axis=0)))) or float(problem.y.std())
-    return spread or 1.0
-
-
-def feasible(c: np.ndarray, qp: BoxQP, total: float) -> np.ndarray:
-    """The coefficients clipped to their box, and with an offset changed so that they add up to `total`."""
-    c = np.clip(c, qp.lower, qp.upper)
-    if not qp.paired:
-        return c
-    missing = total - float(c.sum())
-    if abs(missing) <= 1e-13 * float(np.abs(c).sum()):  # rounding: to mend it would move zeros off zero
-        return c
-    room = qp.upper - c if missing > 0 else c - qp.lower
-    if room.sum() < abs(missing) * (1 - 1e-12):
-        raise ValueError(f"no coefficients within their bounds add up to {total:.6g}")
-    before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
-    return c + np.sign(missing) * np.clip(abs(missing) - before, 0, room)

@@ -1,0 +1,109 @@
+"""The dual problem of one output: its coefficients, their box, and what a solution of it is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.losses import Loss
+from mercer.losses.dual import DualForm
+from mercer.solvers.dual.minimise import BoxQP, State
+from mercer.solvers.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Which coefficients of an output can move, their box, where they start, how well to solve for them."""
+
+    rows: np.ndarray
+    qp: BoxQP
+    start: np.ndarray
+    C: np.ndarray
+    form: DualForm
+    tol: float
+    pull: float
+
+    @classmethod
+    def of(cls, problem: Problem, j: int, tol: float | None) -> Part:
+        n, y = problem.n, problem.y
+        # Columns by themselves, unless the loss has something different to say of each.
+        form, k = (problem.loss.dual(y), j) if _differing(problem.loss) else (problem.loss.dual(y[:, [j]]), 0)
+        C = (np.ones(n) if problem.weights is None else problem.weights) / (2 * problem.lam * n)
+        rows = np.flatnonzero((C > 0) & (form.upper[:, k] > form.lower[:, k]))
+        C = C[rows]
+        centre, lower, upper = (
+            np.asarray(a[rows, k], dtype=np.float64) for a in (form.centre, form.lower, form.upper)
+        )
+        form = DualForm(centre, lower, upper, form.kink, form.curvature)
+        extra = form.curvature / C if form.curvature else np.zeros(len(rows))
+        qp = BoxQP(centre, C * lower, C * upper, extra, form.kink, problem.offset)
+        start = np.zeros(len(rows)) if problem.start is None else problem.start[rows, j].astype(np.float64)
+        pull = problem.pull / (2 * problem.lam)
+        wanted = tol if tol is not None else 1e-3 * _scale(problem, centre)
+        return cls(rows, qp, feasible(start, qp, pull), C, form, wanted, pull)
+
+    def offset(self, state: State) -> float:
+        """b: where free coefficients want it, or else in the middle of where it may be.
+
+        Where b has a price, as high as it may be: then only coefficients at their bound lie below the level.
+        """
+        right, left = self.qp.slopes(state.c, state.g)
+        ends = [v for v in (right.min(initial=np.inf), left.max(initial=-np.inf)) if np.isfinite(v)]
+        if self.pull:
+            return -float(ends[0]) if ends else 0.0
+        free = np.isfinite(right) & np.isfinite(left) & (right == left)
+        if free.any():
+            return -float(right[free].mean())
+        return -float(np.mean(ends)) if ends else 0.0
+
+    def values(self, state: State, b: float) -> tuple[float, float, float]:
+        """(P, D, cᵀKc): P/2λ is the objective, which can't be less than −D/2λ."""
+        qp, c, g = self.qp, state.c, state.g
+        f = g + qp.centre - qp.extra * c
+        square = float(c @ f)
+        data = float(self.C @ self.form.value(f + b)) + self.pull * b
+        return data + 0.5 * square, qp.value(c, g), square
+
+    def doubt(self, state: State, b: float) -> float:
+        """What P + D may be wrong by, if g may be wrong by `state.error`."""
+        if not state.error:
+            return 0.0
+        qp, c = self.qp, state.c
+        residual = np.abs(state.g - qp.extra * c + b)  # |centre − score|
+        # Next to a kink a score that is wrong may cost anything its coefficient may rise to.
+        near = np.abs(residual - qp.kink) <= state.error
+        most = np.maximum(np.abs(qp.lower), np.abs(qp.upper))
+        most = np.where(np.isfinite(most), most, np.abs(c) + self.C * state.error)
+        return state.error * float(np.abs(c).sum() + most[near].sum())
+
+
+def _differing(loss: Loss) -> bool:
+    """Does the loss treat columns differently, as one for several quantiles does?"""
+    return len(getattr(loss, "levels", ())) > 1
+
+
+def _scale(problem: Problem, targets: np.ndarray) -> float:
+    """What a score of 1 amounts to: 1 for labels, the spread of the targets for numbers."""
+    if problem.loss.classification or not len(targets):
+        return 1.0
+    if problem.pull:
+        # Scores are as large as coefficients add up to; of coefficients up to 1, this is LIBSVM's.
+        return min(1.0, problem.pull * problem.n) / (2 * problem.lam * problem.n)
+    spread = float(np.median(np.abs(targets - np.median(targets)))) or float(targets.std())
+    return spread or 1.0
+
+
+def feasible(c: np.ndarray, qp: BoxQP, total: float) -> np.ndarray:
+    """The coefficients clipped to their box, and with an offset changed so that they add up to `total`."""
+    c = np.clip(c, qp.lower, qp.upper)
+    if not qp.paired:
+        return c
+    missing = total - float(c.sum())
+    if abs(missing) <= 1e-13 * float(np.abs(c).sum()):  # rounding: to mend it would move zeros off zero
+        return c
+    room = qp.upper - c if missing > 0 else c - qp.lower
+    if room.sum() < abs(missing) * (1 - 1e-12):
+        raise ValueError(f"no coefficients within their bounds add up to {total:.6g}")
+    before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+    return c + np.sign(missing) * np.clip(abs(missing) - before, 0, room)
