@@ -23,12 +23,14 @@ _COMBINE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 4)
 class Columns:
     """A symmetric matrix K (n, n), of which blocks and products with a few columns are wanted.
 
-    ``partial`` says whether a product for fewer rows costs less.
+    ``partial`` says whether a product for fewer rows costs less, ``same_set`` whether one with all columns of
+    the last block costs less than one with some of them.
     """
 
     n: int
     dtype: np.dtype
     partial = False
+    same_set = False
 
     def working_set(self, size: int) -> int:
         """How many coordinates to solve together, of at most `size`."""
@@ -55,16 +57,23 @@ class Computed(Columns):
         self.K, self.engine, self.n, self.dtype = K, K.engine, K.shape[0], K.dtype
         self._rows: np.ndarray | None = None
         self._points: Any = None
+        # Points travel to an engine that lives elsewhere: once a round is enough.
+        self.same_set = self.engine.remote
+        self._last: tuple[Any, Any] = (None, None)
 
     def block(self, index, out):
-        self.engine.gram(self.K.kernel, take(self.K.X, index), out=out)
+        points = take(self.K.X, index)
+        if self.same_set:
+            self._last = index, still(points)
+        self.engine.gram(self.K.kernel, points, out=out)
 
     def add(self, g, rows, index, factors):
         if rows is not self._rows:
             self._points = None if rows is None else still(take(self.K.X, rows))
             self._rows = rows
         points = self.K.X if rows is None else self._points
-        change = self.engine.product(self.K.kernel, points, take(self.K.X, index), factors)
+        columns = self._last[1] if self._last[0] is index else take(self.K.X, index)
+        change = self.engine.product(self.K.kernel, points, columns, factors)
         if rows is None:
             g += change
         else:

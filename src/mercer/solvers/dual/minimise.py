@@ -182,7 +182,9 @@ def minimise(K: Columns, qp: BoxQP, state: State, *, tol: float, max_rounds: int
         g[index] += qp.extra[index] * change
         c[index] = new
         ways.moved(index)
-        if len(moved):
+        if len(moved) and K.same_set:
+            K.add(g, sleepers.awake, index, change)
+        elif len(moved):
             K.add(g, sleepers.awake, index[moved], change[moved])
         # D is quadratic but for κ Σ|c|: the slopes at both ends tell by how much it fell.
         gain = -0.5 * float(change @ (slope + g[index])) - qp.kink * float(
