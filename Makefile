@@ -39,6 +39,7 @@ types: $(STAMP)
 
 # BENCH="products --quick" passes names and options on; docs/performance.md says what they are.
 bench: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	$(BIN)/python -m benchmarks $(BENCH)
 
 clean:
