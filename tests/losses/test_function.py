@@ -535,3 +535,22 @@ def test_their_own_mistakes_come_through():
         fit(FunctionLoss(lambda y, s: 1 / 0), y=SCORE)
     with pytest.raises(TypeError, match="positional argument"):
         fit(FunctionLoss(lambda y: y), y=SCORE)
+
+
+def test_a_function_that_fails_is_told_what_it_should_be_like():
+    import math
+
+    from mercer import KernelRegressor
+
+    points = np.arange(6.0)[:, None]
+    for V in (
+        lambda y, s: math.exp(s - y),
+        lambda y, s: (y - s) ** 2 if abs(y - s) < 1 else abs(y - s),
+        lambda s: s**2,
+    ):
+        with pytest.raises(
+            (TypeError, ValueError), match=r"failed on arrays of shape .* entry by entry: np.exp"
+        ):
+            KernelRegressor(loss=V).fit(points, points[:, 0])
+    with pytest.raises(ValueError, match="returned complex numbers"):
+        KernelRegressor(loss=lambda y, s: (s - y) ** 2 + 0j).fit(points, points[:, 0])

@@ -183,3 +183,13 @@ def test_quantiles_draws_bands_and_the_middle(line):
         plot.quantiles(KernelRidge().fit(*line), *line, plot.axes())
     with pytest.raises(ValueError, match="one feature"):
         plot.quantiles(machine, np.zeros((3, 2)), np.zeros(3), plot.axes())
+
+
+def test_features_with_names_are_no_matter_here(plane, line):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(plane[0][:40], columns=["u", "v"])
+    machine = KernelSVC.from_C(1.0, kernel=Gaussian(1.0)).fit(frame, plane[1][:40])
+    assert plot.margin(machine, frame, plane[1][:40], plot.axes(), resolution=10).lines
+    frame = pandas.DataFrame(line[0], columns=["x"])
+    fan = KernelRegressor(loss=Quantile([0.1, 0.9]), lam=0.01).fit(frame, line[1])
+    assert plot.quantiles(fan, frame, line[1], plot.axes(), resolution=10).collections

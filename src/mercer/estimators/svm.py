@@ -128,7 +128,7 @@ class KernelSVC(SupportVectors, Classifier):
     >>> machine.predict([[0.4], [4.4]]).tolist()
     ['a', 'b']
     >>> print(machine.solution_.support)
-    4 support vectors, 4 of them at their bound
+    4 support vectors, 0 of them at their bound
     """
 
     def __init__(

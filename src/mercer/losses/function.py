@@ -142,6 +142,8 @@ class FunctionLoss(Loss):
             # Overflow is no accident here: a line search steps back from inf.
             with np.errstate(all="ignore"):
                 result = function(y, s)
+        if np.iscomplexobj(result):
+            raise ValueError(f"{self!r}: returned complex numbers; a loss is real")
         result = np.asarray(result, dtype=np.float64)
         if result.shape != s.shape:
             name = getattr(function, "__qualname__", repr(function))
@@ -174,7 +176,7 @@ class FunctionLoss(Loss):
                 except Exception as error:  # theirs, whatever it is; perhaps the function is one of tensors
                     troubles.append(error)
             else:
-                raise troubles[0]
+                raise self._told(troubles[0], s)
             if self.gradient is not None or not installed:
                 return takes, "numeric"
             try:
@@ -187,6 +189,17 @@ class FunctionLoss(Loss):
             size = np.abs(quotients)
             wrong = np.abs(slopes - quotients) > 1e-5 * size + 1e-8 * np.nanmax(size, initial=0)
         return takes, "numeric" if wrong.any() else "torch"
+
+    def _told(self, error: Exception, s: Array) -> Exception:
+        """What a function not made for arrays should be like; other errors, and our own, as they are."""
+        if not isinstance(error, TypeError | ValueError) or str(error).startswith(f"{self!r}:"):
+            return error
+        told = type(error)(
+            f"{self!r} failed on arrays of shape {s.shape}: {error}. It is given arrays y and s and must "
+            "work entry by entry: np.exp in the place of math.exp, np.where of if."
+        )
+        told.__cause__ = error
+        return told
 
     def _derivative(self, y: Array, s: Array, order: int) -> Array:
         """V' or V''."""

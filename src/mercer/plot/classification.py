@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -85,8 +87,15 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
 
 def _shares(machine: Any, points: np.ndarray, classes: np.ndarray) -> np.ndarray:
     if hasattr(machine, "predict_proba"):
-        return machine.predict_proba(points)
-    return (machine.predict(points)[:, None] == classes[None, :]).astype(float)
+        return asked(machine.predict_proba, points)
+    return (asked(machine.predict, points)[:, None] == classes[None, :]).astype(float)
+
+
+def asked(method: Callable[[np.ndarray], Any], points: np.ndarray) -> Any:
+    """What a machine says of a figure's own points, whatever its features were called at fit."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return method(points)
 
 
 def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:

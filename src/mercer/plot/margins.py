@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from mercer.plot.classification import decision_regions
+from mercer.plot.classification import asked, decision_regions
 from mercer.plot.style import COLOURS, INK, dressed, legend
 
 
@@ -43,7 +43,8 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
     ax = decision_regions(machine, X, y, ax, resolution=resolution)
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     U, V = np.meshgrid(np.linspace(left, right, resolution), np.linspace(low, high, resolution))
-    scores = machine.decision_function(np.column_stack([U.ravel(), V.ravel()])).reshape(U.shape)
+    points = np.column_stack([U.ravel(), V.ravel()])
+    scores = asked(machine.decision_function, points).reshape(U.shape)
     for level in (-1, 1):
         if scores.min() < level < scores.max():
             ax.contour(U, V, scores, levels=[level], colors=[INK], linewidths=0.9, linestyles="dashed")
@@ -94,7 +95,7 @@ def quantiles(
         raise ValueError(f"a line needs one feature: X must have shape (n, 1), got {X.shape}")
     ax = dressed(ax)
     line = np.linspace(X.min(), X.max(), resolution)[:, None]
-    curves = np.asarray(machine.predict(line)).reshape(resolution, -1)
+    curves = np.asarray(asked(machine.predict, line)).reshape(resolution, -1)
     order = np.argsort(levels)
     levels, curves = levels[order], curves[:, order]
     k = len(levels)
