@@ -57,6 +57,11 @@ class Operator:
     def diag(self) -> np.ndarray:
         return np.diag(self.dense()).astype(np.float64)
 
+    def among(self, rows: np.ndarray, columns: np.ndarray | None = None) -> Operator:
+        """A[rows], or A[rows, columns], as an operator of the same kind where that can be."""
+        values = self.dense()
+        return Matrix(values[rows] if columns is None else values[np.ix_(rows, columns)])
+
     def __matmul__(self, V: np.ndarray) -> np.ndarray:
         V = np.asarray(V)
         out = np.empty((self.shape[0], *V.shape[1:]))
@@ -185,6 +190,9 @@ class Matrix(Operator):
     def adjoint(self, U):
         return np.asarray(self.values.T @ np.asarray(U).astype(self.dtype, copy=False), dtype=np.float64)
 
+    def among(self, rows, columns=None):
+        return Matrix(self.values[rows] if columns is None else self.values[np.ix_(rows, columns)])
+
     def rows(self, index):
         picked = self.values[index]
         return np.asarray(picked.toarray() if issparse(picked) else picked, dtype=np.float64)
@@ -244,6 +252,11 @@ class KernelOperator(Operator):
 
     def rows(self, index):
         return np.asarray(self.engine.gram(self.kernel, self.X[index], self.Z), dtype=np.float64)
+
+    def among(self, rows, columns=None):
+        X = self.X[rows]
+        Z = self.Z if columns is None else X if columns is rows else self.Z[columns]
+        return KernelOperator(self.kernel, X, Z, self.engine)
 
     def columns(self, index):
         """K[:, index], in the operator's own dtype."""
@@ -307,6 +320,10 @@ class FeatureOperator(Operator):
         for i in range(0, n, width):
             yield slice(i, min(i + width, n)), self.map.transform(self.X[i : i + width])
 
+    def among(self, rows, columns=None):
+        some = FeatureOperator(self.map, self.X[rows], self.shape[1])
+        return some if columns is None else Matrix(some.dense()[:, columns])
+
     def rows(self, index):
         return np.asarray(self.map.transform(self.X[index]), dtype=np.float64)
 
@@ -344,6 +361,9 @@ class Composed(Operator):
     def adjoint(self, U):
         return self.T_.T @ self.A.adjoint(U)
 
+    def among(self, rows, columns=None):
+        return Composed(self.A.among(rows), self.T_ if columns is None else self.T_[:, columns])
+
     def rows(self, index):
         return self._factor.after(self.A.rows(index))
 
@@ -379,6 +399,10 @@ class WithOnes(Operator):
 
     def adjoint(self, U):
         return np.concatenate([self.A.adjoint(U), np.sum(U, axis=0, keepdims=True)])
+
+    def among(self, rows, columns=None):
+        some = WithOnes(self.A.among(rows))
+        return some if columns is None else Matrix(some.dense()[:, columns])
 
     def rows(self, index):
         inner = self.A.rows(index)

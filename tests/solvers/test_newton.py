@@ -8,7 +8,7 @@ from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 from mercer.losses import FunctionLoss, Huber, Logistic, Loss, Multinomial, Poisson, Squared
 from mercer.operators import Identity, KernelOperator, Matrix
-from mercer.solvers import ConvergenceWarning, GradientDescent, Newton, Problem, forms
+from mercer.solvers import ConvergenceWarning, GradientDescent, Newton, Problem, forms, primal_form
 from mercer.testing import check_solver
 from oracles import LOSSES, gaussian, huber, minimum, whitening
 
@@ -82,7 +82,7 @@ def test_reaches_the_minimum(loss, kind, w, offset):
 def test_inner_conjugate_gradients(loss, kind, monkeypatch):
     """As for large problems: no factorisation, inexact steps."""
     monkeypatch.setattr(forms, "_DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(forms, "_DIRECT_FEATURES", 0)
+    monkeypatch.setattr(primal_form, "_DIRECT_FEATURES", 0)
     formula = huber(0.3) if isinstance(loss, Huber) else None
     expected, value = oracle(kind, loss, 1e-2, W, True, formula)
     for rank in (None, 5):

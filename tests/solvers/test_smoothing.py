@@ -23,7 +23,16 @@ from mercer.losses import (
 )
 from mercer.losses.dual import Smoothed
 from mercer.operators import Identity, KernelOperator, Matrix
-from mercer.solvers import ConvergenceWarning, Dual, IncompatibleError, Problem, Smoothing, forms, primal
+from mercer.solvers import (
+    ConvergenceWarning,
+    Dual,
+    IncompatibleError,
+    Problem,
+    Smoothing,
+    forms,
+    primal,
+    primal_form,
+)
 from mercer.solvers import smoothing as module
 from mercer.solvers.smoothing import Rounded
 from mercer.testing import check_solver
@@ -259,7 +268,7 @@ def test_single_precision(loss, kind):
 def test_inner_conjugate_gradients(kind, monkeypatch):
     """As for large problems: no factorisation of all, few of the rows, inexact steps."""
     monkeypatch.setattr(forms, "_DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(forms, "_DIRECT_FEATURES", 0)
+    monkeypatch.setattr(primal_form, "_DIRECT_FEATURES", 0)
     for loss in (Hinge(), Quantile([0.1, 0.5, 0.9])):
         p = build(kind, loss, w=W, offset=True)
         exact = Dual(tol=1e-9).run(p)
@@ -270,14 +279,14 @@ def test_inner_conjugate_gradients(kind, monkeypatch):
 
 def test_without_the_matrix_in_memory(monkeypatch):
     monkeypatch.setattr(operators, "available_memory", lambda: 0)
-    monkeypatch.setattr(forms, "available_memory", lambda: 1 << 40)
+    monkeypatch.setattr(primal_form, "available_memory", lambda: 1 << 40)
     for kind in KINDS:
         p = build(kind, Hinge(), offset=True)
         exact = Dual(tol=1e-9).run(p)
         s = Smoothing(tol=1e-6).run(p)
         assert s.converged
         assert abs(s.certificate.objective - exact.certificate.objective) <= s.certificate.gap + 1e-11
-    monkeypatch.setattr(forms, "available_memory", lambda: 0)
+    monkeypatch.setattr(primal_form, "available_memory", lambda: 0)
     again = Smoothing(tol=1e-6).run(p)
     assert again.certificate.objective == pytest.approx(s.certificate.objective, rel=1e-6)
 

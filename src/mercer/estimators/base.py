@@ -9,17 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
-    validate_data,
 )
 
 from mercer import _resolve
 from mercer.engines import Engine
+from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.lam import FromC, check_lam
 from mercer.estimators.plan import Plan, make_plan, sizes_of
 from mercer.estimators.tensors import engine_for, frozen, on_host, remember
@@ -32,7 +32,7 @@ from mercer.representations import Features
 from mercer.solvers import Problem
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(KernelInputs):
     """f minimising (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖²; subclasses say which V and what y means.
 
     fit:      check X, y → encode y → resolve the kernel → build A, B → solve → lift to a function
@@ -56,35 +56,6 @@ class KernelMachine(BaseEstimator):
     def _encode(self, loss: Loss, y: np.ndarray):
         """(targets, coding)"""
         raise NotImplementedError
-
-    # -- scikit-learn -----------------------------------------------------------------------------
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        try:
-            kernel = _resolve.kernel_of(self.kernel)
-        except (TypeError, ValueError):
-            return tags  # fit will say what is wrong
-        tags.input_tags.pairwise = isinstance(kernel, Precomputed)
-        tags.input_tags.sparse = bool(kernel.sparse)
-        return tags
-
-    def _check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
-        if kernel.vectors or isinstance(kernel, Precomputed):
-            return validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr" if kernel.sparse else False,
-                dtype=[np.float64, np.float32],
-            )
-        # Strings, graphs, indices, …: the kernel itself knows what its points look like.
-        if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
-            raise ValueError(f"X must be a sequence of points, got {X!r}")
-        points = kernel.points(X)
-        if points.shape[0] == 0:
-            raise ValueError("Found array with 0 sample(s): X is empty")
-        return points
 
     # -- fit --------------------------------------------------------------------------------------
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.inputs import Labelled
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.kernels import Gaussian
 from mercer.losses import Logistic, Loss, Multinomial
@@ -26,17 +22,7 @@ def _gives_probability(machine) -> bool:
     return machine._has_probability()
 
 
-class Classifier(ClassifierMixin, KernelMachine):
-    def _check_y(self, y: Any) -> np.ndarray:
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        try:
-            check_classification_targets(y)
-        except TypeError:
-            kinds = ", ".join(sorted({type(label).__name__ for label in y}))
-            raise ValueError(f"labels must be of one kind that can be sorted, got {kinds}") from None
-        return y
-
+class Classifier(Labelled, KernelMachine):
     def _encode(self, loss, y):
         return loss.encode_labels(y)
 
@@ -74,18 +60,6 @@ class Classifier(ClassifierMixin, KernelMachine):
         self._fit(X, y, sample_weight)
         self.classes_ = self._coding.classes
         return self
-
-    @follows_data
-    def decision_function(self, X):
-        """Scores: one column for two classes (positive: the second), one per class otherwise."""
-        scores = self._scores(X)
-        return self._coding.decision(scores)
-
-    @follows_data
-    def predict(self, X):
-        """The label of the largest score (or probability: they never disagree)."""
-        scores = self._scores(X)
-        return self._coding.decode(scores)
 
     @available_if(_gives_probability)
     @follows_data

@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.engines.tiled import result_dtype
-from mercer.estimators.base import KernelMachine
-from mercer.estimators.classification import Classifier
-from mercer.estimators.tensors import engine_for, follows_data, frozen, on_host, remember
+from mercer.estimators.inputs import KernelInputs, Labelled
+from mercer.estimators.tensors import engine_for, frozen, on_host, remember
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
-from mercer.kernels import Gaussian, Kernel, Precomputed
+from mercer.kernels import Gaussian
 from mercer.kernels.points import as_objects
 from mercer.losses import Hinge
 from mercer.losses.coding import LabelCoding
 from mercer.solvers.base import _frames_inside
+from mercer.solvers.mistakes import MoreClasses, Rule, Sweeps, TwoClasses, sweeps_of, vote
 
 _GAUSSIAN = Gaussian()
-
-# Kernel values kept: all of K where it fits here, else columns of those who err most.
-_COLUMN_BYTES = 256 << 20
-# Examples visited together where K does not fit.
-_BLOCK = 1024
-# Scores of intermediate functions held at once while they vote, 16 MB of doubles a thread.
-_VOTE_ENTRIES = 1 << 21
 
 _PREDICTIONS = ("last", "averaged", "voted")
 
@@ -42,7 +33,7 @@ _PREDICTIONS = ("last", "averaged", "voted")
 _Path = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class KernelPerceptron(ClassifierMixin, BaseEstimator):
+class KernelPerceptron(Labelled, KernelInputs):
     """The kernel perceptron: go through the examples, and where f errs, add y_i k(x_i,·) to it.
 
     Two classes, coded y = ±1. From f = 0, each example in turn is classified by
@@ -139,20 +130,6 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         self.engine = engine
         self.random_state = random_state
 
-    # The same doors as the machines that minimise something.
-    _check_X: Any = KernelMachine._check_X
-    _check_y: Any = Classifier._check_y
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        try:
-            kernel = _resolve.kernel_of(self.kernel)
-        except (TypeError, ValueError):
-            return tags  # fit will say what is wrong
-        tags.input_tags.pairwise = isinstance(kernel, Precomputed)
-        tags.input_tags.sparse = bool(kernel.sparse)
-        return tags
-
     def _validate(self) -> None:
         if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
             raise ValueError(f"max_iter must be a whole number of at least 1, got {self.max_iter!r}")
@@ -191,15 +168,15 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             points = frozen(points)
             remember(engine, points, given)
 
-        rule = _TwoClasses(targets) if targets.shape[1] == 1 else _MoreClasses(targets)
-        scores, path = self._run(rule, _sweeps(engine, self.kernel_, points), len(targets))
+        rule = TwoClasses(targets) if targets.shape[1] == 1 else MoreClasses(targets)
+        scores, path = self._run(rule, sweeps_of(engine, self.kernel_, points), len(targets))
         last = self._measure(rule, scores, path, diagonal)
         self._keep(rule, last, path, points, engine)
         if not self.converged_:
             self._warn(len(targets))
         return self
 
-    def _run(self, rule: _Rule, sweeps: _Sweeps, n: int) -> tuple[np.ndarray, _Path]:
+    def _run(self, rule: Rule, sweeps: Sweeps, n: int) -> tuple[np.ndarray, _Path]:
         """Passes over the examples; the scores of the last function, and who erred when."""
         rng = generator(self.random_state)
         scores = np.zeros((rule.outputs, n))
@@ -224,7 +201,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         self.n_iter_ = len(history)
         return scores, (np.concatenate(index), np.concatenate(rivals), np.concatenate(steps))
 
-    def _measure(self, rule: _Rule, scores: np.ndarray, path: _Path, diagonal: np.ndarray) -> np.ndarray:
+    def _measure(self, rule: Rule, scores: np.ndarray, path: _Path, diagonal: np.ndarray) -> np.ndarray:
         """Mistakes and the margin; returns the coefficients of the last function."""
         index, rivals, _ = path
         n = scores.shape[1]
@@ -241,7 +218,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             self.mistake_bound_ = float(rule.spread * diagonal.max() / self.margin_**2)
         return last
 
-    def _keep(self, rule: _Rule, coef: np.ndarray, path: _Path, points: Any, engine: Engine) -> None:
+    def _keep(self, rule: Rule, coef: np.ndarray, path: _Path, points: Any, engine: Engine) -> None:
         """The function that predicts, on the examples that were ever mistaken."""
         index, rivals, steps = path
         total = self.n_iter_ * len(coef)
@@ -275,265 +252,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "function_")
         given, X = X, self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
         remember(self.function_.engine, X, given)
-        scores = self.function_(X) if self._votes is None else _vote(self.function_, X, *self._votes)
+        scores = self.function_(X) if self._votes is None else vote(self.function_, X, *self._votes)
         if getattr(X, "dtype", None) == np.float32:
             scores = scores.astype(np.float32)
         return scores[:, None] if scores.ndim == 1 else scores
-
-    @follows_data
-    def decision_function(self, X):
-        """Scores or votes: one column for two classes (positive: the second), one per class otherwise."""
-        scores = self._scores(X)
-        return self._coding.decision(scores)
-
-    @follows_data
-    def predict(self, X):
-        """The label of the largest score; of equal ones, the first."""
-        scores = self._scores(X)
-        return self._coding.decode(scores)
-
-
-# -- what a mistake is, and what it changes ----------------------------------------------------------
-
-
-class _Rule:
-    """Scores are (outputs, examples). `where` says which of their columns, `who` which examples those are."""
-
-    outputs: int
-    spread: int  # a mistake on x changes f by a function of squared norm spread·k(x,x)
-
-    def margins(self, scores: np.ndarray, where: Any, who: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(margin, rival) of each example; a margin ≤ 0 is a mistake."""
-        raise NotImplementedError
-
-    def update(self, scores: np.ndarray, column: np.ndarray, i: int, rival: int) -> None:
-        """Take in a mistake on example i; `column` holds its kernel values with the rest."""
-        raise NotImplementedError
-
-    def changes(self, index: np.ndarray, rivals: np.ndarray) -> np.ndarray:
-        """What mistakes add to the coefficients of their examples, (mistakes, outputs)."""
-        raise NotImplementedError
-
-
-class _TwoClasses(_Rule):
-    outputs = spread = 1
-
-    def __init__(self, targets: np.ndarray):
-        self.sign = targets[:, 0]
-
-    def margins(self, scores, where, who):
-        margin = self.sign[who] * scores[0, where]
-        return margin, np.zeros(len(margin), np.intp)
-
-    def update(self, scores, column, i, rival):
-        if self.sign[i] > 0:
-            scores[0] += column
-        else:
-            scores[0] -= column
-
-    def changes(self, index, rivals):
-        return self.sign[index, None]
-
-
-class _MoreClasses(_Rule):
-    spread = 2
-
-    def __init__(self, targets: np.ndarray):
-        self.outputs = targets.shape[1]
-        self.label = targets.argmax(axis=1)
-
-    def margins(self, scores, where, who):
-        others, each = scores[:, where], np.arange(len(who))
-        own = others[self.label[who], each]
-        others[self.label[who], each] = -np.inf
-        rival = others.argmax(axis=0)
-        return own - others[rival, each], rival
-
-    def update(self, scores, column, i, rival):
-        scores[self.label[i]] += column
-        scores[rival] -= column
-
-    def changes(self, index, rivals):
-        changes, each = np.zeros((len(index), self.outputs)), np.arange(len(index))
-        changes[each, self.label[index]] = 1
-        changes[each, rivals] = -1
-        return changes
-
-
-def _through(
-    rule: _Rule, scores: np.ndarray, where: np.ndarray, who: np.ndarray, column: Callable[[int], np.ndarray]
-) -> list[tuple[int, int]]:
-    """Visit examples in order, jumping from mistake to mistake: (position, rival) of each."""
-    found = []
-    start, width = 0, 64
-    while start < len(who):
-        part = slice(start, start + width)
-        margin, rival = rule.margins(scores, where[part], who[part])
-        wrong = margin <= 0
-        hit = int(wrong.argmax())
-        if wrong[hit]:
-            rule.update(scores, column(start + hit), who[start + hit], rival[hit])
-            found.append((start + hit, int(rival[hit])))
-            start, width = start + hit + 1, 64
-        else:
-            start, width = start + width, min(2 * width, 1 << 14)
-    return found
-
-
-# -- where kernel values come from -------------------------------------------------------------------
-
-
-class _Sweeps:
-    """One pass over all examples."""
-
-    def __init__(self, engine: Engine, kernel: Kernel, points: Any):
-        self.engine, self.kernel, self.points = engine, kernel, points
-
-    def sweep(self, rule: _Rule, scores: np.ndarray, order: np.ndarray) -> list[tuple[int, int]]:
-        """Bring the scores to where they are after the pass; return (position, rival) of each mistake."""
-        raise NotImplementedError
-
-
-def _sweeps(engine: Engine, kernel: Kernel, points: Any) -> _Sweeps:
-    n = points.shape[0]
-    if not kernel.vectors:
-        return _Columns(engine, kernel, points)
-    if n * n * result_dtype(kernel, points, points).itemsize <= _COLUMN_BYTES:
-        return _Matrix(engine, kernel, points)
-    return _Blocks(engine, kernel, points)
-
-
-class _Matrix(_Sweeps):
-    """All of K at once: for kernels on vectors that costs as much as a few hundred columns one by one."""
-
-    def __init__(self, engine, kernel, points):
-        super().__init__(engine, kernel, points)
-        self.K = engine.gram(kernel, points)
-
-    def sweep(self, rule, scores, order):
-        return _through(rule, scores, order, order, lambda p: self.K[order[p]])
-
-
-class _Columns(_Sweeps):
-    """Columns of K when they are asked for, those of the examples that err most being kept.
-
-    For kernels on strings, graphs, … whose values are dear. Passes come by in much the same order each
-    time, so keeping what was used last would always have dropped what comes next.
-    """
-
-    def __init__(self, engine, kernel, points):
-        super().__init__(engine, kernel, points)
-        n = points.shape[0]
-        room = min(_COLUMN_BYTES // (8 * n), n)
-        self.kept = np.empty((room, n))
-        self.owner = np.full(room, -1)
-        self.slot: dict[int, int] = {}
-        self.asked = np.zeros(n, np.intp)
-
-    def sweep(self, rule, scores, order):
-        return _through(rule, scores, order, order, lambda p: self._column(int(order[p])))
-
-    def _column(self, i: int) -> np.ndarray:
-        self.asked[i] += 1
-        if (slot := self.slot.get(i)) is not None:
-            return self.kept[slot]
-        column = self.engine.gram(self.kernel, self.points, self.points[i : i + 1])[:, 0]
-        slot = len(self.slot)
-        if slot == len(self.kept):
-            # Full: the one asked for least makes way, if for less than this one.
-            if not slot:
-                return column
-            slot = int(self.asked[self.owner].argmin())
-            if self.asked[self.owner[slot]] >= self.asked[i]:
-                return column
-            del self.slot[int(self.owner[slot])]
-        self.kept[slot], self.owner[slot], self.slot[i] = column, i, slot
-        return column
-
-
-class _Blocks(_Sweeps):
-    """Nothing kept: examples in blocks, each brought up to date by one product when its turn comes.
-
-    As many kernel values as columns would take, but in products, which are many times faster than
-    columns one at a time, about as fast as reading them from memory.
-    """
-
-    def sweep(self, rule, scores, order):
-        found: list[tuple[int, int]] = []
-        ends = []
-        starts = range(0, len(order), _BLOCK)
-        for start in starts:
-            who = order[start : start + _BLOCK]
-            self._catch_up(rule, scores, who, order, found)
-            block = scores[:, who]
-            mistakes = _through(rule, block, np.arange(len(who)), who, self._inside(rule, block, who))
-            scores[:, who] = block
-            found += [(start + p, rival) for p, rival in mistakes]
-            ends.append(len(found))
-        for start, end in zip(starts, ends):
-            self._catch_up(rule, scores, order[start : start + _BLOCK], order, found[end:])
-        return found
-
-    def _catch_up(self, rule, scores, who, order, found):
-        """Add to the scores of some examples what these mistakes, not yet seen there, change."""
-        if not found:
-            return
-        where, rivals = np.array(found).T
-        index = order[where]
-        changes = rule.changes(index, rivals)
-        X, Z = take(self.points, who), take(self.points, index)
-        scores[:, who] += self.engine.product(self.kernel, X, Z, changes).T
-
-    def _inside(self, rule, block, who):
-        """Columns of K(block, block), at once for the examples that would err as things stand."""
-        X = take(self.points, who)
-        likely = np.flatnonzero(rule.margins(block, np.arange(len(who)), who)[0] <= 0)
-        K = self.engine.gram(self.kernel, X, X[likely]) if len(likely) else None
-        slot = {int(p): j for j, p in enumerate(likely)}
-
-        def column(p):
-            if K is not None and p in slot:
-                return K[:, slot[p]]
-            return self.engine.gram(self.kernel, X, X[p : p + 1])[:, 0]
-
-        return column
-
-
-# -- voting ------------------------------------------------------------------------------------------
-
-
-def _vote(
-    f: KernelFunction, X: Any, where: np.ndarray, changes: np.ndarray, survival: np.ndarray
-) -> np.ndarray:
-    """Σ_j c_j sign f_j(X) / T, or Σ_j c_j [l is the best class of f_j(X)] / T in column l.
-
-    f_j is the sum of the first j changes, change j being to coefficient where[j] of the points of f.
-    """
-    X = as_objects(f.kernel.points(X))
-    outputs = changes.shape[1]
-    weights = survival.astype(np.float64)  # whole numbers, so that votes that cancel do so exactly
-    votes = np.zeros((X.shape[0], outputs))
-
-    def step(rows, K):
-        height = min(len(K), 256)
-        width = max(_VOTE_ENTRIES // (height * outputs), 1)
-        for i in range(0, len(K), height):
-            some = K[i : i + height]
-            count = votes[rows][i : i + height]
-            last = np.zeros((outputs, len(some)))
-            for j in range(0, len(where), width):
-                now = slice(j, j + width)
-                values = np.empty((outputs, len(some), len(where[now])))
-                np.multiply(some[:, where[now]], changes[now].T[:, None, :], out=values)
-                values[:, :, 0] += last
-                np.cumsum(values, axis=2, out=values)
-                last = values[:, :, -1].copy()
-                if outputs == 1:
-                    count[:, 0] += np.sign(values[0]) @ weights[now]
-                else:
-                    best = values.argmax(axis=0)
-                    for label in range(outputs):
-                        count[:, label] += (best == label) @ weights[now]
-
-    f.engine.reduce(f.kernel, X, f.points, step)
-    return votes / survival.sum()

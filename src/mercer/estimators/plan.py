@@ -24,9 +24,10 @@ from mercer.solvers import (
     Smoothing,
     Solver,
 )
-from mercer.solvers.forms import _DIRECT_EXAMPLES, _DIRECT_FEATURES, _DIRECT_FLOPS
+from mercer.solvers.forms import _DIRECT_EXAMPLES
 from mercer.solvers.full import _MIXED_FROM
 from mercer.solvers.preconditioners import low_rank_columns, sampled_rows
+from mercer.solvers.primal_form import _DIRECT_FEATURES, _DIRECT_FLOPS
 
 # Up to here an exact solution takes seconds on an ordinary machine.
 _EXACT_LEAST_SQUARES = 10_000

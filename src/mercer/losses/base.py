@@ -125,6 +125,8 @@ class Loss(Params, ABC):
     quadratic: bool = False
     curvature: float | None = None
     has_probability: bool = False
+    # Is every output treated alike? (Not by one that stands for several quantiles.)
+    alike: bool = True
     # Has the offset a price of its own, as in one-class problems? (`Problem.pull`)
     prices_offset: bool = False
     # What a refusal suggests for a loss with kinks.

@@ -42,20 +42,37 @@ class DualForm:
     kink: float = 0.0
     curvature: float = 0.0
 
-    def maximiser(self, s: Array, smoothing: float = 0.0) -> Array:
-        """The a of the maximum, with ½ smoothing a² taken off as well; of several the smallest."""
-        r = self.centre - s
-        pull = np.sign(r) * np.maximum(np.abs(r) - self.kink, 0)
-        curvature = self.curvature + smoothing
-        if curvature > 0:
-            return np.clip(pull / curvature, self.lower, self.upper)
-        return np.where(pull > 0, self.upper, np.where(pull < 0, self.lower, 0.0))
+    def slope(self, r: Array, smoothing: Any = 0.0) -> Array:
+        """The a of the maximum at residuals r = centre − s, with ½ smoothing a² taken off as well.
 
-    def value(self, s: Array, smoothing: float = 0.0) -> Array:
+        Of several the smallest. Smoothing may be one number, or one for each output.
+        """
+        if self.kink:
+            r = r - np.clip(r, -self.kink, self.kink)
+        bend = self.curvature + smoothing
+        if np.all(bend > 0):
+            return np.clip(r / bend, self.lower, self.upper)
+        return np.where(r > 0, self.upper, np.where(r < 0, self.lower, 0.0))
+
+    def inside(self, r: Array, a: Array) -> Array:
+        """Where the maximum is at no bound and at no kink, and so has curvature."""
+        inside = (a > self.lower) & (a < self.upper)
+        return inside & (np.abs(r) > self.kink) if self.kink else inside
+
+    def maximiser(self, s: Array, smoothing: Any = 0.0) -> Array:
+        """The a of the maximum at scores s."""
+        return self.slope(self.centre - s, smoothing)
+
+    def value(self, s: Array, smoothing: Any = 0.0) -> Array:
         """V(y, s), or with smoothing that much less than it at most: ½ smoothing max a²."""
-        a = self.maximiser(s, smoothing)
-        curvature = self.curvature + smoothing
-        return a * (self.centre - s) - self.kink * np.abs(a) - 0.5 * curvature * a * a
+        r = self.centre - s
+        a = self.slope(r, smoothing)
+        value = a * (r - 0.5 * (self.curvature + smoothing) * a)
+        return value - self.kink * np.abs(a) if self.kink else value
+
+    def rows(self, rows: Any) -> DualForm:
+        """That of some examples."""
+        return DualForm(self.centre[rows], self.lower[rows], self.upper[rows], self.kink, self.curvature)
 
     def conjugate(self, a: Array) -> Array:
         """V*(y, −a) for a in the box."""
@@ -80,7 +97,7 @@ class Smoothed(Loss):
     array([[0.0625, 3.75  ]])
     """
 
-    def __init__(self, loss: Loss, mu: float):
+    def __init__(self, loss: Loss, mu: Any):
         self.loss = loss
         self.mu = mu
 
@@ -92,19 +109,21 @@ class Smoothed(Loss):
     def curvature(self) -> float:  # type: ignore[override]
         return 1 / self.mu
 
-    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
+    def given(self, y: ArrayLike, s: ArrayLike) -> tuple[DualForm, Array]:
+        """The dual form of the loss for these targets, and the scores."""
         y, s = aligned(y, s)
-        return self.loss.dual(y).value(s, self.mu)
+        return self.loss.dual(y), s
+
+    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
+        form, s = self.given(y, s)
+        return form.value(s, self.mu)
 
     def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
-        y, s = aligned(y, s)
-        return -self.loss.dual(y).maximiser(s, self.mu)
+        form, s = self.given(y, s)
+        return -form.maximiser(s, self.mu)
 
     def hess(self, y: ArrayLike, s: ArrayLike) -> Array:
-        y, s = aligned(y, s)
-        form = self.loss.dual(y)
-        a = form.maximiser(s, self.mu)
-        inside = (a > form.lower) & (a < form.upper)
-        if form.kink > 0:
-            inside &= np.abs(form.centre - s) > form.kink
-        return inside.astype(s.dtype) / (form.curvature + self.mu)
+        form, s = self.given(y, s)
+        r = form.centre - s
+        a = form.slope(r, self.mu)
+        return (form.inside(r, a) / (form.curvature + self.mu)).astype(a.dtype, copy=False)

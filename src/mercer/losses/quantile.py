@@ -50,6 +50,10 @@ class Quantile(ResidualLoss):
         return not isinstance(self.q, Real)
 
     @property
+    def alike(self) -> bool:  # type: ignore[override]
+        return len(self.levels) == 1
+
+    @property
     def levels(self) -> Array:
         """The levels, shape (t,)."""
         return np.atleast_1d(np.asarray(self.q, dtype=np.float64))

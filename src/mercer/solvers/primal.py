@@ -6,6 +6,8 @@ A Nyström problem becomes one by a change of coordinates: K(Z,Z) = L Lᵀ, c = 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf, dtrtri
@@ -43,6 +45,12 @@ class Primal:
         self.penalty = np.append(np.ones(Phi.shape[1]), 0.0) if offset else np.ones(Phi.shape[1])
         self.Phi: Operator = WithOnes(Phi) if offset else Phi
         self._sampled: SampledHessian | None = None
+
+    def among(self, rows: np.ndarray) -> Primal:
+        """The same coordinates for some of the examples."""
+        other = copy(self)
+        other.Phi, other._sampled = self.Phi.among(rows), None
+        return other
 
     def quick(self, tol: float) -> Operator:
         """Φ for many products whose result need not be better than this."""
@@ -101,6 +109,11 @@ class Centres(Primal):
         shift = max(float(np.finfo(A.dtype).eps), SUBSET_SHIFT) * float(A.kernel.diagonal(A.Z).mean())
         self.L = A.engine.factor(K, shift=shift, max_jitter=0.1)
         self.jitter = 0.0
+
+    def among(self, rows):
+        other: Any = super().among(rows)
+        other.A = other.Phi.A if self.offset else other.Phi
+        return other
 
     def quick(self, tol):
         if tol < ROUNDED_TOL or not self.A.remote or self.A.dtype != np.float32:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from mercer.losses import Loss
-from mercer.losses.dual import DualForm
+from mercer.losses.dual import DualForm, Smoothed
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.forms import Direction, Form, PrimalForm, form_of
 from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
@@ -292,8 +292,8 @@ def _with(problem: Problem, loss: Loss) -> Problem:
     return replace(problem, loss=loss)
 
 
-class Rounded(Loss):
-    """V_μ of given examples, one μ for each output: `Smoothed`, with what depends on y computed once."""
+class Rounded(Smoothed):
+    """V_μ of given examples, one μ for each output, with what depends on y computed once."""
 
     def __init__(self, loss: Loss, mu: np.ndarray, form: DualForm, scale: np.ndarray):
         self.loss, self.mu, self.form, self.scale = loss, mu, form, scale
@@ -320,15 +320,16 @@ class Rounded(Loss):
         return Rounded(self.loss, np.where(mu < self.form.curvature, 0.0, mu), self.form, self.scale)
 
     def rows(self, rows: np.ndarray) -> Rounded:
-        f = self.form
-        some = DualForm(f.centre[rows], f.lower[rows], f.upper[rows], f.kink, f.curvature)
-        return Rounded(self.loss, self.mu, some, self.scale)
+        return Rounded(self.loss, self.mu, self.form.rows(rows), self.scale)
+
+    def given(self, y, s):
+        return self.form, s
 
     def frozen(self, s: np.ndarray, mu: np.ndarray) -> Rounded:
         """A parabola for every example in the window, a line for every other, wherever they go."""
         f, r = self.form, self.form.centre - s
-        a = self._slope(r)
-        inside = self._inside(r, a)
+        a = f.slope(r, self.mu)
+        inside = f.inside(r, a)
         centre = f.centre - f.kink * np.sign(r) * inside
         lower, upper = np.where(inside, -np.inf, a), np.where(inside, np.inf, a)
         return Rounded(self.loss, mu, DualForm(centre, lower, upper, 0.0, f.curvature), self.scale)
@@ -337,35 +338,10 @@ class Rounded(Loss):
     def bend(self) -> np.ndarray:
         return self.form.curvature + self.mu
 
-    def _slope(self, r: np.ndarray) -> np.ndarray:
-        """The maximising a, which is −V_μ', for residuals r."""
-        f = self.form
-        if f.kink:
-            r = r - np.clip(r, -f.kink, f.kink)
-        return np.clip(r / self.bend, f.lower, f.upper)
-
-    def _inside(self, r: np.ndarray, a: np.ndarray) -> np.ndarray:
-        f = self.form
-        inside = (a > f.lower) & (a < f.upper)
-        return inside & (np.abs(r) > f.kink) if f.kink else inside
-
-    def value(self, y, s):
-        f, r = self.form, self.form.centre - s
-        a = self._slope(r)
-        value = a * (r - 0.5 * self.bend * a)
-        return value - f.kink * np.abs(a) if f.kink else value
-
-    def grad(self, y, s):
-        return -self._slope(self.form.centre - s)
-
-    def hess(self, y, s):
-        r = self.form.centre - s
-        return self._inside(r, self._slope(r)) / self.bend
-
     def measure(self, s: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
         """Means of V, as it was before smoothing, and of V(s) + V*(−a) + a s ≥ 0 for the a that V_μ gives."""
         f, r = self.form, self.form.centre - s
-        values, a = f.value(s), self._slope(r)
+        values, a = f.value(s), f.slope(r, self.mu)
         young = values - a * r + f.kink * np.abs(a) + 0.5 * f.curvature * a * a
         if weights is not None:
             values, young = weights @ values, weights @ young
@@ -381,14 +357,14 @@ class Rounded(Loss):
         low, high = np.full_like(b, -np.inf), np.full_like(b, np.inf)
         stride = np.maximum(self.bend, np.finfo(float).eps * self.scale)
         for _ in range(200):
-            a = self._slope(r - b)
+            a = f.slope(r - b, self.mu)
             total = w @ a
             # Down to rounding; or where two neighbouring numbers enclose the place.
             done = (np.abs(total) <= 1e-14 * (w @ np.abs(a))) | (high - low <= 4e-16 * np.abs(b))
             if done.all():
                 break
             low, high = np.where(total > 0, b, low), np.where(total < 0, b, high)
-            curvature = w @ self._inside(r - b, a) / self.bend
+            curvature = w @ f.inside(r - b, a) / self.bend
             new = b + total / np.where(curvature > 0, curvature, 1.0)
             enclosed = np.isfinite(low) & np.isfinite(high)
             middle = 0.5 * (np.where(enclosed, low, 0) + np.where(enclosed, high, 0))

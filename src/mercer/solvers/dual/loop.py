@@ -18,10 +18,9 @@ from llvmlite import ir
 from mercer.engines.fused.emitter import I64, Emitter
 from mercer.engines.fused.target import Target
 from mercer.engines.fused.vectors import F32, F64
+from mercer.solvers.dual.block import PADDING
 
 BIG = 1e30
-# Sizes come in whole multiples of this, whatever the vectors of the processor.
-PADDING = 32
 
 
 class _Loop(Emitter):
@@ -33,8 +32,9 @@ class _Loop(Emitter):
         self.vector = ir.VectorType(self.T, self.lanes)
         self.indices = ir.VectorType(I64 if dtype == "float64" else ir.IntType(32), self.lanes)
         self.paired = paired
-        # Two chains of comparisons hide each other's latency.
+        # Two chains of comparisons hide each other's latency; blocks are padded to whole rounds of them.
         self.chains = 2
+        assert PADDING % (self.lanes * self.chains) == 0
 
     # -- small things ------------------------------------------------------------------------------
 
@@ -195,7 +195,6 @@ class _Loop(Emitter):
             b.fcmp_ordered("<=", violation, self.narrow(self.tol)), b.icmp_signed(">=", count, self.limit)
         )
         b.cbranch(finished, done, move)
-        after_select = b.block
 
         b.position_at_end(move)
         step = (
@@ -216,7 +215,6 @@ class _Loop(Emitter):
         self.put(self.wide(begun), self.result, self.k(1), F64)
         self.put(self.wide(violation), self.result, self.k(2), F64)
         b.ret_void()
-        assert after_select is not None
 
     def _moved(self, k: Any, row_i: Any, row_j: Any, t: Any) -> Any:
         """The gradient at k.. after the last step, stored."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.losses import Loss
 from mercer.losses.dual import DualForm
 from mercer.solvers.dual.minimise import BoxQP, State
 from mercer.solvers.problem import Problem
@@ -28,7 +27,7 @@ class Part:
     def of(cls, problem: Problem, j: int, tol: float | None) -> Part:
         n, y = problem.n, problem.y
         # Columns by themselves, unless the loss has something different to say of each.
-        form, k = (problem.loss.dual(y), j) if _differing(problem.loss) else (problem.loss.dual(y[:, [j]]), 0)
+        form, k = (problem.loss.dual(y[:, [j]]), 0) if problem.loss.alike else (problem.loss.dual(y), j)
         C = (np.ones(n) if problem.weights is None else problem.weights) / (2 * problem.lam * n)
         rows = np.flatnonzero((C > 0) & (form.upper[:, k] > form.lower[:, k]))
         C = C[rows]
@@ -76,11 +75,6 @@ class Part:
         most = np.maximum(np.abs(qp.lower), np.abs(qp.upper))
         most = np.where(np.isfinite(most), most, np.abs(c) + self.C * state.error)
         return state.error * float(np.abs(c).sum() + most[near].sum())
-
-
-def _differing(loss: Loss) -> bool:
-    """Does the loss treat columns differently, as one for several quantiles does?"""
-    return len(getattr(loss, "levels", ())) > 1
 
 
 def _scale(problem: Problem, targets: np.ndarray) -> float:

@@ -1,0 +1,78 @@
+"""The doors estimators share: points as their kernel takes them, labels, and answers in labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from mercer import _resolve
+from mercer.estimators.tensors import follows_data
+from mercer.kernels import Precomputed
+from mercer.kernels.base import Kernel
+
+
+class KernelInputs(BaseEstimator):
+    """An estimator on points of a kernel."""
+
+    kernel: Any
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        try:
+            kernel = _resolve.kernel_of(self.kernel)
+        except (TypeError, ValueError):
+            return tags  # fit will say what is wrong
+        tags.input_tags.pairwise = isinstance(kernel, Precomputed)
+        tags.input_tags.sparse = bool(kernel.sparse)
+        return tags
+
+    def _check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
+        if kernel.vectors or isinstance(kernel, Precomputed):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr" if kernel.sparse else False,
+                dtype=[np.float64, np.float32],
+            )
+        # Strings, graphs, indices, …: the kernel itself knows what its points look like.
+        if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
+            raise ValueError(f"X must be a sequence of points, got {X!r}")
+        points = kernel.points(X)
+        if points.shape[0] == 0:
+            raise ValueError("Found array with 0 sample(s): X is empty")
+        return points
+
+
+class Labelled(ClassifierMixin):
+    """Labels in, labels out; a subclass has `_scores(X)` and `_coding`."""
+
+    _scores: Any
+    _coding: Any
+
+    def _check_y(self, y: Any) -> np.ndarray:
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        try:
+            check_classification_targets(y)
+        except TypeError:
+            kinds = ", ".join(sorted({type(label).__name__ for label in y}))
+            raise ValueError(f"labels must be of one kind that can be sorted, got {kinds}") from None
+        return y
+
+    @follows_data
+    def decision_function(self, X):
+        """Scores: one column for two classes (positive: the second), one per class otherwise."""
+        scores = self._scores(X)
+        return self._coding.decision(scores)
+
+    @follows_data
+    def predict(self, X):
+        """The label of the largest score (or probability: they never disagree)."""
+        scores = self._scores(X)
+        return self._coding.decode(scores)
