@@ -158,3 +158,18 @@ def test_diagonal_without_the_matrix():
 def test_the_contract_needs_blocks():
     with pytest.raises(NotImplementedError):
         list(Operator().blocks())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_some_rows_and_columns_are_an_operator(name):
+    A, matrix = CASES[name]
+    rows = np.array([2, 0, 3]) % A.shape[0]
+    columns = np.array([1, 0]) % A.shape[1]
+    for some, expected in (
+        (A.among(rows), matrix[rows]),
+        (A.among(rows, columns), matrix[np.ix_(rows, columns)]),
+    ):
+        assert some.shape == expected.shape
+        v = np.linspace(1, 2, expected.shape[1])
+        assert np.allclose(some @ v, expected @ v, rtol=1e-5, atol=1e-6)
+    assert type(A.among(rows)) in (type(A), Matrix)

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 
 from mercer.losses.base import Array, Loss, aligned, floating
 from mercer.losses.coding import LabelCoding, TargetCoding
+from mercer.losses.derivatives import by_torch, differences, scale_of
 
 _EPS = float(np.finfo(np.float64).eps)
-# Steps of the difference quotients, relative to the size of s and y; powers of two, so that s ± h is exact.
-_STEPS = 2.0 ** -np.arange(5.0, 33.0, 3.0)
 # Scores on which the way to derivatives is tried.
 _TRIAL = np.array([-1.7, -0.6, 0.2, 0.9, 1.9])
 # A change that survives so many halvings of its interval is a jump.
@@ -110,7 +109,7 @@ class FunctionLoss(Loss):
         if self.hessian is not None:
             return self._call(self.hessian, y, s).astype(dtype, copy=False)
         if self.gradient is not None:
-            return _differences(self._at(self.gradient, y), s, _scale(y, s)).astype(dtype, copy=False)
+            return differences(self._at(self.gradient, y), s, scale_of(y, s)).astype(dtype, copy=False)
         return self._derivative(y, s, 2).astype(dtype, copy=False)
 
     def _grad(self, y: Array, s: Array) -> Array:
@@ -180,11 +179,11 @@ class FunctionLoss(Loss):
             if self.gradient is not None or not installed:
                 return takes, "numeric"
             try:
-                slopes, _ = (_by_torch(self.function, y, s, order) for order in (1, 2))
+                slopes, _ = (by_torch(self.function, y, s, order) for order in (1, 2))
             except Exception:
                 return takes, "numeric"
         # A function may take tensors and lose their derivatives on the way.
-        quotients = _differences(lambda at: self._called(self.function, y, at, takes), s, _scale(y, s))
+        quotients = differences(lambda at: self._called(self.function, y, at, takes), s, scale_of(y, s))
         with np.errstate(all="ignore"):
             size = np.abs(quotients)
             wrong = np.abs(slopes - quotients) > 1e-5 * size + 1e-8 * np.nanmax(size, initial=0)
@@ -204,13 +203,13 @@ class FunctionLoss(Loss):
     def _derivative(self, y: Array, s: Array, order: int) -> Array:
         """V' or V''."""
         if self._found(y)[1] == "numeric":
-            return _differences(self._at(self.function, y), s, _scale(y, s), order)
-        result = _by_torch(self.function, y, s, order)
+            return differences(self._at(self.function, y), s, scale_of(y, s), order)
+        result = by_torch(self.function, y, s, order)
         # torch's rules give NaN where a formula is singular though V is not.
         lost = ~np.isfinite(result)
         if lost.any():
             y, s = y[lost], s[lost]
-            result[lost] = _differences(self._at(self.function, y), s, _scale(y, s), order)
+            result[lost] = differences(self._at(self.function, y), s, scale_of(y, s), order)
         return result
 
     # -- the loss meets its targets ---------------------------------------------------------------
@@ -291,7 +290,7 @@ class FunctionLoss(Loss):
 
     def _check_derivatives(self, y: Array, s: Array, size: Array) -> None:
         """Derivatives lie between the one-sided difference quotients, at corners too."""
-        scale = _scale(y, s)
+        scale = scale_of(y, s)
         wrong = _beyond(self._grad(y, s), self._at(self.function, y), s, scale, 1e-5, size)
         name, of = "gradient says V'", "V"
         if wrong is not None and self.gradient is None:
@@ -308,53 +307,6 @@ class FunctionLoss(Loss):
 
 
 # -- differentiation ------------------------------------------------------------------------------
-
-
-def _scale(y: Array, s: Array) -> Array:
-    """The power of two next to the larger of |s|, |y| and 1."""
-    return 2.0 ** np.ceil(np.log2(np.maximum(np.maximum(np.abs(s), np.abs(y)), 1)))
-
-
-def _by_torch(function: Callable, y: Array, s: Array, order: int) -> Array:
-    import torch
-
-    with torch.enable_grad():
-        at = torch.tensor(s, requires_grad=True, device="cpu")
-        V = function(torch.tensor(y, device="cpu"), at)
-        if V.shape != at.shape:
-            raise ValueError(f"shape {tuple(V.shape)}")
-        (slope,) = torch.autograd.grad(V.sum(), at, create_graph=order == 2)
-        if order == 2:
-            # The slope of a piecewise linear V is a constant, and knows nothing of s.
-            linear = not slope.requires_grad
-            slope = torch.zeros_like(at) if linear else torch.autograd.grad(slope.sum(), at)[0]
-    return slope.detach().numpy().astype(np.float64, copy=False)
-
-
-def _differences(f: Callable[[Array], Array], s: Array, scale: Array, order: int = 1) -> Array:
-    """The first or second derivative of f by central differences, extrapolated from pairs of steps.
-
-    Wide steps suffer from curvature and corners, narrow ones from rounding; entry by entry that pair is taken
-    that agrees best with its neighbour.
-    """
-    best, least = np.full(s.shape, np.nan), np.full(s.shape, np.inf)
-    last, pair, floor = None, np.full(s.shape, np.nan), np.zeros(s.shape)
-    here = f(s) if order == 2 else None
-    with np.errstate(all="ignore"):
-        for step in _STEPS:
-            up, down = s + step * scale, s - step * scale
-            a, b, width = f(up), f(down), up - down
-            D = (a - b) / width if here is None else 4 * ((a - here) - (here - b)) / width**2
-            if last is not None:
-                # The step is an eighth of the last, and the error a 64th.
-                extrapolated = (64 * D - last) / 63
-                noise = 4 * _EPS * np.maximum(np.abs(a), np.abs(b)) / (step * scale) ** order
-                error = np.abs(pair - extrapolated) + floor  # NaN for the first pair, which is never better
-                better = error < least
-                best, least = np.where(better, pair, best), np.where(better, error, least)
-                pair, floor = extrapolated, noise
-            last = D
-    return np.where(np.isfinite(least), best, D)
 
 
 # -- trying V out ---------------------------------------------------------------------------------
