@@ -25,15 +25,23 @@ _LAZY = {
     "KernelSVR": "mercer.estimators",
     "KernelOneClass": "mercer.estimators",
     "FromC": "mercer.estimators",
+    "Model": "mercer.model",
+    "fit": "mercer.model",
+    "load": "mercer.io",
+    "save": "mercer.io",
+    "to_onnx": "mercer.io",
 }
 _ROOMS = (
+    "data",
     "engines",
     "estimators",
     "features",
     "functionals",
     "functions",
+    "io",
     "kernels",
     "losses",
+    "model",
     "operators",
     "plot",
     "report",
@@ -41,6 +49,7 @@ _ROOMS = (
     "selection",
     "solvers",
     "testing",
+    "theory",
 )
 
 __all__ = [*sorted(_LAZY), *_ROOMS, "__version__"]

@@ -1,5 +1,7 @@
 """Paths over λ: what as many separate fits would give."""
 
+import importlib
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -129,7 +131,29 @@ def test_only_for_least_squares_and_ridge():
             call(KernelRidge(Linear(), representation=Lasso()), X, Y[:, 0])
 
 
-@pytest.mark.parametrize("lams", [[], [0.1, 0.0], [-1.0], [np.nan], [np.inf], 0.1, [[0.1]]], ids=str)
+def test_how_many_values():
+    found = path(KernelRidge(Gaussian(1.0)), X, Y, 11)
+    assert np.allclose(found.lams, np.logspace(-9, 1, 11))
+
+
+def test_what_does_not_fit_into_memory_is_refused_before_it_is_allocated(monkeypatch):
+    n = 200_000
+    many, y = np.zeros((n, 1)), np.zeros(n)
+    exact = KernelRidge(Gaussian(1.0), representation="full")
+    room = importlib.import_module("mercer.selection.path")
+    monkeypatch.setattr(room, "available_memory", lambda: 20 << 30)
+    with pytest.raises(ValueError, match="200,000 examples.*1600.* GB.*5 matrices.*representation='nystrom'"):
+        path(exact, many, y)
+    with pytest.raises(ValueError, match="leaving one out for 200,000 examples.* 640.0 GB.*21.5 GB are free"):
+        loo(exact, many, y)
+    with pytest.raises(ValueError, match="6 matrices"):
+        path(exact, many, y, sample_weight=np.arange(n))
+    monkeypatch.setattr(room, "available_memory", lambda: 1 << 20)
+    with pytest.raises(ValueError, match="fewer than 9 centres or features"):
+        path(MACHINES["centres"], X, Y)
+
+
+@pytest.mark.parametrize("lams", [[], [0.1, 0.0], [-1.0], [np.nan], [np.inf], 0.1, [[0.1]], 0], ids=str)
 def test_lams_are_positive_numbers(lams):
     with pytest.raises(ValueError, match="lams must be a list of positive numbers"):
         path(KernelRidge(), X, Y, lams)

@@ -66,6 +66,11 @@ def one_blas_thread() -> _Limit:
     return _limit
 
 
+def one_thread() -> Any:
+    """BLAS and OpenMP on one thread inside a ``with`` block, for work too small to be shared."""
+    return _controller().limit(limits=1)
+
+
 class Stopped(Exception):
     """The work this task belongs to has been given up."""
 

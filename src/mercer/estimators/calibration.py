@@ -30,12 +30,19 @@ class Calibration:
     def learn(cls, machine: Any, X: Any, y: Any, sample_weight: Any, weights: Any) -> Calibration:
         """From scores of examples by machines that have not seen them; `weights` include those of classes."""
         scores, labels = _out_of_sample(machine, X, y, sample_weight)
+        return cls.of_scores(scores, labels, machine._coding, weights)
+
+    @classmethod
+    def of_scores(
+        cls, scores: np.ndarray, labels: np.ndarray, coding: LabelCoding, weights: Any = None
+    ) -> Calibration:
+        """From scores (n, outputs) of examples that took no part in the fit, and the numbers of their classes."""
         w = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64)
         if scores.shape[1] == 1:
             return cls(_two_slopes(scores[:, 0], labels, w))
-        evidence = _evidence(scores, machine._coding)
+        evidence = _evidence(scores, coding)
         size = float(np.abs(evidence).max()) or 1.0
-        target = _sure(labels, w, len(machine.classes_))
+        target = _sure(labels, w, len(coding.classes))
 
         def cost(a):
             return -float(w @ (target * log_softmax(a[0] * evidence, axis=1)).sum(axis=1))

@@ -120,6 +120,10 @@ class Sum(_Pair):
         a, b = self._both("slope_log_params", X, Z)
         return {**prefixed("left", a), **prefixed("right", b)}
 
+    def pull_log_params(self, X, W):
+        a, b = self._both("pull_log_params", X, W)
+        return {**prefixed("left", a), **prefixed("right", b)}
+
     def amplitude(self):
         a, b = self._both("amplitude")
         return a + b
@@ -181,6 +185,13 @@ class Product(_Pair):
         return {
             **prefixed("left", {k: times(v, b) for k, v in da.items()}),
             **prefixed("right", {k: times(v, a) for k, v in db.items()}),
+        }
+
+    def pull_log_params(self, X, W):
+        a, b = self._both("pairwise", X, X)
+        return {
+            **prefixed("left", self.left.pull_log_params(X, W * b)),
+            **prefixed("right", self.right.pull_log_params(X, W * a)),
         }
 
     def amplitude(self):

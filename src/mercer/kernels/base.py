@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mercer.kernels import algebra, transforms, unary
 
 Monomial = tuple[int, ...]
+# Of derivatives, one a feature: 64 MB of doubles.
+_NUMBERS_AT_ONCE = 1 << 23
 
 
 class Kernel(Params):
@@ -178,6 +180,21 @@ class Kernel(Params):
         """
         raise NotImplementedError(f"{type(self).__name__} has no derivative in its parameters")
 
+    def pull_log_params(self, X: Any, W: np.ndarray) -> dict[str, Any]:
+        """Σ_ij W_ij ∂k(x_i, x_j)/∂log θ for every positive continuous parameter θ, by (nested) name.
+
+        What a derivative of a function of the Gram matrix needs: W holds its slope in each entry. A number,
+        or for a parameter with one value per feature d of them.
+        """
+        n, d = X.shape[0], X.shape[1] if getattr(X, "ndim", 1) == 2 else 1
+        step = max(1, _NUMBERS_AT_ONCE // max(n * d, 1))
+        total: dict[str, Any] = {}
+        for a in range(0, n, step):
+            for name, slope in self.slope_log_params(X[a : a + step], X).items():
+                part = np.tensordot(W[a : a + step], slope, axes=2)
+                total[name] = total[name] + part if name in total else part
+        return {k: v if np.ndim(v) else float(v) for k, v in total.items()}
+
     # -- optional knowledge -----------------------------------------------------------------------
 
     def frequencies(self, rng: np.random.Generator, count: int, d: int) -> np.ndarray:
@@ -330,6 +347,11 @@ class Profiled(Kernel):
 
     def _profile_slope(self, S):
         return Dual.of(self.profile(Dual(S, np.ones_like(S)), dual)).slope
+
+    def slope_statistic(self, X, Z):
+        """∂k(x_i, z_j)/∂s, shape (n, m)."""
+        k = self._plain()
+        return k._profile_slope(k.statistic.pairwise(X, Z))
 
     def slope_x(self, X, Z):
         k = self._plain()

@@ -56,6 +56,10 @@ class _Wrapper(_Composite):
         inner = self.kernel.slope_log_params(X, Z)
         return prefixed("kernel", {k: times(v, outer) for k, v in inner.items()})
 
+    def pull_log_params(self, X, W):
+        outer = self._outer_slope(self.kernel.pairwise(X, X))
+        return prefixed("kernel", self.kernel.pull_log_params(X, W * outer))
+
 
 def prefixed(prefix: str, slopes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {f"{prefix}__{name}": value for name, value in slopes.items()}

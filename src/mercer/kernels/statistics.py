@@ -7,6 +7,7 @@ point sets, with its derivative in x. Kernels that share a statistic can share i
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,6 +18,7 @@ _DIRECT_DIMENSIONS = 4
 # The smallest number float32 divides by without losing digits.
 _SMALLEST = float(np.finfo(np.float32).tiny)
 _PAIRS_PER_CHUNK = 1 << 16
+_NUMBERS_AT_ONCE = 1 << 23
 
 
 def squared_norms(X) -> np.ndarray:
@@ -31,6 +33,13 @@ def _beside(X, first, second) -> np.ndarray:
     out = np.empty((X.shape[0], X.shape[1] + 2), X.dtype)
     out[:, :-2], out[:, -2], out[:, -1] = X, first, second
     return out
+
+
+def _cached_rows(S: np.ndarray) -> Iterator[slice]:
+    """Rows of a matrix in blocks that stay in a core's cache while every coordinate passes over them."""
+    step = max(1, (1 << 15) // max(S.shape[1], 1))
+    for a in range(0, S.shape[0], step):
+        yield slice(a, a + step)
 
 
 class Statistic:
@@ -53,6 +62,18 @@ class Statistic:
         """The statistic of every point with itself."""
         raise NotImplementedError
 
+    def pull_log_scales(self, X, W) -> np.ndarray:
+        """Σ_ij W_ij ∂s(x_i, x_j)/∂log a_k, shape (d,), where a_k multiplies coordinate k of all points."""
+        out = np.zeros(X.shape[1])
+        step = max(1, _NUMBERS_AT_ONCE // max(X.size, 1))
+        for a in range(0, len(X), step):
+            here, w = X[a : a + step], W[a : a + step]
+            # x_k ∂s/∂x_k of the first point, and of the second, the statistic being symmetric.
+            out += np.einsum("ij,ijk,ik->k", w, self.slope_x(here, X), here, optimize=True)
+            w = W[:, a : a + step].T
+            out += np.einsum("ij,ijk,ik->k", w, self.slope_x(here, X), here, optimize=True)
+        return out
+
 
 class DotProduct(Statistic):
     """x·z"""
@@ -69,6 +90,9 @@ class DotProduct(Statistic):
 
     def diag(self, X):
         return squared_norms(X)
+
+    def pull_log_scales(self, X, W):
+        return 2 * np.einsum("ik,ik->k", X, W @ X)
 
 
 class SquaredDistance(Statistic):
@@ -148,6 +172,12 @@ class SquaredDistance(Statistic):
     def diag(self, X):
         return np.zeros(X.shape[0], X.dtype)
 
+    def pull_log_scales(self, X, W):
+        # Σ W_ij 2(x_i − x_j)², written out; centred, so that little cancels.
+        X = X - X.mean(axis=0)
+        own = (W.sum(axis=1) + W.sum(axis=0)) @ (X * X)
+        return 2 * own - 4 * np.einsum("ik,ik->k", X, W @ X)
+
 
 class _CoordinateSum(Statistic):
     """Σ_k t(x_k, z_k), accumulated one coordinate at a time so that no (n, m, d) array is made."""
@@ -163,8 +193,11 @@ class _CoordinateSum(Statistic):
 
     def pairwise(self, X, Z):
         S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
-        for k in range(X.shape[1]):
-            S += self.term(X[:, k, None], Z[None, :, k], np)
+        columns = np.ascontiguousarray(Z.T)
+        for rows in _cached_rows(S):
+            here = S[rows]
+            for k, z in enumerate(columns):
+                here += self.term(X[rows, k, None], z[None, :], np)
         return S
 
     def slope_x(self, X, Z):
@@ -187,6 +220,17 @@ class L1Distance(_CoordinateSum):
     @staticmethod
     def term_slope(x, z):
         return np.sign(x - z)
+
+    def pull_log_scales(self, X, W):
+        out, columns = np.zeros(X.shape[1]), np.ascontiguousarray(X.T)
+        for rows in _cached_rows(W):
+            distance = np.empty(W[rows].shape)
+            for k, x in enumerate(columns):
+                np.subtract(x[rows, None], x[None, :], out=distance)
+                np.abs(distance, out=distance)
+                distance *= W[rows]
+                out[k] += distance.sum()
+        return out
 
 
 class ChiSquare(_CoordinateSum):

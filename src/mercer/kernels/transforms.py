@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from mercer._xp import issparse
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, Profiled
 from mercer.kernels.composite import _Wrapper, merge, prefixed
 from mercer.kernels.points import as_objects
 
@@ -34,6 +34,9 @@ class _Transformed(_Wrapper):
 
     def slope_log_params(self, X, Z):
         return prefixed("kernel", self.kernel.slope_log_params(self.child_points(X), self.child_points(Z)))
+
+    def pull_log_params(self, X, W):
+        return prefixed("kernel", self.kernel.pull_log_params(self.child_points(X), W))
 
 
 class Columns(_Transformed):
@@ -157,6 +160,14 @@ class LengthScales(_Transformed):
         in_x = self.kernel.slope_x(tX, tZ) * tX[:, None, :]
         in_z = np.swapaxes(self.kernel.slope_x(tZ, tX), 0, 1) * tZ[None, :, :]
         return {"lengths": -(in_x + in_z), **prefixed("kernel", self.kernel.slope_log_params(tX, tZ))}
+
+    def pull_log_params(self, X, W):
+        if not isinstance(self.kernel, Profiled):
+            return Kernel.pull_log_params(self, X, W)
+        tX = self.child_points(X)
+        slope = self.kernel.slope_statistic(tX, tX)
+        inner = prefixed("kernel", self.kernel.pull_log_params(tX, W))
+        return {"lengths": -self.kernel.statistic.pull_log_scales(tX, W * slope), **inner}
 
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d) / np.asarray(self.lengths, dtype=float)

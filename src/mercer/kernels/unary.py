@@ -55,6 +55,10 @@ class Scale(_Wrapper):
     def slope_log_params(self, X, Z):
         return {"factor": self.pairwise(X, Z), **super().slope_log_params(X, Z)}
 
+    def pull_log_params(self, X, W):
+        inner = prefixed("kernel", self.kernel.pull_log_params(X, W * self.factor))
+        return {"factor": float(np.vdot(W, self.pairwise(X, X))), **inner}
+
     def amplitude(self):
         return self.factor * self.kernel.amplitude()
 

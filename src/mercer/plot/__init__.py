@@ -18,6 +18,7 @@ from mercer.plot.regression import lam_path, predicted_vs_true, regression_1d
 from mercer.plot.solving import convergence
 from mercer.plot.style import COLOURS, INK, axes
 from mercer.plot.svg import to_svg
+from mercer.plot.tuning import surface
 
 __all__ = [
     "COLOURS",
@@ -33,5 +34,6 @@ __all__ = [
     "predicted_vs_true",
     "quantiles",
     "regression_1d",
+    "surface",
     "to_svg",
 ]

@@ -1,6 +1,26 @@
-"""Choosing the model: leave-one-out, cross-validation and regularisation paths."""
+"""Choosing the model: leave-one-out, cross-validation, regularisation paths, tuning."""
 
+from mercer.selection.dimensions import Choice, Integer, LogUniform, Uniform
 from mercer.selection.folds import FoldPath, fold_path
+from mercer.selection.gradient import LooSurface, Refined, refine
 from mercer.selection.path import Path, loo, path
+from mercer.selection.tune import tune
+from mercer.selection.tuning import Trial, Tuning
 
-__all__ = ["FoldPath", "Path", "fold_path", "loo", "path"]
+__all__ = [
+    "Choice",
+    "FoldPath",
+    "Integer",
+    "LogUniform",
+    "LooSurface",
+    "Path",
+    "Refined",
+    "Trial",
+    "Tuning",
+    "Uniform",
+    "fold_path",
+    "loo",
+    "path",
+    "refine",
+    "tune",
+]

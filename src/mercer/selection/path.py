@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine
 from mercer.operators import Identity
 from mercer.solvers import Problem
 from mercer.solvers import loo as closed_form
+
+_LAMS = 50
+# Matrices as large as K that are held at once: by an eigendecomposition (and more with unequal weights),
+# by a factorisation; and by the small eigendecomposition where there are centres or features.
+_SPECTRUM, _SPECTRUM_WEIGHTED, _FACTORED, _PRIMAL = 5, 6, 2, 6
+_BLOCKS = 400 << 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,12 +63,17 @@ def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight
     machine : KernelRidge (or another machine with the squared loss)
         Its own lam is ignored.
     X, y, sample_weight : as in ``machine.fit``
-    lams : array, optional
-        Values of λ. None: 50 values over ten decades, scaled by the mean of k(x,x).
+    lams : array or int, optional
+        Values of λ, or how many there shall be over ten decades, scaled by the mean of k(x,x). None: 50.
 
     Returns
     -------
     Path
+
+    Raises
+    ------
+    ValueError
+        Also where the matrices would not fit into the memory that is free; nothing is allocated then.
 
     Examples
     --------
@@ -79,14 +91,14 @@ def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight
     problem, coding = prepared.problem(X, y, sample_weight)
     if not problem.loss.quadratic:
         raise ValueError(f"a λ path in closed form needs the squared loss, not {problem.loss!r}")
-    if lams is None:
-        lams = np.logspace(-9, 1, 50) * (_mean_square(problem) or 1.0)
+    if lams is None or (isinstance(lams, int) and lams > 0):
+        lams = np.logspace(-9, 1, _LAMS if lams is None else lams) * (_mean_square(problem) or 1.0)
     lams = np.asarray(lams, dtype=np.float64)
     if lams.ndim != 1 or len(lams) == 0 or not (lams > 0).all() or not np.isfinite(lams).all():
-        raise ValueError("lams must be a list of positive numbers")
+        raise ValueError("lams must be a list of positive numbers, or how many to take")
+    _require_memory(problem, len(lams))
     found = closed_form.path(problem, lams)
-    w = np.ones(problem.n) if problem.weights is None else problem.weights
-    mse = np.einsum("i,lit->l", w / problem.n, found.residuals**2) / problem.y.shape[1]
+    mse = _mean_squares(problem, found.residuals)
     one = _one_column(problem, coding)
     return Path(
         lams,
@@ -108,8 +120,48 @@ def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> np
     (3,)
     """
     problem, coding = clone(machine).problem(X, y, sample_weight)
+    _require_memory(problem)
     residuals = closed_form.residuals(problem, [problem.lam])[0]
     return residuals[:, 0] if _one_column(problem, coding) else residuals
+
+
+def leave_one_out_error(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """The (weighted) mean of the squares of `loo`: what `path` calls loo_mse, for the machine's own λ."""
+    problem, _ = clone(machine).problem(X, y, sample_weight)
+    _require_memory(problem)
+    return float(_mean_squares(problem, closed_form.residuals(problem, [problem.lam]))[0])
+
+
+def _mean_squares(problem: Problem, residuals: np.ndarray) -> np.ndarray:
+    """Over the examples, by their weights, and over the outputs: (L,) from (L, n, t)."""
+    w = np.ones(problem.n) if problem.weights is None else problem.weights
+    return np.einsum("i,lit->l", w / problem.n, residuals**2) / problem.y.shape[1]
+
+
+def _require_memory(problem: Problem, lams: int | None = None) -> None:
+    """Refuse what can't be held in memory, before any of it is allocated; lams None: one λ, by a factor."""
+    (n, t), unknowns = problem.y.shape, problem.A.shape[1]
+    if not problem.full:
+        squares = _PRIMAL
+    elif lams is None and problem.weights is None:
+        squares = _FACTORED
+    else:
+        squares = _SPECTRUM if problem.weights is None else _SPECTRUM_WEIGHTED
+    need = 8 * squares * unknowns**2 + 8 * 3 * (lams or 1) * n * t + (0 if problem.full else _BLOCKS)
+    free = available_memory()
+    if need <= free:
+        return
+    what = "leaving one out" if lams is None else f"a path over {lams} values of λ"
+    advice = (
+        "representation='nystrom' needs one coefficient a centre only; or take a sample of the rows, as "
+        "selection.tune does by itself"
+        if problem.full
+        else f"take fewer than {unknowns:,} centres or features, fewer values of λ, or a sample of the rows"
+    )
+    raise ValueError(
+        f"{what} for {n:,} examples and {unknowns:,} coefficients takes about {need / 1e9:.1f} GB, mostly "
+        f"{squares} matrices of {unknowns:,}×{unknowns:,}, and {free / 1e9:.1f} GB are free: {advice}"
+    )
 
 
 def _mean_square(problem: Problem) -> float:

@@ -1,0 +1,47 @@
+"""Files that appear in one step: a reader finds the old file or the new one, never half of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[IO[Any]]:
+    """An open file that takes the place of `path` when the block ends, and vanishes if it fails.
+
+    Parameters
+    ----------
+    path : where the file shall be
+        A link stays a link; permissions of a file that is replaced are kept.
+    text : bool
+        Take text (UTF-8, line ends as written) instead of bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with replacing(folder.name + "/note", text=True) as out:
+    ...     _ = out.write("whole")
+    >>> Path(folder.name, "note").read_text()
+    'whole'
+    >>> folder.cleanup()
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex}.tmp")
+    try:
+        with open(temporary, "x", encoding="utf-8", newline="") if text else open(temporary, "xb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,128 @@
+"""What is said when a table can not be read: which file, which line, which column, and what to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class TableError(ValueError):
+    """A table that can not be read or made; the message begins with the place.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, and what to do about it.
+    path, line, row, column
+        The place, as far as it is known. A line is counted as an editor does, from 1; so are rows, the header
+        left out.
+
+    Attributes
+    ----------
+    path : str or None
+    line, row : int or None
+    column : str or None
+
+    Examples
+    --------
+    >>> print(TableError("'oops' is not a number.", path="a.csv", line=3, column="price"))
+    a.csv, line 3, column 'price': 'oops' is not a number.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        line: int | None = None,
+        row: int | None = None,
+        column: str | None = None,
+    ):
+        place = [
+            None if path is None else os.fspath(path),
+            None if line is None else f"line {line:,}",
+            None if row is None else f"row {row:,}",
+            None if column is None else f"column {shown(column)}",
+        ]
+        where = ", ".join(part for part in place if part)
+        super().__init__(f"{where}: {problem}" if where else problem)
+        self.problem = problem
+        self.path = None if path is None else os.fspath(path)
+        self.line, self.row, self.column = line, row, column
+
+
+class Stray(Exception):
+    """A value that does not fit its column, by row (from 0). Readers know the place and say it with `at`.
+
+    Parameters
+    ----------
+    row : int
+    problem : str
+    mixed : bool
+        Whether the rest of the column is of another kind, so that one of the two must be meant.
+    """
+
+    def __init__(self, row: int, problem: str, mixed: bool = False):
+        super().__init__(problem)
+        self.row, self.problem, self.mixed = row, problem, mixed
+
+    def at(
+        self, column: str, path: str | os.PathLike[str] | None = None, line: int | None = None
+    ) -> TableError:
+        """The error, by line where there is one and by row where not."""
+        advice = ""
+        if self.mixed:
+            option = "" if path is None else f" (--text {column})"
+            advice = (
+                " Correct it, or leave it empty if nothing is known. "
+                f"If words are meant: kinds={{{column!r}: 'text'}}{option}."
+            )
+        row = self.row + 1 if line is None else None
+        return TableError(self.problem + advice, path=path, line=line, row=row, column=column)
+
+
+def shown(value: Any) -> str:
+    """A value in quotes, shortened: messages are one line long."""
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:45]}…{text[-8:]}"
+
+
+def checked_names(
+    names: list[str], path: str | os.PathLike[str] | None = None, line: int | None = None
+) -> list[str]:
+    """The names of columns, each there and each only once."""
+    seen: dict[str, int] = {}
+    for number, name in enumerate(names, 1):
+        if not name:
+            raise TableError(
+                f"column {number} of {len(names)} has no name. Give it one, or leave the column out"
+                + (" (pandas writes its row numbers so, unless index=False)." if number == 1 else "."),
+                path=path,
+                line=line,
+            )
+        if name in seen:
+            raise TableError(
+                f"columns {seen[name]} and {number} have the same name. Rename one.",
+                path=path,
+                line=line,
+                column=name,
+            )
+        seen[name] = number
+    return names
+
+
+@contextmanager
+def refused_as(
+    path: str | os.PathLike[str], what: str, *errors: type[BaseException], advice: str = ""
+) -> Iterator[None]:
+    """Errors of a library that reads `what` become a `TableError` in its own words, shortened."""
+    try:
+        yield
+    except (TableError, Stray):
+        raise
+    except errors as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        said = said if len(said) <= 300 else said[:300] + "…"
+        raise TableError(f"{what}: {said}{'' if said.endswith('.') else '.'}{advice}", path=path) from error

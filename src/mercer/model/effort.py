@@ -1,0 +1,91 @@
+"""How much work a time budget buys: decided from sizes alone, so that the same seed gives the same model."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+# Floating point operations a second that the forecast counts on; a slower machine is stopped by the clock.
+_SPEED = 3e10
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Rows and iterations of each stage of a search.
+
+    Attributes
+    ----------
+    screen_rows : for the first look at kernel families and widths
+    refine_rows : for one length scale a feature
+    final_rows : for the last refinement, and for the comparison of what is left
+    screen_steps, final_steps : iterations of the descents
+    finalists : families that are refined
+    """
+
+    screen_rows: int
+    refine_rows: int
+    final_rows: int
+    refine_steps: int
+    final_steps: int
+    finalists: int
+
+    @classmethod
+    def within(cls, seconds: float, n: int, d: int, outputs: int) -> Effort:
+        """What fits into so many seconds, for n rows, d coordinates and so many outputs."""
+        finalists, steps, last = 3, 25, 12
+        refine, final = min(n, 1000), min(n, 3000)
+        while True:
+            made = cls(min(n, 600), refine, final, steps, last, finalists)
+            if made.seconds(d, outputs) <= seconds or refine <= 300:
+                return made
+            if final > refine:
+                final = max(refine, int(final * 0.85))
+            elif finalists > 2:
+                finalists -= 1
+            elif steps > 12:
+                steps -= 4
+            else:
+                refine = final = int(refine * 0.85)
+
+    def seconds(self, d: int, outputs: int) -> float:
+        """The forecast."""
+        screen = 24 * (10 * self.screen_rows**3)
+        refine = self.finalists * self.refine_steps * 1.2 * _gradient(self.refine_rows, d, outputs)
+        final = 3 * self.final_steps * 1.2 * _gradient(self.final_rows, d, outputs)
+        return (screen + refine + final) / _SPEED
+
+
+def _gradient(n: int, d: int, outputs: int) -> float:
+    """Operations of one value and gradient of the leave-one-out error."""
+    return 2.3 * n**3 + n * n * (30 * d + 150 + 8 * outputs)
+
+
+def fit_seconds(n: int, d: int) -> float:
+    """The forecast of one exact least squares fit."""
+    return (n**3 / 3 + n * n * (4 * d + 60)) / _SPEED
+
+
+@dataclass
+class Clock:
+    """Time left. An ordinary machine keeps within it; on a slow one the clock ends stages early."""
+
+    seconds: float
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def spent(self) -> float:
+        return time.monotonic() - self.started
+
+    @property
+    def left(self) -> float:
+        return max(self.seconds - self.spent, 0.0)
+
+    def share(self, fraction: float) -> float:
+        """Part of what is left, in seconds; at least a tenth of a second."""
+        return max(fraction * self.left, 0.1)
+
+
+def centres_within(seconds: float, n: int) -> int:
+    """Nyström centres whose normal equations fit into so many seconds."""
+    return int(max(200, min(n, 8000, math.sqrt(seconds * _SPEED / n))))

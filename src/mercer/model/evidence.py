@@ -1,0 +1,287 @@
+"""What is known of a model, as plain data: scores, importance, calibration, certificate, bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from mercer.estimators import KernelRidge
+from mercer.model.conformal import Conformal
+from mercer.model.learn import Learned, Question
+from mercer.model.machines import LossTrial
+from mercer.model.search import Trial
+from mercer.model.trial import Tested
+from mercer.selection import path
+from mercer.theory import Bound, binomial_bound, rademacher_bound
+
+_RESAMPLES = 400
+_CURVE_ROWS = 1500
+_BINS = 10
+_LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One measure on test rows, with a 95 % confidence interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    larger_is_better: bool
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model and its scores on the same test rows."""
+
+    name: str
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much a column matters.
+
+    Attributes
+    ----------
+    column : str
+    increase : growth of the test error with the column shuffled, mean of several shuffles
+    spread : their standard deviation
+    length : the shortest length scale of its coordinates, in units of their spread; None if left out
+    """
+
+    column: str
+    increase: float
+    spread: float
+    length: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that is known of a model, for people and for reports.
+
+    Attributes
+    ----------
+    how : how it was tested
+    truth, predicted, probability : of the test rows
+    contenders : this model first, then simpler and different ones
+    importance : columns, the most important first
+    lams, loo, loo_rows : the leave-one-out curve: λ, mean squared error as a share of the variance, and rows
+    coverage : (nominal, measured) pairs of the prediction intervals, cross-checked on the test rows
+    reliability : (mean probability, share that was right, count) triples of the predicted class
+    bounds : what holds with a stated probability
+    certificate : the solver's, in words
+    trials, loss_trials : what was tried
+    dropped : columns left out, with reasons
+    remarks : other things worth knowing
+    rows, seconds, seed : of the fit
+    """
+
+    how: str
+    truth: np.ndarray
+    predicted: np.ndarray
+    probability: np.ndarray | None
+    contenders: tuple[Contender, ...]
+    importance: tuple[Importance, ...]
+    lams: np.ndarray
+    loo: np.ndarray
+    loo_rows: int
+    coverage: tuple[tuple[float, float], ...]
+    reliability: tuple[tuple[float, float, int], ...]
+    bounds: tuple[Bound, ...]
+    certificate: str
+    trials: tuple[Trial, ...]
+    loss_trials: tuple[LossTrial, ...]
+    dropped: dict[str, str]
+    remarks: tuple[str, ...]
+    rows: int
+    seconds: float
+    seed: int
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Those of the model itself."""
+        return self.contenders[0].scores
+
+
+def gather(
+    question: Question,
+    result: Tested,
+    learned: Learned,
+    conformal: Conformal | None,
+    remarks: tuple[str, ...],
+    seed: int,
+) -> dict[str, Any]:
+    """Everything but the time it took, by name."""
+    truth = question.y[result.rows]
+    rng = np.random.default_rng(seed)
+    contenders = [Contender("mercer", _scores(question, truth, result.predicted, result.probability, rng))]
+    for name, (predicted, probability) in result.others.items():
+        contenders.append(Contender(name, _scores(question, truth, predicted, probability, rng)))
+    lams, curve, rows = _loo_curve(question, learned, seed)
+    return {
+        "how": result.how,
+        "truth": truth,
+        "predicted": result.predicted,
+        "probability": result.probability,
+        "contenders": tuple(contenders),
+        "importance": _importance(result, learned),
+        "lams": lams,
+        "loo": curve,
+        "loo_rows": rows,
+        "coverage": _coverage(conformal, truth - result.predicted, seed) if question.classes is None else (),
+        "reliability": _reliability(question, truth, result.probability),
+        "bounds": _bounds(question, truth, result, learned, conformal),
+        "certificate": str(learned.machine.solution_),
+        "trials": learned.found.trials,
+        "loss_trials": learned.loss_trials,
+        "dropped": dict(learned.columns.dropped_),
+        "remarks": remarks,
+        "rows": len(question.y),
+        "seed": seed,
+    }
+
+
+def _scores(question: Question, truth, predicted, probability, rng) -> tuple[Score, ...]:
+    if question.classes is None:
+        error = predicted - truth
+        resampled = rng.integers(0, len(truth), (_RESAMPLES, len(truth)))
+        square, size, spread = error**2, np.abs(error), (truth - truth.mean()) ** 2
+
+        def interval(values: np.ndarray) -> tuple[float, float]:
+            low, high = np.quantile(values, [0.025, 0.975])
+            return float(low), float(high)
+
+        means = square[resampled].mean(axis=1)
+        variances = np.maximum(spread[resampled].mean(axis=1), 1e-300)
+        return (
+            Score("RMSE", float(np.sqrt(square.mean())), *interval(np.sqrt(means)), False),
+            Score("MAE", float(size.mean()), *interval(size[resampled].mean(axis=1)), False),
+            Score("R²", float(1 - square.mean() / spread.mean()), *interval(1 - means / variances), True),
+        )
+    wrong, n = predicted != truth, len(truth)
+    low, high = _wilson(int(wrong.sum()), n)
+    place = np.searchsorted(question.classes, truth)
+    losses = -np.log(np.clip(probability[np.arange(n), place], 1e-15, 1))
+    half = 1.96 * float(losses.std()) / np.sqrt(n)
+    mean = float(losses.mean())
+    return (
+        Score("error rate", float(wrong.mean()), low, high, False),
+        Score("accuracy", float(1 - wrong.mean()), 1 - high, 1 - low, True),
+        Score("log loss", mean, mean - half, mean + half, False),
+    )
+
+
+def _wilson(errors: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a proportion."""
+    z = float(ndtri(0.975))
+    p = errors / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(float(centre - half), 0.0), min(float(centre + half), 1.0)
+
+
+def _importance(result: Tested, learned: Learned) -> tuple[Importance, ...]:
+    lengths = _lengths(learned)
+    out = []
+    for j, column in enumerate(learned.columns.schema_.columns):
+        mine = learned.columns.origin_ == j
+        length = float(lengths[mine].min()) if mine.any() else None
+        out.append(
+            Importance(
+                column.name, float(result.importance[j].mean()), float(result.importance[j].std()), length
+            )
+        )
+    return tuple(sorted(out, key=lambda i: -i.increase))
+
+
+def _lengths(learned: Learned) -> np.ndarray:
+    """The shortest length scale of each coordinate, among the kernels of a sum."""
+    names = [k for k in learned.machine.kernel_.get_params() if k.split("__")[-1] == "lengths"]
+    values = learned.machine.kernel_.get_params()
+    return np.min([np.asarray(values[name], dtype=float) for name in names], axis=0)
+
+
+def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Leave-one-out error of least squares with the chosen kernel against λ, as a share of the variance."""
+    rows = np.random.default_rng(seed).permutation(len(question.y))[:_CURVE_ROWS]
+    X, Y = learned.columns.transform(question.table.take(rows)), question.codes()[rows]
+    middle = learned.found.best.mu / len(rows)
+    lams = np.logspace(-4, 4, 33) * middle
+    machine = KernelRidge(learned.found.best.kernel, offset=True, representation="full")
+    found = path(machine, X, Y, lams)
+    variance = float(np.mean((Y - Y.mean(axis=0)) ** 2)) or 1.0
+    return lams, found.loo_mse / variance, len(rows)
+
+
+def _coverage(conformal: Conformal | None, errors: np.ndarray, seed: int) -> tuple[tuple[float, float], ...]:
+    """Coverage of intervals made from one half of the test errors on the other half, both ways."""
+    if conformal is None or len(errors) < 20:
+        return ()
+    size = np.abs(errors)
+    halves = np.array_split(np.random.default_rng(seed).permutation(len(size)), 2)
+    out = []
+    for level in _LEVELS:
+        hit = [
+            np.mean(size[b] <= np.quantile(size[a], min(1.0, level * (1 + 1 / len(a))), method="higher"))
+            for a, b in (halves, halves[::-1])
+        ]
+        out.append((level, float(np.mean(hit))))
+    return tuple(out)
+
+
+def _reliability(question: Question, truth, probability) -> tuple[tuple[float, float, int], ...]:
+    if probability is None:
+        return ()
+    best = probability.argmax(axis=1)
+    sure = probability[np.arange(len(best)), best]
+    right = question.classes[best] == truth  # type: ignore[index]
+    lowest = 1 / probability.shape[1]
+    place = np.clip(((sure - lowest) / (1 - lowest) * _BINS).astype(int), 0, _BINS - 1)
+    return tuple(
+        (float(sure[place == b].mean()), float(right[place == b].mean()), int((place == b).sum()))
+        for b in range(_BINS)
+        if (place == b).any()
+    )
+
+
+def _bounds(question: Question, truth, result: Tested, learned: Learned, conformal) -> tuple[Bound, ...]:
+    X = learned.columns.transform(question.table)
+    machine, n = learned.machine, len(question.y)
+    kernel = machine.kernel_
+    # The offset is a constant kernel's part of f: it adds 1 to k(x,x) and b² to the squared norm.
+    trace = float(np.sum(kernel.diag(X))) + n
+    intercept = np.atleast_1d(machine.intercept_)
+    norm = float(np.sqrt(machine.function_.squared_norm() + intercept @ intercept))
+    if question.classes is None:
+        middle, cap = float(np.median(question.y)), float(np.std(question.y))
+        norm = float(np.sqrt(machine.function_.squared_norm() + (intercept[0] - middle) ** 2))
+        error = np.minimum(np.abs(machine.predict(X) - question.y), cap) / cap
+        radius = float(np.quantile(np.abs(truth - result.predicted), 0.9))
+        outside = int(np.sum(np.abs(truth - result.predicted) > radius))
+        return (
+            binomial_bound(outside, len(truth), risk=f"share of errors above {radius:.3g}"),
+            rademacher_bound(
+                float(error.mean()),
+                norm,
+                trace,
+                n,
+                1 / cap,
+                risk=f"mean error, capped at {cap:.3g}, in units of it",
+            ),
+        )
+    wrong = int(np.sum(result.predicted != truth))
+    out = [binomial_bound(wrong, len(truth))]
+    if len(question.classes) == 2:
+        sign = np.where(question.y == question.classes[1], 1.0, -1.0)
+        margin = sign * machine.decision_function(X)
+        out.append(
+            rademacher_bound(
+                float(np.clip(1 - margin, 0, 1).mean()), norm, trace, n, 1.0, risk="error rate (margin loss)"
+            )
+        )
+    return tuple(out)

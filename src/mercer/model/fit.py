@@ -1,0 +1,136 @@
+"""One call from a table to a model."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from mercer.data import Table, TableError
+from mercer.model.conformal import Conformal
+from mercer.model.evidence import Evidence, gather
+from mercer.model.learn import Question
+from mercer.model.model import Model
+from mercer.model.search import Progress
+from mercer.model.task import Target, target_of
+from mercer.model.trial import tested
+
+_FEWEST = 10
+
+
+def fit(
+    X: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    minutes: float = 2.0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Model:
+    """Choose, fit and test a kernel machine for a table.
+
+    The columns are encoded (`mercer.model.Columns`), the kernel family, one length scale a coordinate and λ
+    are found by the gradient of the exact leave-one-out error on growing parts of the rows, the loss by
+    cross-validation. Everything is tested on rows that took no part, beside a constant, a linear model and
+    gradient boosting; then the machine is fitted to all rows.
+
+    Parameters
+    ----------
+    X : table
+        DataFrame, array, dict of columns, list of records: anything `mercer.data.Table.of` takes.
+    y : array or str
+        The target, or the name of the column of X that holds it.
+    target : str, optional
+        The name of the target (of a column of X, if y is not given).
+    task : "regression" or "classification", optional
+        Guessed from the target otherwise.
+    minutes : float
+        About how long it may take on two cores. What is tried is decided from the size of the table, so that
+        the same seed gives the same model; only a slow machine is stopped by the clock.
+    seed : int
+        Decides splits and subsamples.
+    progress : function, optional
+        Called with a line of text now and then.
+
+    Returns
+    -------
+    Model
+        ``print(model.summary())``, ``model.predict(table)``, ``mercer.save(model, path)``.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(0, 6, 120)
+    >>> table = {"x": x, "colour": rng.choice(["red", "blue"], 120)}
+    >>> model = mercer.fit(table, np.sin(x) + 0.1 * rng.standard_normal(120), minutes=0.1)
+    >>> model.evidence.importance[0].column
+    'x'
+    >>> low, high = model.predict_interval([{"x": 1.5, "colour": "red"}])[0]
+    >>> bool(low < np.sin(1.5) < high)
+    True
+    """
+    if not minutes > 0:
+        raise ValueError(f"minutes must be positive, got {minutes!r}")
+    started = time.monotonic()
+    table, asked, name = _asked(X, y, target, task)
+    _require_rows(table, asked)
+    classes = np.unique(asked.y) if asked.task == "classification" else None
+    question = Question(table, asked.y, asked.task, classes)
+    tell = progress or (lambda text: None)
+    result, learned = tested(question, 60 * minutes, seed, tell)
+    conformal = None
+    if classes is None:
+        errors = question.y[result.rows] - result.predicted
+        points = learned.columns.transform(table.take(result.rows))
+        conformal = Conformal.of(errors, points, learned.found.best.kernel, seed)
+    tell("What is known of it")
+    remarks = (*table.remarks, f"{asked.task}: {asked.remark}")
+    known = gather(question, result, learned, conformal, remarks, seed)
+    evidence = Evidence(**known, seconds=time.monotonic() - started)
+    return Model(
+        asked.task,
+        name,
+        learned.columns.schema_,
+        learned.columns,
+        learned.machine,
+        learned.calibration,
+        conformal,
+        evidence,
+    )
+
+
+def _asked(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Table, Target, str]:
+    table = X if isinstance(X, Table) else Table.of(X)
+    if isinstance(y, str) or y is None:
+        name = y if isinstance(y, str) else target
+        if name is None:
+            raise ValueError("which column is the target? Give y, an array or the name of a column")
+        if name not in table:
+            raise TableError(
+                f"there is no column {name!r}; the columns are {', '.join(map(repr, table.names[:20]))}."
+            )
+        return table.drop(name), target_of(table[name], task, name), name
+    name = target or getattr(y, "name", None) or "y"
+    asked = target_of(y, task, "y" if name == "y" else str(name))
+    if len(asked.y) != len(table):
+        raise ValueError(f"the table has {len(table):,} rows, y has {len(asked.y):,}")
+    return table, asked, str(name)
+
+
+def _require_rows(table: Table, asked: Target) -> None:
+    if not table.names:
+        raise ValueError("there is no column besides the target")
+    if len(table) < _FEWEST:
+        raise ValueError(
+            f"{len(table)} rows are too few to choose and test a model on; {_FEWEST} is the least"
+        )
+    if asked.task == "classification":
+        labels, counts = np.unique(asked.y, return_counts=True)
+        if counts.min() < 2:
+            raise ValueError(
+                f"the label {labels[counts.argmin()].item()!r} occurs once: a model can't be tested on it. "
+                "Drop that row, or merge the label with another one"
+            )

@@ -1,0 +1,126 @@
+"""One pass from a table and its target to a fitted machine: prepare → search → choose the loss → fit."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.data import Table
+from mercer.engines.threads import one_thread
+from mercer.estimators.base import KernelMachine
+from mercer.estimators.calibration import Calibration
+from mercer.model.columns import Columns
+from mercer.model.effort import Clock, Effort
+from mercer.model.machines import LossTrial, calibrated, choose
+from mercer.model.search import SMALL, Found, Progress, Search
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A table and its target.
+
+    Attributes
+    ----------
+    table : Table, without the target
+    y : numbers or labels
+    task : "regression" or "classification"
+    classes : all labels, sorted; None for numbers
+    """
+
+    table: Table
+    y: np.ndarray
+    task: str
+    classes: np.ndarray | None
+
+    def take(self, rows: np.ndarray) -> Question:
+        """Some of the rows."""
+        return Question(self.table.take(rows), self.y[rows], self.task, self.classes)
+
+    def codes(self) -> np.ndarray:
+        """(n, t) targets for least squares: numbers, ±1 for two classes, one column a class for more."""
+        if self.classes is None:
+            return self.y[:, None].astype(np.float64)
+        place = np.searchsorted(self.classes, self.y)
+        if len(self.classes) == 2:
+            return (2.0 * place - 1)[:, None]
+        return 2.0 * (place[:, None] == np.arange(len(self.classes))) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What one pass ends with.
+
+    Attributes
+    ----------
+    columns : how the table becomes points
+    machine : fitted
+    calibration : probabilities for machines that have none themselves
+    found : the search
+    loss_trials : losses that were compared
+    """
+
+    columns: Columns
+    machine: KernelMachine
+    calibration: Calibration | None
+    found: Found
+    loss_trials: tuple[LossTrial, ...]
+
+    def predict(self, table: Any) -> np.ndarray:
+        """Numbers or labels."""
+        return self.machine.predict(self.columns.transform(table))
+
+    def predict_proba(self, table: Any) -> np.ndarray:
+        """(n, classes)"""
+        return probabilities(self.machine, self.calibration, self.columns.transform(table))
+
+
+def probabilities(machine: Any, calibration: Calibration | None, points: np.ndarray) -> np.ndarray:
+    """Probability of each class, by the machine's own means or by calibrated scores."""
+    if calibration is None:
+        return machine.predict_proba(points)
+    return calibration.probability(machine._scores(points), machine._coding)
+
+
+def learn(question: Question, seconds: float, seed: int, progress: Progress) -> Learned:
+    """Search and fit within so many seconds (on an ordinary machine)."""
+    clock = Clock(seconds)
+    prepared = {outliers: Columns(outliers).fit(question.table) for outliers in ("keep", "squash")}
+    points = {outliers: c.transform(question.table) for outliers, c in prepared.items()}
+    codes = question.codes()
+    n, d = points["keep"].shape
+    effort = Effort.within(0.5 * seconds, n, d, codes.shape[1])
+    with one_thread() if n < SMALL else nullcontext():
+        found = Search(points, codes, effort, Clock(0.65 * seconds), seed, progress).run()
+        columns, X = prepared[found.best.outliers], points[found.best.outliers]
+        return _fitted(question, columns, X, found, clock, seed, progress)
+
+
+def _fitted(question, columns, X, found: Found, clock: Clock, seed: int, progress: Progress) -> Learned:
+    progress("Losses")
+    chosen = choose(question.task, found.best.kernel, found.best.mu, X, question.y, clock, seed)
+    return finish(question, columns, X, found, chosen.machine, chosen.trials, seed, progress)
+
+
+def again(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
+    """The same kernel, loss and nλ on other rows: no second search."""
+    columns = Columns(learned.columns.outliers).fit(question.table)
+    X = columns.transform(question.table)
+    if X.shape[1] != len(learned.columns.origin_):
+        # A rare category has come or gone: the length scales belong to the columns of the search.
+        columns = learned.columns
+        X = columns.transform(question.table)
+    machine = learned.machine
+    lam = machine.lam if not isinstance(machine.lam, float) else machine.lam * machine.plan_.examples / len(X)
+    fresh = machine.__class__(**{**machine.get_params(deep=False), "lam": lam})
+    return finish(question, columns, X, learned.found, fresh, learned.loss_trials, seed, progress)
+
+
+def finish(question, columns, X, found, machine, trials, seed, progress) -> Learned:
+    """Fit, and calibrate where that is needed."""
+    progress("Fitting")
+    machine = machine.fit(X, question.y)
+    calibration = calibrated(machine, X, question.y, seed) if question.task == "classification" else None
+    return Learned(columns, machine, calibration, found, tuple(trials))

@@ -1,0 +1,164 @@
+"""From a kernel to a fitted machine: which loss, exact or with centres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import kurtosis
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from mercer.engines import available_memory
+from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
+from mercer.estimators.base import KernelMachine
+from mercer.estimators.calibration import Calibration
+from mercer.kernels import Kernel
+from mercer.losses import Huber
+from mercer.model.effort import Clock, centres_within, fit_seconds
+from mercer.representations import Full, Nystrom, Representation
+from mercer.selection import loo
+
+# Rows on which losses are compared, and scores are turned into probabilities.
+_ROWS = 2000
+_CS = (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
+_LOGISTIC_CLASSES = 3
+# Errors with longer tails than these are worth a try with Huber's loss.
+_HEAVY = 8.0
+
+
+@dataclass(frozen=True)
+class LossTrial:
+    """One loss that was tried.
+
+    Attributes
+    ----------
+    loss : in words
+    lam : float
+    error : root mean squared error, or error rate, in cross-validation
+    rows : number of examples
+    """
+
+    loss: str
+    lam: float
+    error: float
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A machine, not fitted, with what was tried."""
+
+    machine: KernelMachine
+    trials: tuple[LossTrial, ...]
+
+
+def choose(
+    task: str, kernel: Kernel, mu: float, X: np.ndarray, y: np.ndarray, clock: Clock, seed: int
+) -> Chosen:
+    """The loss with the smallest error in cross-validation on some of the rows, and λ for all of them."""
+    rows = np.random.default_rng(seed).permutation(len(y))[:_ROWS]
+    n, k, m = len(y), kernel, len(rows)
+    if task == "regression":
+        chosen, trials = _regression(k, mu, X[rows], y[rows], n, seed)
+    else:
+        chosen, trials = _classification(k, mu, X[rows], y[rows], n, clock, seed)
+    trials = [LossTrial(name, lam, error, m) for name, lam, error in trials]
+    representation = _representation(chosen, n, X.shape[1], clock)
+    return Chosen(chosen.set_params(representation=representation, random_state=seed), tuple(trials))
+
+
+def _regression(kernel, mu, X, y, n, seed):
+    squared = KernelRidge(kernel, lam=mu / n, offset=True)
+    left = loo(clone(squared).set_params(lam=mu / len(y)), X, y)
+    if not kurtosis(left) > _HEAVY or len(y) < 50:
+        return squared, []
+    tube = 1.5 * float(np.median(np.abs(left))) / 0.6745
+    huber = KernelRegressor(kernel, loss=Huber(tube), offset=True, representation="full")
+    folds = list(KFold(3, shuffle=True, random_state=seed).split(X))
+    trials = [("squared", mu / n, _cross_validated(clone(squared), mu, folds, X, y))]
+    # Huber's loss is half the square near 0.
+    for factor in (0.5, 0.15):
+        trials.append(
+            (f"huber, {tube:.3g}", factor * mu / n, _cross_validated(huber, factor * mu, folds, X, y))
+        )
+    best = min(trials, key=lambda t: t[2])
+    if best[0] == "squared" or best[2] > 0.99 * trials[0][2]:
+        return squared, trials
+    return huber.set_params(lam=best[1], representation="auto"), trials
+
+
+def _cross_validated(machine, mu, folds, X, y) -> float:
+    """Root mean squared error, or error rate, over folds."""
+    bad = []
+    for train, test in folds:
+        fitted = clone(machine).set_params(lam=mu / len(train)).fit(X[train], y[train])
+        predicted = fitted.predict(X[test])
+        bad.append((predicted != y[test]) if y.dtype.kind not in "f" else (predicted - y[test]) ** 2)
+    mean = float(np.mean(np.concatenate(bad)))
+    return mean if y.dtype.kind not in "f" else float(np.sqrt(mean))
+
+
+def _classification(kernel, mu, X, y, n, clock, seed):
+    labels, counts = np.unique(y, return_counts=True)
+    squared = KernelClassifier(kernel, "squared", lam=mu / n, offset=True)
+    if counts.min() < 3:
+        return squared, []
+    # Labels as numbers of classes, which are never floats.
+    y = np.searchsorted(labels, y)
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y))
+    m = len(folds[0][0])
+    trials = [("squared", mu / n, _cross_validated(squared, mu, folds, X, y))]
+    machines: list[Any] = [squared]
+    hinge = KernelSVC(kernel, probability=False)
+    for C in _CS:
+        if clock.left <= 0:
+            break
+        trials.append(
+            (f"hinge, C = {C:g}", 1 / (2 * C * n), _cross_validated(hinge, 1 / (2 * C), folds, X, y))
+        )
+        machines.append(KernelSVC.from_C(C, kernel, probability=True))
+    if len(labels) <= _LOGISTIC_CLASSES:
+        logistic = KernelLogistic(kernel, offset=True)
+        for factor in (0.01, 0.03, 0.1, 0.3):
+            if clock.left <= 0:
+                break
+            trials.append(
+                (
+                    "logistic",
+                    factor * mu / n,
+                    _cross_validated(logistic, max(factor * mu, 1e-6 * m), folds, X, y),
+                )
+            )
+            machines.append(KernelLogistic(kernel, lam=max(factor * mu / n, 1e-6), offset=True))
+    best = int(np.argmin([t[2] for t in trials]))
+    return machines[best], trials
+
+
+def _representation(machine: KernelMachine, n: int, d: int, clock: Clock) -> Representation | str:
+    if isinstance(machine, KernelSVC):
+        return "auto"
+    if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
+        return Full() if n <= 3000 else Nystrom(min(n, 1500))
+    seconds = 0.4 * clock.left
+    if fit_seconds(n, d) <= seconds and 1.5 * 8 * n * n <= 0.5 * available_memory():
+        return Full()
+    return Nystrom(centres_within(seconds, n))
+
+
+def calibrated(machine: KernelMachine, X: np.ndarray, y: np.ndarray, seed: int) -> Calibration | None:
+    """Probabilities for a classifier fitted by least squares, from leave-one-out scores of some rows."""
+    if not isinstance(machine, KernelClassifier):
+        return None
+    rows = np.random.default_rng(seed + 1).permutation(len(y))[:_ROWS]
+    if len(np.unique(y[rows])) < len(machine.classes_):
+        rows = np.arange(len(y)) if len(y) <= 2 * _ROWS else rows
+    part = clone(machine).set_params(lam=machine.lam * len(y) / len(rows), representation="full")
+    problem, coding = part.problem(X[rows], y[rows])
+    scores = problem.y - np.reshape(loo(part, X[rows], y[rows]), problem.y.shape)
+    if len(coding.classes) < len(machine.classes_):
+        raise ValueError(
+            "a class has too few examples to calibrate probabilities; drop it, or merge it with another"
+        )
+    return Calibration.of_scores(scores, np.searchsorted(coding.classes, y[rows]), coding)

@@ -1,0 +1,229 @@
+"""Errors on rows a machine has not seen, of it and of others beside it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+
+from mercer.engines.threads import one_thread
+from mercer.model.learn import Learned, Question, again, learn
+from mercer.model.search import Progress
+
+_FOLDS = 5
+# From here on one part is held out, instead of every part in turn.
+_HOLD_OUT_FROM = 3000
+_SMALLEST_TEST, _LARGEST_TEST = 600, 4000
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """What a question's rows were predicted to be by machines that had not seen them.
+
+    Attributes
+    ----------
+    how : in a sentence
+    rows : which rows were tested
+    predicted : numbers or labels
+    probability : (rows, classes), or None
+    others : dict from the name of a simpler or a different model to its (predicted, probability)
+    importance : (columns, repeats): by how much the error grew with a column's values shuffled
+    base_error : the error without shuffling, in the same units
+    """
+
+    how: str
+    rows: np.ndarray
+    predicted: np.ndarray
+    probability: np.ndarray | None
+    others: dict[str, tuple[np.ndarray, np.ndarray | None]]
+    importance: np.ndarray
+    base_error: float
+
+
+def tested(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:
+    """Test honestly, then learn from all rows.
+
+    Few rows: five folds, the whole search repeated in each, then once more on all rows. Many rows: one part
+    is held out of search and fit; then the machine is fitted again, with what was found, to all rows.
+    """
+    n = len(question.y)
+    if n >= _HOLD_OUT_FROM:
+        size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
+        stratify = question.y if question.classes is not None and _enough(question.y, 2) else None
+        train, test = train_test_split(np.arange(n), test_size=size, random_state=seed, stratify=stratify)
+        # Predicting and the others beside it take what is left.
+        learned = learn(question.take(train), 0.7 * seconds, seed, progress)
+        progress("Testing")
+        found = _test([(np.sort(test), train, learned)], question, seed)
+        how = f"{size:,} rows held out of search and fit"
+        final = again(question, learned, seed, progress)
+        return _pooled(found, how, question), final
+    splits = _splits(question, seed)
+    parts = []
+    for i, (train, test) in enumerate(splits, start=1):
+
+        def told(text: str, i: int = i) -> None:
+            progress(f"Test part {i} of {len(splits)}: {text}")
+
+        parts.append((test, train, learn(question.take(train), 0.5 * seconds / len(splits), seed + i, told)))
+    progress("Testing")
+    found = _test(parts, question, seed)
+    how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
+    return _pooled(found, how, question), learn(question, 0.4 * seconds, seed, progress)
+
+
+def _enough(y: np.ndarray, count: int) -> bool:
+    return bool(np.unique(y, return_counts=True)[1].min() >= count)
+
+
+def _splits(question: Question, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    n = len(question.y)
+    folds = min(_FOLDS, n)
+    if question.classes is None:
+        return list(KFold(folds, shuffle=True, random_state=seed).split(np.zeros(n)))
+    fewest = int(np.unique(question.y, return_counts=True)[1].min())
+    splitter = StratifiedKFold(max(2, min(folds, fewest)), shuffle=True, random_state=seed)
+    return list(splitter.split(np.zeros(n), question.y))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    rows: np.ndarray
+    predicted: np.ndarray
+    probability: np.ndarray | None
+    others: dict[str, tuple[np.ndarray, np.ndarray | None]]
+    shuffled: np.ndarray  # (columns, repeats): error sums
+    base: float
+
+
+def _test(parts: list[tuple[np.ndarray, np.ndarray, Learned]], question: Question, seed: int) -> list[_Part]:
+    return [_one(test, train, learned, question, seed) for test, train, learned in parts]
+
+
+def _one(test: np.ndarray, train: np.ndarray, learned: Learned, question: Question, seed: int) -> _Part:
+    asked, seen = question.take(test), question.take(train)
+    P = learned.predict_proba(asked.table) if question.classes is not None else None
+    if P is not None:
+        P = _widened(P, learned.machine.classes_, question.classes)
+    predicted = learned.predict(asked.table)
+    points, there = learned.columns.transform(seen.table), learned.columns.transform(asked.table)
+    others = {name: make(points, seen, there) for name, make in _OTHERS.items()}
+    if P is not None:
+        others = {
+            name: (labels, _widened(p, known, question.classes))
+            for name, (labels, p, known) in others.items()
+        }
+    else:
+        others = {name: (values, None) for name, (values, _, _) in others.items()}
+    shuffled, base = _importance(learned, asked, there, predicted, seed)
+    return _Part(test, predicted, P, others, shuffled, base)
+
+
+def _widened(P: np.ndarray, known: np.ndarray, classes: Any) -> np.ndarray:
+    """Probabilities with a column for every class, also those a machine has not seen."""
+    out = np.zeros((len(P), len(classes)))
+    out[:, np.searchsorted(classes, known)] = P
+    return out
+
+
+_REPEATS = 3
+_IMPORTANCE_ROWS = 1000
+
+
+def _importance(learned: Learned, asked: Question, points: np.ndarray, predicted: np.ndarray, seed: int):
+    """Sums of errors with the values of each column of the table shuffled, and without."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(len(points))[:_IMPORTANCE_ROWS]
+    here, truth = points[rows], asked.y[rows]
+
+    def error(values: np.ndarray) -> float:
+        return float(np.sum(values != truth) if asked.classes is not None else np.sum((values - truth) ** 2))
+
+    origin = learned.columns.origin_
+    out = np.zeros((len(learned.columns.schema_.columns), _REPEATS))
+    for j in np.unique(origin):
+        for r in range(_REPEATS):
+            mixed = here.copy()
+            mixed[:, origin == j] = here[rng.permutation(len(here))][:, origin == j]
+            out[j, r] = error(learned.machine.predict(mixed))
+    base = error(predicted[rows])
+    out[[j for j in range(len(out)) if j not in origin]] = base
+    return out, base
+
+
+def _pooled(parts: list[_Part], how: str, question: Question) -> Tested:
+    rows = np.concatenate([p.rows for p in parts])
+    order = np.argsort(rows, kind="stable")
+
+    def pool(pieces: list[Any]) -> Any:
+        return None if pieces[0] is None else np.concatenate(pieces)[order]
+
+    others = {
+        name: (pool([p.others[name][0] for p in parts]), pool([p.others[name][1] for p in parts]))
+        for name in parts[0].others
+    }
+    count = sum(min(len(p.rows), _IMPORTANCE_ROWS) for p in parts)
+    shuffled, base = sum(p.shuffled for p in parts) / count, sum(p.base for p in parts) / count
+    if question.classes is None:
+        shuffled, base = np.sqrt(shuffled), float(np.sqrt(base))
+    return Tested(
+        how,
+        rows[order],
+        pool([p.predicted for p in parts]),
+        pool([p.probability for p in parts]),
+        others,
+        np.asarray(shuffled) - base,
+        float(base),
+    )
+
+
+# -- models beside it -------------------------------------------------------------------------------
+
+
+def _constant(points: np.ndarray, seen: Question, there: np.ndarray):
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    model = DummyRegressor() if seen.classes is None else DummyClassifier(strategy="prior")
+    return _fitted(model, points, seen, there)
+
+
+def _linear(points: np.ndarray, seen: Question, there: np.ndarray):
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+
+    if seen.classes is None:
+        return _fitted(RidgeCV(np.logspace(-3, 4, 15)), points, seen, there)
+    return _fitted(LogisticRegression(max_iter=300), points, seen, there)
+
+
+def _boosted(points: np.ndarray, seen: Question, there: np.ndarray):
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    model = (
+        HistGradientBoostingRegressor(random_state=0)
+        if seen.classes is None
+        else HistGradientBoostingClassifier(random_state=0, early_stopping=True)
+    )
+    return _fitted(model, points, seen, there)
+
+
+def _fitted(model: Any, points: np.ndarray, seen: Question, there: np.ndarray):
+    few = one_thread() if len(points) < _HOLD_OUT_FROM else nullcontext()
+    with few, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a baseline that did not quite converge is still a baseline
+        model.fit(points, seen.y)
+    predicted = model.predict(there)
+    if seen.classes is None:
+        return predicted, None, None
+    return predicted, model.predict_proba(there), model.classes_
+
+
+_OTHERS: dict[str, Callable[..., Any]] = {
+    "constant": _constant,
+    "linear model": _linear,
+    "gradient boosting": _boosted,
+}

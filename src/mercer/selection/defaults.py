@@ -1,0 +1,146 @@
+"""Ranges nobody gave: those of mercer's machines follow from their kernel and the data."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from mercer._resolve import kernel_of
+from mercer.estimators.base import KernelMachine
+from mercer.estimators.inputs import KernelInputs
+from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.unary import Scale
+from mercer.selection.dimensions import LogUniform
+from mercer.selection.objectives import Data
+
+# Factors around the value a kernel finds for itself.
+_AROUND = 100.0
+# λ relative to the mean of k(x,x). Below 1e-7 only least squares stays quick.
+_LAM = (1e-7, 1e1)
+_LAM_SQUARED = (1e-9, 1e1)
+# ε of support vector regression, relative to the spread of y.
+_EPSILON = (1e-3, 1.0)
+_ROWS = 2000
+
+
+def with_objects(estimator: Any) -> Any:
+    """A clone whose machines have kernels, not names of kernels: only those have parameters to set."""
+    estimator = clone(estimator)
+    parts = {"": estimator, **{f"{name}__": part for name, part in estimator.get_params().items()}}
+    named = {
+        f"{name}kernel": kernel_of(part.kernel)
+        for name, part in parts.items()
+        if isinstance(part, KernelInputs) and not isinstance(part.kernel, Kernel)
+    }
+    return estimator.set_params(**named)
+
+
+def complete(space: Mapping[str, Any] | None, estimator: Any, data: Data) -> dict[str, Any]:
+    """The space with every None replaced by a range from the data; all of it, if it is None itself."""
+    if space is not None and not isinstance(space, Mapping):
+        raise ValueError(f"space is a dictionary from parameter names to values, got {space!r}")
+    open_names = [] if space is None else [k for k, v in space.items() if _has_none(v)]
+    if space is not None and not open_names:
+        return dict(space)
+    last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
+    prefix, machine = f"{last[0]}__" if last[0] else "", last[1]
+    if not isinstance(machine, KernelInputs):
+        some = ", ".join(sorted(estimator.get_params())[:8])
+        raise ValueError(
+            f"{type(machine).__name__} has no ranges by default: say what to tune, as in "
+            f"space={{'name': (low, high)}}, with names among {some}, …"
+        )
+    ranges = Ranges(machine, *_points(estimator, data))
+    if space is None:
+        return {prefix + name: value for name, value in ranges.all().items()}
+    return {name: ranges.fill(name.removeprefix(prefix), space[name]) for name in space}
+
+
+class Ranges:
+    """Ranges of one machine's parameters, given the points its kernel sees."""
+
+    def __init__(self, machine: KernelInputs, X: Any, y: Any):
+        self.machine, self.kernel = machine, kernel_of(machine.kernel)
+        self.points = clone(machine)._check_X(X, self.kernel, reset=True)
+        self.y = y
+
+    def all(self) -> dict[str, Any]:
+        """Everything worth tuning."""
+        out: dict[str, Any] = {f"kernel__{k}": v for k, v in self.of_kernel(self.kernel).items()}
+        for name in ("lam", "epsilon"):
+            if name in self.machine.get_params(deep=False):
+                out[name] = getattr(self, name)()
+        return out
+
+    def fill(self, name: str, value: Any) -> Any:
+        """A value of the space with its Nones replaced."""
+        if name == "kernel" and isinstance(value, Mapping):
+            return {k: self.of_kernel(k) if inner is None else inner for k, inner in value.items()}
+        if value is not None:
+            return value
+        if name in ("lam", "epsilon"):
+            return getattr(self, name)()
+        found = {f"kernel__{k}": v for k, v in self.of_kernel(self.kernel).items()}.get(name)
+        if found is None:
+            raise ValueError(f"space[{name!r}] is None, and there is no range by default: give (low, high)")
+        return found
+
+    def of_kernel(self, kernel: Kernel) -> dict[str, LogUniform]:
+        """Two decades each side of every positive parameter, as it stands or as the data have it."""
+        if isinstance(kernel, Precomputed):
+            return {}
+        found = _positive(kernel.resolve(self.points))
+        if isinstance(kernel, Scale):
+            del found["factor"]  # c·k with λ is k with λ/c
+        return found
+
+    def lam(self) -> LogUniform:
+        """From next to nothing to more than k(x,x)."""
+        if isinstance(self.kernel, Precomputed):
+            diagonal = np.asarray(self.points.diagonal(), dtype=float)
+        else:
+            diagonal = self.kernel.resolve(self.points).diag(self.points)
+        scale = float(np.mean(diagonal))
+        squared = isinstance(self.machine, KernelMachine) and self.machine._loss(np.asarray(self.y)).quadratic
+        low, high = _LAM_SQUARED if squared else _LAM
+        scale = scale if scale > 0 and math.isfinite(scale) else 1.0
+        return LogUniform(low * scale, high * scale)
+
+    def epsilon(self) -> LogUniform:
+        """From next to nothing to the spread of y."""
+        spread = float(np.std(np.asarray(self.y, dtype=float))) or 1.0
+        return LogUniform(_EPSILON[0] * spread, _EPSILON[1] * spread)
+
+
+def _has_none(value: Any) -> bool:
+    return value is None or (isinstance(value, Mapping) and any(v is None for v in value.values()))
+
+
+def _positive(kernel: Kernel, prefix: str = "") -> dict[str, LogUniform]:
+    found = {}
+    for name in dict.fromkeys((*kernel.positive, *kernel.log_params)):
+        given = getattr(kernel, name)
+        value = float(given) if isinstance(given, numbers.Real) else math.nan
+        if 0 < value < math.inf:
+            found[prefix + name] = LogUniform(value / _AROUND, value * _AROUND)
+    for name, child in kernel.children().items():
+        found |= _positive(child, f"{prefix}{name}__")
+    return found
+
+
+def _points(estimator: Any, data: Data) -> tuple[Any, Any]:
+    """Some examples as the last step of a pipeline sees them."""
+    rows = data.rows(_ROWS)
+    pairwise = getattr(estimator.__sklearn_tags__().input_tags, "pairwise", False)
+    X = data.X[np.ix_(rows, rows)] if pairwise else _safe_indexing(data.X, rows)
+    y = None if data.y is None else _safe_indexing(data.y, rows)
+    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+        X = clone(estimator[:-1]).fit_transform(X, y)
+    return X, y

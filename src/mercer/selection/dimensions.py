@@ -1,0 +1,300 @@
+"""One parameter's values: ranges, choices and distributions, each a function of a number from 0 to 1."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer._params import Params, same_value
+
+# A pair of positive numbers at least so far apart is a range on a logarithmic scale.
+_LOG_FROM = 10.0
+# How much of each tail of an unbounded distribution is left out.
+_TAIL = 1e-4
+
+
+class Dimension(Params):
+    """One parameter's values, as a function of u in [0, 1]."""
+
+    # Do equal steps of u multiply the value (rather than add to it)?
+    log = False
+    # Are the values numbers in order?
+    ordered = True
+    # How many different values there are.
+    size: float = math.inf
+
+    def value(self, u: float) -> Any:
+        """The value at u."""
+        raise NotImplementedError
+
+    def unit(self, value: Any) -> float | None:
+        """The u of a value; None if it is not one of this dimension's."""
+        raise NotImplementedError
+
+    def snap(self, u: float) -> float:
+        """The u that stands for all that give the same value."""
+        return float(u)
+
+    def features(self, u: np.ndarray) -> np.ndarray:
+        """Columns in which near means similar, for a model of the objective."""
+        return u[:, None]
+
+
+class Uniform(Dimension):
+    """Real numbers from low to high, any as likely as another.
+
+    Examples
+    --------
+    >>> Uniform(0.0, 4.0).value(0.25)
+    1.0
+    """
+
+    def __init__(self, low, high):
+        self.low = low
+        self.high = high
+
+    def validate(self):
+        _check_range(self)
+
+    def value(self, u):
+        return float(self.low + u * (self.high - self.low))
+
+    def unit(self, value):
+        return _inside(value, lambda x: (x - self.low) / (self.high - self.low))
+
+
+class LogUniform(Dimension):
+    """Positive numbers from low to high, any order of magnitude as likely as another.
+
+    Examples
+    --------
+    >>> round(LogUniform(0.01, 100.0).value(0.5), 12)
+    1.0
+    """
+
+    log = True
+
+    def __init__(self, low, high):
+        self.low = low
+        self.high = high
+
+    def validate(self):
+        _check_range(self)
+        if not self.low > 0:
+            raise ValueError(f"{self!r}: a logarithmic range must start above 0; Uniform may start anywhere")
+
+    def value(self, u):
+        return float(min(self.low * (self.high / self.low) ** u, self.high))
+
+    def unit(self, value):
+        return _inside(
+            value, lambda x: math.log(x / self.low) / math.log(self.high / self.low) if x > 0 else None
+        )
+
+
+class Integer(Dimension):
+    """Whole numbers from low to high, both included.
+
+    Parameters
+    ----------
+    low, high : int
+    log : bool
+        Any order of magnitude as likely as another; low must be positive.
+
+    Examples
+    --------
+    >>> [Integer(1, 3).value(u) for u in (0.0, 0.5, 1.0)]
+    [1, 2, 3]
+    """
+
+    def __init__(self, low, high, log=False):
+        self.low = low
+        self.high = high
+        self.log = log
+
+    def validate(self):
+        _check_range(self)
+        if not all(isinstance(x, numbers.Integral) for x in (self.low, self.high)):
+            raise ValueError(f"{self!r}: both ends must be whole numbers")
+        if self.log and self.low < 1:
+            raise ValueError(f"{self!r}: a logarithmic range must start above 0")
+
+    @property
+    def size(self):  # type: ignore[override]
+        return self.high - self.low + 1
+
+    def _ends(self) -> tuple[float, float]:
+        # Every number owns the half unit on each side of it.
+        low, high = self.low - 0.5, self.high + 0.5
+        return (math.log(low), math.log(high)) if self.log else (low, high)
+
+    def value(self, u):
+        a, b = self._ends()
+        x = a + u * (b - a)
+        return int(min(max(round(math.exp(x) if self.log else x), self.low), self.high))
+
+    def unit(self, value):
+        if not isinstance(value, numbers.Real) or not self.low <= value <= self.high:
+            return None
+        x = float(value)
+        if not x.is_integer():
+            return None
+        a, b = self._ends()
+        return ((math.log(x) if self.log else x) - a) / (b - a)
+
+    def snap(self, u):
+        return self.unit(self.value(u))
+
+
+class Choice(Dimension):
+    """One of several values: numbers, words, kernels, ….
+
+    Numbers in ascending or descending order are taken to be related as neighbours are; anything else is not.
+
+    Examples
+    --------
+    >>> Choice(["l1", "l2"]).value(0.9)
+    'l2'
+    """
+
+    def __init__(self, options):
+        self.options = options
+
+    def validate(self):
+        if isinstance(self.options, str) or not isinstance(self.options, (Sequence, np.ndarray)):
+            raise ValueError(f"Choice needs a list of values, got {self.options!r}")
+        if len(self.options) == 0:
+            raise ValueError("Choice needs at least one value to choose from")
+
+    @property
+    def size(self):  # type: ignore[override]
+        return len(self.options)
+
+    @property
+    def ordered(self):  # type: ignore[override]
+        if not all(isinstance(v, numbers.Real) and not isinstance(v, (bool, np.bool_)) for v in self.options):
+            return False
+        steps = np.diff(np.asarray(self.options, dtype=float))
+        return bool((steps > 0).all() or (steps < 0).all())
+
+    def index(self, u: float) -> int:
+        """The position of the option at u."""
+        return min(int(u * len(self.options)), len(self.options) - 1)
+
+    def value(self, u):
+        option = self.options[self.index(u)]
+        return option.item() if isinstance(option, np.generic) else option
+
+    def unit(self, value):
+        for i, option in enumerate(self.options):
+            if same_value(option, value):
+                return (i + 0.5) / len(self.options)
+        return None
+
+    def snap(self, u):
+        return (self.index(u) + 0.5) / len(self.options)
+
+    def features(self, u):
+        if self.ordered:
+            return u[:, None]
+        which = np.minimum((u * len(self.options)).astype(int), len(self.options) - 1)
+        # Any two options are as far apart as the two ends of a range.
+        return np.eye(len(self.options))[which] / math.sqrt(2)
+
+
+class Distribution(Dimension):
+    """A frozen distribution of scipy.stats: u is its cumulative probability."""
+
+    def __init__(self, frozen):
+        self.frozen = frozen
+
+    def _content(self) -> tuple:
+        return self.frozen.dist.name, self.frozen.args, tuple(sorted(self.frozen.kwds.items()))
+
+    def __eq__(self, other):
+        return self._content() == other._content() if type(self) is type(other) else NotImplemented
+
+    def __hash__(self):
+        return hash(self.frozen.dist.name)
+
+    def __repr__(self):
+        name, args, named = self._content()
+        return f"{name}({', '.join([*map(repr, args), *(f'{k}={v!r}' for k, v in named)])})"
+
+    @property
+    def log(self):  # type: ignore[override]
+        return getattr(self.frozen.dist, "name", "") in ("loguniform", "reciprocal", "lognorm")
+
+    @property
+    def _discrete(self) -> bool:
+        return hasattr(self.frozen.dist, "pmf")
+
+    @property
+    def size(self):  # type: ignore[override]
+        low, high = self.frozen.support()
+        return high - low + 1 if self._discrete else math.inf
+
+    def validate(self):
+        if not np.isfinite(self.frozen.ppf(0.5)):
+            raise ValueError("the distribution has no median: are its parameters in range?")
+
+    def value(self, u):
+        x = self.frozen.ppf(min(max(u, _TAIL), 1 - _TAIL))
+        return int(x) if self._discrete else float(x)
+
+    def unit(self, value):
+        def probability(x):
+            if self._discrete:  # the middle of the step
+                return (self.frozen.cdf(x - 1) + self.frozen.cdf(x)) / 2 if self.frozen.pmf(x) > 0 else None
+            low, high = self.frozen.support()
+            return self.frozen.cdf(x) if low <= x <= high else None
+
+        return _inside(value, probability)
+
+    def snap(self, u):
+        return self.unit(self.value(u)) if self._discrete else float(u)
+
+
+def _check_range(dimension: Any) -> None:
+    ends = (dimension.low, dimension.high)
+    if not all(isinstance(x, numbers.Real) and math.isfinite(x) for x in ends) or not ends[0] < ends[1]:
+        raise ValueError(f"{dimension!r}: a range needs two finite numbers, the smaller one first")
+
+
+def _inside(value: Any, unit: Any) -> float | None:
+    if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
+        return None
+    u = unit(float(value))
+    # Rounding may put an end of the range a little outside.
+    return None if u is None or not -1e-9 <= u <= 1 + 1e-9 else float(min(max(u, 0.0), 1.0))
+
+
+def dimension_of(name: str, value: Any) -> Dimension:
+    """A Dimension from what people write: see `tune`."""
+    if isinstance(value, tuple) and len(value) == 2 and all(isinstance(x, numbers.Real) for x in value):
+        low, high = value
+        if all(isinstance(x, numbers.Integral) for x in value):
+            found: Dimension = Integer(low, high)
+        else:
+            found = LogUniform(low, high) if 0 < low * _LOG_FROM <= high else Uniform(low, high)
+    elif isinstance(value, Dimension):
+        found = value
+    elif isinstance(value, (list, np.ndarray)):
+        found = Choice(list(value))
+    elif hasattr(value, "dist") and hasattr(value, "ppf"):
+        found = Distribution(value)
+    else:
+        raise ValueError(
+            f"space[{name!r}]: expected (low, high), a list of values, LogUniform, Uniform, Integer, Choice "
+            f"or a frozen distribution of scipy.stats, got {value!r}; a parameter that is not to be tuned is "
+            "set on the estimator instead"
+        )
+    try:
+        found.validate()
+    except ValueError as error:
+        raise ValueError(f"space[{name!r}]: {error}") from None
+    return found

@@ -1,0 +1,251 @@
+"""What a setting of the parameters is worth: the exact leave-one-out error, or a score on held-out folds."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _num_samples, has_fit_parameter
+
+from mercer._resolve import representation_of
+from mercer.estimators.base import KernelMachine
+from mercer.representations import Representation
+from mercer.selection.dimensions import Choice, Dimension
+from mercer.selection.path import leave_one_out_error, path
+from mercer.selection.space import Space
+from mercer.selection.tuning import Trial
+
+# Values of λ in a trial. With unequal weights each costs a pass over the eigenvectors.
+_LAMS, _LAMS_WEIGHTED = 100, 40
+# What a machine may be asked to change while its leave-one-out errors stay in closed form.
+_CLOSED_FORM = {"kernel", "lam", "offset", "representation", "engine", "random_state"}
+
+
+@dataclass(frozen=True)
+class Data:
+    """The examples, and an order in which subsamples take them."""
+
+    X: Any
+    y: Any
+    weights: np.ndarray | None
+    order: np.ndarray
+
+    @property
+    def n(self) -> int:
+        return _num_samples(self.X)
+
+    def rows(self, count: int) -> np.ndarray:
+        """Positions of the first so many in that order, ascending."""
+        return np.sort(self.order[:count])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The score of a setting, with what was found on the way."""
+
+    score: float
+    scores: tuple[float, ...] = ()
+    found: Mapping[str, Any] = field(default_factory=dict)
+    lams: np.ndarray | None = None
+    lam_scores: np.ndarray | None = None
+
+
+class LeaveOneOut:
+    """The exact leave-one-out mean squared error of a least squares machine, minimised over λ on the way.
+
+    For one kernel, one eigendecomposition gives the errors for all λ; so λ takes no part in the search.
+
+    Parameters
+    ----------
+    machine : KernelMachine
+    data : Data
+    lam : Dimension, "auto" or None
+        The values of λ; "auto": as in `selection.path`; None: the machine's own λ, and no other.
+    """
+
+    words = "exact leave-one-out mean squared error"
+    minimised = True
+    # How the time of a trial grows with the rows, and up to how many it is short.
+    power, few = 3, 1500
+
+    def __init__(self, machine: KernelMachine, data: Data, lam: Dimension | str | None):
+        self.machine, self.data, self.lam = machine, data, lam
+
+    @staticmethod
+    def applies(estimator: Any, y: Any, names: Any) -> bool:
+        """Is there a closed form, whatever values these parameters take?"""
+        if not isinstance(estimator, KernelMachine) or y is None:
+            return False
+        if not {name.partition("__")[0] for name in names} <= _CLOSED_FORM:
+            return False
+        representation = representation_of(estimator.representation)
+        ridge = representation is None or representation.penalty == Representation.penalty
+        return ridge and bool(clone(estimator)._loss(np.asarray(y)).quadratic)
+
+    def __call__(self, params: Mapping[str, Any], rows: int) -> Outcome:
+        machine = configured(self.machine, params)
+        some, w = self.data.rows(rows), self.data.weights
+        X, y = _safe_split(machine, self.data.X, self.data.y, some)
+        w = None if w is None else w[some]
+        if self.lam is None:
+            return Outcome(-leave_one_out_error(machine, X, y, w))
+        found = path(machine, X, y, self._lams(w), w)
+        best = {"lam": found.best_lam}
+        return Outcome(-float(found.loo_mse[found.best]), (), best, found.lams, -found.loo_mse)
+
+    def _lams(self, weights: np.ndarray | None) -> Any:
+        count = _LAMS if weights is None else _LAMS_WEIGHTED
+        if not isinstance(self.lam, Dimension):
+            return count
+        if isinstance(self.lam, Choice):
+            return self.lam.options
+        return np.unique([self.lam.value(u) for u in np.linspace(0, 1, count)])
+
+
+class CrossValidation:
+    """The mean of a score over held-out folds, the same ones for every setting.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+    data : Data
+    cv, scoring : as in scikit-learn; cv None: five shuffled folds, with the shares of classes kept
+    groups : array or None
+    seed : int
+    """
+
+    minimised = False
+    power, few = 2, 4000
+
+    def __init__(self, estimator: Any, data: Data, cv: Any, scoring: Any, groups: Any, seed: int):
+        if isinstance(scoring, (list, tuple, set, dict)):
+            raise ValueError(f"tuning needs one score to compare settings by, got {scoring!r}")
+        self.estimator, self.data = estimator, data
+        self.scorer = check_scoring(estimator, scoring)
+        y = None if data.y is None else np.asarray(data.y)
+        splitter = check_cv(5 if cv is None else cv, y, classifier=is_classifier(estimator))
+        if cv is None:
+            splitter = type(splitter)(5, shuffle=True, random_state=seed)
+        elif getattr(splitter, "random_state", 0) is None and getattr(splitter, "shuffle", True):
+            splitter = copy.copy(splitter)  # the same seed, the same folds
+            splitter.random_state = seed
+        self.folds = list(splitter.split(data.X, y, groups))
+        self.words = f"mean {_score_name(estimator, scoring)} over {len(self.folds)} folds"
+        self._fit_weight = _fit_weight_name(estimator) if data.weights is not None else None
+        self._weighs = data.weights is not None and _weighs(self.scorer)
+
+    def __call__(self, params: Mapping[str, Any], rows: int) -> Outcome:
+        X, y, w = self.data.X, self.data.y, self.data.weights
+        used = np.zeros(self.data.n, dtype=bool)
+        used[self.data.order[:rows]] = True
+        scores = []
+        for train, test in self.folds:
+            train, test = np.asarray(train), np.asarray(test)
+            train, test = (train, test) if used.all() else (train[used[train]], test[used[test]])
+            if len(train) == 0 or len(test) == 0:
+                continue
+            model = configured(self.estimator, params)
+            here, labels = _safe_split(model, X, y, train)
+            there, truth = _safe_split(model, X, y, test, train)
+            fit = {} if w is None or self._fit_weight is None else {self._fit_weight: w[train]}
+            weigh = {"sample_weight": w[test]} if w is not None and self._weighs else {}
+            model.fit(here, **fit) if labels is None else model.fit(here, labels, **fit)
+            value = (
+                self.scorer(model, there, **weigh)
+                if truth is None
+                else self.scorer(model, there, truth, **weigh)
+            )
+            scores.append(float(value))
+        return Outcome(float(np.mean(scores)), tuple(scores))
+
+
+Objective = LeaveOneOut | CrossValidation
+
+
+def attempt(
+    objective: Objective, space: Space, point: np.ndarray, rows: int
+) -> tuple[Trial, Exception | None]:
+    """One trial; whatever goes wrong in it is kept, not raised."""
+    start, params = time.perf_counter(), space.params(point)
+    outcome, error = Outcome(math.nan), None
+    try:
+        with warnings.catch_warnings():
+            # A solver that stopped early did not fit the setting it was given.
+            warnings.simplefilter("error", ConvergenceWarning)
+            outcome = objective(params, rows)
+        if not math.isfinite(outcome.score):
+            raise ValueError(f"the score is {outcome.score}")
+    except Exception as caught:
+        error = caught
+    trial = Trial(
+        {**copies(params), **outcome.found},
+        math.nan if error is not None else outcome.score,
+        outcome.scores,
+        time.perf_counter() - start,
+        rows,
+        tuple(point.tolist()),
+        None if error is None else f"{type(error).__name__}: {error}",
+        outcome.lams,
+        outcome.lam_scores,
+    )
+    return trial, error
+
+
+def configured(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """A fresh estimator with these parameters."""
+    return clone(estimator).set_params(**copies(params))
+
+
+def copies(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The same values, as objects of their own: scikit-learn sets nested parameters in place."""
+    return {name: clone(value, safe=False) for name, value in params.items()}
+
+
+def fitted(estimator: Any, params: Mapping[str, Any], data: Data) -> Any:
+    """The estimator with these parameters, fitted to all examples."""
+    model = configured(estimator, params)
+    fit = {} if data.weights is None else {_fit_weight_name(estimator): data.weights}
+    return model.fit(data.X, **fit) if data.y is None else model.fit(data.X, data.y, **fit)
+
+
+def _fit_weight_name(estimator: Any) -> str:
+    """What `fit` calls the weights: a pipeline hands them to its last step."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{_fit_weight_name(last)}"
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(f"{type(estimator).__name__} takes no sample_weight")
+    return "sample_weight"
+
+
+def _weighs(scorer: Any) -> bool:
+    """Can the score be a weighted one?"""
+    if hasattr(scorer, "_accept_sample_weight"):  # scikit-learn's own scorers know what they wrap
+        return bool(scorer._accept_sample_weight())
+    return "sample_weight" in inspect.signature(scorer).parameters
+
+
+def _score_name(estimator: Any, scoring: Any) -> str:
+    if isinstance(scoring, str):
+        return scoring
+    if scoring is not None:
+        function = getattr(scoring, "_score_func", scoring)  # what make_scorer wraps
+        return str(getattr(function, "__name__", "score"))
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    own = type(last).score.__qualname__ if hasattr(type(last), "score") else ""
+    if own == "RegressorMixin.score" and is_regressor(last):
+        return "r2"
+    return "accuracy" if own == "ClassifierMixin.score" and is_classifier(last) else "score"

@@ -1,0 +1,288 @@
+"""Tuning: which parameters are best, found within seconds or trials."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import indexable
+from sklearn.utils.validation import _check_sample_weight, _num_samples
+
+from mercer.estimators.tensors import on_host
+from mercer.selection.defaults import complete, with_objects
+from mercer.selection.dimensions import dimension_of
+from mercer.selection.objectives import (
+    CrossValidation,
+    Data,
+    LeaveOneOut,
+    Objective,
+    attempt,
+    configured,
+    copies,
+    fitted,
+)
+from mercer.selection.rungs import next_step, row_order, rungs_of
+from mercer.selection.space import Space
+from mercer.selection.tuning import Trial, Tuning, best_of
+
+Progress = Callable[[str, float], Any]
+
+_SECONDS = 60.0
+# Without a number of trials, this many for each axis, and once more.
+_TRIALS_AN_AXIS = 40
+
+
+def tune(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    space: Mapping[str, Any] | None = None,
+    budget: float | None = None,
+    trials: int | None = None,
+    cv: Any = None,
+    scoring: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    seed: int = 0,
+    refit: bool = True,
+    progress: Progress | None = None,
+    resume: Tuning | None = None,
+) -> Tuning:
+    """Find good parameters for an estimator within a budget of seconds or of trials.
+
+    The first trial is the estimator as it stands (or the middle of the space), then come evenly spread
+    ones, then those that a model of all trials so far expects most of. With many rows most trials see a
+    sample; half as many, around the best, see three times as many rows, and so on up to all.
+
+    Least squares machines of this library, without `cv` and `scoring`, are judged by their exact
+    leave-one-out error, and λ is optimised within each trial, from one eigendecomposition. Everything else is
+    judged by its mean score over folds, the same ones in every trial. Many rows are more than 1500 for the
+    former, 4000 for the latter.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator, or a pipeline of them
+        It is left as it is.
+    X, y, sample_weight : as in ``estimator.fit``
+        Weights also count in the score, where it can be a weighted one.
+    space : dict, optional
+        From parameter names (``"kernel__sigma"``, in a pipeline ``"machine__kernel__sigma"``) to values:
+
+        * ``(low, high)``: logarithmic if both are positive and high ≥ 10·low, else uniform; whole numbers if
+          both are ints. `LogUniform`, `Uniform` and `Integer` say it outright.
+        * a list, or `Choice`: one of these, kernels for instance;
+        * a frozen distribution of scipy.stats;
+        * a dictionary from options to spaces of their own, whose names continue this one:
+          ``{"kernel": {Gaussian(): {"sigma": (0.1, 10.0)}, Linear(): {}}}``;
+        * None, for λ, ε and kernels of this library: a range from the data.
+
+        None, for machines of this library: each positive parameter of the kernel over two decades
+        either side of its value (found from the data where it has none), λ over 1e-9 to 10 times the mean of
+        k(x,x) (from 1e-7 if the loss is not squared), ε up to the standard deviation of y.
+    budget : float, optional
+        Seconds, not counting the last fit. None: 60, or no limit where `trials` is given. The clock
+        decides when the search ends, and which trials would take too long, but nothing else.
+    trials : int, optional
+        Number of trials, of all sizes together. With `trials` alone, the same data and the same seed give
+        the same result.
+    cv, scoring : as in scikit-learn
+        cv None: five shuffled folds, with the shares of classes kept.
+    groups : array, optional
+        For splitters that need them.
+    seed : int
+        Also given to every ``random_state`` of the estimator that is None.
+    refit : bool
+        Fit the best setting to all examples.
+    progress : function of (text, share done), optional
+    resume : Tuning, optional
+        Go on from there, with the same arguments: `trials` counts the earlier ones, `budget` begins anew.
+
+    Returns
+    -------
+    Tuning
+        Control-C ends the search, not the call: what was found so far is returned, with a warning.
+
+    Raises
+    ------
+    ValueError
+        If every trial failed. A trial that fails (or whose solver does not converge) is recorded with its
+        reason, and the search goes on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, (80, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(80)
+    >>> tuning = tune(KernelRidge(), X, y, trials=20)
+    >>> tuning.objective, round(tuning.best_value ** 0.5, 1)
+    ('exact leave-one-out mean squared error', 0.1)
+    >>> tuning.best_estimator.predict([[0.0]]).round(1) + 0.0
+    array([0.])
+
+    Any estimator, with any score:
+
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> tune(DecisionTreeRegressor(), X, y, space={"max_depth": (1, 8)}, trials=8).objective
+    'mean r2 over 5 folds'
+    """
+    _check_limits(budget, trials, seed)
+    seed = int(seed) if resume is None else resume.seed
+    estimator = seeded(with_objects(estimator), seed)
+    data = _data(estimator, X, y, sample_weight, seed)
+    objective, searched = _question(estimator, data, space, cv, scoring, groups, seed)
+    rungs = rungs_of(data.n, objective.few)
+    history = _earlier(resume, objective, searched, rungs)
+    failures: list[Exception] = []
+    limit = trials if trials is not None else _TRIALS_AN_AXIS * (len(searched.axes) + 1)
+    seconds = _SECONDS if budget is None and trials is None else math.inf if budget is None else float(budget)
+    start = searched.near(estimator.get_params())
+    # A name that does not exist is a mistake, not a failed trial.
+    configured(estimator, searched.params(start))
+    began, status = time.perf_counter(), "finished"
+
+    def left() -> float:
+        return seconds - (time.perf_counter() - began)
+
+    try:
+        while len(history) < limit:
+            step = next_step(
+                searched, history, rungs, start, seed, lambda rows: _cost(history, rows, objective) <= left()
+            )
+            if step is None:
+                break
+            if history and left() < 0.5 * _cost(history, step[1], objective):
+                status = "out of time"
+                break
+            trial, failure = attempt(objective, searched, *step)
+            history.append(trial)
+            failures += [failure] if failure is not None else []
+            if progress is not None:
+                done = max(len(history) / limit, 1 - left() / seconds if seconds < math.inf else 0.0)
+                progress(_report(history, objective), min(done, 1.0))
+    except KeyboardInterrupt:
+        if not any(t.ok for t in history):
+            raise
+        status = "interrupted"
+        warnings.warn(
+            f"interrupted after {len(history)} trials: here is the best so far; tune(…, resume=…) goes on",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    if not any(t.ok for t in history):
+        raise ValueError(f"all {len(history)} trials failed; the first: {history[0].error}") from failures[0]
+    best = best_of(history)
+    machine = _refit(estimator, best.params, data) if refit else None
+    return Tuning(
+        copies(best.params),
+        best.score,
+        machine,
+        tuple(history),
+        objective.words,
+        objective.minimised,
+        status,
+        rungs,
+        searched,
+        seed,
+    )
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """The estimator with a number for every random_state that is None: its results can be had again."""
+    names = [
+        k for k, v in estimator.get_params().items() if v is None and k.split("__")[-1] == "random_state"
+    ]
+    return estimator.set_params(**dict.fromkeys(names, seed))
+
+
+def _check_limits(budget: Any, trials: Any, seed: Any) -> None:
+    if budget is not None and (not isinstance(budget, numbers.Real) or not float(budget) > 0):
+        raise ValueError(f"budget is a positive number of seconds, got {budget!r}")
+    if trials is not None and (not isinstance(trials, numbers.Integral) or trials < 1):
+        raise ValueError(f"trials is a positive number, got {trials!r}")
+    if not isinstance(seed, numbers.Integral) or seed < 0:
+        raise ValueError(f"seed is a nonnegative integer, got {seed!r}")
+
+
+def _data(estimator: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Data:
+    X, y = indexable(on_host(X), on_host(y))
+    n = _num_samples(X)
+    weights = on_host(sample_weight)
+    if weights is not None:
+        weights = _check_sample_weight(weights, np.zeros((n, 1)), dtype=np.float64)
+    labels = np.asarray(y) if y is not None and is_classifier(estimator) else None
+    return Data(
+        X, y, weights, row_order(n, labels if labels is not None and labels.ndim == 1 else None, seed)
+    )
+
+
+def _question(
+    estimator: Any, data: Data, space: Any, cv: Any, scoring: Any, groups: Any, seed: int
+) -> tuple[Objective, Space]:
+    """What is to be made large, and over which parameters."""
+    spec = complete(space, estimator, data)
+    plain = cv is None and scoring is None and groups is None
+    objective: Objective
+    if plain and LeaveOneOut.applies(estimator, data.y, spec):
+        asked = "auto" if space is None or ("lam" in space and space["lam"] is None) else spec.get("lam")
+        spec = {name: value for name, value in spec.items() if name != "lam"}
+        lam = asked if asked is None or isinstance(asked, str) else dimension_of("lam", asked)
+        objective = LeaveOneOut(estimator, data, lam)
+    else:
+        objective = CrossValidation(estimator, data, cv, scoring, groups, seed)
+    return objective, Space.of(spec)
+
+
+def _earlier(
+    resume: Tuning | None, objective: Objective, space: Space, rungs: tuple[int, ...]
+) -> list[Trial]:
+    """The trials to go on from, if they are trials of the same question."""
+    if resume is None:
+        return []
+    for what, before, now in (
+        ("objective", resume.objective, objective.words),
+        ("space", resume.space, space),
+        ("number of rows", resume.rungs[-1], rungs[-1]),
+    ):
+        if before != now:
+            raise ValueError(
+                f"resume needs the same arguments again, but the {what} was {before!r} and is {now!r}"
+            )
+    return list(resume.trials)
+
+
+def _cost(history: list[Trial], rows: int, objective: Objective) -> float:
+    """Seconds a trial with so many rows will take, from those there were."""
+    known = [t for t in history if t.rows <= rows and t.ok] or history
+    nearest = max(t.rows for t in known)
+    mean = float(np.mean([t.seconds for t in known if t.rows == nearest]))
+    return mean * (rows / nearest) ** objective.power
+
+
+def _report(history: list[Trial], objective: Objective) -> str:
+    count = f"{len(history)} trial{'s' if len(history) > 1 else ''}"
+    if not any(t.ok for t in history):
+        return f"{count}, all failed so far: {history[-1].error}"
+    best = best_of(history).score
+    return f"{count}, best {objective.words} {-best if objective.minimised else best:.4g}"
+
+
+def _refit(estimator: Any, params: Mapping[str, Any], data: Data) -> Any:
+    try:
+        return fitted(estimator, params, data)
+    except (Exception, KeyboardInterrupt) as error:  # what was found must not be lost with it
+        warnings.warn(
+            f"the best setting could not be fitted to all rows ({type(error).__name__}: {error}): "
+            "best_estimator is None, the trials are there",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None
