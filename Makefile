@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml
 	touch $(STAMP)
 
 demo: $(STAMP)
-	$(BIN)/mercer demo --output demo-report.html
+	$(BIN)/mercer demo --folder demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q tests
@@ -43,4 +43,4 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo-report.html
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo

@@ -12,17 +12,21 @@ import pytest
 import mercer
 
 ROOMS = [
+    "data",
     "engines",
     "estimators",
     "features",
     "functionals",
     "functions",
+    "io",
     "kernels",
     "losses",
+    "model",
     "representations",
     "selection",
     "solvers",
     "testing",
+    "theory",
 ]
 
 
@@ -88,10 +92,14 @@ WITHOUT_EXAMPLE = {
     "kernels.Profiled",
     "kernels.Radial",
     "kernels.Verdict",
+    "model.Column",
+    "model.Evidence",
+    "model.Model",
     "representations.Built",
     "representations.Centres",
     "representations.Representation",
     "selection.Path",
+    "selection.Refined",
     "solvers.Certificate",
     "solvers.ConvergenceWarning",
     "solvers.IncompatibleError",
@@ -99,6 +107,7 @@ WITHOUT_EXAMPLE = {
     "solvers.Solution",
     "solvers.Solver",
     "testing.LawViolation",
+    "theory.Bound",
 }
 
 

@@ -1,20 +1,12 @@
-"""The command: what it prints, where, and with which exit code."""
+"""The command as a whole: what it is called, how it starts, how it is misunderstood."""
 
 import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
 import mercer
 from mercer.cli import main
-from mercer.cli.app import app
-from mercer.report import demo as job
-
-
-@pytest.fixture
-def call():
-    return lambda *arguments: CliRunner().invoke(app, list(arguments))
 
 
 def test_version(call):
@@ -29,51 +21,31 @@ def test_python_m_mercer():
     assert mercer.__version__ in result.stdout
 
 
-def test_demo_writes_the_page_and_prints_the_tables(call, tmp_path):
-    page = tmp_path / "page.html"
-    result = call("demo", "--quick", "--output", str(page), "--seed", "3")
-    assert result.exit_code == 0, result.output
-    text = page.read_text(encoding="utf-8")
-    assert text.startswith("<!DOCTYPE html>") and "mercer demo --output page.html --seed 3 --quick" in text
-    for words in ("diabetes", "digits", "Mercer KernelRidge", "scikit-learn SVC", "log loss", str(page)):
-        assert words in result.stdout, words
+def test_help_names_the_commands_and_the_exit_codes(call):
+    text = call("--help").stdout
+    for words in ("fit", "predict", "info", "report", "serve", "export", "demo", "130 interrupted"):
+        assert words in text, words
 
 
-@pytest.fixture
-def instant(monkeypatch):
-    """The demo with nothing in it."""
-
-    def run(seed, *, quick, progress, command):
-        progress("working")
-        return job.Demo([], [], mercer.report.Report(f"seed {seed}"), 0.0)
-
-    monkeypatch.setattr(job, "run", run)
-
-
-def test_quiet_says_nothing(call, instant, tmp_path):
-    result = call("demo", "-q", "-o", str(tmp_path / "page.html"))
-    assert result.exit_code == 0 and result.output == ""
-    assert "seed 0" in (tmp_path / "page.html").read_text()
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom mercer.cli import main\nmain(['fit', '--help'])\n"
+        "heavy = 'numpy scipy sklearn pyarrow duckdb matplotlib starlette'.split()\n"
+        "sys.exit(' '.join(set(heavy) & set(sys.modules)) or 0)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
 
 
-def test_a_page_that_cannot_be_written_is_an_error_before_any_work(call, monkeypatch, tmp_path):
-    def worked(*_, **__):
-        raise AssertionError("work was done")
-
-    monkeypatch.setattr(job, "run", worked)
-    missing = call("demo", "-o", str(tmp_path / "missing" / "page.html"))
-    folder = call("demo", "-o", str(tmp_path))
-    assert missing.exit_code == folder.exit_code == 1
-    assert "there is no folder" in missing.stderr and "is a folder" in folder.stderr
-
-
-def test_a_write_that_fails_is_an_error(call, instant, monkeypatch, tmp_path):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("mercer.report.page.write_atomically", full)
-    result = call("demo", "-q", "-o", str(tmp_path / "page.html"))
-    assert result.exit_code == 1 and "No space left on device" in result.stderr
+def test_columns_complete_in_a_shell(fitted):
+    words = {
+        "_MERCER_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"mercer fit {fitted.csv} --target s",
+        "COMP_CWORD": "4",
+    }
+    code = f"import os, sys; os.environ.update({words!r}); from mercer.cli import main; sys.exit(main([]))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert found.stdout.split() == ["size", "sold"], found.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
-"""A parser for pages, shared by the tests here."""
+"""A parser for pages and a few models, shared by the tests here."""
 
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
+
+import mercer
+from mercer.report import model_report
 
 _VOID = {"meta", "link", "br", "img", "hr", "input"}
 
@@ -42,3 +46,63 @@ class Page(HTMLParser):
 @pytest.fixture
 def parse():
     return Page
+
+
+HOSTILE = "<script>alert('x')</script> & $x_{ \"q\" </style>"
+
+
+@pytest.fixture(scope="session")
+def hostile():
+    """A name made to break out of a page, and out of Matplotlib's mathematics."""
+    return HOSTILE
+
+
+@pytest.fixture(scope="session")
+def regression_model():
+    """Numbers, words, dates and gaps; a column with a hostile name, one that is constant."""
+    rng = np.random.default_rng(0)
+    n = 120
+    size, kind = rng.uniform(0, 6, n), rng.choice(["red", "blue", HOSTILE], n)
+    day = np.datetime64("2023-01-01") + rng.integers(0, 500, n).astype("timedelta64[D]")
+    y = 10 * np.sin(size) + 4 * (kind == "red") + 0.01 * (day - day.min()).astype(float)
+    table = {
+        "size": np.where(rng.random(n) < 0.1, np.nan, size),
+        "kind": kind.astype(object),
+        "sold": day,
+        HOSTILE: rng.normal(size=n),
+        "always": np.ones(n),
+    }
+    return mercer.fit(table, y + rng.normal(size=n), target=HOSTILE, minutes=0.005)
+
+
+@pytest.fixture(scope="session")
+def classification_model():
+    """Three labels, one of them hostile."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 2))
+    labels = np.array(["calm", "windy", HOSTILE])[np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.2])]
+    table = {"pressure": X[:, 0], "speed": X[:, 1]}
+    return mercer.fit(table, labels, target="weather", minutes=0.005)
+
+
+@pytest.fixture(scope="session")
+def pages(regression_model, classification_model, wide_model):
+    """Their reports, as text, by name."""
+    command = "mercer fit /home/somebody/secret/table.csv --target y"
+    return {
+        "regression": model_report(
+            regression_model, command=command, source="/home/somebody/table.csv"
+        ).html(),
+        "classification": model_report(classification_model).html(),
+        "wide": model_report(wide_model, source="<script>.csv").html(),
+    }
+
+
+@pytest.fixture(scope="session")
+def wide_model():
+    """More columns and labels than a page can list."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(104, 40))
+    labels = np.array([f"label number {i:02d}" for i in range(26)])[np.arange(104) % 26]
+    X[:, 0] += np.arange(104) % 26
+    return mercer.fit({f"measurement no. {j}": X[:, j] for j in range(40)}, labels, minutes=0.005)

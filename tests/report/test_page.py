@@ -6,8 +6,8 @@ import stat
 import pytest
 
 from mercer import plot
+from mercer.model.evidence import Importance
 from mercer.report import Report
-from mercer.report.page import write_atomically
 
 HOSTILE = "<script>alert('x')</script> & \"quotes\" </style></title><img src=x onerror=alert(1)>"
 
@@ -56,6 +56,60 @@ def test_content_without_a_section():
     assert "<h2>" not in Report("t").text("alone").html()
 
 
+def test_what_catches_the_eye(parse):
+    page = Report("t").tiles([(HOSTILE, HOSTILE, HOSTILE)]).note(HOSTILE, warn=True).bullets(HOSTILE)
+    page.table(["a"], [[1]], more=HOSTILE)
+    text = page.html()
+    read = parse(text)
+    assert "".join(read.text).count(HOSTILE) == 6 and "script" not in read.tags
+    assert '<aside class="warn">' in text and read.tags.count("li") == 1
+    assert Report("t").bullets().html() == Report("t").html()
+
+
+def test_letters_that_stand_alone_are_variables(parse):
+    text = Report("t").formula("exp(−r²/2) < xⱼ", HOSTILE).html()
+    assert "exp(−<i>r</i>²/2) &lt; <i>x</i>ⱼ<br>" in text
+    assert HOSTILE in "".join(parse(text).text)
+
+
+def test_side_by_side(parse):
+    page = Report("t").section("one")
+    with page.beside():
+        page.text("left", "below").table(["a"], [["right"]])
+    text = page.text("after").html()
+    parse(text)
+    inside = text.split('<div class="beside">')[1].split("<p>after")[0]
+    assert inside.count("<div><p>left</p>\n<p>below</p></div>") == 1 and "right" in inside
+    page = Report("t")
+    with pytest.raises(ValueError, match="cells"), page.beside():
+        page.table(["a", "b"], [["x"]])
+    assert "<p>whole</p>" in page.text("whole").html()
+
+
+def test_per_cent_stays_with_its_number():
+    text = Report("95 % sure").text("95 % sure").code("95 % sure").html()
+    assert "<p>95\xa0% sure" in text and "<pre>95 % sure" in text
+
+
+def test_what_no_page_may_hold(tmp_path, parse):
+    ax = plot.importance([Importance("a\x01\ud800b", 1.0, 0.0, None)], plot.axes())
+    page = Report("null\x00, half a letter \ud800").figure(ax, "a\x08b")
+    text = page.write(tmp_path / "page.html").read_text(encoding="utf-8")
+    parse(text)
+    assert "null�, half a letter �" in text and "a��b" in text and "\x08" not in text
+
+
+def test_letters_that_matplotlib_lacks():
+    # Warnings are errors here: a column in Chinese must not give one.
+    ax = plot.importance([Importance("価格 😀", 1.0, 0.0, None)], plot.axes())
+    assert "価格 😀" in Report("t").figure(ax, "").html()
+
+
+def test_figures_are_as_large_as_their_text_asks():
+    text = Report("t").figures([(plot.axes(3, 2), "a"), (plot.axes(2, 2), "b")]).html()
+    assert "max-width:21.3rem" in text and "max-width:14.2rem" in text
+
+
 def test_write(tmp_path):
     file = tmp_path / "page.html"
     assert Report("Größe λ").write(file) == file
@@ -72,7 +126,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", broken)
     with pytest.raises(OSError, match="disk full"):
-        write_atomically(file, "new")
+        Report("new").write(file)
     assert file.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
 
 
@@ -81,6 +135,6 @@ def test_write_keeps_mode_and_link(tmp_path):
     file.write_text("old")
     file.chmod(0o640)
     link.symlink_to(file)
-    write_atomically(link, "new")
-    assert link.is_symlink() and file.read_text() == "new"
+    Report("new").write(link)
+    assert link.is_symlink() and "<h1>new</h1>" in file.read_text()
     assert stat.S_IMODE(file.stat().st_mode) == 0o640

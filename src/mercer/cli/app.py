@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 import mercer
-from mercer.cli import demo
+from mercer.cli import demo, export, fit, info, predict, report, serve
+from mercer.cli.console import guarded
 
 app = typer.Typer(
     help="Learning with kernels, from ten points on a blackboard to data that fills a machine.",
+    epilog="Exit codes: 0 done, 1 it could not be done (stderr says why), 2 wrong usage, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_show_locals=False,
 )
@@ -31,4 +33,10 @@ def _main(
     pass
 
 
-app.command("demo")(demo.demo)
+app.command("fit")(guarded(fit.fit))
+app.command("predict")(guarded(predict.predict))
+app.command("info")(guarded(info.info))
+app.command("report")(guarded(report.report))
+app.command("serve")(guarded(serve.serve))
+app.command("export")(guarded(export.export))
+app.command("demo")(guarded(demo.demo))

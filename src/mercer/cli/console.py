@@ -2,42 +2,120 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import math
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, SpinnerColumn, TextColumn
 
-from mercer.cli import FAILED
+from mercer.cli import FAILED, INTERRUPTED
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+class Failure(Exception):
+    """It could not be done; the message says why."""
 
 
 def fail(message: str) -> NoReturn:
-    """Say what went wrong, on stderr, and leave with exit code 1."""
+    """Give up: what went wrong is said on stderr, and the exit code is 1."""
+    raise Failure(message)
+
+
+def guarded(command: Command) -> Command:
+    """A command that fails with one line instead of a traceback: plain text, or JSON after ``--json``."""
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> None:
+        as_json = bool(arguments.get("as_json"))
+        try:
+            with _notes():
+                command(**arguments)
+        except KeyboardInterrupt as interrupt:
+            leave(f"interrupted; {str(interrupt) or 'nothing was written'}", INTERRUPTED, as_json)
+        except BrokenPipeError:
+            raise  # whoever reads the output has gone; typer knows what to do
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            leave(f"{where}{error.strerror or error}", FAILED, as_json)
+        except MemoryError:
+            leave("there is not enough memory; --limit reads fewer rows", FAILED, as_json)
+        except (Failure, ValueError, ImportError) as error:
+            leave(" ".join(str(error).split()), FAILED, as_json)
+
+    return run  # type: ignore[return-value]
+
+
+def leave(message: str, code: int, as_json: bool = False) -> NoReturn:
+    """Say why, on stderr, and leave."""
+    typer.echo(json.dumps({"error": message}) if as_json else f"mercer: {message}", err=True)
+    raise typer.Exit(code)
+
+
+def note(message: str) -> None:
+    """A line on stderr that is no error."""
     typer.echo(f"mercer: {message}", err=True)
-    raise typer.Exit(FAILED)
 
 
 @contextmanager
-def progress(steps: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A bar on stderr, moved on by calls with a line of text; nothing if quiet."""
-    if quiet:
-        yield lambda step: None
+def _notes() -> Iterator[None]:
+    """Warnings as one line each, without the place in the code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: note(" ".join(str(message).split()))
+        yield
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on stdout; numbers that are not finite are null."""
+    typer.echo(json.dumps(plain(value), allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """Dicts, lists and Python's own values; what is no finite number is None."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def stdout() -> Console:
+    """Where tables are printed; wide enough for them if that is no terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=100)
+
+
+@contextmanager
+def spinner(quiet: bool, seconds: float | None = None) -> Iterator[Callable[[str], None]]:
+    """What is being done, and since when, in a line on stderr that goes away; only on a terminal.
+
+    `seconds` is about how long it will take, if that is known.
+    """
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda text: None
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=steps)
-        started = False
-
-        def step(text: str) -> None:
-            nonlocal started
-            bar.update(task, description=text, advance=1 if started else 0)
-            started = True
-
-        yield step
+    of = "" if seconds is None else f" of about {seconds:.0f}"
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.elapsed:.0f}" + of + " s", style="dim"),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as line:
+        task = line.add_task("Starting", total=None)
+        yield lambda text: line.update(task, description=text)
 
 
 def require_writable(path: Path) -> None:
@@ -49,3 +127,10 @@ def require_writable(path: Path) -> None:
         fail(f"{path} can't be written: there is no folder {folder}")
     if not os.access(folder, os.W_OK) or (path.exists() and not path.is_file()):
         fail(f"{path} can't be written")
+
+
+def require_apart(output: Path, *others: Path) -> None:
+    """Fail if a result would be written over something else of the same command."""
+    for other in others:
+        if output.resolve() == other.resolve():
+            fail(f"{output} is read or written by this command already; choose another name")

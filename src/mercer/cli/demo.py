@@ -1,77 +1,70 @@
-"""`mercer demo`: the main job on data that come with scikit-learn."""
+"""`mercer demo`: the main job on two real tables that come with scikit-learn."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from mercer.cli.console import fail, progress, require_writable
+from mercer.cli.console import fail, stdout
+from mercer.cli.options import Quiet
 
-if TYPE_CHECKING:
-    from mercer.report.demo import Demo
-    from mercer.report.demo.scores import Score
+# Name, the target's name, and what it says.
+_TABLES = (("breast_cancer", "diagnosis"), ("diabetes", "progression"))
+_NEW_ROWS = 5
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the report page.")] = Path(
-        "demo-report.html"
-    ),
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Decides the splits and the noise.")] = 0,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress, no tables: only the page.")
-    ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer examples: a few seconds.")] = False,
+    folder: Annotated[
+        Path, typer.Option("--folder", help="Where to write tables, models and reports.")
+    ] = Path("demo"),
+    minutes: Annotated[float, typer.Option("--minutes", min=0.01, help="For each of two tables.")] = 1.0,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=2**32 - 1, help="Decides splits and subsamples.")
+    ] = 0,
+    quiet: Quiet = False,
 ) -> None:
-    """Fit and tune on built-in data, show test errors beside scikit-learn's, and write a report page."""
-    require_writable(output)
-    with progress(1, quiet=quiet) as step:
-        step("Starting")
-        try:
-            from mercer.report import demo as job
-        except ImportError as missing:
-            fail(str(missing))
-    command = [
-        "mercer",
-        "demo",
-        "--output",
-        output.name,
-        "--seed",
-        str(seed),
-        *(["--quick"] if quick else []),
-    ]
-    with progress(job.STEPS, quiet=quiet) as step:
-        found = job.run(seed, quick=quick, progress=step, command=shlex.join(command))
-    try:
-        found.report.write(output)
-    except OSError as error:
-        fail(f"{output} can't be written: {error.strerror or error}")
+    """Write two real tables as files, and run `mercer fit` and `mercer predict` on them."""
+    from mercer.cli.fit import fit
+    from mercer.cli.predict import predict
+    from mercer.data import write
+
+    if folder.exists() and not folder.is_dir():
+        fail(f"{folder} is a file; name a folder to write to")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, target in _TABLES:
+        table, new = _split(name, target, seed)
+        paths = folder / f"{name}.csv", folder / f"{name}-new.csv"
+        write(table, paths[0])
+        write(new, paths[1])
+        model, report, out = (folder / f"{name}{end}" for end in (".mercer", ".html", "-predicted.csv"))
+        _say(quiet, ["fit", paths[0], "--target", target, "--minutes", f"{minutes:g}", "--seed", seed])
+        fit(paths[0], target, output=model, report=report, minutes=minutes, seed=seed, quiet=quiet)
+        _say(quiet, ["predict", model, paths[1], "--output", out])
+        predict(model, paths[1], output=out, quiet=quiet)
+        if not quiet:
+            stdout().print(out.read_text(encoding="utf-8"), highlight=False, markup=False)
+
+
+def _say(quiet: bool, words: list[Any]) -> None:
     if not quiet:
-        _show(found, output)
+        command = shlex.join(["mercer", *map(str, words)])
+        stdout().print(f"\n$ {command}", style="bold", highlight=False, markup=False, soft_wrap=True)
 
 
-def _show(found: Demo, output: Path) -> None:
-    # Wide enough for the tables when the output is not a terminal.
-    console = Console() if Console().is_terminal else Console(width=100)
-    console.print(_table("Regression, test set", ("data", "R²", "RMSE"), found.regression, 3))
-    console.print()
-    console.print(
-        _table("Classification, test set", ("data", "accuracy", "log loss"), found.classification, 4)
-    )
-    console.print()
-    console.print(f"Report: {output} ({found.seconds:.0f} s)", highlight=False, markup=False, soft_wrap=True)
+def _split(name: str, target: str, seed: int) -> tuple[Any, Any]:
+    """A table of scikit-learn's, and a few rows of it held back, without the target."""
+    import numpy as np
+    from sklearn import datasets
 
+    from mercer.data import Table
 
-def _table(title: str, names: tuple[str, str, str], scores: list[Score], figures: int) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    table.add_column(names[0])
-    table.add_column("model")
-    for name in (*names[1:], "seconds"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for s in scores:
-        table.add_row(s.data, s.model, *s.cells(figures), style="bold" if s.ours else None)
-    return table
+    # Unscaled: as it was measured.
+    bunch = datasets.load_diabetes(scaled=False) if name == "diabetes" else datasets.load_breast_cancer()
+    y = bunch.target if name == "diabetes" else bunch.target_names[bunch.target].astype(object)
+    columns = {str(c): bunch.data[:, j] for j, c in enumerate(bunch.feature_names)}
+    table = Table.of({**columns, target: y})
+    order = np.random.default_rng(seed).permutation(len(table))
+    return table.take(np.sort(order[_NEW_ROWS:])), table.take(order[:_NEW_ROWS]).drop(target)

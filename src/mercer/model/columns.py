@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +20,8 @@ _LEVEL = 0.6
 _DAY = np.timedelta64(86_400_000_000, "us")
 # Where squashing bends: at three spreads a number counts as 2.1, at infinity as 3.
 _BEND = 3.0
+# As far as a number may lie from the middle, in spreads: beyond any kernel's reach, and its square is finite.
+_FAR = 1e8
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,9 @@ class Number:
 
     def encode(self, values: np.ndarray) -> np.ndarray:
         absent = np.isnan(values)
-        z = np.where(absent, 0.0, (values - self.centre) / self.spread)
+        with np.errstate(over="ignore"):
+            z = (values - self.centre) / self.spread
+        z = np.where(absent, 0.0, np.clip(z, -_FAR, _FAR))
         if self.bend is not None:
             z = z / np.sqrt(1 + (z / self.bend) ** 2)
         return np.column_stack([z, absent * 2 * _LEVEL] if self.marks_missing else [z])
@@ -170,10 +176,15 @@ class Columns(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """(n, outputs) numbers for a table with the same columns."""
+        """(n, outputs) numbers for a table with the same columns; those in ``dropped_`` may be absent."""
         check_is_fitted(self, "encoders_")
-        table = self.schema_.conform(X)
+        table = self.schema_.conform(X, self.dropped_)
         return np.hstack([e.encode(table[e.name]) for e in self.encoders_])
+
+    @property
+    def n_features_in_(self) -> int:
+        """Columns of the table it was fitted to."""
+        return len(self.schema_.columns)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the outputs."""
@@ -182,8 +193,6 @@ class Columns(TransformerMixin, BaseEstimator):
 
     def _number(self, name: str, values: np.ndarray) -> Number | str:
         there = values[~np.isnan(values)]
-        if np.isinf(there).any():
-            raise ValueError(f"column {name!r} holds infinite values: drop those rows, or replace them")
         if len(there) == 0:
             return "empty"
         absent = len(values) - len(there)
@@ -191,23 +200,21 @@ class Columns(TransformerMixin, BaseEstimator):
             if absent < 5:
                 return "constant"
             return Number(name, float(there[0]), 1.0, None, True)
-        middle, spread, bend = float(there.mean()), float(there.std()), None
+        # In units of a power of two, which rounds nothing, sums of squares neither overflow nor vanish.
+        unit = math.ldexp(0.5, math.frexp(np.abs(there).max())[1])
+        scaled = there / unit
+        middle, spread, bend = float(scaled.mean()), float(scaled.std()), None
         if self.outliers == "squash":
-            low, middle, high = (float(q) for q in np.quantile(there, [0.25, 0.5, 0.75]))
+            low, middle, high = (float(q) for q in np.quantile(scaled, [0.25, 0.5, 0.75]))
             # Where half of the values agree quartiles say nothing about the spread of the others.
             if high > low:
                 spread = (high - low) / 1.349
             bend = _BEND
+        middle, spread = middle * unit, min(spread * unit, sys.float_info.max)
         if not spread > 0:
             return "constant, but for rounding"
-        return Number(
-            name,
-            middle,
-            spread,
-            bend,
-            absent >= max(5, 0.01 * len(values))
-            or (0 < absent == len(values) - len(there) and len(values) < 50),
-        )
+        marks = absent >= max(5, 0.01 * len(values)) or (absent > 0 and len(values) < 50)
+        return Number(name, middle, spread, bend, marks)
 
     def _category(self, name: str, values: np.ndarray) -> Category | str:
         counts = Counter(v for v in values if v is not None)
@@ -248,6 +255,6 @@ class Columns(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags

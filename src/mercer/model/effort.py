@@ -19,7 +19,7 @@ class Effort:
     screen_rows : for the first look at kernel families and widths
     refine_rows : for one length scale a feature
     final_rows : for the last refinement, and for the comparison of what is left
-    screen_steps, final_steps : iterations of the descents
+    refine_steps, final_steps : iterations of the descents
     finalists : families that are refined
     """
 
@@ -88,4 +88,4 @@ class Clock:
 
 def centres_within(seconds: float, n: int) -> int:
     """Nyström centres whose normal equations fit into so many seconds."""
-    return int(max(200, min(n, 8000, math.sqrt(seconds * _SPEED / n))))
+    return min(n, int(max(200, min(8000, math.sqrt(seconds * _SPEED / n)))))

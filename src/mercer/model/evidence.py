@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mercer.estimators import KernelRidge
+from mercer.kernels import Kernel
 from mercer.model.conformal import Conformal
 from mercer.model.learn import Learned, Question
 from mercer.model.machines import LossTrial
@@ -51,7 +52,7 @@ class Importance:
     column : str
     increase : growth of the test error with the column shuffled, mean of several shuffles
     spread : their standard deviation
-    length : the shortest length scale of its coordinates, in units of their spread; None if left out
+    length : the shortest length scale of its coordinates, in units of their spread; None if it has none
     """
 
     column: str
@@ -172,7 +173,7 @@ def _scores(question: Question, truth, predicted, probability, rng) -> tuple[Sco
     return (
         Score("error rate", float(wrong.mean()), low, high, False),
         Score("accuracy", float(1 - wrong.mean()), 1 - high, 1 - low, True),
-        Score("log loss", mean, mean - half, mean + half, False),
+        Score("log loss", mean, max(mean - half, 0.0), mean + half, False),
     )
 
 
@@ -186,11 +187,11 @@ def _wilson(errors: int, n: int) -> tuple[float, float]:
 
 
 def _importance(result: Tested, learned: Learned) -> tuple[Importance, ...]:
-    lengths = _lengths(learned)
+    lengths = _lengths(learned.machine.kernel_)
     out = []
     for j, column in enumerate(learned.columns.schema_.columns):
         mine = learned.columns.origin_ == j
-        length = float(lengths[mine].min()) if mine.any() else None
+        length = float(lengths[mine].min()) if mine.any() and lengths is not None else None
         out.append(
             Importance(
                 column.name, float(result.importance[j].mean()), float(result.importance[j].std()), length
@@ -199,11 +200,11 @@ def _importance(result: Tested, learned: Learned) -> tuple[Importance, ...]:
     return tuple(sorted(out, key=lambda i: -i.increase))
 
 
-def _lengths(learned: Learned) -> np.ndarray:
-    """The shortest length scale of each coordinate, among the kernels of a sum."""
-    names = [k for k in learned.machine.kernel_.get_params() if k.split("__")[-1] == "lengths"]
-    values = learned.machine.kernel_.get_params()
-    return np.min([np.asarray(values[name], dtype=float) for name in names], axis=0)
+def _lengths(kernel: Kernel) -> np.ndarray | None:
+    """The shortest length scale of each coordinate among the kernels of a sum; None if all share one."""
+    values = kernel.get_params()
+    found = [np.asarray(v, dtype=float) for name, v in values.items() if name.split("__")[-1] == "lengths"]
+    return np.min(found, axis=0) if found else None
 
 
 def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -227,7 +228,9 @@ def _coverage(conformal: Conformal | None, errors: np.ndarray, seed: int) -> tup
     out = []
     for level in _LEVELS:
         hit = [
-            np.mean(size[b] <= np.quantile(size[a], min(1.0, level * (1 + 1 / len(a))), method="higher"))
+            np.mean(
+                size[b] <= np.quantile(size[a], min(1.0, level * (1 + 1 / len(a))), method="inverted_cdf")
+            )
             for a, b in (halves, halves[::-1])
         ]
         out.append((level, float(np.mean(hit))))

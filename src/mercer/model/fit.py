@@ -74,6 +74,8 @@ def fit(
     """
     if not minutes > 0:
         raise ValueError(f"minutes must be positive, got {minutes!r}")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number from 0 on, got {seed!r}")
     started = time.monotonic()
     table, asked, name = _asked(X, y, target, task)
     _require_rows(table, asked)
@@ -113,11 +115,17 @@ def _asked(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Table,
                 f"there is no column {name!r}; the columns are {', '.join(map(repr, table.names[:20]))}."
             )
         return table.drop(name), target_of(table[name], task, name), name
-    name = target or getattr(y, "name", None) or "y"
-    asked = target_of(y, task, "y" if name == "y" else str(name))
+    name = str(target or _name_of(y))
+    asked = target_of(y, task, name)
     if len(asked.y) != len(table):
         raise ValueError(f"the table has {len(table):,} rows, y has {len(asked.y):,}")
-    return table, asked, str(name)
+    return table, asked, name
+
+
+def _name_of(y: Any) -> Any:
+    """What a series, or the one column of a data frame, is called; "y" if it has no name."""
+    names = list(y.columns) if hasattr(y, "columns") else [getattr(y, "name", None)]
+    return "y" if len(names) != 1 or names[0] is None or names[0] == "" else names[0]
 
 
 def _require_rows(table: Table, asked: Target) -> None:

@@ -93,7 +93,8 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress) -> 
     n, d = points["keep"].shape
     effort = Effort.within(0.5 * seconds, n, d, codes.shape[1])
     with one_thread() if n < SMALL else nullcontext():
-        found = Search(points, codes, effort, Clock(0.65 * seconds), seed, progress).run()
+        labels = question.classes is not None
+        found = Search(points, codes, effort, Clock(0.65 * seconds), seed, progress, labels).run()
         columns, X = prepared[found.best.outliers], points[found.best.outliers]
         return _fitted(question, columns, X, found, clock, seed, progress)
 
@@ -108,8 +109,8 @@ def again(question: Question, learned: Learned, seed: int, progress: Progress) -
     """The same kernel, loss and nλ on other rows: no second search."""
     columns = Columns(learned.columns.outliers).fit(question.table)
     X = columns.transform(question.table)
-    if X.shape[1] != len(learned.columns.origin_):
-        # A rare category has come or gone: the length scales belong to the columns of the search.
+    if columns.get_feature_names_out().tolist() != learned.columns.get_feature_names_out().tolist():
+        # A category has come, gone or moved: the length scales belong to the columns of the search.
         columns = learned.columns
         X = columns.transform(question.table)
     machine = learned.machine

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import kurtosis
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer.engines import available_memory
@@ -58,7 +60,7 @@ def choose(
     task: str, kernel: Kernel, mu: float, X: np.ndarray, y: np.ndarray, clock: Clock, seed: int
 ) -> Chosen:
     """The loss with the smallest error in cross-validation on some of the rows, and λ for all of them."""
-    rows = np.random.default_rng(seed).permutation(len(y))[:_ROWS]
+    rows = _some_rows(y, task, seed)
     n, k, m = len(y), kernel, len(rows)
     if task == "regression":
         chosen, trials = _regression(k, mu, X[rows], y[rows], n, seed)
@@ -69,12 +71,26 @@ def choose(
     return Chosen(chosen.set_params(representation=representation, random_state=seed), tuple(trials))
 
 
+def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
+    """Rows drawn at random; three of every class, if there are as many, are among them."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    if task == "regression" or len(y) <= _ROWS:
+        return order[:_ROWS]
+    _, place, counts = np.unique(y[order], return_inverse=True, return_counts=True)
+    rank = np.empty(len(y), dtype=np.intp)  # how many of its class come before a row
+    rank[np.argsort(place, kind="stable")] = np.arange(len(y)) - np.repeat(counts.cumsum() - counts, counts)
+    needed = rank < 3
+    others = np.flatnonzero(~needed)[: max(_ROWS - int(needed.sum()), 0)]
+    return order[np.sort(np.concatenate([np.flatnonzero(needed), others]))]
+
+
 def _regression(kernel, mu, X, y, n, seed):
     squared = KernelRidge(kernel, lam=mu / n, offset=True)
     left = loo(clone(squared).set_params(lam=mu / len(y)), X, y)
-    if not kurtosis(left) > _HEAVY or len(y) < 50:
-        return squared, []
     tube = 1.5 * float(np.median(np.abs(left))) / 0.6745
+    # Where half of the rows are met to rounding, no loss does better.
+    if len(y) < 50 or not tube > 1e-6 * np.std(y) or not kurtosis(left) > _HEAVY:
+        return squared, []
     huber = KernelRegressor(kernel, loss=Huber(tube), offset=True, representation="full")
     folds = list(KFold(3, shuffle=True, random_state=seed).split(X))
     trials = [("squared", mu / n, _cross_validated(clone(squared), mu, folds, X, y))]
@@ -90,10 +106,15 @@ def _regression(kernel, mu, X, y, n, seed):
 
 
 def _cross_validated(machine, mu, folds, X, y) -> float:
-    """Root mean squared error, or error rate, over folds."""
+    """Root mean squared error, or error rate, over folds; infinite for what can't be solved."""
     bad = []
     for train, test in folds:
-        fitted = clone(machine).set_params(lam=mu / len(train)).fit(X[train], y[train])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ConvergenceWarning)
+            try:
+                fitted = clone(machine).set_params(lam=mu / len(train)).fit(X[train], y[train])
+            except ConvergenceWarning:
+                return float("inf")
         predicted = fitted.predict(X[test])
         bad.append((predicted != y[test]) if y.dtype.kind not in "f" else (predicted - y[test]) ** 2)
     mean = float(np.mean(np.concatenate(bad)))
@@ -133,6 +154,10 @@ def _classification(kernel, mu, X, y, n, clock, seed):
             )
             machines.append(KernelLogistic(kernel, lam=max(factor * mu / n, 1e-6), offset=True))
     best = int(np.argmin([t[2] for t in trials]))
+    # The kernel was found with the squared loss; the smallest of many noisy errors must be clearly smaller.
+    p = trials[0][2]
+    if trials[best][2] > p - 0.5 * np.sqrt(p * (1 - p) / len(y)):
+        best = 0
     return machines[best], trials
 
 
@@ -141,7 +166,8 @@ def _representation(machine: KernelMachine, n: int, d: int, clock: Clock) -> Rep
         return "auto"
     if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
         return Full() if n <= 3000 else Nystrom(min(n, 1500))
-    seconds = 0.4 * clock.left
+    # What takes a second is worth it, however late it is.
+    seconds = max(0.4 * clock.left, 1.0)
     if fit_seconds(n, d) <= seconds and 1.5 * 8 * n * n <= 0.5 * available_memory():
         return Full()
     return Nystrom(centres_within(seconds, n))
@@ -151,14 +177,8 @@ def calibrated(machine: KernelMachine, X: np.ndarray, y: np.ndarray, seed: int) 
     """Probabilities for a classifier fitted by least squares, from leave-one-out scores of some rows."""
     if not isinstance(machine, KernelClassifier):
         return None
-    rows = np.random.default_rng(seed + 1).permutation(len(y))[:_ROWS]
-    if len(np.unique(y[rows])) < len(machine.classes_):
-        rows = np.arange(len(y)) if len(y) <= 2 * _ROWS else rows
+    rows = _some_rows(y, "classification", seed + 1)
     part = clone(machine).set_params(lam=machine.lam * len(y) / len(rows), representation="full")
     problem, coding = part.problem(X[rows], y[rows])
     scores = problem.y - np.reshape(loo(part, X[rows], y[rows]), problem.y.shape)
-    if len(coding.classes) < len(machine.classes_):
-        raise ValueError(
-            "a class has too few examples to calibrate probabilities; drop it, or merge it with another"
-        )
     return Calibration.of_scores(scores, np.searchsorted(coding.classes, y[rows]), coding)

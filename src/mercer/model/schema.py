@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,13 +59,15 @@ class Schema:
         """Names of the columns."""
         return tuple(c.name for c in self.columns)
 
-    def conform(self, X: Any) -> Table:
-        """The columns of this schema out of X, as the kinds they had; others are ignored.
+    def conform(self, X: Any, unused: Collection[str] = ()) -> Table:
+        """The columns of this schema out of X, as the kinds they had; others and `unused` ones are ignored.
 
         Raises TableError if a column is not there, or holds what can't be read as its kind.
         """
-        kinds = {c.name: _TABLE_KINDS[c.kind] for c in self.columns}
-        if isinstance(X, np.ndarray) or (isinstance(X, list) and X and not isinstance(X[0], dict)):
+        kinds = {c.name: _TABLE_KINDS[c.kind] for c in self.columns if c.name not in unused}
+        if (isinstance(X, np.ndarray) and X.dtype.names is None) or (
+            isinstance(X, list) and X and not isinstance(X[0], dict)
+        ):
             width = np.asarray(X, dtype=object).shape[1:] if not isinstance(X, np.ndarray) else X.shape[1:]
             if width != (len(self.columns),):
                 raise TableError(
@@ -74,16 +77,12 @@ class Schema:
             table = Table.of(X, names=self.names, kinds=kinds)
         else:
             table = Table.of(X, kinds=kinds)
-        absent = [name for name in self.names if name not in table]
+        absent = [name for name in kinds if name not in table]
         if absent:
             raise TableError(
                 f"the model needs the column{'s' * (len(absent) > 1)} {_few(absent)}, not in this table."
             )
-        table = table.select(self.names)
-        for c in self.columns:
-            if table.kind(c.name) != kinds[c.name]:
-                table = Table.of({name: table[name] for name in table.names}, kinds={c.name: kinds[c.name]})
-        return table
+        return table.select(kinds)
 
 
 def _column(name: str, values: np.ndarray, kind: str) -> Column:
@@ -94,8 +93,8 @@ def _column(name: str, values: np.ndarray, kind: str) -> Column:
     if kind == "date":
         absent = np.isnat(values)
         there = values[~absent]
-        low, high = (str(there.min()), str(there.max())) if len(there) else (None, None)
-        return Column(name, "date", None, low, high, float(absent.mean()))
+        first, last = (str(there.min()), str(there.max())) if len(there) else (None, None)
+        return Column(name, "date", None, first, last, float(absent.mean()))
     absent = np.array([v is None for v in values], dtype=bool)
     words, counts = np.unique(values[~absent].astype(str), return_counts=True)
     order = np.argsort(-counts, kind="stable")

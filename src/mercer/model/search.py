@@ -28,14 +28,15 @@ FAMILIES: Mapping[str, Kernel] = {
     "gaussian": Gaussian(1.0),
 }
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
-_SHIFTS = 10.0 ** np.arange(-7.0, 2.51, 0.5)
-# A different preparation, or a second kernel, is worth its complexity if it lowers the error to this share.
-_WORTH = 0.995
+_SHIFTS = 10.0 ** np.arange(-6.0, 2.51, 0.5)
+# A second kernel is worth its complexity if it lowers the error to this share; so is another preparation of
+# the columns, which is judged on few rows.
+_WORTH, _PREPARED = 0.995, 0.9
 _FRESH_ROWS = 3000
 # Up to so many rows a second thread costs BLAS more than it saves.
 SMALL = 1500
-# How far logarithms of length scales are expected to lie apart.
-_SPREAD = 1.0
+# How far logarithms of length scales are expected to lie apart; labels say less about them than numbers.
+_SPREAD, _SPREAD_LABELS = 1.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class Search:
     clock : Clock
     seed : int
     progress : called with a line of text now and then
+    labels : are the targets codes of labels?
     """
 
     def __init__(
@@ -106,11 +108,13 @@ class Search:
         clock: Clock,
         seed: int,
         progress: Progress,
+        labels: bool = False,
     ):
         self.points, self.effort, self.clock, self.progress = points, effort, clock, progress
         self.order = np.random.default_rng(seed).permutation(len(Y))
         spread = float(np.sqrt(np.mean((Y - Y.mean(axis=0)) ** 2)))
         self.Y = (Y - Y.mean(axis=0)) / (spread or 1.0)
+        self.spread = _SPREAD_LABELS if labels else _SPREAD
         self.trials: list[Trial] = []
 
     def run(self) -> Found:
@@ -121,7 +125,8 @@ class Search:
         refined = self._together(
             lambda c: self._refine(c, effort.refine_rows, effort.refine_steps, "length scales"), screened
         )
-        return Found(self._last_look(sorted(refined, key=lambda c: c.error)), tuple(self.trials))
+        pair = _pair(sorted(refined, key=lambda c: c.error))
+        return Found(self._last_look([*pair, _one_width(screened[0])]), tuple(self.trials))
 
     # -- screening ---------------------------------------------------------------------------------
 
@@ -130,7 +135,7 @@ class Search:
         first = next(iter(FAMILIES))
         by_preparation = self._together(lambda outliers: self._widths(outliers, first), list(self.points))
         best = min(by_preparation, key=lambda c: c.error)
-        if best is not by_preparation[0] and best.error > _WORTH * by_preparation[0].error:
+        if best.error > _PREPARED * by_preparation[0].error:
             best = by_preparation[0]
         others = [f for f in FAMILIES if f != first]
         rest = self._together(lambda family: self._widths(best.outliers, family), others)
@@ -164,7 +169,7 @@ class Search:
         at = self.order[:rows]
         surface = LooSurface(self.points[candidate.outliers][at], self.Y[at], likelihood_share(rows))
         refined = descend(
-            surface, KernelRidge(), candidate.kernel, candidate.mu, _SPREAD, steps, self.clock.share(0.35)
+            surface, KernelRidge(), candidate.kernel, candidate.mu, self.spread, steps, self.clock.share(0.35)
         )
         kernel, mu = refined.machine.kernel, refined.machine.lam * rows
         fresh = self._fresh_error(candidate.outliers, kernel, mu, rows)
@@ -186,13 +191,13 @@ class Search:
         return float(np.mean(left**2))
 
     def _last_look(self, pool: list[Candidate]) -> Candidate:
-        """The best two on more rows, then both together as a sum."""
+        """The best two, and one width for all features, on more rows; then a sum of two kernels."""
         effort = self.effort
         if self.clock.left <= 0:
             return pool[0]
-        self.progress("The best two on more rows")
+        self.progress("The best on more rows")
         last = self._together(
-            lambda c: self._refine(c, effort.final_rows, effort.final_steps, "last look"), _pair(pool)
+            lambda c: self._refine(c, effort.final_rows, effort.final_steps, "last look"), pool
         )
         best = min(last, key=lambda c: c.error)
         # The sum of two kernels of different smoothness hedges between them, and is seldom worse than either.
@@ -226,6 +231,14 @@ def _pair(pool: list[Candidate]) -> list[Candidate]:
     first = next(iter(FAMILIES))
     beside = [c for c in pool[1:] if c.family == first] or pool[1:2]
     return [pool[0], *beside]
+
+
+def _one_width(candidate: Candidate) -> Candidate:
+    """A screened candidate with its one width as a parameter, instead of equal length scales."""
+    base = FAMILIES[candidate.family]
+    width = float(candidate.kernel.lengths[0])  # type: ignore[attr-defined]
+    kernel = base.replace(**{base.positive[0]: width})
+    return replace(candidate, family=f"{candidate.family}, one width", kernel=kernel)
 
 
 def _best_shift(K: np.ndarray, Y: np.ndarray) -> tuple[float, float]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer.data.objects import as_word
+from mercer.data.of import column_of
+
 _MOST_CODES = 20
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ def target_of(y: Any, task: str | None = None, name: str = "y") -> Target:
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"the target must be one column, got an array of shape {values.shape}")
+    values = _typed(values, name)
     _require_complete(values, name)
     if values.dtype.kind == "M":
         raise ValueError(f"the target {name!r} holds dates; turn them into numbers (days since …) first")
@@ -75,11 +81,21 @@ def target_of(y: Any, task: str | None = None, name: str = "y") -> Target:
     return Target("regression", _numbers(values, name), f"{name!r} holds numbers")
 
 
+def _typed(values: np.ndarray, name: str) -> np.ndarray:
+    """Python objects and durations as a column of a table holds them; whole numbers stay integers."""
+    if values.dtype.kind not in "Om":
+        return values
+    column = column_of(values, name)
+    if values.dtype.kind == "O" and all(isinstance(v, numbers.Integral) for v in values):
+        return column.astype(np.int64) if column.dtype.kind == "f" else column
+    return column
+
+
 def _require_complete(values: np.ndarray, name: str) -> None:
     if len(values) == 0:
         raise ValueError(f"the target {name!r} is empty: there are no rows")
     if values.dtype.kind == "O":
-        absent = np.array([v is None or v != v for v in values], dtype=bool)
+        absent = np.array([v is None for v in values], dtype=bool)
     elif values.dtype.kind == "f":
         absent = np.isnan(values)
         if np.isinf(values).any():
@@ -103,6 +119,12 @@ def _numbers(values: np.ndarray, name: str) -> np.ndarray:
         raise ValueError(f"the target {name!r} is no number everywhere (for example {bad!r})") from None
     if not np.isfinite(out).all():
         raise ValueError(f"the target {name!r} holds NaN or infinity")
+    size, apart = np.abs(out).max(), np.ptp(out / 2)
+    if size > _LARGEST or 0 < apart < 1 / _LARGEST:
+        raise ValueError(
+            f"the target {name!r} goes up to {size:.2g}, over a range of {2 * apart:.2g}: the squares leave "
+            "double precision. Measure it in another unit"
+        )
     return out
 
 
@@ -119,11 +141,14 @@ def _labels(values: np.ndarray) -> np.ndarray:
         return values.astype(str)
     if values.dtype.kind == "f" and (values == np.round(values)).all():
         return values.astype(np.int64)
+    if values.dtype.kind == "f":  # scikit-learn takes numbers with a fraction for amounts
+        return np.array([as_word(v) for v in values])
     return values
 
 
 def _few_classes(classes: int, rows: int, name: str) -> None:
     if classes > max(2, rows // 2):
         raise ValueError(
-            f"the target {name!r} has {classes:,} different labels in {rows:,} rows: too many to learn any"
+            f"the target {name!r} has {classes:,} different labels in {rows:,} rows: too many to learn any; "
+            "say task='regression' if these are numbers written as text"
         )

@@ -99,6 +99,7 @@ class _Part:
     others: dict[str, tuple[np.ndarray, np.ndarray | None]]
     shuffled: np.ndarray  # (columns, repeats): error sums
     base: float
+    count: int  # rows they are sums over
 
 
 def _test(parts: list[tuple[np.ndarray, np.ndarray, Learned]], question: Question, seed: int) -> list[_Part]:
@@ -120,8 +121,8 @@ def _one(test: np.ndarray, train: np.ndarray, learned: Learned, question: Questi
         }
     else:
         others = {name: (values, None) for name, (values, _, _) in others.items()}
-    shuffled, base = _importance(learned, asked, there, predicted, seed)
-    return _Part(test, predicted, P, others, shuffled, base)
+    shuffled, base, count = _importance(learned, asked, there, predicted, seed)
+    return _Part(test, predicted, P, others, shuffled, base, count)
 
 
 def _widened(P: np.ndarray, known: np.ndarray, classes: Any) -> np.ndarray:
@@ -132,28 +133,31 @@ def _widened(P: np.ndarray, known: np.ndarray, classes: Any) -> np.ndarray:
 
 
 _REPEATS = 3
-_IMPORTANCE_ROWS = 1000
+# Rows whose columns are shuffled: fewer where there are so many columns that it would take minutes.
+_FEWEST_SHUFFLED, _MOST_SHUFFLED = 20, 1000
+_KERNEL_WORK = 2e10
 
 
 def _importance(learned: Learned, asked: Question, points: np.ndarray, predicted: np.ndarray, seed: int):
-    """Sums of errors with the values of each column of the table shuffled, and without."""
+    """Sums of errors with the values of each column shuffled, and without; and over how many rows."""
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(points))[:_IMPORTANCE_ROWS]
+    origin = learned.columns.origin_
+    work = len(np.unique(origin)) * _REPEATS * points.shape[1] * learned.machine.plan_.unknowns
+    rows = rng.permutation(len(points))[: int(np.clip(_KERNEL_WORK / work, _FEWEST_SHUFFLED, _MOST_SHUFFLED))]
     here, truth = points[rows], asked.y[rows]
 
     def error(values: np.ndarray) -> float:
         return float(np.sum(values != truth) if asked.classes is not None else np.sum((values - truth) ** 2))
 
-    origin = learned.columns.origin_
     out = np.zeros((len(learned.columns.schema_.columns), _REPEATS))
     for j in np.unique(origin):
-        for r in range(_REPEATS):
-            mixed = here.copy()
-            mixed[:, origin == j] = here[rng.permutation(len(here))][:, origin == j]
-            out[j, r] = error(learned.machine.predict(mixed))
+        mixed = np.tile(here, (_REPEATS, 1))
+        order = np.concatenate([rng.permutation(len(here)) for _ in range(_REPEATS)])
+        mixed[:, origin == j] = here[order][:, origin == j]
+        out[j] = [error(values) for values in np.split(learned.machine.predict(mixed), _REPEATS)]
     base = error(predicted[rows])
     out[[j for j in range(len(out)) if j not in origin]] = base
-    return out, base
+    return out, base, len(rows)
 
 
 def _pooled(parts: list[_Part], how: str, question: Question) -> Tested:
@@ -167,7 +171,7 @@ def _pooled(parts: list[_Part], how: str, question: Question) -> Tested:
         name: (pool([p.others[name][0] for p in parts]), pool([p.others[name][1] for p in parts]))
         for name in parts[0].others
     }
-    count = sum(min(len(p.rows), _IMPORTANCE_ROWS) for p in parts)
+    count = sum(p.count for p in parts)
     shuffled, base = sum(p.shuffled for p in parts) / count, sum(p.base for p in parts) / count
     if question.classes is None:
         shuffled, base = np.sqrt(shuffled), float(np.sqrt(base))
@@ -203,10 +207,13 @@ def _linear(points: np.ndarray, seen: Question, there: np.ndarray):
 def _boosted(points: np.ndarray, seen: Question, there: np.ndarray):
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    model = (
-        HistGradientBoostingRegressor(random_state=0)
-        if seen.classes is None
-        else HistGradientBoostingClassifier(random_state=0, early_stopping=True)
+    if seen.classes is None:
+        return _fitted(HistGradientBoostingRegressor(random_state=0), points, seen, there)
+    # Stopping early takes a tenth of the rows, with every class among them and among the others.
+    counts = np.unique(seen.y, return_counts=True)[1]
+    aside = max(-(-len(seen.y) // 10), len(counts))
+    model = HistGradientBoostingClassifier(
+        random_state=0, early_stopping=bool(counts.min() >= 2), validation_fraction=aside
     )
     return _fitted(model, points, seen, there)
 

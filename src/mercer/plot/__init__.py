@@ -14,6 +14,17 @@ except ImportError as error:
 from mercer.plot.classification import confusion, decision_regions, image_sheet
 from mercer.plot.functions import function_1d
 from mercer.plot.margins import margin, quantiles
+from mercer.plot.model import (
+    contenders,
+    coverage,
+    dependence,
+    error_histogram,
+    importance,
+    length_scales,
+    loo_curve,
+    prediction_band,
+    reliability,
+)
 from mercer.plot.regression import lam_path, predicted_vs_true, regression_1d
 from mercer.plot.solving import convergence
 from mercer.plot.style import COLOURS, INK, axes
@@ -25,15 +36,24 @@ __all__ = [
     "INK",
     "axes",
     "confusion",
+    "contenders",
     "convergence",
+    "coverage",
     "decision_regions",
+    "dependence",
+    "error_histogram",
     "function_1d",
     "image_sheet",
+    "importance",
     "lam_path",
+    "length_scales",
+    "loo_curve",
     "margin",
+    "prediction_band",
     "predicted_vs_true",
     "quantiles",
     "regression_1d",
+    "reliability",
     "surface",
     "to_svg",
 ]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import uuid
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from mercer._files import replacing
+from mercer.plot import to_svg
+from mercer.plot.model import FORBIDDEN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +24,13 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _NUMBER = re.compile(
     r"[-+−±≤≥<>\s]*\d[\d,.\s]*(?:e[-+]?\d+)?(?:[·×]10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?\s*(?:%|s|±\s*[\d.]+)?|[—–]"
 )
+
+_PER_CENT = re.compile(r"(?<=\d) (?=%)")
+_LETTER = re.compile(r"(?<![A-Za-zͰ-Ͽ])([A-Za-zℓλ])(?![A-Za-zͰ-Ͽ])")
+# Cells longer than this are broken into lines; a table of shorter ones scrolls where it has no room.
+_LINE = 34
+# How wide a figure is shown for an inch of its own, and the narrowest column that holds one.
+_REM, _COLUMN = 7.1, 24.0
 
 
 class Report:
@@ -44,6 +55,7 @@ class Report:
     def __init__(self, title: str, lead: str = ""):
         self.title, self.lead = title, lead
         self._sections: list[tuple[str, list[str]]] = []
+        self._places: list[str] | None = None  # those of a block that stands side by side
 
     def section(self, title: str) -> Report:
         """Begin a section; what follows goes into it."""
@@ -52,7 +64,32 @@ class Report:
 
     def text(self, *paragraphs: str) -> Report:
         """Plain paragraphs."""
-        return self._add(*(f"<p>{escape(p)}</p>" for p in paragraphs))
+        return self._add(*(f"<p>{_shown(p)}</p>" for p in paragraphs))
+
+    def bullets(self, *items: str) -> Report:
+        """A list of short sentences."""
+        return self._add(f"<ul>{''.join(f'<li>{_shown(i)}</li>' for i in items)}</ul>") if items else self
+
+    def note(self, *paragraphs: str, warn: bool = False) -> Report:
+        """Something a reader must not miss, set apart; `warn` for what speaks against relying on it."""
+        kind = ' class="warn"' if warn else ""
+        return self._add(f"<aside{kind}>{''.join(f'<p>{_shown(p)}</p>' for p in paragraphs)}</aside>")
+
+    def formula(self, *lines: str) -> Report:
+        """Lines of mathematics; a letter that stands alone is a variable and set in italics."""
+        inside = "<br>".join(
+            "".join(f"<i>{part}</i>" if i % 2 else _shown(part) for i, part in enumerate(_LETTER.split(line)))
+            for line in lines
+        )
+        return self._add(f'<p class="formula">{inside}</p>')
+
+    def tiles(self, items: Iterable[tuple[str, str, str]]) -> Report:
+        """Numbers that catch the eye: (the number, what it is, a line of small print) each."""
+        inside = "".join(
+            f"<div><dt>{_shown(name)}</dt><dd>{_shown(value)}</dd><dd>{_shown(detail)}</dd></div>"
+            for value, name, detail in items
+        )
+        return self._add(f'<dl class="tiles">{inside}</dl>')
 
     def code(self, text: str) -> Report:
         """Text in fixed width, line breaks kept: code, plans, verdicts."""
@@ -65,6 +102,7 @@ class Report:
         caption: str = "",
         *,
         strong: Iterable[int] = (),
+        more: str = "",
     ) -> Report:
         """A table; columns of numbers are aligned to the right.
 
@@ -74,6 +112,7 @@ class Report:
         rows : one sequence of cells a row
         caption : str
         strong : numbers of rows to set in bold
+        more : a line below, such as "and 5 more"
         """
         cells = [["" if v is None else str(v) for v in row] for row in rows]
         for row in cells:
@@ -84,22 +123,23 @@ class Report:
 
         def line(row: Sequence[str], tag: str, index: int = -1) -> str:
             inside = "".join(
-                f"<{tag}{' class=n' if n else ''}>{escape(v)}</{tag}>"
+                f"<{tag}{' class=n' if n else ' class=w' if len(v) > _LINE else ''}>{_shown(v)}</{tag}>"
                 for v, n in zip(row, numeric, strict=True)
             )
             return f"<tr{' class=best' if index in bold else ''}>{inside}</tr>"
 
         body = "\n".join(line(row, "td", i) for i, row in enumerate(cells))
-        title = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        title = f"<figcaption>{_shown(caption)}</figcaption>" if caption else ""
+        below = f'<p class="more">{_shown(more)}</p>' if more else ""
         # In a box of its own, so that a wide table scrolls on a phone and the page does not.
         return self._add(
             f'<figure class="table">{title}<div class="scroll" tabindex="0"><table>'
-            f"<thead>{line(list(header), 'th')}</thead>\n<tbody>{body}</tbody></table></div></figure>"
+            f"<thead>{line(list(header), 'th')}</thead>\n<tbody>{body}</tbody></table></div>{below}</figure>"
         )
 
     def facts(self, pairs: Iterable[tuple[str, Any]]) -> Report:
         """A short list of names and values."""
-        inside = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(str(v))}</dd></div>" for k, v in pairs)
+        inside = "".join(f"<div><dt>{_shown(k)}</dt><dd>{_shown(str(v))}</dd></div>" for k, v in pairs)
         return self._add(f"<dl>{inside}</dl>")
 
     def figure(self, ax: Axes, caption: str) -> Report:
@@ -107,16 +147,47 @@ class Report:
         return self.figures([(ax, caption)])
 
     def figures(self, pairs: Iterable[tuple[Axes, str]]) -> Report:
-        """Figures side by side where there is room."""
-        from mercer.plot import to_svg
+        """Figures side by side where there is room.
 
-        inside = "".join(
-            f"<figure>{to_svg(ax, caption)}<figcaption>{escape(caption)}</figcaption></figure>"
-            for ax, caption in pairs
-        )
-        return self._add(f'<div class="figures">{inside}</div>')
+        A figure is shown as large as makes its text that of the page: seven rem an inch, less on a phone.
+        """
+        inside, widest = "", 0.0
+        for ax, caption in pairs:
+            width = _REM * ax.figure.canvas.figure.get_figwidth()
+            widest = max(widest, width)
+            with warnings.catch_warnings():
+                # Letters that Matplotlib's font lacks: the page has the reader's fonts.
+                warnings.filterwarnings("ignore", "Glyph .* missing from font")
+                drawn = to_svg(ax, caption)
+            inside += (
+                f'<figure style="max-width:{width:.1f}rem">{drawn}'
+                f"<figcaption>{_shown(caption)}</figcaption></figure>"
+            )
+        column = min(0.82 * widest, _COLUMN)
+        return self._add(f'<div class="figures" style="--column:{column:.1f}rem">{inside}</div>')
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """What is added inside stands side by side where there is room, each call in a place of its own.
+
+        >>> page = Report("One")
+        >>> with page.beside():
+        ...     page = page.text("left").text("right")
+        >>> "<div><p>left</p></div><div><p>right</p></div>" in page.html()
+        True
+        """
+        outside, self._places = self._places, []
+        try:
+            yield
+            places = self._places
+        finally:
+            self._places = outside
+        self._add(f'<div class="beside">{"".join(f"<div>{place}</div>" for place in places)}</div>')
 
     def _add(self, *parts: str) -> Report:
+        if self._places is not None:
+            self._places.append("\n".join(parts))
+            return self
         if not self._sections:
             self.section("")
         self._sections[-1][1].extend(parts)
@@ -129,12 +200,12 @@ class Report:
         for i, (title, parts) in enumerate(self._sections):
             inside = "\n".join(parts)
             if title:
-                contents.append(f'<li><a href="#s{i}">{escape(title)}</a></li>')
-                inside = f"<h2>{escape(title)}</h2>\n{inside}"
+                contents.append(f'<li><a href="#s{i}">{_shown(title)}</a></li>')
+                inside = f"<h2>{_shown(title)}</h2>\n{inside}"
             body.append(f'<section id="s{i}">\n{inside}\n</section>')
-        lead = f'<p class="lead">{escape(self.lead)}</p>' if self.lead else ""
+        lead = f'<p class="lead">{_shown(self.lead)}</p>' if self.lead else ""
         menu = f"<nav><ul>{''.join(contents)}</ul></nav>" if len(contents) > 1 else ""
-        return "\n".join(
+        page = "\n".join(
             [
                 "<!DOCTYPE html>",
                 '<html lang="en">',
@@ -149,7 +220,7 @@ class Report:
                 "</head>",
                 "<body>",
                 "<main>",
-                f"<header><h1>{escape(self.title)}</h1>\n{lead}\n{menu}</header>",
+                f"<header><h1>{_shown(self.title)}</h1>\n{lead}\n{menu}</header>",
                 *body,
                 "</main>",
                 "</body>",
@@ -157,6 +228,7 @@ class Report:
                 "",
             ]
         )
+        return FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", page)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page: all of it, or nothing if that fails.
@@ -166,22 +238,11 @@ class Report:
         Path
             Where it is.
         """
-        return write_atomically(path, self.html())
+        with replacing(path, text=True) as out:
+            out.write(self.html())
+        return Path(path)
 
 
-def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
-    """Put text into a file in one step: a reader finds the old file or the new one, never half of it."""
-    target = Path(os.path.realpath(path))  # a link stays a link
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with open(temporary, "x", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    return Path(path)
+def _shown(text: str) -> str:
+    """Text as it stands on the page: markup escaped, a number and its per cent sign kept in one line."""
+    return escape(_PER_CENT.sub("\xa0", text))

@@ -20,6 +20,7 @@ from mercer.operators import KernelOperator
 # Logarithms: length scales may leave their starting point by this much (a factor of 150 to 3000 or so).
 _SHORTER, _LONGER = 5.0, 8.0
 _TINY = 1e-300
+_SMALLEST_SHIFT = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,14 @@ class LooSurface:
     X : (n, d) points
     Y : (n, t) targets; there is no offset, so they should have mean 0
     likelihood : share of the marginal likelihood, from 0 to 1
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> surface = LooSurface(np.array([[0.0], [1.0], [2.0]]), np.array([[-1.0], [0.0], [1.0]]))
+    >>> error, objective, slopes, slope_mu = surface.value_and_slopes(Gaussian(1.0), mu=0.1)
+    >>> bool(np.isclose(objective, 1.5 * np.log(error))), list(slopes)
+    (True, ['sigma'])
     """
 
     X: np.ndarray
@@ -160,13 +169,24 @@ def refine(
     >>> bool(np.argmin(found.machine.kernel.lengths) == 0)
     True
     """
+    if not 0 <= likelihood <= 1 or not spread > 0:
+        raise ValueError(
+            f"likelihood must lie in [0, 1] and spread above 0, got {likelihood!r} and {spread!r}"
+        )
     problem, _ = clone(machine).set_params(representation="full").problem(X, y)
-    if not isinstance(problem.A, KernelOperator):
-        raise ValueError(f"{machine.kernel!r} has no continuous parameters to move")
+    if not isinstance(problem.A, KernelOperator) or not _is_dense(problem.A.X):
+        raise ValueError(
+            f"{machine.kernel!r} on these points has no continuous parameters to move: refine needs a kernel "
+            "of vectors, and X as an array (X.toarray() if it is sparse)"
+        )
     kernel, points = problem.A.kernel, np.asarray(problem.A.X, dtype=np.float64)
     Y = problem.y.astype(np.float64)
     surface = LooSurface(points, Y - Y.mean(axis=0), likelihood)
     return descend(surface, machine, kernel, problem.lam * len(Y), spread, max_iter, seconds)
+
+
+def _is_dense(points: Any) -> bool:
+    return isinstance(points, np.ndarray) and points.dtype.kind == "f"
 
 
 def descend(
@@ -207,7 +227,9 @@ def descend(
             best = J, theta.copy(), error
         return J, gradient
 
-    bounds = [(v - _SHORTER, v + _LONGER) for v in first[:-1]] + [(first[-1] - 16, first[-1] + 12)]
+    # Below a millionth of k(x,x) a shift is no noise any more, only a way to follow rounding.
+    floor = min(np.log(_SMALLEST_SHIFT * float(np.mean(kernel.diag(surface.X)))), first[-1])
+    bounds = [(v - _SHORTER, v + _LONGER) for v in first[:-1]] + [(floor, first[-1] + 12)]
     try:
         found = minimize(
             objective,
@@ -220,8 +242,12 @@ def descend(
         status = "converged" if found.status == 0 else "max_iter"
     except _OutOfTime:
         status = "out of time"
-    J, theta, error = best
-    J_before, error_before = start or (np.nan, np.nan)
+    if not start:
+        raise np.linalg.LinAlgError(
+            f"K + λnI is not positive definite at the start, with {kernel!r} and λ = {mu / n:.2g}: a larger "
+            "λ may help, if this is a kernel (mercer.kernels.check)"
+        )
+    (J, theta, error), (J_before, error_before) = best, start
     chosen = clone(machine).set_params(kernel=_put(kernel, names, theta), lam=float(np.exp(theta[-1]) / n))
     return Refined(chosen, error, error_before, J, J_before, count, status)
 

@@ -1,0 +1,214 @@
+"""`mercer predict`: a model and a table in, a table of predictions out."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mercer.cli.console import fail, note, print_json, require_apart, require_writable
+from mercer.cli.options import AsJson, Limit, ModelFile, Query, TableFile, TableName, Text, load_model
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from mercer.data import Table
+    from mercer.model import Model
+
+_COVERAGE = 0.9
+
+
+def predict(
+    model_file: ModelFile,
+    table: TableFile,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="A .csv, .tsv, .jsonl, .parquet or .arrow file; by default CSV on stdout.",
+            show_default=False,
+        ),
+    ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            "--interval",
+            metavar="COVERAGE",
+            help="Coverage of the intervals from low to high, of a regression; by default 0.9.",
+            show_default=False,
+        ),
+    ] = None,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="The probability of every class, of a classification.")
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="COLUMN",
+            help="Copy this column of the table. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    all_columns: Annotated[
+        bool, typer.Option("--all-columns", help="Copy all columns of the table.")
+    ] = False,
+    query: Query = None,
+    table_name: TableName = None,
+    limit: Limit = None,
+    text: Text = None,
+    as_json: AsJson = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print the predictions and nothing else.")
+    ] = False,
+) -> None:
+    """Predict the rows of a table.
+
+    A regression gives prediction, low and high; a classification prediction and its probability.
+    """
+    if interval is not None and not 0 < interval < 1:
+        raise typer.BadParameter("it must lie between 0 and 1", param_hint="--interval")
+    coverage = interval or _COVERAGE
+    if output is not None:
+        require_writable(output)
+        require_apart(output, table, model_file)
+    model = load_model(model_file)
+    if proba and model.task == "regression":
+        fail("--proba is for classifications; this model predicts numbers, with intervals")
+    if interval is not None and model.task == "classification":
+        fail("--interval is for regressions; this model predicts labels, with probabilities")
+    import numpy as np
+
+    from mercer.data import Table
+
+    data = _read(table, model, query, table_name, limit, text or [])
+    kept = data.names if all_columns else tuple(dict.fromkeys(keep or ()))
+    copied = data.select(kept)
+    answers = _answers(model, _completed(data, model, table), coverage, proba)
+    tell = _nothing if quiet else note
+    if model.task == "regression" and np.isnan(answers["low"]).any():
+        few = len(model.evidence.truth)
+        tell(f"{few:,} test rows are too few for intervals of {coverage:g}; low and high are left empty")
+    if as_json and output is None:
+        print_json(_object(model, answers, coverage, copied))
+        return
+    new = Table.of(_renamed(answers, set(kept), tell))
+    result = Table({**copied.columns, **new.columns}, len(data))
+    _write(result, output)
+    if as_json:
+        print_json({"rows": len(result), "columns": result.names, "output": output})
+    elif output is not None and not quiet:
+        typer.echo(f"Predictions: {output} ({len(result):,} rows: {', '.join(new.names)})")
+
+
+def _read(
+    path: Path, model: Model, query: str | None, name: str | None, limit: int | None, text: list[str]
+) -> Table:
+    """The table, with every column of the model read as the kind it was fitted to."""
+    from mercer.data import read
+    from mercer.model.schema import _TABLE_KINDS
+
+    kinds = dict.fromkeys(text, "text") | {c.name: _TABLE_KINDS[c.kind] for c in model.schema.columns}
+    return read(path, query=query, table=name, limit=limit, kinds=kinds)
+
+
+def _completed(data: Table, model: Model, path: Path) -> Table:
+    """The columns of the model, those added that may be absent.
+
+    A LIBSVM file is as wide as its last index, and what it does not name is 0. Columns the model left out may
+    hold anything, or nothing.
+    """
+    import numpy as np
+
+    from mercer.data import Table
+    from mercer.data.reading import recognise
+
+    absent = [c for c in model.schema.columns if c.name not in data]
+    sparse = bool(absent) and recognise(path) == "libsvm"
+    blank: dict[str, Any] = {"number": np.nan, "category": None, "date": np.datetime64("NaT", "us")}
+    types = {"number": "float64", "category": "object", "date": "datetime64[us]"}
+    added = {
+        c.name: np.full(len(data), 0.0 if sparse else blank[c.kind], types[c.kind])
+        for c in absent
+        if (sparse and c.kind == "number") or c.name in model.columns.dropped_
+    }
+    lacking = [repr(c.name) for c in absent if c.name not in added]
+    if lacking:
+        more = f" and {len(lacking) - 8:,} more" if len(lacking) > 8 else ""
+        fail(
+            f"{path} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking[:8])}{more}, "
+            "which the model needs; leave cells empty where a value is not known"
+        )
+    return Table({**data.columns, **added}, len(data)).select(model.schema.names)
+
+
+def _answers(model: Model, data: Table, coverage: float, proba: bool) -> dict[str, np.ndarray]:
+    """Columns of predictions, by name."""
+    import numpy as np
+
+    found = model.predict(data)
+    if model.task == "regression":
+        low, high = model.predict_interval(data, coverage).T
+        if not np.isfinite(low).all():
+            low = high = np.full(len(data), np.nan)
+        return {"prediction": found, "low": low, "high": high}
+    classes: Any = model.classes_
+    P = model.predict_proba(data)
+    if proba:
+        return {"prediction": found} | {f"probability {c}": P[:, j] for j, c in enumerate(classes.tolist())}
+    return {"prediction": found, "probability": P[np.arange(len(P)), np.searchsorted(classes, found)]}
+
+
+def _nothing(message: str) -> None:
+    pass
+
+
+def _renamed(
+    answers: dict[str, np.ndarray], taken: set[str], tell: Callable[[str], None]
+) -> dict[str, np.ndarray]:
+    """New columns under names that are free: prediction_2, where the table has a prediction already."""
+    made: dict[str, np.ndarray] = {}
+    for name, column in answers.items():
+        free, number = name, 1
+        while free in taken or free in made:
+            number += 1
+            free = f"{name}_{number}"
+        if free != name:
+            tell(f"the table has a column {name!r}; the new one is {free!r}")
+        made[free] = column
+    return made
+
+
+def _object(model: Model, answers: dict[str, np.ndarray], coverage: float, copied: Table) -> dict[str, Any]:
+    """What ``--json`` prints: as the HTTP service answers, and the columns to keep."""
+    import numpy as np
+
+    found: dict[str, Any] = {"target": model.target, "task": model.task, "rows": len(answers["prediction"])}
+    found["predictions"] = answers.pop("prediction")
+    if model.task == "regression":
+        found |= {"coverage": coverage, "intervals": np.column_stack([answers["low"], answers["high"]])}
+    elif "probability" in answers:
+        found["probability"] = answers["probability"]
+    else:
+        found |= {"classes": model.classes_, "probabilities": np.column_stack(list(answers.values()))}
+    if copied.names:
+        found["columns"] = {name: copied[name] for name in copied.names}
+    return found
+
+
+def _write(result: Table, output: Path | None) -> None:
+    from mercer.data import write
+
+    if output is not None:
+        write(result, output)
+        return
+    with tempfile.TemporaryDirectory() as folder, open(write(result, Path(folder, "out.csv")), "rb") as file:
+        sys.stdout.flush()
+        shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()

@@ -1,0 +1,36 @@
+"""`mercer report`: the page of a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mercer.cli.console import print_json, require_apart, require_writable, spinner
+from mercer.cli.options import AsJson, ModelFile, Quiet, beside, load_model
+
+
+def report(
+    model_file: ModelFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where to write it; by default MODEL.html.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the report page of a model: one HTML file that stands alone."""
+    output = output or beside(model_file, ".html")
+    require_writable(output)
+    require_apart(output, model_file)
+    with spinner(quiet) as step:
+        model = load_model(model_file)
+        step("Drawing the report")
+        from mercer.report import model_report
+
+        model_report(model).write(output)
+    if as_json:
+        print_json({"report": output, "bytes": output.stat().st_size})
+    elif not quiet:
+        typer.echo(f"Report: {output}")

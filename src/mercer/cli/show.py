@@ -1,0 +1,123 @@
+"""A model in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mercer.model import Model
+from mercer.model.evidence import Score
+from mercer.model.schema import Column
+
+_MOST = 8
+
+
+def show_model(console: Console, model: Model) -> None:
+    """What was found, how good it is beside others, what matters, and what is certain."""
+    e = model.evidence
+    width = len(model.schema.columns)
+    line(console, f"{model.task.capitalize()} of {model.target}: {e.rows:,} rows, {width:,} columns", "bold")
+    line(console, str(model))
+    console.print()
+    # Accuracy is one minus the error rate, which is there already.
+    names = [s.name for s in e.scores if s.name != "accuracy"]
+    console.print(
+        table(
+            f"Tested by {e.how}",
+            ["", *(f"{name} (95 %)" for name in names)],
+            [[c.name, *(_score(s) for s in c.scores if s.name in names)] for c in e.contenders],
+            strong=0,
+        )
+    )
+    for nominal, measured in e.coverage:
+        if nominal == 0.9:
+            line(console, f"Intervals of 90 % held {100 * measured:.1f} % of the test rows.")
+    if matter := [i for i in e.importance if i.increase > 0 and i.length is not None][:_MOST]:
+        measure = "error rate" if model.task == "classification" else "RMSE"
+        console.print()
+        console.print(
+            table(
+                "What matters",
+                ["column", f"{measure} grows by, if shuffled"],
+                [[i.column, f"{number(i.increase)} ± {number(i.spread, 1)}"] for i in matter],
+            )
+        )
+    console.print()
+    line(console, f"Solver: {e.certificate}")
+    for bound in e.bounds:
+        line(console, str(bound))
+    for name, why in list(e.dropped.items())[:_MOST]:
+        line(console, f"Left out: {name} ({why})", "dim")
+    if len(e.dropped) > _MOST:
+        line(console, f"Left out: {len(e.dropped) - _MOST:,} more", "dim")
+    for remark in e.remarks:
+        line(console, f"Note: {remark}", "dim")
+
+
+def show_columns(console: Console, columns: Sequence[Column], dropped: Iterable[str]) -> None:
+    """What a table must have."""
+    left_out = set(dropped)
+    rows = [
+        [
+            c.name,
+            c.kind,
+            _range(c),
+            f"{c.missing:.1%}" if c.missing else "",
+            "no" if c.name in left_out else "",
+        ]
+        for c in columns
+    ]
+    console.print(table("Columns", ["column", "kind", "seen", "missing", "needed"], rows))
+
+
+def _score(score: Score) -> str:
+    values = (score.value, score.low, score.high)
+    value, low, high = (f"{v:.3f}" if score.name == "R²" else number(v) for v in values)
+    return f"{value} [{low}, {high}]"
+
+
+def _range(column: Column) -> str:
+    if column.kind == "category":
+        words = column.categories or ()
+        return ", ".join(words[:4]) + (f", … {len(words):,}" if len(words) > 4 else "")
+    if column.low is None:
+        return ""
+    if column.kind == "number":
+        return f"{number(column.low, 4)} to {number(column.high, 4)}"
+    return " to ".join(str(v).removesuffix("T00:00:00.000000") for v in (column.low, column.high))
+
+
+def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], strong: int = -1) -> Table:
+    """A table without lines; text is shown as it is, never taken for markup."""
+    made = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for name in header:
+        made.add_column(Text(name), overflow="fold")
+    for i, row in enumerate(rows):
+        made.add_row(*(Text(cell) for cell in row), style="bold" if i == strong else None)
+    return made
+
+
+def line(console: Console, text: str, style: str = "") -> None:
+    """A line of text, as it is."""
+    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """So many digits, and no exponent where people would not write one.
+
+    >>> number(156789.0), number(0.012345), number(1.2e-9)
+    ('157,000', '0.0123', '1.2e-09')
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.10g}" if 1e-4 <= abs(rounded) < 1e9 or not rounded else f"{rounded:g}"
+
+
+def size(count: int) -> str:
+    """Bytes, as people say them."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count} bytes"

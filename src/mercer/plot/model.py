@@ -1,0 +1,373 @@
+"""Figures of a model of a table: how good it is beside others, what it goes by, how far to trust it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator
+
+from mercer.plot.regression import predicted_vs_true
+from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, number
+
+if TYPE_CHECKING:
+    from mercer.model.evidence import Importance, Score
+
+_MOST_POINTS = 2000
+# What neither XML nor UTF-8 may hold.
+FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters, the middle left out: names often differ at their ends.
+
+    >>> shortened("mean concave points", 12), shortened("age", 12)
+    ('mean c…oints', 'age')
+    """
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    head = most // 2
+    return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
+
+
+def plain(text: str, most: int = 24) -> str:
+    """A name that Matplotlib shows letter by letter: dollar signs are no mathematics to it."""
+    return FORBIDDEN.sub("�", shortened(text, most)).replace("$", r"\$")
+
+
+def contenders(names: Sequence[str], scores: Sequence[Score], ax: Axes | None = None) -> Axes:
+    """One measure of several models on one scale: dots with their 95 % intervals, the first one in colour.
+
+    Parameters
+    ----------
+    names : of the models
+    scores : one each, of the same measure
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from mercer.model.evidence import Score
+    >>> from mercer.plot import axes
+    >>> two = [Score("RMSE", 1.0, 0.9, 1.1, False), Score("RMSE", 2.0, 1.7, 2.2, False)]
+    >>> ax = contenders(["this model", "the mean"], two, axes())
+    >>> [t.get_text() for t in ax.get_yticklabels()]
+    ['this model', 'the mean']
+    """
+    ax = dressed(ax)
+    share = scores[0].name in ("error rate", "accuracy")
+    for i, s in enumerate(scores):
+        colour = COLOURS[0] if i == 0 else INK
+        ax.plot([s.low, s.high], [i, i], color=colour, linewidth=3 if i == 0 else 2, solid_capstyle="round")
+        ax.plot(s.value, i, "o", color=colour, markersize=9 if i == 0 else 7)
+        small = 1e-3 <= abs(s.value) < 99.9
+        text = f"{100 * s.value:.1f} %" if share else f"{s.value:#.3g}" if small else number(s.value)
+        ax.annotate(
+            text, (s.value, i), xytext=(0, 8), textcoords="offset points", ha="center", va="bottom",
+            fontsize=9, color=colour, weight="bold" if i == 0 else "normal",
+        )  # fmt: skip
+    ax.set_yticks(range(len(names)), [plain(name) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.75)
+    ax.grid(False, axis="y")
+    if share:
+        ax.set_xlim(left=-0.03 * ax.get_xlim()[1])  # room for a dot at zero
+        _percent(ax, "x")
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    better = "larger" if scores[0].larger_is_better else "smaller"
+    ax.set_xlabel(f"{scores[0].name} ({better} is better)")
+    return ax
+
+
+def prediction_band(y: Any, predicted: Any, half_width: float | None = None, ax: Axes | None = None) -> Axes:
+    """Predictions against the truth, with the band that lies at most `half_width` off.
+
+    Of more than 2,000 points some are drawn.
+
+    Examples
+    --------
+    >>> from mercer.plot import axes
+    >>> len(prediction_band([1.0, 2.0, 3.0], [1.1, 1.8, 3.3], 0.25, axes()).collections)
+    1
+    """
+    y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
+    rows = np.arange(len(y))
+    if len(y) > _MOST_POINTS:
+        rows = np.sort(np.random.default_rng(0).choice(len(y), _MOST_POINTS, replace=False))
+    ax = predicted_vs_true(y[rows], predicted[rows], ax)
+    for line in ax.lines[1:]:
+        line.set(markersize=4 if len(rows) < 800 else 3, alpha=0.6 if len(rows) < 800 else 0.45)
+    if half_width is not None and np.isfinite(half_width):
+        ends = np.array(ax.get_xlim())
+        low, high = ax.get_ylim()
+        ax.fill_between(ends, ends - half_width, ends + half_width, color=COLOURS[0], alpha=0.12, linewidth=0)
+        ax.set_xlim(*ends)
+        ax.set_ylim(low, high)
+    return ax
+
+
+def error_histogram(errors: Any, half_width: float | None = None, ax: Axes | None = None) -> Axes:
+    """How often errors of which size occur; the outermost bars hold what lies beyond.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.plot import axes
+    >>> error_histogram(np.linspace(-1, 1, 50), 0.9, axes()).get_ylabel()
+    'test rows'
+    """
+    errors = np.asarray(errors, dtype=float)
+    ax = dressed(ax)
+    reach = 1.15 * float(np.quantile(np.abs(errors), 0.99)) or 1.0
+    bins = int(np.clip(np.sqrt(len(errors)), 7, 31)) | 1  # an odd number: one bar sits at zero
+    edges = np.linspace(-reach, reach, bins + 1).tolist()
+    ax.hist(np.clip(errors, -reach, reach), edges, color=COLOURS[0], alpha=0.8)
+    if half_width is not None and np.isfinite(half_width):
+        ax.axvspan(-half_width, half_width, color=COLOURS[0], alpha=0.12, linewidth=0, zorder=0)
+    ax.axvline(0, color=INK, linewidth=1, dashes=(4, 3))
+    ax.grid(False, axis="x")
+    ax.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
+    ax.set_xlabel("true − predicted")
+    ax.set_ylabel("test rows")
+    return ax
+
+
+def reliability(bins: Sequence[tuple[float, float, int]], ax: Axes | None = None) -> Axes:
+    """How often the prediction was right against how sure the model was; larger dots stand for more rows.
+
+    Parameters
+    ----------
+    bins : (mean probability of the predicted class, share that was right, rows), as in `Evidence.reliability`
+    ax : Axes, optional
+
+    Examples
+    --------
+    >>> from mercer.plot import axes
+    >>> reliability([(0.6, 0.5, 12), (0.95, 0.97, 300)], axes()).get_xlabel()
+    'how sure it was'
+    """
+    ax = dressed(ax)
+    sure, right, count = (np.array(column, dtype=float) for column in zip(*bins, strict=True))
+    half = 1.96 * np.sqrt(np.maximum(right * (1 - right), 0.25 / (count + 4)) / count)
+    ax.axline((0, 0), (1, 1), color=INK, linewidth=1, dashes=(4, 3))
+    ax.vlines(sure, np.maximum(right - half, 0), np.minimum(right + half, 1), color=COLOURS[0], alpha=0.45)
+    ax.scatter(sure, right, s=20 + 160 * np.sqrt(count / count.max()), color=COLOURS[0], linewidths=0)
+    ax.set_xlim(max(0.0, float(sure.min()) - 0.08), 1.03)
+    ax.set_ylim(max(0.0, min(float((right - half).min()), float(sure.min())) - 0.08), 1.06)
+    _percent(ax, "xy")
+    ax.set_xlabel("how sure it was")
+    ax.set_ylabel("how often it was right")
+    return ax
+
+
+def importance(items: Sequence[Importance], ax: Axes | None = None, *, unit: str = "RMSE") -> Axes:
+    """By how much the test error grows if a column's values are shuffled, and the spread of several shuffles.
+
+    Examples
+    --------
+    >>> from mercer.model.evidence import Importance
+    >>> from mercer.plot import axes
+    >>> ax = importance([Importance("age", 2.0, 0.1, 1.5), Importance("sex", 0.5, 0.2, 4.0)], axes())
+    >>> [t.get_text() for t in ax.get_yticklabels()]
+    ['age', 'sex']
+    """
+    ax = dressed(ax)
+    place = np.arange(len(items))
+    ax.barh(
+        place,
+        [i.increase for i in items],
+        0.62,
+        xerr=[i.spread for i in items],
+        color=COLOURS[0],
+        error_kw={"ecolor": INK, "elinewidth": 1.2},
+    )
+    _rows(ax, [i.column for i in items])
+    ax.axvline(0, color=INK, linewidth=0.8)
+    if unit in ("error rate", "accuracy"):
+        _percent(ax, "x")
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    ax.set_xlabel(f"growth of the {unit}")
+    return ax
+
+
+def length_scales(items: Sequence[Importance], ax: Axes | None = None) -> Axes:
+    """The length scale of each column: the shorter, the faster the prediction may change along it.
+
+    Examples
+    --------
+    >>> from mercer.model.evidence import Importance
+    >>> from mercer.plot import axes
+    >>> length_scales([Importance("age", 2.0, 0.1, 1.5)], axes()).get_xscale()
+    'log'
+    """
+    ax = dressed(ax)
+    lengths = np.array([np.nan if i.length is None else i.length for i in items])
+    place = np.arange(len(items))
+    _rows(ax, [i.column for i in items])
+    log_ticks(ax, "x")
+    known = np.isfinite(lengths)
+    if known.any():
+        low, high = float(lengths[known].min()), float(lengths[known].max())
+        ax.set_xlim(low / 1.6, max(high * 1.6, 4 * low))
+        if high < 50 * low:
+            ax.xaxis.set_major_locator(LogLocator(10, (1.0, 2.0, 5.0)))
+        ax.hlines(place[known], lengths[known], ax.get_xlim()[1], color=COLOURS[2], linewidth=2, alpha=0.35)
+        ax.plot(lengths[known], place[known], "o", color=COLOURS[2], markersize=7)
+    ax.set_xlabel("length scale ℓ")
+    return ax
+
+
+def loo_curve(lams: Any, loo: Any, chosen: float | None = None, ax: Axes | None = None) -> Axes:
+    """Leave-one-out error against λ as a share of the variance of the target, the chosen λ marked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.plot import axes
+    >>> loo_curve(np.logspace(-4, 4, 9), (np.arange(9.0) - 4) ** 2 + 0.3, 1.0, axes()).get_xlabel()
+    'λ'
+    """
+    lams, loo = np.asarray(lams, dtype=float), np.asarray(loo, dtype=float)
+    order = np.argsort(lams)[np.isfinite(loo[np.argsort(lams)])]
+    lams, loo = lams[order], loo[order]
+    ax = dressed(ax)
+    ax.plot(lams, loo, color=COLOURS[0], linewidth=2)
+    log_ticks(ax, "x")
+    if chosen is not None:
+        there = float(np.interp(np.log(chosen), np.log(lams), loo))
+        ax.axvline(chosen, color=INK, linewidth=1, dashes=(4, 3))
+        ax.plot(chosen, there, "o", color=COLOURS[1], markersize=8, label=f"chosen: λ = {number(chosen)}")
+    low, high = float(np.min(loo)), float(np.max(loo))
+    # Far above both the minimum and the variance nothing is worth seeing.
+    top = min(high, max(3 * low, 1.1))
+    # And what is flat shall look flat.
+    span = max(top - low, 0.25 * low) or 1.0
+    ax.set_ylim(low - 0.06 * span, low + 1.06 * span)
+    ax.set_xlabel("λ")
+    ax.set_ylabel("leave-one-out error / variance")
+    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)
+    return ax
+
+
+def coverage(pairs: Sequence[tuple[float, float]], rows: int, ax: Axes | None = None) -> Axes:
+    """Share of rows inside intervals against what the intervals promise; the band is what chance allows.
+
+    Parameters
+    ----------
+    pairs : (nominal, measured), as in ``Evidence.coverage``
+    rows : on how many rows they were measured
+    ax : Axes, optional
+
+    Examples
+    --------
+    >>> from mercer.plot import axes
+    >>> coverage([(0.5, 0.52), (0.9, 0.91)], 400, axes()).get_xlabel()
+    'promised'
+    """
+    ax = dressed(ax)
+    nominal, measured = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
+    line = np.linspace(max(0.0, nominal.min() - 0.05), min(1.0, nominal.max() + 0.04), 60)
+    # Two standard deviations; twice the variance, as the intervals come from as many rows again.
+    half = 2 * np.sqrt(2 * line * (1 - line) / rows)
+    ax.fill_between(line, line - half, np.minimum(line + half, 1), color=INK, alpha=0.15, linewidth=0)
+    ax.plot(line, line, color=INK, linewidth=1, dashes=(4, 3))
+    ax.plot(nominal, measured, "o-", color=COLOURS[0], linewidth=2, markersize=7)
+    _percent(ax, "xy")
+    for scale in (ax.xaxis, ax.yaxis):
+        scale.set_major_locator(MultipleLocator(0.1))
+    ax.set_xlabel("promised")
+    ax.set_ylabel("held on test rows")
+    return ax
+
+
+def dependence(
+    values: np.ndarray,
+    curves: np.ndarray,
+    labels: Sequence[str] = (),
+    ax: Axes | None = None,
+    *,
+    band: np.ndarray | None = None,
+    share: bool = False,
+) -> Axes:
+    """Predictions along one column: curves over numbers and dates, a dot for each word.
+
+    Parameters
+    ----------
+    values : (m,) numbers, dates or words
+    curves : (m, t)
+    labels : t names; a legend tells them apart if there are several
+    ax : Axes, optional
+    band : (m, 2) prediction intervals, optional
+    share : bool
+        The curves are probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.plot import axes
+    >>> ax = dependence(np.array(["red", "blue"], dtype=object), np.array([[1.0], [2.0]]), ax=axes())
+    >>> [t.get_text() for t in ax.get_yticklabels()]
+    ['red', 'blue']
+    """
+    ax = dressed(ax)
+    words = values.dtype.kind == "O"
+    several = curves.shape[1] > 1
+    place = np.arange(len(values)) if words else values
+    for j, colour in zip(range(curves.shape[1]), COLOURS, strict=False):
+        label = plain(labels[j], 16) if several else None
+        if words:
+            ax.plot(curves[:, j], place, "o", color=colour, markersize=7, label=label)
+        else:
+            ax.plot(place, curves[:, j], color=colour, linewidth=2, label=label)
+    if band is not None:
+        if words:
+            ax.hlines(place, band[:, 0], band[:, 1], color=COLOURS[0], linewidth=5, alpha=0.25)
+        else:
+            ax.fill_between(place, band[:, 0], band[:, 1], color=COLOURS[0], alpha=0.15, linewidth=0)
+    if words:
+        _rows(ax, [str(v) for v in values], 14)
+    elif values.dtype.kind == "M":
+        locator = AutoDateLocator(minticks=3, maxticks=6)
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    if share:
+        along = "x" if words else "y"
+        getattr(ax, f"set_{along}lim")(-0.03, 1.03)
+        _percent(ax, along)
+    # Above the axes, where constrained layout makes room; long names get a line each.
+    columns = 2 if all(len(label) <= 8 for label in labels) else 1
+    legend(
+        ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.2, handlelength=1.2
+    )
+    return ax
+
+
+def _rows(ax: Axes, names: Sequence[str], most: int = 24) -> None:
+    """Names down the left side, the first one on top."""
+    ax.set_yticks(range(len(names)), [plain(name, most) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(False, axis="y")
+    ax.spines["left"].set_visible(False)
+
+
+def _percent(ax: Axes, which: str) -> None:
+    for axis in which:
+        scale = getattr(ax, f"{axis}axis")
+        scale.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        scale.set_major_formatter(FuncFormatter(_share))
+
+
+def _share(value: float, _: Any = None) -> str:
+    return f"{round(100 * value, 6) + 0.0:.3g} %".replace("-", "−")

@@ -1,0 +1,58 @@
+"""The page of a model, from the answer to how to get it again."""
+
+from __future__ import annotations
+
+from mercer.model import Model
+from mercer.report.model.answer import answer, asked, title
+from mercer.report.model.columns import columns, dependence, matter
+from mercer.report.model.machine import machine
+from mercer.report.model.quality import quality
+from mercer.report.model.reproduce import glossary, reproduce
+from mercer.report.model.search import tried
+from mercer.report.model.trust import certificate, intervals
+from mercer.report.model.words import file_name
+from mercer.report.page import Report
+
+
+def model_report(model: Model, *, command: str | None = None, source: str | None = None) -> Report:
+    """The report page of a model: one HTML file that stands alone.
+
+    Parameters
+    ----------
+    model : Model
+        From `mercer.fit` or `mercer.load`.
+    command : str, optional
+        The command that made it, for those who want to repeat it. Folders are left out.
+    source : str, optional
+        The file the table came from; only its name is shown.
+
+    Returns
+    -------
+    Report
+        ``.write(path)`` puts it into a file, ``.html()`` gives it as a string.
+
+    Examples
+    --------
+    >>> import mercer, numpy as np
+    >>> x = np.linspace(0, 6, 60)
+    >>> model = mercer.fit({"x": x}, np.sin(x), target="height", minutes=0.05)
+    >>> page = model_report(model, source="/home/me/waves.csv")
+    >>> page.title
+    'Predicting height'
+    >>> "waves.csv" in page.html(), "/home/me" in page.html()
+    (True, False)
+    """
+    name = file_name(source) if source else None
+    page = Report(title(model), asked(model, name))
+    answer(page, model)
+    machine(page, model)
+    quality(page, model)
+    matter(page, model)
+    dependence(page, model)
+    intervals(page, model)
+    tried(page, model)
+    columns(page, model)
+    certificate(page, model)
+    reproduce(page, model, command, name)
+    glossary(page, model)
+    return page

@@ -1,0 +1,70 @@
+"""How to get the same model again, and what the words mean."""
+
+from __future__ import annotations
+
+import platform
+
+import numpy
+import scipy
+import sklearn
+
+import mercer
+from mercer.model import Model
+from mercer.report.model.words import counted, without_folders
+from mercer.report.page import Report
+
+_GLOSSARY = {
+    "λ": "how much a wiggly function is made to pay, against its errors; chosen by leave-one-out.",
+    "Leave-one-out": "each row is predicted from all others; for least squares there is an exact formula.",
+    "Conformal": "intervals sized by errors on rows not learned from; on average they keep their promise.",
+    "RMSE": "root mean squared error: √ of the mean of squared errors, in the units of the target.",
+    "MAE": "mean absolute error: how far off a prediction is on average.",
+    "R²": "1 − squared errors / variance: 1 is perfect, 0 is no better than the mean.",
+    "Log loss": "−log of the probability given to what came true, on average; 0 is perfect.",
+    "Kernel": "a measure of how alike two rows are; the prediction is a weighted sum of such likenesses.",
+    "95 % interval": "a range that would hold the true value in 95 of 100 repetitions of the whole test.",
+}
+_REGRESSION = {"Conformal", "RMSE", "MAE", "R²"}
+
+
+def reproduce(page: Report, model: Model, command: str | None, source: str | None) -> None:
+    """Command, seed, versions."""
+    page.section("Reproduce")
+    e = model.evidence
+    if command:
+        page.code(without_folders(command))
+    else:
+        table = f"mercer.data.read({source!r})" if source else "table"
+        page.code(
+            f"import mercer\n\nmodel = mercer.fit({table}, {model.target!r}, seed={e.seed})\n"
+            "mercer.report.model_report(model).write('report.html')"
+        )
+    page.text(
+        "The same table, seed and minutes give the same model; a machine much slower than usual may stop "
+        "the search earlier."
+    )
+    page.facts(
+        [
+            *([("Table", source)] if source else []),
+            ("Rows", f"{e.rows:,}, {counted(len(model.schema.columns), 'column')} and the target"),
+            ("Seed", e.seed),
+            ("Tested by", e.how),
+            *[("Remark", remark) for remark in e.remarks],
+            ("Versions", _versions()),
+        ]
+    )
+
+
+def _versions() -> str:
+    """Of what drew this page."""
+    return (
+        f"Mercer {mercer.__version__}, NumPy {numpy.__version__}, SciPy {scipy.__version__}, "
+        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()} (when this page was written)"
+    )
+
+
+def glossary(page: Report, model: Model) -> None:
+    """The words on this page."""
+    page.section("Glossary")
+    absent = {"Log loss"} if model.task == "regression" else _REGRESSION
+    page.facts([(word, meaning) for word, meaning in _GLOSSARY.items() if word not in absent])

@@ -1,0 +1,54 @@
+"""Why a request is not answered: a status, a sentence, and the place if there is one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.responses import Response
+
+
+class Refusal(Exception):
+    """An error of a request, which becomes its answer.
+
+    Parameters
+    ----------
+    status : int
+        Of HTTP.
+    problem : str
+        What is wrong, and what to do about it.
+    row : int, optional
+        From 0, as in the lists of the request.
+    column : str, optional
+    retry_after : int, optional
+        Seconds after which it may be worth another try.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        problem: str,
+        *,
+        row: int | None = None,
+        column: str | None = None,
+        retry_after: int | None = None,
+    ):
+        super().__init__(problem)
+        self.status, self.problem, self.row, self.column = status, problem, row, column
+        self.headers = {} if retry_after is None else {"retry-after": str(retry_after)}
+
+    def response(self) -> Response:
+        """The answer: {"error": …}, with "row" and "column" where they are known."""
+        place = {"row": self.row, "column": self.column}
+        body = {"error": self.problem} | {k: v for k, v in place.items() if v is not None}
+        return as_json(body, self.status, self.headers)
+
+
+def as_json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A response of JSON: ASCII, so that even text that is no Unicode can be sent back; no NaN."""
+    return Response(to_bytes(body), status, headers, "application/json")
+
+
+def to_bytes(body: Any) -> bytes:
+    """JSON, as `as_json` sends it."""
+    return json.dumps(body, allow_nan=False, separators=(",", ":")).encode("ascii")

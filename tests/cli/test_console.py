@@ -1,0 +1,91 @@
+"""How commands fail, and what they print for machines and on terminals."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import typer
+
+from mercer.cli import main
+from mercer.cli.console import fail, guarded, plain, spinner
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("it is\nwrong"), "it is wrong"),
+        (ImportError("install it"), "install it"),
+        (OSError(28, "No space left on device", "a.csv"), "a.csv: No space left on device"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (MemoryError(), "there is not enough memory; --limit reads fewer rows"),
+    ],
+)
+def test_errors_become_a_line(error, said, capsys):
+    def command(as_json=False):
+        raise error
+
+    for as_json in (False, True):
+        with pytest.raises(typer.Exit) as left:
+            guarded(command)(as_json=as_json)
+        assert left.value.exit_code == 1
+        written = capsys.readouterr()
+        assert written.out == ""
+        assert (json.loads(written.err)["error"] if as_json else written.err) == (
+            said if as_json else f"mercer: {said}\n"
+        )
+
+
+def test_what_is_a_mistake_of_ours_is_not_hidden():
+    with pytest.raises(ZeroDivisionError):
+        guarded(lambda: 1 / 0)()
+    with pytest.raises(BrokenPipeError):
+        guarded(lambda: (_ for _ in ()).throw(BrokenPipeError()))()
+
+
+def test_interruption(capsys):
+    def command():
+        raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit) as left:
+        guarded(command)()
+    assert left.value.exit_code == 130 and "interrupted" in capsys.readouterr().err
+    with pytest.raises(typer.Exit):
+        guarded(lambda: fail("no"))()
+
+
+def test_warnings_are_notes(capsys):
+    def command():
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("slow\ngoing", UserWarning, stacklevel=1)
+
+    guarded(command)()
+    assert capsys.readouterr().err == "mercer: slow going\n"
+
+
+def test_plain():
+    value = {"a": np.array([1.0, np.nan, np.inf]), 2: (np.int64(3), np.bool_(True)), "c": "x", "d": None}
+    assert plain(value) == {"a": [1.0, None, None], "2": [3, True], "c": "x", "d": None}
+
+
+def test_the_spinner_shows_the_line_and_the_time_on_terminals_only(monkeypatch, capsys):
+    with spinner(False) as step:
+        step("Reading")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with spinner(False, 120) as step:
+        step("Reading [b].csv")
+    shown = capsys.readouterr().err
+    assert "Reading [b].csv" in shown and "of about 120 s" in shown
+    with spinner(True, 120) as step:
+        step("Reading")
+    assert capsys.readouterr().err == ""
+
+
+def test_wrong_usage_with_json_is_json(capsys):
+    assert main(["fit", "houses.csv", "--json"]) == 2
+    written = capsys.readouterr()
+    assert written.out == "" and "--target" in json.loads(written.err)["error"]
+    assert main(["info", "nowhere.mercer", "--json"]) == 1
+    assert "nowhere.mercer" in json.loads(capsys.readouterr().err)["error"]

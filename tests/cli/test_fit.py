@@ -1,0 +1,213 @@
+"""`mercer fit`: what it writes, prints and refuses."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.cli.fit import _columns
+
+
+def test_it_prints_what_was_found(fitted):
+    said = fitted.result.stdout
+    for words in (
+        "Regression of price: 60 rows, 5 columns",
+        str(fitted.model),
+        "5-fold cross-validation",
+        "gradient boosting",
+        "What matters",
+        "Solver: cholesky",
+        "Test-set bound",
+        "Left out: note",
+        f"Model: {fitted.file}",
+        f"Report: {fitted.page}",
+    ):
+        assert words in said, words
+    assert fitted.result.stderr == ""
+
+
+def test_it_writes_the_model_and_the_report(fitted, table):
+    assert fitted.model.target == "price" and fitted.model.evidence.seed == 3
+    kinds = {c.name: c.kind for c in fitted.model.schema.columns}
+    assert kinds["zip"] == "category" and "kind" not in kinds
+    text = fitted.page.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>") and "houses.csv" in text
+    assert "mercer fit houses.csv --target price --minutes 0.01 --seed 3 --text zip --ignore kind" in text
+    left = {path.name for path in fitted.folder.iterdir()}
+    assert left == {"houses.csv", "houses.mercer", "houses.html"}
+
+
+def test_it_is_what_fit_finds_in_python(fitted, table):
+    again = mercer.fit(table.drop("kind"), target="price", minutes=0.01, seed=3)
+    rows = table.take(slice(0, 10))
+    np.testing.assert_allclose(again.predict(rows), fitted.model.predict(rows), rtol=1e-6)
+
+
+def test_json(sorted_out):
+    facts = sorted_out.facts
+    assert (facts["task"], facts["target"], facts["rows"]) == ("classification", "kind", 60)
+    assert facts["classes"] == ["cheap", "dear", "fair"] and facts["report"] is None
+    scores = facts["tested"]["scores"]
+    assert scores["error rate"]["low"] <= scores["error rate"]["value"] <= scores["error rate"]["high"]
+    assert set(facts["tested"]["others"]) == {"constant", "linear model", "gradient boosting"}
+    assert facts["output"] == str(sorted_out.file) and facts["model"] == str(sorted_out.model)
+
+
+@pytest.fixture
+def instant(monkeypatch, fitted):
+    """A fit that takes no time; the calls."""
+    calls = []
+
+    def fit(data, **options):
+        calls.append((data, options))
+        return fitted.model
+
+    monkeypatch.setattr("mercer.model.fit", fit)
+    monkeypatch.setattr("mercer.fit", fit, raising=False)
+    return calls
+
+
+def test_files_are_named_after_the_table(call, instant, fitted, monkeypatch, tmp_path):
+    packed = mercer.data.write(mercer.data.read(fitted.csv), tmp_path / "flats.csv.gz")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    result = call("fit", packed, "--target", "price", "--quiet")
+    assert result.exit_code == 0 and result.output == ""
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"flats.mercer", "flats.html"}
+
+
+def test_what_is_read_is_what_is_asked_for(call, instant, table, tmp_path):
+    file = tmp_path / "base.sqlite"
+    with sqlite3.connect(file) as base:
+        for name in ("houses", "others"):
+            base.execute(f"create table {name} (price real, size real, zip text)")
+            base.executemany(f"insert into {name} values (?, ?, ?)", [(i, i % 7, f"0{i}") for i in range(30)])
+    base.close()
+    output = ["-o", tmp_path / "m.mercer", "--no-report", "-q"]
+    chosen = ["--query", "select price, size from t where size > 3", "--table", "houses", "--limit", "5"]
+    assert call("fit", file, "-t", "price", *chosen, *output).exit_code == 0
+    data, options = instant[-1]
+    assert data.names == ("price", "size") and len(data) == 5 and data["size"].min() > 3
+    assert options["target"] == "price" and options["task"] is None
+    assert call("fit", file, "-t", "price", "--table", "others", "--text", "zip", *output).exit_code == 0
+    assert instant[-1][0]["zip"][1] == "01"
+    result = call("fit", file, "-t", "price", *output)
+    assert result.exit_code == 1 and "2 tables" in result.stderr and "--table" in result.stderr
+
+
+def test_the_task_can_be_said(call, instant, fitted, tmp_path):
+    options = ["--no-report", "-q", "-o", tmp_path / "m.mercer"]
+    assert call("fit", fitted.csv, "-t", "zip", "--task", "regression", *options).exit_code == 0
+    assert instant[-1][1]["task"] == "regression"
+    assert call("fit", fitted.csv, "-t", "zip", "--task", "other", *options).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-t", "prize"], "there is no column 'prize'. Do you mean 'price'?"),
+        (["-t", "price", "--text", "zap"], "there is no column 'zap'"),
+        (["-t", "price", "--ignore", "zap"], "there is no column 'zap'"),
+        (["-t", "price", "--ignore", "price"], "this is the target"),
+        (["-t", "price", "--query", "select 1 where false"], "selects no rows"),
+        (["-t", "price", "--table", "x"], "one table"),
+        (["-t", "price", "--limit", "3"], "too few"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(call, fitted, tmp_path, options, words):
+    result = call("fit", fitted.csv, *options, "--no-report", "-o", tmp_path / "m.mercer")
+    assert result.exit_code == 1 and result.stdout == ""
+    assert result.stderr.startswith("mercer: ") and words in result.stderr and result.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_target_with_gaps_gets_a_query(call, instant, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("size,sale price\n" + "".join(f"{i},{i if i % 4 else ''}\n" for i in range(40)))
+    output = ["--no-report", "-q", "-o", tmp_path / "m.mercer"]
+    result = call("fit", file, "-t", "sale price", *output)
+    assert result.exit_code == 1 and "missing in 10 of 40 rows, first in row 1" in result.stderr
+    query = result.stderr.split("--query ")[1].strip().strip("'")
+    assert call("fit", file, "-t", "sale price", "--query", query, *output).exit_code == 0
+    assert len(instant[-1][0]) == 30
+
+
+def test_mixed_columns_are_named_by_line(call, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("price,size\n" + "1,2\n" * 40 + "1,two\n")
+    result = call("fit", file, "-t", "price")
+    assert result.exit_code == 1 and f"{file}, line 42, column 'size'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["t.csv"],
+        ["-t", "price"],
+        ["t.csv", "-t", "price", "--minutes", "0"],
+        ["t.csv", "-t", "price", "--minutes", "soon"],
+        ["t.csv", "-t", "price", "--seed", "-1"],
+        ["t.csv", "-t", "price", "--limit", "0"],
+        ["t.csv", "-t", "price", "--colour", "red"],
+    ],
+)
+def test_wrong_usage(call, arguments):
+    assert call("fit", *arguments).exit_code == 2
+
+
+def test_nothing_is_overwritten_that_is_read(call, fitted):
+    before = fitted.csv.read_bytes()
+    for options in (["-o", fitted.csv], ["--report", fitted.csv], ["-o", "a.html", "--report", "a.html"]):
+        result = call("fit", fitted.csv, "-t", "price", *options)
+        assert result.exit_code == 1 and "choose another name" in result.stderr
+    assert fitted.csv.read_bytes() == before
+
+
+def test_without_matplotlib_it_says_so_before_the_work(call, fitted, monkeypatch, tmp_path):
+    monkeypatch.setattr("mercer.cli.fit.find_spec", lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    result = call("fit", fitted.csv, "-t", "price")
+    assert result.exit_code == 1 and "mercer[plot]" in result.stderr and "--no-report" in result.stderr
+
+
+def _interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_interrupted_while_it_works(call, fitted, monkeypatch, tmp_path):
+    monkeypatch.setattr("mercer.fit", _interrupted, raising=False)
+    monkeypatch.chdir(tmp_path)
+    result = call("fit", fitted.csv, "-t", "price")
+    assert result.exit_code == 130 and "interrupted; nothing was written" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_interrupted_while_it_draws(call, instant, fitted, monkeypatch, tmp_path):
+    monkeypatch.setattr("mercer.report.model_report", _interrupted)
+    monkeypatch.chdir(tmp_path)
+    result = call("fit", fitted.csv, "-t", "price")
+    assert result.exit_code == 130 and "houses.mercer is written, houses.html is not" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["houses.mercer"]
+
+
+def test_a_report_that_fails_does_not_lose_the_model(call, instant, fitted, monkeypatch, tmp_path):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mercer.report.page.Report.write", full)
+    monkeypatch.chdir(tmp_path)
+    result = call("fit", fitted.csv, "-t", "price")
+    assert result.exit_code == 1 and "houses.mercer is written, but houses.html is not" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["houses.mercer"]
+
+
+def test_names_of_columns_complete(fitted, tmp_path):
+    class Context:
+        params = {"table": None}
+        args = [str(fitted.csv)]
+
+    assert _columns(Context(), "") == list(mercer.data.read(fitted.csv).names)
+    assert _columns(Context(), "s") == ["size", "sold"]
+    Context.args = [str(tmp_path / "nothing.csv")]
+    assert _columns(Context(), "") == []

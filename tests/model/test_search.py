@@ -1,0 +1,161 @@
+"""The search for a kernel: what it finds where the answer is known."""
+
+import numpy as np
+import pytest
+
+from mercer import KernelRidge
+from mercer.kernels import Gaussian, Matern
+from mercer.model import search
+from mercer.model.effort import Clock, Effort
+from mercer.model.search import FAMILIES, Candidate, Search, likelihood_share
+from mercer.selection import path
+
+EFFORT = Effort(100, 120, 150, 15, 8, 2)
+
+
+def surface(n, seed, d=6):
+    """Two features of six matter, one of them much more quickly than the other."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, (np.sin(3 * X[:, 0]) + 0.3 * X[:, 1] ** 2 + 0.1 * rng.standard_normal(n))[:, None]
+
+
+X, Y = surface(200, 0)
+
+
+def run(points=None, Y=Y, effort=EFFORT, seconds=1e6, seed=0, tell=lambda text: None, **more):
+    return Search(points or {"keep": X}, Y, effort, Clock(seconds), seed, tell, **more).run()
+
+
+def test_better_than_one_tuned_width():
+    found = run()
+    fresh_X, fresh_Y = surface(1000, 1)
+
+    def error(kernel, lam):
+        machine = KernelRidge(kernel, lam=lam, offset=True).fit(X, Y)
+        return float(np.mean((machine.predict(fresh_X) - fresh_Y) ** 2))
+
+    paths = [(Gaussian(s), path(KernelRidge(Gaussian(s), offset=True), X, Y)) for s in (0.5, 1, 2, 4)]
+    kernel, tuned = min(paths, key=lambda p: p[1].loo_mse.min())
+    ours = error(found.best.kernel, found.best.mu / len(X))
+    assert ours < 0.6 * error(kernel, tuned.best_lam)
+    assert found.best.mu > 0 and np.isfinite(found.best.error)
+
+
+def test_the_same_seed_finds_the_same():
+    a, b = run(seed=3), run(seed=3)
+    assert a.best.kernel == b.best.kernel and a.best.mu == b.best.mu
+    assert sorted((t.stage, t.kernel, t.loo) for t in a.trials) == sorted(
+        (t.stage, t.kernel, t.loo) for t in b.trials
+    )
+    assert run(seed=4).best.kernel != a.best.kernel
+
+
+def test_units_of_the_target_do_not_matter():
+    a, b = run(), run(Y=1e6 * Y + 1e7)
+    assert a.best.family == b.best.family and b.best.mu == pytest.approx(a.best.mu, rel=1e-2)
+    assert b.best.error == pytest.approx(a.best.error, rel=1e-3)
+
+
+def test_what_was_tried_is_written_down():
+    said = []
+    found = run({"keep": X, "squash": np.tanh(X)}, tell=said.append)
+    stages = [t.stage for t in found.trials]
+    # Two preparations with the first family, then the other families; finalists; the last look.
+    assert stages.count("screen") == 2 + len(FAMILIES) - 1
+    assert stages.count("length scales") == EFFORT.finalists
+    assert stages.count("last look") >= 2
+    assert {t.rows for t in found.trials} == {100, 120, 150}
+    for trial in found.trials:
+        assert trial.outliers in ("keep", "squash") and 0 < trial.loo < 2 and trial.seconds >= 0
+        assert any(family in trial.kernel for family in FAMILIES)
+        assert np.isnan(trial.fresh)  # 50 rows are left, too few to judge by
+    assert len(said) >= 3 and all(isinstance(text, str) for text in said)
+
+
+def test_the_preparation_that_helps():
+    """Outliers drawn in, the rest can be seen again; without outliers numbers stay as they are."""
+    wild = X.copy()
+    wild[::10] *= 1000
+    wild /= wild.std(axis=0)
+    assert run({"keep": wild, "squash": X}).best.outliers == "squash"
+    assert run({"keep": X, "squash": np.tanh(X)}).best.outliers == "keep"
+
+
+def test_fresh_rows_judge_where_there_are_enough():
+    X, Y = surface(900, 2)
+    found = run({"keep": X}, Y, Effort(100, 120, 150, 8, 4, 2))
+    refined = [t for t in found.trials if t.stage != "screen"]
+    assert all(0 < t.fresh < 1 for t in refined)
+    # Recomputed, for the one that was chosen.
+    order = np.random.default_rng(0).permutation(900)
+    at, fresh = order[:150], order[150:]
+    Z = (Y - Y.mean()) / Y.std()
+    K = found.best.kernel(X[at]) + found.best.mu * np.eye(150)
+    predicted = found.best.kernel(X[fresh], X[at]) @ np.linalg.solve(K, Z[at])
+    assert found.best.error == pytest.approx(float(np.mean((predicted - Z[fresh]) ** 2)), rel=1e-6)
+
+
+def test_out_of_time_there_still_is_an_answer():
+    found = run(seconds=0.0)
+    assert isinstance(found.best, Candidate) and found.best.error < 1.5
+    assert {t.stage for t in found.trials} == {"screen", "length scales"}
+
+
+@pytest.mark.parametrize("t", [1, 3])
+def test_labels(t):
+    codes = np.sign(Y - np.quantile(Y, np.arange(1, t + 1) / (t + 1)))
+    found = run(Y=codes, labels=True)
+    assert found.best.error < 1
+
+
+def test_several_outputs_share_a_kernel():
+    found = run(Y=np.column_stack([Y[:, 0], X[:, 1], np.zeros(len(X))]))
+    assert np.isfinite(found.best.error)
+
+
+@pytest.mark.parametrize(
+    "points, target",
+    [
+        (X, np.zeros((200, 1))),
+        (np.zeros((200, 2)), Y),
+        (np.repeat(X[:20], 10, axis=0), np.repeat(Y[:20], 10, axis=0)),
+        (X[:, :1], X[:, :1]),
+        (X[:8], Y[:8]),
+        (np.random.default_rng(0).standard_normal((30, 100)), Y[:30]),
+    ],
+    ids=[
+        "constant target",
+        "one point",
+        "ten copies",
+        "the target itself",
+        "eight rows",
+        "more columns than rows",
+    ],
+)
+def test_hard_tables(points, target):
+    n = len(target)
+    effort = Effort(min(n, 100), min(n, 120), min(n, 150), 10, 5, 2)
+    found = run({"keep": points}, target, effort)
+    assert np.isfinite([found.best.mu, found.best.error]).all() and found.best.mu > 0
+    machine = KernelRidge(found.best.kernel, lam=found.best.mu / n, offset=True).fit(points, target)
+    assert np.isfinite(machine.predict(points)).all()
+
+
+def test_the_grid_of_shifts_is_leaving_one_out():
+    K = Matern(1.5, 2.0)(X[:40])
+    error, mu = search._best_shift(K.copy(), Y[:40])
+    errors = []
+    for shift in search._SHIFTS:
+        left = []
+        for i in range(40):
+            kept = np.arange(40) != i
+            c = np.linalg.solve(K[np.ix_(kept, kept)] + shift * np.eye(39), Y[:40][kept])
+            left.append(Y[i] - K[i, kept] @ c)
+        errors.append(np.mean(np.square(left)))
+    assert error == pytest.approx(min(errors), rel=1e-6)
+    assert mu == pytest.approx(search._SHIFTS[int(np.argmin(errors))])
+
+
+def test_likelihood_counts_among_few():
+    assert likelihood_share(50) == 0.5 and likelihood_share(5000) == 0.0
