@@ -47,6 +47,7 @@ _ROOMS = (
     "report",
     "representations",
     "selection",
+    "serve",
     "solvers",
     "testing",
     "theory",

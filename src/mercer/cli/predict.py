@@ -112,9 +112,8 @@ def _read(
 ) -> Table:
     """The table, with every column of the model read as the kind it was fitted to."""
     from mercer.data import read
-    from mercer.model.schema import _TABLE_KINDS
 
-    kinds = dict.fromkeys(text, "text") | {c.name: _TABLE_KINDS[c.kind] for c in model.schema.columns}
+    kinds = dict.fromkeys(text, "text") | model.schema.kinds
     return read(path, query=query, table=name, limit=limit, kinds=kinds)
 
 

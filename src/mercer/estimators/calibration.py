@@ -36,7 +36,7 @@ class Calibration:
     def of_scores(
         cls, scores: np.ndarray, labels: np.ndarray, coding: LabelCoding, weights: Any = None
     ) -> Calibration:
-        """From scores (n, outputs) of examples that took no part in the fit, and the numbers of their classes."""
+        """From scores (n, outputs) of examples not fitted to, and the numbers of their classes."""
         w = np.ones(len(labels)) if weights is None else np.asarray(weights, dtype=np.float64)
         if scores.shape[1] == 1:
             return cls(_two_slopes(scores[:, 0], labels, w))

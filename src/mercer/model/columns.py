@@ -166,6 +166,7 @@ class Columns(TransformerMixin, BaseEstimator):
             else:
                 encoders.append(made)
         self.encoders_ = tuple(encoders)
+        self.schema_ = self.schema_.without_words(self.dropped_)
         if not encoders:
             reasons = "; ".join(f"{k}: {v}" for k, v in list(self.dropped_.items())[:5])
             raise ValueError(f"no column is left to learn from ({reasons})")

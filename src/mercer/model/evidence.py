@@ -79,7 +79,8 @@ class Evidence:
     trials, loss_trials : what was tried
     dropped : columns left out, with reasons
     remarks : other things worth knowing
-    rows, seconds, seed : of the fit
+    rows, seconds, minutes, seed : of the fit: how long it took, and how long it was allowed to take
+    versions : of what it was made with, by name
     """
 
     how: str
@@ -101,7 +102,9 @@ class Evidence:
     remarks: tuple[str, ...]
     rows: int
     seconds: float
+    minutes: float
     seed: int
+    versions: dict[str, str]
 
     @property
     def scores(self) -> tuple[Score, ...]:
@@ -134,7 +137,7 @@ def gather(
         "lams": lams,
         "loo": curve,
         "loo_rows": rows,
-        "coverage": _coverage(conformal, truth - result.predicted, seed) if question.classes is None else (),
+        "coverage": _coverage(conformal, seed),
         "reliability": _reliability(question, truth, result.probability),
         "bounds": _bounds(question, truth, result, learned, conformal),
         "certificate": str(learned.machine.solution_),
@@ -144,6 +147,24 @@ def gather(
         "remarks": remarks,
         "rows": len(question.y),
         "seed": seed,
+        "versions": _versions(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    import platform
+
+    import scipy
+    import sklearn
+
+    import mercer
+
+    return {
+        "Mercer": mercer.__version__,
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "Python": platform.python_version(),
     }
 
 
@@ -211,19 +232,20 @@ def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndar
     """Leave-one-out error of least squares with the chosen kernel against λ, as a share of the variance."""
     rows = np.random.default_rng(seed).permutation(len(question.y))[:_CURVE_ROWS]
     X, Y = learned.columns.transform(question.table.take(rows)), question.codes()[rows]
-    middle = learned.found.best.mu / len(rows)
-    lams = np.logspace(-4, 4, 33) * middle
-    machine = KernelRidge(learned.found.best.kernel, offset=True, representation="full")
+    middle, kernel = learned.found.best.mu / len(rows), learned.found.best.kernel
+    # Up to where nothing is learned any more: λ above k(x,x).
+    lams = np.geomspace(1e-4 * middle, max(1e4 * middle, 10 * float(np.mean(kernel.diag(X)))), 33)
+    machine = KernelRidge(kernel, offset=True, representation="full")
     found = path(machine, X, Y, lams)
     variance = float(np.mean((Y - Y.mean(axis=0)) ** 2)) or 1.0
     return lams, found.loo_mse / variance, len(rows)
 
 
-def _coverage(conformal: Conformal | None, errors: np.ndarray, seed: int) -> tuple[tuple[float, float], ...]:
+def _coverage(conformal: Conformal | None, seed: int) -> tuple[tuple[float, float], ...]:
     """Coverage of intervals made from one half of the test errors on the other half, both ways."""
-    if conformal is None or len(errors) < 20:
+    if conformal is None or len(conformal.scores) < 20:
         return ()
-    size = np.abs(errors)
+    size = conformal.scores
     halves = np.array_split(np.random.default_rng(seed).permutation(len(size)), 2)
     out = []
     for level in _LEVELS:

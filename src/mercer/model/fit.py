@@ -91,7 +91,7 @@ def fit(
     tell("What is known of it")
     remarks = (*table.remarks, f"{asked.task}: {asked.remark}")
     known = gather(question, result, learned, conformal, remarks, seed)
-    evidence = Evidence(**known, seconds=time.monotonic() - started)
+    evidence = Evidence(**known, minutes=float(minutes), seconds=time.monotonic() - started)
     return Model(
         asked.task,
         name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,12 +59,23 @@ class Schema:
         """Names of the columns."""
         return tuple(c.name for c in self.columns)
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind each column has in a `Table`."""
+        return {c.name: _TABLE_KINDS[c.kind] for c in self.columns}
+
+    def without_words(self, names: Collection[str]) -> Schema:
+        """The same without the words of some columns: names of people have no place in a model."""
+        return Schema(
+            tuple(replace(c, categories=()) if c.name in names and c.categories else c for c in self.columns)
+        )
+
     def conform(self, X: Any, unused: Collection[str] = ()) -> Table:
         """The columns of this schema out of X, as the kinds they had; others and `unused` ones are ignored.
 
         Raises TableError if a column is not there, or holds what can't be read as its kind.
         """
-        kinds = {c.name: _TABLE_KINDS[c.kind] for c in self.columns if c.name not in unused}
+        kinds = {name: kind for name, kind in self.kinds.items() if name not in unused}
         if (isinstance(X, np.ndarray) and X.dtype.names is None) or (
             isinstance(X, list) and X and not isinstance(X[0], dict)
         ):

@@ -48,7 +48,7 @@ def summary(model: Model) -> str:
             f"{s.name} {s.value:.4g} [{s.low:.4g}, {s.high:.4g}]" for s in c.scores if s.name != "accuracy"
         )
         lines.append(f"  {c.name:<{width}}  {shown}")
-    top = [i for i in e.importance if i.increase > 0][:6]
+    top = [i for i in e.importance if i.increase > 0 and i.column not in e.dropped][:6]
     if top:
         shown = ", ".join(f"{i.column} +{i.increase:.3g}" for i in top)
         lines.append(f"Columns that matter (growth of the error when shuffled): {shown}")

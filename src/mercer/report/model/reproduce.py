@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-
-import numpy
-import scipy
-import sklearn
-
-import mercer
 from mercer.model import Model
 from mercer.report.model.words import counted, without_folders
 from mercer.report.page import Report
@@ -35,8 +28,9 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
         page.code(without_folders(command))
     else:
         table = f"mercer.data.read({source!r})" if source else "table"
+        asked = f"{model.target!r}, minutes={e.minutes:g}, seed={e.seed}"
         page.code(
-            f"import mercer\n\nmodel = mercer.fit({table}, {model.target!r}, seed={e.seed})\n"
+            f"import mercer\n\nmodel = mercer.fit({table}, {asked})\n"
             "mercer.report.model_report(model).write('report.html')"
         )
     page.text(
@@ -47,19 +41,12 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
         [
             *([("Table", source)] if source else []),
             ("Rows", f"{e.rows:,}, {counted(len(model.schema.columns), 'column')} and the target"),
+            ("Minutes", f"{e.minutes:g} allowed, {e.seconds / 60:.2g} taken"),
             ("Seed", e.seed),
             ("Tested by", e.how),
             *[("Remark", remark) for remark in e.remarks],
-            ("Versions", _versions()),
+            ("Versions", ", ".join(f"{name} {version}" for name, version in e.versions.items())),
         ]
-    )
-
-
-def _versions() -> str:
-    """Of what drew this page."""
-    return (
-        f"Mercer {mercer.__version__}, NumPy {numpy.__version__}, SciPy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, Python {platform.python_version()} (when this page was written)"
     )
 
 
