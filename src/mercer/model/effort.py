@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 # Floating point operations a second that the forecast counts on; a slower machine is stopped by the clock.
 _SPEED = 3e10
+# Rows to judge on that took no part.
+_ENOUGH = 500
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Effort:
     final_rows : for the last refinement, and for the comparison of what is left
     refine_steps, final_steps : iterations of the descents
     finalists : families that are refined
+    by_folds : are there too few rows beside those to judge on?
     """
 
     screen_rows: int
@@ -29,6 +32,7 @@ class Effort:
     refine_steps: int
     final_steps: int
     finalists: int
+    by_folds: bool
 
     @classmethod
     def within(cls, seconds: float, n: int, d: int, outputs: int) -> Effort:
@@ -36,7 +40,7 @@ class Effort:
         finalists, steps, last = 3, 25, 12
         refine, final = min(n, 1000), min(n, 3000)
         while True:
-            made = cls(min(n, 600), refine, final, steps, last, finalists)
+            made = cls(min(n, 600), refine, final, steps, last, finalists, n - final < _ENOUGH)
             if made.seconds(d, outputs) <= seconds or refine <= 300:
                 return made
             if final > refine:
@@ -51,6 +55,13 @@ class Effort:
     def seconds(self, d: int, outputs: int) -> float:
         """The forecast."""
         screen = 24 * (10 * self.screen_rows**3)
+        if self.by_folds:
+            # Each family with length scales and one width, a sum and a mixture; three folds and all rows.
+            steps = self.finalists * (self.refine_steps + self.final_steps // 2) + 2 * self.final_steps
+            folds = 3 * _gradient(self.final_rows * 2 // 3, d, outputs) + _gradient(
+                self.final_rows, d, outputs
+            )
+            return (screen + 1.2 * steps * folds) / _SPEED
         refine = self.finalists * self.refine_steps * 1.2 * _gradient(self.refine_rows, d, outputs)
         final = 3 * self.final_steps * 1.2 * _gradient(self.final_rows, d, outputs)
         return (screen + refine + final) / _SPEED

@@ -178,12 +178,16 @@ def _scores(question: Question, truth, predicted, probability, rng) -> tuple[Sco
             low, high = np.quantile(values, [0.025, 0.975])
             return float(low), float(high)
 
-        means = square[resampled].mean(axis=1)
-        variances = np.maximum(spread[resampled].mean(axis=1), 1e-300)
+        def explained(left: Any, there: Any) -> Any:
+            # Where all rows are alike there is nothing to explain: 0, or 1 if they are met.
+            return np.where(there > 0, 1 - left / np.where(there > 0, there, 1), left == 0)
+
+        means, variances = square[resampled].mean(axis=1), spread[resampled].mean(axis=1)
+        r2 = float(explained(square.mean(), spread.mean()))
         return (
             Score("RMSE", float(np.sqrt(square.mean())), *interval(np.sqrt(means)), False),
             Score("MAE", float(size.mean()), *interval(size[resampled].mean(axis=1)), False),
-            Score("R²", float(1 - square.mean() / spread.mean()), *interval(1 - means / variances), True),
+            Score("R²", r2, *interval(explained(means, variances)), True),
         )
     wrong, n = predicted != truth, len(truth)
     low, high = _wilson(int(wrong.sum()), n)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer.data import Table
 from mercer.engines.threads import one_thread
@@ -122,6 +124,8 @@ def again(question: Question, learned: Learned, seed: int, progress: Progress) -
 def finish(question, columns, X, found, machine, trials, seed, progress) -> Learned:
     """Fit, and calibrate where that is needed."""
     progress("Fitting")
-    machine = machine.fit(X, question.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says how near it came
+        machine = machine.fit(X, question.y)
     calibration = calibrated(machine, X, question.y, seed) if question.task == "classification" else None
     return Learned(columns, machine, calibration, found, tuple(trials))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer.engines import Tiled
-from mercer.engines.threads import cpu_count, one_blas_thread, parallel_map
+from mercer.engines.threads import cpu_count, parallel_map
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern
 from mercer.model.effort import Clock, Effort
@@ -33,6 +32,9 @@ _SHIFTS = 10.0 ** np.arange(-6.0, 2.51, 0.5)
 # the columns, which is judged on few rows.
 _WORTH, _PREPARED = 0.995, 0.9
 _FRESH_ROWS = 3000
+_FOLDS = 3
+_BOTH = "the best two as a sum"
+_MIXTURE = "a mixture of those and one width"
 # Up to so many rows a second thread costs BLAS more than it saves.
 SMALL = 1500
 # How far logarithms of length scales are expected to lie apart; labels say less about them than numbers.
@@ -45,12 +47,12 @@ class Trial:
 
     Attributes
     ----------
-    stage : "screen", "length scales" or "last look"
+    stage : "screen", "length scales", "folds" or "last look"
     outliers : how numbers were prepared
     kernel : in words
     rows : number of examples
     loo : leave-one-out mean squared error, as a share of the variance of the targets
-    fresh : the same of rows that took no part; NaN where there were none
+    fresh : the same of rows that took no part, of labels with four times their error rate; NaN without such
     seconds : float
     """
 
@@ -72,10 +74,6 @@ class Candidate:
     kernel: Kernel
     mu: float
     error: float
-
-    @property
-    def words(self) -> str:
-        return self.family
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,21 +110,17 @@ class Search:
     ):
         self.points, self.effort, self.clock, self.progress = points, effort, clock, progress
         self.order = np.random.default_rng(seed).permutation(len(Y))
-        spread = float(np.sqrt(np.mean((Y - Y.mean(axis=0)) ** 2)))
-        self.Y = (Y - Y.mean(axis=0)) / (spread or 1.0)
+        self.labels, self.middle = labels, Y.mean(axis=0)
+        self.size = float(np.sqrt(np.mean((Y - self.middle) ** 2))) or 1.0
+        self.Y = (Y - self.middle) / self.size
         self.spread = _SPREAD_LABELS if labels else _SPREAD
         self.trials: list[Trial] = []
 
     def run(self) -> Found:
-        """Screen, refine, compare."""
+        """Screen, refine, compare: on rows that took no part where there are enough, else in folds."""
         screened = self._screen()
-        self.progress("Length scales, one a feature")
-        effort = self.effort
-        refined = self._together(
-            lambda c: self._refine(c, effort.refine_rows, effort.refine_steps, "length scales"), screened
-        )
-        pair = _pair(sorted(refined, key=lambda c: c.error))
-        return Found(self._last_look([*pair, _one_width(screened[0])]), tuple(self.trials))
+        choose = self._by_folds if self.effort.by_folds else self._by_fresh_rows
+        return Found(choose(screened), tuple(self.trials))
 
     # -- screening ---------------------------------------------------------------------------------
 
@@ -164,57 +158,126 @@ class Search:
 
     # -- refinement --------------------------------------------------------------------------------
 
-    def _refine(self, candidate: Candidate, rows: int, steps: int, stage: str) -> Candidate:
-        started = time.monotonic()
-        at = self.order[:rows]
-        surface = LooSurface(self.points[candidate.outliers][at], self.Y[at], likelihood_share(rows))
+    def _refine(
+        self, candidate: Candidate, rows: np.ndarray, steps: int, lengths: bool = True
+    ) -> tuple[Candidate, float]:
+        """The candidate moved down its objective on some rows, and its leave-one-out error there.
+
+        Its error is what was minimised, in the units of a mean squared error: it knows how far the length
+        scales have moved.
+        """
+        share = likelihood_share(len(rows))
+        surface = LooSurface(self.points[candidate.outliers][rows], self.Y[rows], share)
         refined = descend(
-            surface, KernelRidge(), candidate.kernel, candidate.mu, self.spread, steps, self.clock.share(0.35)
+            surface,
+            KernelRidge(),
+            candidate.kernel,
+            candidate.mu,
+            self.spread,
+            steps,
+            self.clock.share(0.35),
+            lengths,
         )
-        kernel, mu = refined.machine.kernel, refined.machine.lam * rows
-        fresh = self._fresh_error(candidate.outliers, kernel, mu, rows)
-        self._record(stage, candidate.outliers, candidate.words, rows, refined.loo_mse, fresh, started)
-        # Without fresh rows what was minimised decides: it knows how far the length scales have moved.
-        error = float(np.exp(2 * refined.objective / rows)) if np.isnan(fresh) else fresh
-        return replace(candidate, kernel=kernel, mu=mu, error=error)
+        error = float(np.exp(2 * refined.objective / len(rows)))
+        kernel, mu = refined.machine.kernel, refined.machine.lam * len(rows)
+        return replace(candidate, kernel=kernel, mu=mu, error=error), refined.loo_mse
 
-    def _fresh_error(self, outliers: str, kernel: Kernel, mu: float, rows: int) -> float:
-        """The error on rows the descent has not seen; NaN if there are too few of them."""
-        fresh = self.order[rows : rows + _FRESH_ROWS]
-        if len(fresh) < 500:
-            return float("nan")
-        X, at = self.points[outliers], self.order[:rows]
-        machine = KernelRidge(kernel, lam=mu / rows, representation="full", solver="cholesky").fit(
-            X[at], self.Y[at]
-        )
-        left = self.Y[fresh] - machine.predict(X[fresh]).reshape(len(fresh), -1)
-        return float(np.mean(left**2))
+    def _error_on(self, candidate: Candidate, rows: np.ndarray, fresh: np.ndarray) -> float:
+        """The mean squared error on rows that took no part; of labels, with four times the error rate added.
 
-    def _last_look(self, pool: list[Candidate]) -> Candidate:
-        """The best two, and one width for all features, on more rows; then a sum of two kernels."""
+        Wrongly coded labels are 2 apart, so that both are squared errors: of the scores, and of their signs.
+        """
+        X = self.points[candidate.outliers]
+        machine = KernelRidge(
+            candidate.kernel, lam=candidate.mu / len(rows), representation="full", solver="cholesky"
+        ).fit(X[rows], self.Y[rows])
+        scores = machine.predict(X[fresh]).reshape(len(fresh), -1)
+        error = float(np.mean((self.Y[fresh] - scores) ** 2))
+        if not self.labels:
+            return error
+        guess, truth = (_classes(self.middle + self.size * Y) for Y in (scores, self.Y[fresh]))
+        return error + 4 * float(np.mean(guess != truth))
+
+    # -- many rows ---------------------------------------------------------------------------------
+
+    def _by_fresh_rows(self, screened: list[Candidate]) -> Candidate:
+        """Length scales on some rows, the best on more, then a sum of two; all judged on other rows."""
         effort = self.effort
+        self.progress("Length scales, one a feature")
+        refined = self._together(
+            lambda c: self._judged(c, effort.refine_rows, effort.refine_steps, "length scales"), screened
+        )
+        pair = _pair(sorted(refined, key=lambda c: c.error))
         if self.clock.left <= 0:
-            return pool[0]
+            return pair[0]
         self.progress("The best on more rows")
         last = self._together(
-            lambda c: self._refine(c, effort.final_rows, effort.final_steps, "last look"), pool
+            lambda c: self._judged(c, effort.final_rows, effort.final_steps, "last look"),
+            [*pair, _one_width(screened[0])],
         )
         best = min(last, key=lambda c: c.error)
-        # The sum of two kernels of different smoothness hedges between them, and is seldom worse than either.
         other = next((c for c in last if c.family != best.family), None)
         if other is None or self.clock.left <= 0:
             return best
         self.progress("The sum of two kernels")
-        both = Candidate(
-            best.outliers,
-            f"{best.family} + {other.family}",
-            0.5 * best.kernel + 0.5 * other.kernel,
-            0.5 * (best.mu + other.mu),
-            np.inf,
-        )
-        with one_blas_thread() if effort.final_rows < SMALL else nullcontext():
-            both = self._refine(both, effort.final_rows, effort.final_steps, "last look")
+        both = self._judged(_sum(best, other), effort.final_rows, effort.final_steps, "last look")
         return both if both.error < _WORTH * best.error else best
+
+    def _judged(self, candidate: Candidate, count: int, steps: int, stage: str) -> Candidate:
+        started = time.monotonic()
+        rows, fresh = self.order[:count], self.order[count : count + _FRESH_ROWS]
+        refined, loo = self._refine(candidate, rows, steps)
+        error = self._error_on(refined, rows, fresh)
+        self._record(stage, candidate.outliers, candidate.family, count, loo, error, started)
+        return replace(refined, error=error)
+
+    # -- few rows ----------------------------------------------------------------------------------
+
+    def _by_folds(self, screened: list[Candidate]) -> Candidate:
+        """Every way of choosing the lengths is judged in three folds; the best one is then taken on all rows.
+
+        With few rows the leave-one-out error of many length scales says more about those rows than about
+        others: only rows that took no part can tell whether they pay.
+        """
+        self.progress("One width, or length scales: three folds")
+        rows = self.order[: self.effort.final_rows]
+        tests = [np.sort(part) for part in np.array_split(rows, _FOLDS)]
+
+        def fold(test: np.ndarray) -> dict[str, tuple[float, float]]:
+            train = np.setdiff1d(rows, test)
+            ways = self._ways(screened, train)
+            return {way: (self._error_on(c, train, test), loo) for way, (c, loo) in ways.items()}
+
+        started = time.monotonic()
+        folds = parallel_map(fold, tests, cpu_count())
+        seconds = (time.monotonic() - started) / len(folds[0])
+        errors = {}
+        for way in folds[0]:
+            errors[way], loo = (float(v) for v in np.mean([f[way] for f in folds], axis=0))
+            self.trials.append(
+                Trial("folds", screened[0].outliers, way, len(rows), loo, errors[way], seconds)
+            )
+        self.progress("The best on all rows")
+        started = time.monotonic()
+        best, loo = self._ways(screened, rows)[min(errors, key=lambda w: errors[w])]
+        self._record("last look", best.outliers, best.family, len(rows), loo, np.nan, started)
+        return best
+
+    def _ways(self, screened: list[Candidate], rows: np.ndarray) -> dict[str, tuple[Candidate, float]]:
+        """What every way of choosing leads to on some rows, and its leave-one-out error there."""
+        effort, out = self.effort, {}
+        for c in screened:
+            one = _one_width(c)
+            out[one.family] = self._refine(one, rows, effort.final_steps // 2)
+            out[c.family] = self._refine(c, rows, effort.refine_steps)
+        refined = sorted([out[c.family][0] for c in screened], key=lambda c: c.error)
+        if len(refined) > 1:
+            both = _sum(*_pair(refined))
+            out[_BOTH] = self._refine(both, rows, effort.final_steps)
+            # As they are, with weights: few numbers to choose, so there is little to follow noise with.
+            mixture = _sum(both, out[f"{screened[0].family}, one width"][0])
+            out[_MIXTURE] = self._refine(mixture, rows, effort.final_steps // 2, lengths=False)
+        return out
 
     @staticmethod
     def _together(function: Callable[[Any], Candidate], items: list) -> list[Candidate]:
@@ -226,11 +289,23 @@ class Search:
         self.trials.append(Trial(stage, outliers, kernel, rows, float(loo), float(fresh), seconds))
 
 
+def _classes(codes: np.ndarray) -> np.ndarray:
+    """Numbers of classes from codes or scores."""
+    return codes.argmax(axis=1) if codes.shape[1] > 1 else (codes[:, 0] > 0).astype(np.intp)
+
+
 def _pair(pool: list[Candidate]) -> list[Candidate]:
     """The best, and beside it the first family (or, if that is the best, the second best)."""
     first = next(iter(FAMILIES))
     beside = [c for c in pool[1:] if c.family == first] or pool[1:2]
     return [pool[0], *beside]
+
+
+def _sum(a: Candidate, b: Candidate) -> Candidate:
+    """Two kernels of different smoothness, which hedge between them; seldom worse than either."""
+    return replace(
+        a, family=f"{a.family} + {b.family}", kernel=0.5 * a.kernel + 0.5 * b.kernel, mu=0.5 * (a.mu + b.mu)
+    )
 
 
 def _one_width(candidate: Candidate) -> Candidate:

@@ -197,10 +197,11 @@ def descend(
     spread: float,
     max_iter: int,
     seconds: float | None,
+    lengths: bool = True,
 ) -> Refined:
-    """`refine` for points and targets already at hand."""
+    """`refine` for points and targets at hand; without `lengths` only weights of kernels and λ move."""
     n = len(surface.Y)
-    names = [(name, size) for name, size in _free(kernel)]
+    names = [(name, size) for name, size in _free(kernel) if lengths or name.split("__")[-1] == "factor"]
     first = np.concatenate([np.log(np.atleast_1d(_get(kernel, name))) for name, _ in names] + [[np.log(mu)]])
     started = time.monotonic()
     best: tuple[float, np.ndarray, float] = (np.inf, first, np.inf)  # objective, θ, L

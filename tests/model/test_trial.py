@@ -1,0 +1,122 @@
+"""Tests on rows a machine has not seen: which rows, which other models, which columns matter."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import RidgeCV
+
+from mercer.data import Table
+from mercer.model import trial
+from mercer.model.learn import Question
+
+
+def silent(text):
+    pass
+
+
+def question(table, y):
+    y = np.asarray(y)
+    classes = None if y.dtype.kind == "f" else np.unique(y)
+    return Question(Table.of(table), y, "regression" if classes is None else "classification", classes)
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(0)
+    x, w = rng.uniform(0, 6, 100), rng.choice(["a", "b", "c"], 100)
+    table = {"x": x, "w": w, "luck": rng.standard_normal(100), "same": np.ones(100)}
+    asked = question(table, np.sin(x) + 2.0 * (w == "a") + 0.05 * rng.standard_normal(100))
+    return asked, *trial.tested(asked, 2.0, 0, silent)
+
+
+def test_every_row_once(numbers):
+    _, result, learned = numbers
+    np.testing.assert_array_equal(result.rows, np.arange(100))
+    assert result.predicted.shape == (100,) and result.probability is None
+    assert learned.machine.plan_.examples == 100
+
+
+def test_honest(numbers):
+    """The machine fitted to a row knows it better than those that were tested on it."""
+    asked, result, learned = numbers
+    seen = np.mean((learned.predict(asked.table) - asked.y) ** 2)
+    unseen = np.mean((result.predicted - asked.y) ** 2)
+    assert seen < unseen < 0.3 * np.var(asked.y)
+
+
+def test_memory_does_not_help():
+    """A target that only its own row knows: errors as large as without any model."""
+    rng = np.random.default_rng(1)
+    asked = question({"x": np.arange(60.0)}, rng.choice([-1.0, 1.0], 60) + 0.01 * rng.standard_normal(60))
+    result, _ = trial.tested(asked, 0.5, 0, silent)
+    assert np.mean((result.predicted - asked.y) ** 2) > 0.8
+
+
+def test_other_models_are_what_they_are_called(numbers):
+    asked, result, _ = numbers
+    constant, _ = result.others["constant"]
+    assert len(np.unique(constant)) == 5  # the mean of every fold's other rows
+    assert abs(constant.mean() - asked.y.mean()) < 1e-6
+    assert list(result.others) == ["constant", "linear model", "gradient boosting"]
+    linear, _ = result.others["linear model"]
+    x = asked.table["x"]
+    design = np.column_stack([x, asked.table["luck"], *(asked.table["w"] == v for v in "abc")]).astype(float)
+    design = (design - design.mean(axis=0)) / design.std(axis=0)
+    by_hand = RidgeCV(np.logspace(-3, 4, 15)).fit(design, asked.y).predict(design)
+    assert np.corrcoef(linear, by_hand)[0, 1] > 0.97
+
+
+def test_columns_that_matter(numbers):
+    _, result, _ = numbers
+    x, w, luck, same = result.importance.mean(axis=1)
+    assert min(x, w) > 5 * abs(luck) and min(x, w) > 0.2 and same == 0
+    assert result.base_error == pytest.approx(np.sqrt(np.mean((result.predicted - numbers[0].y) ** 2)))
+
+
+def test_importance_by_hand(numbers):
+    """A column without any influence left: the error is that of a machine that can't see it."""
+    asked, result, _ = numbers
+    spread = np.std(2.0 * (asked.table["w"] == "a"))
+    # Shuffled, its contribution is wrong by √2 of its spread.
+    expected = np.sqrt(result.base_error**2 + 2 * spread**2) - result.base_error
+    assert result.importance[1].mean() == pytest.approx(expected, rel=0.25)
+
+
+def test_fewer_rows_are_shuffled_where_columns_are_many(numbers, monkeypatch):
+    asked, _, learned = numbers
+    points, predicted = learned.columns.transform(asked.table), learned.predict(asked.table)
+    out, _, count = trial._importance(learned, asked, points, predicted, 0)
+    assert count == 100 and out.shape == (4, 3)
+    monkeypatch.setattr(trial, "_KERNEL_WORK", 1.0)
+    few, _, count = trial._importance(learned, asked, points, predicted, 0)
+    assert count == 20
+    assert np.sqrt(few[0] / 20).mean() == pytest.approx(np.sqrt(out[0] / 100).mean(), rel=0.6)
+
+
+@pytest.mark.parametrize(
+    "labels, folds",
+    [(["a", "b"] * 6, 5), (["a", "b", "c"] * 4, 4), (["a"] * 10 + ["b"] * 2, 2), (list("abcdef") * 2, 2)],
+)
+def test_as_many_folds_as_the_rarest_class_allows(labels, folds):
+    asked = question({"x": np.arange(float(len(labels)))}, labels)
+    splits = trial._splits(asked, 0)
+    assert len(splits) == folds
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([test for _, test in splits])), np.arange(len(labels))
+    )
+    for train, _ in splits:
+        assert set(asked.y[train]) == set(labels)
+
+
+@pytest.mark.parametrize("labels", [["a"] * 9 + ["b"] * 8 + ["c"], list("abcdefghij") * 2, ["a", "b"] * 5])
+def test_gradient_boosting_of_few_examples(labels):
+    """It stops early by itself, which needs every class on both sides."""
+    n = len(labels)
+    seen = question({"x": np.arange(float(n))}, labels)
+    points = np.arange(float(n))[:, None]
+    predicted, P, known = trial._boosted(points, seen, points)
+    assert len(predicted) == n and P.shape == (n, len(known)) and known.tolist() == sorted(set(labels))
+
+
+def test_probabilities_of_classes_not_seen_are_0():
+    P = trial._widened(np.array([[0.25, 0.75]]), np.array(["a", "c"]), np.array(["a", "b", "c"]))
+    np.testing.assert_array_equal(P, [[0.25, 0.0, 0.75]])
