@@ -7,8 +7,18 @@ import pytest
 
 from mercer.model import effort
 from mercer.model.effort import Clock, Effort, centres_within, fit_seconds
+from mercer.model.search import FAMILIES
 
-SIZES = [(12, 1, 1), (300, 5, 1), (900, 30, 3), (5000, 8, 1), (50_000, 100, 10), (1_000_000, 20, 1)]
+SIZES = [
+    (12, 1, 1),
+    (300, 5, 1),
+    (900, 30, 3),
+    (1100, 20, 1),
+    (3200, 2, 1),
+    (5000, 8, 1),
+    (50_000, 100, 10),
+    (1_000_000, 20, 1),
+]
 SECONDS = [0.0, 0.1, 1.0, 5.0, 20.0, 60.0, 600.0]
 sizes = pytest.mark.parametrize("n, d, outputs", SIZES)
 
@@ -33,8 +43,10 @@ def test_more_time_buys_no_less(n, d, outputs):
 
 
 def test_enough_time_takes_all_that_helps():
-    assert Effort.within(1e9, 800, 5, 1) == Effort(600, 800, 800, 25, 12, 3)
-    assert Effort.within(1e9, 10_000, 5, 1) == Effort(600, 1000, 3000, 25, 12, 3)
+    few, many = Effort.within(1e9, 800, 5, 1), Effort.within(1e9, 10_000, 5, 1)
+    assert (few.refine_rows, few.final_rows, few.by_folds) == (800, 800, True)
+    assert (many.refine_rows, many.final_rows, many.by_folds) == (1000, 3000, False)
+    assert few.finalists == many.finalists == len(FAMILIES) - 1
 
 
 def test_forecasts_grow_with_sizes():

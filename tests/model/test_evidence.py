@@ -184,9 +184,8 @@ def test_bounds(evidence, name):
 
 @every
 def test_what_was_tried(evidence):
-    assert {"screen", "length scales"} <= {t.stage for t in evidence.trials}
-    assert evidence.seconds > 0
-    assert "converged" in evidence.certificate or "direct" in evidence.certificate or evidence.certificate
+    assert "screen" in {t.stage for t in evidence.trials} and len(evidence.trials) > 6
+    assert evidence.seconds > 0 and "converged" in evidence.certificate
 
 
 def test_remarks_and_columns_left_out(price_model):

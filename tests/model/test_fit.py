@@ -8,6 +8,7 @@ import pytest
 
 import mercer
 from mercer.data import Table, TableError
+from mercer.model.effort import Effort
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -19,9 +20,16 @@ LABELS = np.where(Y > 0, "up", "down")
 SHORT = {"x": X1[:12], "z": X2[:12]}
 
 
-def quick(X, y=None, **asked):
-    """Stopped by the clock, but for its first steps: what a slow machine would do."""
-    return mercer.fit(X, y, **{"minutes": 0.002, **asked})
+@pytest.fixture
+def quick(monkeypatch):
+    """`mercer.fit` in a few steps and two folds: what it finds is not asked here."""
+
+    def few(seconds, n, d, outputs):
+        return Effort(min(n, 60), min(n, 60), min(n, 60), 2, 2, 2, by_folds=True)
+
+    monkeypatch.setattr(Effort, "within", staticmethod(few))
+    monkeypatch.setattr("mercer.model.trial._FOLDS", 2)
+    return lambda X, y=None, **asked: mercer.fit(X, y, **{"minutes": 0.05, **asked})
 
 
 def sound(model, X):
@@ -86,7 +94,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_tables_as_they_come(name):
+def test_tables_as_they_come(name, quick):
     X, y = TABLES[name]
     model = sound(quick(X, y), X)
     assert model.evidence.rows == len(y) == len(model.evidence.truth)
@@ -107,7 +115,7 @@ def test_a_linear_target():
     assert model.evidence.scores[2].value > 0.995
 
 
-def test_many_rows_hold_some_out(monkeypatch):
+def test_many_rows_hold_some_out(monkeypatch, quick):
     """Above a size one part is held out once, and the machine is fitted again to all rows."""
     monkeypatch.setattr("mercer.model.trial._HOLD_OUT_FROM", 200)
     monkeypatch.setattr("mercer.model.trial._SMALLEST_TEST", 60)
@@ -129,7 +137,7 @@ def test_many_rows_hold_some_out(monkeypatch):
 # -- which target ------------------------------------------------------------------------------------
 
 
-def test_ways_to_name_the_target():
+def test_ways_to_name_the_target(quick):
     frame = pd.DataFrame({**SHORT, "gain": Y[:12]})
     by_y, by_name = quick(frame, "gain"), quick(frame, target="gain")
     assert by_y.target == by_name.target == "gain" and by_y.schema.names == ("x", "z")
@@ -140,35 +148,35 @@ def test_ways_to_name_the_target():
     assert quick(apart, pd.DataFrame({"name": Y[:12]})).target == "name"
 
 
-def test_the_task_can_be_said():
+def test_the_task_can_be_said(quick):
     stars = np.arange(12) % 3 + 1
     assert quick(SHORT, stars).task == "classification"
     model = quick(SHORT, stars, task="regression")
     assert model.task == "regression" and model.evidence.remarks[-1] == "regression: as asked"
 
 
-def test_rows_go_by_place_not_by_index():
+def test_rows_go_by_place_not_by_index(quick):
     y = Y[:12]
     frame = pd.DataFrame(SHORT, index=np.arange(12)[::-1])
     a, b = quick(frame, pd.Series(y)), quick(frame.reset_index(drop=True), y)
     np.testing.assert_array_equal(a.evidence.truth, b.evidence.truth)
 
 
-def test_remarks_of_the_reader_are_kept():
+def test_remarks_of_the_reader_are_kept(quick):
     table = Table(Table.of(SHORT).columns, remarks=["numbers have a decimal comma"])
     model = quick(table, Y[:12])
     assert model.evidence.remarks[0] == "numbers have a decimal comma"
     assert "Note: numbers have a decimal comma" in model.summary()
 
 
-def test_progress_is_told():
+def test_progress_is_told(quick):
     said = []
     quick(SHORT, Y[:12], progress=said.append)
-    assert any("part 1 of 5" in text for text in said) and said[-1] == "What is known of it"
+    assert any("part 1 of 2" in text for text in said) and said[-1] == "What is known of it"
     assert all(isinstance(text, str) and text for text in said)
 
 
-def test_inputs_are_left_as_they_were():
+def test_inputs_are_left_as_they_were(quick):
     frame = pd.DataFrame({**SHORT, "w": ["a", None] * 6})
     before, y = frame.copy(), Y[:12].copy()
     quick(frame, y)
@@ -176,7 +184,7 @@ def test_inputs_are_left_as_they_were():
     np.testing.assert_array_equal(y, Y[:12])
 
 
-def test_random_numbers_of_others_are_left_alone():
+def test_random_numbers_of_others_are_left_alone(quick):
     np.random.seed(7)  # noqa: NPY002
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     quick(SHORT, Y[:12])
@@ -211,12 +219,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused(name):
+def test_refused(name, quick):
     X, y, asked, match = REFUSED[name]
     with pytest.raises(ValueError, match=match):
         quick(X, y, **asked)
 
 
-def test_an_unknown_column_is_an_error_of_tables():
+def test_an_unknown_column_is_an_error_of_tables(quick):
     with pytest.raises(TableError):
         quick(TABLE, "price")

@@ -10,7 +10,9 @@ from mercer.model.effort import Clock, Effort
 from mercer.model.search import FAMILIES, Candidate, Search, likelihood_share
 from mercer.selection import path
 
-EFFORT = Effort(100, 120, 150, 15, 8, 2)
+FEW = Effort(100, 120, 150, 15, 8, 2, by_folds=True)
+MANY = Effort(100, 120, 150, 15, 8, 2, by_folds=False)
+ways = pytest.mark.parametrize("effort", [FEW, MANY], ids=["folds", "fresh rows"])
 
 
 def surface(n, seed, d=6):
@@ -23,12 +25,18 @@ def surface(n, seed, d=6):
 X, Y = surface(200, 0)
 
 
-def run(points=None, Y=Y, effort=EFFORT, seconds=1e6, seed=0, tell=lambda text: None, **more):
+def small(n):
+    """Few steps on n rows."""
+    return Effort(min(n, 100), min(n, 120), min(n, 150), 10, 6, 2, by_folds=True)
+
+
+def run(points=None, Y=Y, effort=FEW, seconds=1e6, seed=0, tell=lambda text: None, **more):
     return Search(points or {"keep": X}, Y, effort, Clock(seconds), seed, tell, **more).run()
 
 
-def test_better_than_one_tuned_width():
-    found = run()
+@ways
+def test_better_than_one_tuned_width(effort):
+    found = run(effort=effort)
     fresh_X, fresh_Y = surface(1000, 1)
 
     def error(kernel, lam):
@@ -42,13 +50,14 @@ def test_better_than_one_tuned_width():
     assert found.best.mu > 0 and np.isfinite(found.best.error)
 
 
-def test_the_same_seed_finds_the_same():
-    a, b = run(seed=3), run(seed=3)
+@ways
+def test_the_same_seed_finds_the_same(effort):
+    a, b = run(seed=3, effort=effort), run(seed=3, effort=effort)
     assert a.best.kernel == b.best.kernel and a.best.mu == b.best.mu
     assert sorted((t.stage, t.kernel, t.loo) for t in a.trials) == sorted(
         (t.stage, t.kernel, t.loo) for t in b.trials
     )
-    assert run(seed=4).best.kernel != a.best.kernel
+    assert run(seed=4, effort=effort).best.kernel != a.best.kernel
 
 
 def test_units_of_the_target_do_not_matter():
@@ -57,19 +66,23 @@ def test_units_of_the_target_do_not_matter():
     assert b.best.error == pytest.approx(a.best.error, rel=1e-3)
 
 
-def test_what_was_tried_is_written_down():
+@ways
+def test_what_was_tried_is_written_down(effort):
     said = []
-    found = run({"keep": X, "squash": np.tanh(X)}, tell=said.append)
+    found = run({"keep": X, "squash": np.tanh(X)}, effort=effort, tell=said.append)
     stages = [t.stage for t in found.trials]
-    # Two preparations with the first family, then the other families; finalists; the last look.
+    # Two preparations with the first family, then the other families.
     assert stages.count("screen") == 2 + len(FAMILIES) - 1
-    assert stages.count("length scales") == EFFORT.finalists
-    assert stages.count("last look") >= 2
-    assert {t.rows for t in found.trials} == {100, 120, 150}
+    if effort.by_folds:
+        # Every finalist with length scales and with one width, a sum and a mixture; then the best of them.
+        assert stages.count("folds") == 2 * effort.finalists + 2 and stages.count("last look") == 1
+    else:
+        assert stages.count("length scales") == effort.finalists and stages.count("last look") >= 2
     for trial in found.trials:
         assert trial.outliers in ("keep", "squash") and 0 < trial.loo < 2 and trial.seconds >= 0
-        assert any(family in trial.kernel for family in FAMILIES)
-        assert np.isnan(trial.fresh)  # 50 rows are left, too few to judge by
+        assert trial.rows in (100, 120, 150)
+        judged = trial.stage == "folds" or (trial.stage != "screen" and not effort.by_folds)
+        assert trial.fresh > 0 if judged else np.isnan(trial.fresh)
     assert len(said) >= 3 and all(isinstance(text, str) for text in said)
 
 
@@ -83,12 +96,9 @@ def test_the_preparation_that_helps():
 
 
 def test_fresh_rows_judge_where_there_are_enough():
-    X, Y = surface(900, 2)
-    found = run({"keep": X}, Y, Effort(100, 120, 150, 8, 4, 2))
-    refined = [t for t in found.trials if t.stage != "screen"]
-    assert all(0 < t.fresh < 1 for t in refined)
-    # Recomputed, for the one that was chosen.
-    order = np.random.default_rng(0).permutation(900)
+    """Recomputed, for the one that was chosen."""
+    found = run(effort=MANY)
+    order = np.random.default_rng(0).permutation(200)
     at, fresh = order[:150], order[150:]
     Z = (Y - Y.mean()) / Y.std()
     K = found.best.kernel(X[at]) + found.best.mu * np.eye(150)
@@ -96,17 +106,33 @@ def test_fresh_rows_judge_where_there_are_enough():
     assert found.best.error == pytest.approx(float(np.mean((predicted - Z[fresh]) ** 2)), rel=1e-6)
 
 
-def test_out_of_time_there_still_is_an_answer():
-    found = run(seconds=0.0)
+def test_folds_choose_what_they_judged_best():
+    """One width where features are alike; length scales where one of them is all there is."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 8))
+    one = run({"keep": X}, np.sin(3 * X[:, :1]) + 0.01 * rng.standard_normal((60, 1)), small(60))
+    folds = {t.kernel: t.fresh for t in one.trials if t.stage == "folds"}
+    assert "one width" not in min(folds, key=folds.get)
+    noise = run({"keep": X}, rng.standard_normal((60, 1)), small(60))
+    folds = {t.kernel: t.fresh for t in noise.trials if t.stage == "folds"}
+    assert min(folds.values()) > 0.7
+
+
+@ways
+def test_out_of_time_there_still_is_an_answer(effort):
+    found = run(seconds=0.0, effort=effort)
     assert isinstance(found.best, Candidate) and found.best.error < 1.5
-    assert {t.stage for t in found.trials} == {"screen", "length scales"}
 
 
 @pytest.mark.parametrize("t", [1, 3])
-def test_labels(t):
-    codes = np.sign(Y - np.quantile(Y, np.arange(1, t + 1) / (t + 1)))
-    found = run(Y=codes, labels=True)
-    assert found.best.error < 1
+@ways
+def test_labels(t, effort):
+    """Two classes are one column of ±1, three are one column each."""
+    place = np.digitize(Y[:, 0], np.quantile(Y, [0.5] if t == 1 else [1 / 3, 2 / 3]))
+    codes = 2.0 * (place[:, None] == np.arange(1, 2) if t == 1 else place[:, None] == np.arange(3)) - 1
+    found = run(Y=codes, labels=True, effort=effort)
+    machine = KernelRidge(found.best.kernel, lam=found.best.mu / len(X)).fit(X, codes - codes.mean(axis=0))
+    assert machine.predict(X).shape == codes.shape and found.best.mu > 0
 
 
 def test_several_outputs_share_a_kernel():
@@ -135,8 +161,7 @@ def test_several_outputs_share_a_kernel():
 )
 def test_hard_tables(points, target):
     n = len(target)
-    effort = Effort(min(n, 100), min(n, 120), min(n, 150), 10, 5, 2)
-    found = run({"keep": points}, target, effort)
+    found = run({"keep": points}, target, small(n))
     assert np.isfinite([found.best.mu, found.best.error]).all() and found.best.mu > 0
     machine = KernelRidge(found.best.kernel, lam=found.best.mu / n, offset=True).fit(points, target)
     assert np.isfinite(machine.predict(points)).all()

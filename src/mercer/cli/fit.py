@@ -140,14 +140,6 @@ def _chosen(data: Table, target: str, text: list[str], ignore: list[str]) -> Tab
         data[name]
     if target in ignore:
         fail(f"--ignore {target}: this is the target")
-    missing = [i for i, value in enumerate(data[target]) if value is None or value != value]
-    if missing:
-        quoted = target.replace('"', '""')
-        query = shlex.quote(f'select * from t where "{quoted}" is not null')
-        fail(
-            f"the target {target!r} is missing in {len(missing):,} of {len(data):,} rows, first in row "
-            f"{missing[0] + 1:,}; leave them out with --query {query}"
-        )
     return data.drop(*ignore)
 
 

@@ -90,11 +90,16 @@ def predict(
     data = _read(table, model, query, table_name, limit, text or [])
     kept = data.names if all_columns else tuple(dict.fromkeys(keep or ()))
     copied = data.select(kept)
-    answers = _answers(model, _completed(data, model, table), coverage, proba)
+    asked = _completed(data, model, table)
+    answers = _answers(model, asked, coverage, proba)
     tell = _nothing if quiet else note
     if model.task == "regression" and np.isnan(answers["low"]).any():
         few = len(model.evidence.truth)
         tell(f"{few:,} test rows are too few for intervals of {coverage:g}; low and high are left empty")
+    if beyond := model.outside(asked):
+        shown = "; ".join(map(str, beyond[:3])) + ("; …" if len(beyond) > 3 else "")
+        rows = len({o.row for o in beyond})
+        tell(f"{rows:,} rows lie beyond what was learned from, where nothing is known: {shown}")
     if as_json and output is None:
         print_json(_object(model, answers, coverage, copied))
         return

@@ -46,15 +46,16 @@ def show_model(console: Console, model: Model) -> None:
             )
         )
     console.print()
-    line(console, f"Solver: {e.certificate}")
-    for bound in e.bounds:
-        line(console, str(bound))
     for name, why in list(e.dropped.items())[:_MOST]:
         line(console, f"Left out: {name} ({why})", "dim")
     if len(e.dropped) > _MOST:
         line(console, f"Left out: {len(e.dropped) - _MOST:,} more", "dim")
     for remark in e.remarks:
         line(console, f"Note: {remark}", "dim")
+    line(console, f"Solver: {e.certificate}", "dim")
+    for bound in e.bounds:
+        if not bound.vacuous:  # the report has those, too, and says why
+            line(console, str(bound), "dim")
 
 
 def show_columns(console: Console, columns: Sequence[Column], dropped: Iterable[str]) -> None:

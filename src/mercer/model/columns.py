@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ _LEVEL = 0.6
 _DAY = np.timedelta64(86_400_000_000, "us")
 # Where squashing bends: at three spreads a number counts as 2.1, at infinity as 3.
 _BEND = 3.0
+_IDENTIFIER = re.compile(r"(^|[^a-z])(id|index|idx|nr|no|number|row|key|unnamed: ?\d+)$|^unnamed")
+_DAY_FIRST = re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 # As far as a number may lie from the middle, in spreads: beyond any kernel's reach, and its square is finite.
 _FAR = 1e8
 
@@ -112,6 +115,13 @@ def _turns(dates: np.ndarray, circle: str) -> np.ndarray:
     return (dates - years.astype("datetime64[us]")) / _DAY / length
 
 
+def _is_identifier(name: str, values: np.ndarray) -> bool:
+    """Whole numbers that count rows, with few gaps, under a name that says so; else it could be a time."""
+    step = np.diff(values)
+    counts = len(values) >= 20 and bool((step >= 1).all() or (step <= -1).all())
+    return counts and np.abs(step).sum() < 1.5 * len(values) and bool(_IDENTIFIER.search(name.lower()))
+
+
 class Columns(TransformerMixin, BaseEstimator):
     """Encode the columns of a table as numbers a kernel can measure distances between.
 
@@ -201,6 +211,8 @@ class Columns(TransformerMixin, BaseEstimator):
             if absent < 5:
                 return "constant"
             return Number(name, float(there[0]), 1.0, None, True)
+        if absent == 0 and _is_identifier(name, there):
+            return "numbers the rows"
         # In units of a power of two, which rounds nothing, sums of squares neither overflow nor vanish.
         unit = math.ldexp(0.5, math.frexp(np.abs(there).max())[1])
         scaled = there / unit
@@ -225,7 +237,9 @@ class Columns(TransformerMixin, BaseEstimator):
         if len(counts) == 1 and absent < 5:
             return "constant"
         if len(counts) > max(50, 0.5 * len(values)):
-            return f"{len(counts):,} different words in {len(values):,} rows: a name or free text"
+            dates = sum(bool(_DAY_FIRST.match(w)) for w in counts) > 0.9 * len(counts)
+            hint = "; dates must be written 2024-01-31" if dates else ""
+            return f"{len(counts):,} different values in {len(values):,} rows: names or free text{hint}"
         order = sorted(counts, key=lambda w: (-counts[w], w))
         fewest = 1 if len(values) < 200 else max(2, round(0.002 * len(values)))
         kept = [w for w in order if counts[w] >= fewest][: self.max_categories]

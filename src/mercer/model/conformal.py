@@ -57,12 +57,18 @@ class Conformal:
 
     def half_width(self, points: np.ndarray, coverage: float) -> np.ndarray:
         """Half the width of the interval at each point; infinite where too few errors are known."""
+        return self._quantile(coverage) * self.scale(points)
+
+    def _quantile(self, coverage: float) -> float:
         if not 0 < coverage < 1:
-            raise ValueError(f"coverage must lie between 0 and 1, got {coverage!r}")
+            raise ValueError(f"coverage must lie between 0 and 1, such as 0.9 for 90 %; got {coverage!r}")
         n = len(self.scores)
         rank = math.ceil((n + 1) * coverage * (1 - 1e-12))  # 100·0.55 is a little more than 55 in binary
-        q = float("inf") if rank > n else float(self.scores[rank - 1])
-        return q * self.scale(points)
+        return float("inf") if rank > n else float(self.scores[rank - 1])
+
+    def widest(self, coverage: float) -> float:
+        """The largest half width there is."""
+        return self._quantile(coverage) * (1.0 if self.spread is None else float(np.exp(self.high)))
 
     def scale(self, points: np.ndarray) -> np.ndarray:
         """s(x)"""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from mercer.data import Table, TableError
+from mercer.data import Table, TableError, read
 from mercer.model.conformal import Conformal
 from mercer.model.evidence import Evidence, gather
 from mercer.model.learn import Question
@@ -17,6 +19,7 @@ from mercer.model.task import Target, target_of
 from mercer.model.trial import tested
 
 _FEWEST = 10
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?$")
 
 
 def fit(
@@ -39,7 +42,8 @@ def fit(
     Parameters
     ----------
     X : table
-        DataFrame, array, dict of columns, list of records: anything `mercer.data.Table.of` takes.
+        DataFrame, array, dict of columns, list of records: anything `mercer.data.Table.of` takes; or the path
+        of a file that `mercer.data.read` takes.
     y : array or str
         The target, or the name of the column of X that holds it.
     target : str, optional
@@ -48,7 +52,8 @@ def fit(
         Guessed from the target otherwise.
     minutes : float
         About how long it may take on two cores. What is tried is decided from the size of the table, so that
-        the same seed gives the same model; only a slow machine is stopped by the clock.
+        the same seed gives the same model; only on a much slower machine does the clock end a search early,
+        which the model's remarks say. A few seconds are needed in any case.
     seed : int
         Decides splits and subsamples.
     progress : function, optional
@@ -89,8 +94,10 @@ def fit(
         points = learned.columns.transform(table.take(result.rows))
         conformal = Conformal.of(errors, points, learned.found.best.kernel, seed)
     tell("What is known of it")
-    remarks = (*table.remarks, f"{asked.task}: {asked.remark}")
-    known = gather(question, result, learned, conformal, remarks, seed)
+    remarks = [*table.remarks, f"{asked.task}: {asked.remark}"]
+    if learned.found.cut_short:
+        remarks.append("this machine was too slow or too busy: the clock ended the search early")
+    known = gather(question, result, learned, conformal, tuple(remarks), seed)
     evidence = Evidence(**known, minutes=float(minutes), seconds=time.monotonic() - started)
     return Model(
         asked.task,
@@ -105,21 +112,72 @@ def fit(
 
 
 def _asked(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Table, Target, str]:
-    table = X if isinstance(X, Table) else Table.of(X)
+    table = read(X) if isinstance(X, str | PathLike) else X if isinstance(X, Table) else Table.of(X)
     if isinstance(y, str) or y is None:
         name = y if isinstance(y, str) else target
         if name is None:
             raise ValueError("which column is the target? Give y, an array or the name of a column")
-        if name not in table:
-            raise TableError(
-                f"there is no column {name!r}; the columns are {', '.join(map(repr, table.names[:20]))}."
+        values, table = table[name], table.drop(name)
+        if hasattr(X, "columns") and not isinstance(X, Table) and np.asarray(X[name]).dtype.kind == "b":
+            values = np.asarray(X[name])  # in a table, truth values are words
+    else:
+        name, values = str(target or _name_of(y)), y
+        if name in table:
+            raise ValueError(
+                f"the table still holds the column {name!r}, which is what y is called: it would be learned "
+                f"from itself. Say mercer.fit(table, {name!r}), or drop it from the table"
             )
-        return table.drop(name), target_of(table[name], task, name), name
-    name = str(target or _name_of(y))
-    asked = target_of(y, task, name)
-    if len(asked.y) != len(table):
-        raise ValueError(f"the table has {len(table):,} rows, y has {len(asked.y):,}")
+        if len(values) != len(table):
+            raise ValueError(f"the table has {len(table):,} rows, y has {len(values):,}")
+    table, values = _complete(_with_dates(table), values, name)
+    asked = target_of(values, task, name)
+    if asked.task == "regression":
+        return table, asked, name
+    labels, place, counts = np.unique(asked.y, return_inverse=True, return_counts=True)
+    single = counts[place] == 1
+    if single.any() and len(labels) - int(single.sum()) >= 2:
+        words = ", ".join(map(repr, asked.y[single][:5].tolist()))
+        remark = f"labels that occur once can't be tested, so their rows were left out: {words}"
+        table = _remarked(table.take(~single), remark)
+        asked = Target(asked.task, asked.y[~single], asked.remark)
     return table, asked, name
+
+
+def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any]:
+    """Without the rows that have no target."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or array.dtype.kind not in "Of":
+        return table, values
+    absent = np.array([v is None or v != v for v in array], dtype=bool)
+    if not absent.any() or absent.all():
+        return table, values
+    first, count = int(absent.argmax()) + 1, int(absent.sum())
+    rows = f"row {first:,}, without {name!r}, was" if count == 1 else f"{count:,} rows without {name!r} were"
+    remark = f"{rows} left out" + (f", the first of them row {first:,}" if count > 1 else "")
+    return _remarked(table.take(~absent), remark), array[~absent]
+
+
+def _with_dates(table: Table) -> Table:
+    """Words that are all dates in ISO form, as data frames read from files have them, become dates."""
+    dates = {}
+    for name in table.names:
+        if table.kind(name) == "text":
+            words = [v for v in table[name] if v is not None]
+            if words and all(_DATE.match(v) for v in words):
+                dates[name] = "date"
+    if not dates:
+        return table
+    try:
+        made = Table.of(dict(table.columns), kinds=dates)
+    except TableError:
+        return table
+    return Table(made.columns, len(made), table.remarks)
+
+
+def _remarked(table: Table, remark: str) -> Table:
+    return Table(table.columns, len(table), (*table.remarks, remark))
 
 
 def _name_of(y: Any) -> Any:

@@ -19,6 +19,10 @@ from mercer.model.effort import Clock, Effort
 from mercer.model.machines import LossTrial, calibrated, choose
 from mercer.model.search import SMALL, Found, Progress, Search
 
+# The clock ends a search only when a machine takes twice as long as was forecast, and not before this:
+# otherwise the same seed would not give the same model.
+_PATIENCE = 60.0
+
 
 @dataclass(frozen=True, eq=False)
 class Question:
@@ -88,7 +92,7 @@ def probabilities(machine: Any, calibration: Calibration | None, points: np.ndar
 
 def learn(question: Question, seconds: float, seed: int, progress: Progress) -> Learned:
     """Search and fit within so many seconds (on an ordinary machine)."""
-    clock = Clock(seconds)
+    clock = Clock(max(2 * seconds, _PATIENCE))
     prepared = {outliers: Columns(outliers).fit(question.table) for outliers in ("keep", "squash")}
     points = {outliers: c.transform(question.table) for outliers, c in prepared.items()}
     codes = question.codes()
@@ -96,7 +100,9 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress) -> 
     effort = Effort.within(0.5 * seconds, n, d, codes.shape[1])
     with one_thread() if n < SMALL else nullcontext():
         labels = question.classes is not None
-        found = Search(points, codes, effort, Clock(0.65 * seconds), seed, progress, labels).run()
+        found = Search(
+            points, codes, effort, Clock(max(2 * seconds, _PATIENCE)), seed, progress, labels
+        ).run()
         columns, X = prepared[found.best.outliers], points[found.best.outliers]
         return _fitted(question, columns, X, found, clock, seed, progress)
 

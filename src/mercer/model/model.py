@@ -14,6 +14,7 @@ from mercer.model.columns import Columns
 from mercer.model.conformal import Conformal
 from mercer.model.evidence import Evidence
 from mercer.model.learn import probabilities
+from mercer.model.outside import Outside, outside, reach
 from mercer.model.schema import Schema
 from mercer.model.words import kernel_words, summary
 
@@ -60,13 +61,30 @@ class Model:
         return probabilities(self.machine, self.calibration, self.columns.transform(X))
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """(n, 2) conformal prediction intervals: each holds y with probability `coverage`, on average."""
+        """(n, 2) conformal prediction intervals: each holds y with probability `coverage`, on average.
+
+        That holds for rows like those learned from. Beyond the ranges seen there (`outside`) nothing is
+        known: intervals widen with the distance, as a caution and not as a promise.
+        """
         if self.conformal is None:
             raise AttributeError("a classification has no intervals; predict_proba gives probabilities")
         points = self.columns.transform(X)
         middle = self.machine.predict(points)  # type: ignore[attr-defined]
         half = self.conformal.half_width(points, coverage)
+        far = reach(self._read, self._read.conform(X))
+        if far.any():
+            widest = self.conformal.widest(coverage)
+            half = np.where(far > 0, np.maximum(half, widest * (1 + 4 * far)), half)
         return np.column_stack([middle - half, middle + half])
+
+    def outside(self, X: Any) -> tuple[Outside, ...]:
+        """Values beyond the ranges, and words not among those, of the rows learned from."""
+        return outside(self._read, self._read.conform(X))
+
+    @property
+    def _read(self) -> Schema:
+        """The columns that take part."""
+        return Schema(tuple(c for c in self.schema.columns if c.name not in self.columns.dropped_))
 
     def score(self, X: Any, y: Any) -> float:
         """R², or accuracy."""

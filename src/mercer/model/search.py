@@ -78,10 +78,11 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search ends with: the best candidate, and all that was tried."""
+    """What a search ends with: the best candidate, all that was tried, and whether time ran out."""
 
     best: Candidate
     trials: tuple[Trial, ...]
+    cut_short: bool = False
 
 
 class Search:
@@ -120,7 +121,7 @@ class Search:
         """Screen, refine, compare: on rows that took no part where there are enough, else in folds."""
         screened = self._screen()
         choose = self._by_folds if self.effort.by_folds else self._by_fresh_rows
-        return Found(choose(screened), tuple(self.trials))
+        return Found(choose(screened), tuple(self.trials), self.clock.left <= 0)
 
     # -- screening ---------------------------------------------------------------------------------
 

@@ -48,6 +48,14 @@ class Answers:
             predictions = self.model.predict(table)
             for answer, rows in zip(found, parts, strict=True):
                 answer["predictions"] = _plain(predictions[rows])
+            beyond = self.model.outside(table)
+            for answer, rows in zip(found, parts, strict=True):
+                mine = [o for o in beyond if rows.start <= o.row < rows.stop]
+                if mine:
+                    answer["outside"] = [
+                        {"row": o.row - rows.start, "column": o.column, "value": o.value, "seen": o.seen}
+                        for o in mine
+                    ]
             if self.model.task == "classification":
                 probabilities = self.model.predict_proba(table)
                 for answer, rows in zip(found, parts, strict=True):
