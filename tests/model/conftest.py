@@ -10,7 +10,7 @@ import mercer
 def houses():
     """A table with numbers, words, dates, truth values, gaps, a name and a constant; and its prices."""
     rng = np.random.default_rng(0)
-    n = 160
+    n = 110
     size = rng.uniform(40, 160, n)
     city = rng.choice(["Bonn", "Kiel", "Ulm"], n, p=[0.5, 0.3, 0.2]).astype(object)
     sold = np.datetime64("2021-01-01", "us") + rng.integers(0, 900, n) * np.timedelta64(1, "D")
@@ -41,11 +41,11 @@ def price_model(houses):
 def flowers():
     """Two features that matter and one that does not, with three species."""
     rng = np.random.default_rng(1)
-    species = np.repeat(["iris", "rose", "tulip"], [50, 40, 30])
+    species = np.repeat(["iris", "rose", "tulip"], [40, 30, 20])
     middle = {"iris": (0, 0), "rose": (2, 1), "tulip": (0, 3)}
-    X = np.array([middle[s] for s in species]) + 0.7 * rng.standard_normal((120, 2))
-    order = rng.permutation(120)
-    table = {"long": X[order, 0], "wide": X[order, 1], "luck": rng.standard_normal(120)}
+    X = np.array([middle[s] for s in species]) + 0.7 * rng.standard_normal((90, 2))
+    order = rng.permutation(90)
+    table = {"long": X[order, 0], "wide": X[order, 1], "luck": rng.standard_normal(90)}
     return table, species[order]
 
 

@@ -317,10 +317,14 @@ def test_the_ends_of_the_calendar():
         ([None] * N, "empty"),
         (["a"] * N, "constant"),
         (["a"] * (N - 2) + [None] * 2, "constant"),
-        ([f"person {i}" for i in range(N)], "60 different words in 60 rows: a name or free text"),
+        ([f"person {i}" for i in range(N)], "60 different values in 60 rows: names or free text"),
         (np.full(N, np.datetime64("2024-01-01", "us")), "constant"),
         (np.full(N, np.datetime64("NaT", "us")), "empty"),
         (1e9 + np.zeros(N), "constant"),
+        (
+            [f"{i % 28 + 1}.{i % 12 + 1}.2024" for i in range(N)],
+            "60 different values in 60 rows: names or free text; dates must be written 2024-01-31",
+        ),
     ],
 )
 def test_left_out_with_a_reason(values, reason):
@@ -331,6 +335,30 @@ def test_left_out_with_a_reason(values, reason):
     expected = columns.transform({"b": [3.0]})
     for other in ([None], ["x"], [7.0]):
         assert (columns.transform({"a": other, "b": [3.0]}) == expected).all()
+
+
+@pytest.mark.parametrize("name", ["id", "Id", "customer_id", "row", "Index", "Unnamed: 0", "key", "order no"])
+def test_numbers_of_rows(name):
+    """Counted from anywhere, in any order, with few gaps; unless the name says it could be something else."""
+    for values in (
+        np.arange(N),
+        np.arange(N)[::-1] + 1000,
+        RNG.permutation(N),
+        np.delete(np.arange(N + 5), 7),
+    ):
+        columns = Columns().fit({name: values, "b": RNG.standard_normal(len(values))})
+        assert columns.dropped_ == {name: "numbers the rows"}
+    for values in (np.arange(N) * 10, RNG.integers(0, 9, N), np.arange(N) + 0.5 * (np.arange(N) % 2)):
+        assert Columns().fit({name: values}).dropped_ == {}
+    assert Columns().fit({"week": np.arange(N), "acid": np.arange(N)}).dropped_ == {}
+
+
+def test_words_of_columns_left_out_are_not_kept():
+    """Names of people have no place in a model."""
+    columns = Columns().fit({"who": [f"person {i}" for i in range(N)], "city": MIXED["city"]})
+    who, city = columns.schema_.columns
+    assert who.categories == () and set(city.categories) == {"Bonn", "Kiel", "Ulm"}
+    assert b"person 7" not in pickle.dumps(columns)
 
 
 def test_nothing_left():

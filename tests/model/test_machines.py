@@ -20,7 +20,7 @@ def smooth(n, seed=0):
 
 
 def chosen(task, X, y, mu=0.3, seconds=100.0, kernel=KERNEL, seed=0):
-    return choose(task, kernel, mu, X, y, Clock(seconds), seed)
+    return choose(task, kernel, mu, X, y, seconds, Clock(seconds), seed)
 
 
 # -- numbers -----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def numbers():
     x, w = rng.uniform(0, 6, 100), rng.choice(["a", "b", "c"], 100)
     table = {"x": x, "w": w, "luck": rng.standard_normal(100), "same": np.ones(100)}
     asked = question(table, np.sin(x) + 2.0 * (w == "a") + 0.05 * rng.standard_normal(100))
-    return asked, *trial.tested(asked, 2.0, 0, silent)
+    return asked, *trial.tested(asked, 1.0, 0, silent)
 
 
 def test_every_row_once(numbers):

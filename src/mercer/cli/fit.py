@@ -120,7 +120,7 @@ def fit(
                 from mercer.report import model_report
 
                 options = _spoken(target, task, minutes, seed, query, table_name, limit, text, ignore)
-                command = shlex.join(["mercer", "fit", str(table), *options])
+                command = shlex.join(["mercer", "fit", table.name, *options])
                 model_report(model, command=command, source=str(table)).write(page)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(f"{output} is written, {page} is not") from None

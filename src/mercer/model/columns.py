@@ -117,9 +117,9 @@ def _turns(dates: np.ndarray, circle: str) -> np.ndarray:
 
 def _is_identifier(name: str, values: np.ndarray) -> bool:
     """Whole numbers that count rows, with few gaps, under a name that says so; else it could be a time."""
-    step = np.diff(values)
-    counts = len(values) >= 20 and bool((step >= 1).all() or (step <= -1).all())
-    return counts and np.abs(step).sum() < 1.5 * len(values) and bool(_IDENTIFIER.search(name.lower()))
+    step = np.diff(np.sort(values))  # in any order, so that parts of a table are judged as the whole is
+    counts = len(values) >= 20 and bool((step >= 1).all())
+    return counts and step.sum() < 1.5 * len(values) and bool(_IDENTIFIER.search(name.lower()))
 
 
 class Columns(TransformerMixin, BaseEstimator):

@@ -1,4 +1,4 @@
-"""Prediction intervals from errors on rows the model has not seen: split conformal prediction."""
+"""Prediction intervals from errors on rows the model has not seen: conformal prediction."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ _WORTH = 0.03
 class Conformal:
     """Intervals f(x) ± q·s(x), with q the right quantile of |y_i − f(x_i)|/s(x_i) over rows not fitted to.
 
-    If new rows are exchangeable with those, an interval of nominal coverage 1 − α holds y with probability at
-    least 1 − α on average, whatever the model. s(x) is a kernel regression of log |error|: wider intervals
-    where errors are larger. It is 1 where that explains nothing.
+    For one machine and rows kept from it, exchangeable with new ones, such an interval holds y with
+    probability at least 1 − α on average, whatever the machine. Here the errors are those of machines fitted
+    without a part of the rows, and the last one is fitted to all of them: it is a little better, so intervals
+    tend to be a little wide, and the coverage is approximate, as measured on halves of the test rows. s(x) is
+    a kernel regression of log |error|, each row judged as if it had not been there: wider intervals where
+    errors are larger. It is 1 where that explains nothing.
 
     Attributes
     ----------

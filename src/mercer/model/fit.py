@@ -15,7 +15,7 @@ from mercer.model.evidence import Evidence, gather
 from mercer.model.learn import Question
 from mercer.model.model import Model
 from mercer.model.search import Progress
-from mercer.model.task import Target, target_of
+from mercer.model.task import Target, target_of, typed
 from mercer.model.trial import tested
 
 _FEWEST = 10
@@ -117,18 +117,16 @@ def _asked(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Table,
         name = y if isinstance(y, str) else target
         if name is None:
             raise ValueError("which column is the target? Give y, an array or the name of a column")
-        values, table = table[name], table.drop(name)
-        if hasattr(X, "columns") and not isinstance(X, Table) and np.asarray(X[name]).dtype.kind == "b":
-            values = np.asarray(X[name])  # in a table, truth values are words
+        values, table = _truth_values(X, name, table[name]), table.drop(name)
     else:
-        name, values = str(target or _name_of(y)), y
-        if name in table:
+        name, values = str(target or _name_of(y) or "y"), y
+        if name in table and _same(table[name], y):
             raise ValueError(
                 f"the table still holds the column {name!r}, which is what y is called: it would be learned "
                 f"from itself. Say mercer.fit(table, {name!r}), or drop it from the table"
             )
-        if len(values) != len(table):
-            raise ValueError(f"the table has {len(table):,} rows, y has {len(values):,}")
+        if len(np.atleast_1d(np.asarray(values))) != len(table):
+            raise ValueError(f"the table has {len(table):,} rows, y has {np.size(values):,}")
     table, values = _complete(_with_dates(table), values, name)
     asked = target_of(values, task, name)
     if asked.task == "regression":
@@ -150,6 +148,7 @@ def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any]:
         array = array[:, 0]
     if array.ndim != 1 or array.dtype.kind not in "Of":
         return table, values
+    array = typed(array, name)
     absent = np.array([v is None or v != v for v in array], dtype=bool)
     if not absent.any() or absent.all():
         return table, values
@@ -180,10 +179,24 @@ def _remarked(table: Table, remark: str) -> Table:
     return Table(table.columns, len(table), (*table.remarks, remark))
 
 
-def _name_of(y: Any) -> Any:
-    """What a series, or the one column of a data frame, is called; "y" if it has no name."""
+def _same(column: np.ndarray, y: Any) -> bool:
+    """Does a column hold just what y holds?"""
+    return column.tolist() == Table.of({"y": np.ravel(y)})["y"].tolist()
+
+
+def _name_of(y: Any) -> str:
+    """What a series, or the one column of a data frame, is called; empty if it has no name."""
     names = list(y.columns) if hasattr(y, "columns") else [getattr(y, "name", None)]
-    return "y" if len(names) != 1 or names[0] is None or names[0] == "" else names[0]
+    return "" if len(names) != 1 or names[0] is None else str(names[0])
+
+
+def _truth_values(X: Any, name: str, words: np.ndarray) -> np.ndarray:
+    """The target of a data frame as truth values, if it has them: in a `Table` they are words."""
+    try:
+        given = np.asarray(X[name])
+    except (KeyError, IndexError, TypeError, ValueError):
+        return words
+    return given if given.dtype.kind == "b" and given.shape == words.shape else words
 
 
 def _require_rows(table: Table, asked: Target) -> None:

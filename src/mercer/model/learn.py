@@ -104,12 +104,14 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress) -> 
             points, codes, effort, Clock(max(2 * seconds, _PATIENCE)), seed, progress, labels
         ).run()
         columns, X = prepared[found.best.outliers], points[found.best.outliers]
-        return _fitted(question, columns, X, found, clock, seed, progress)
+        return _fitted(question, columns, X, found, seconds, clock, seed, progress)
 
 
-def _fitted(question, columns, X, found: Found, clock: Clock, seed: int, progress: Progress) -> Learned:
+def _fitted(
+    question, columns, X, found: Found, seconds: float, clock: Clock, seed: int, progress: Progress
+) -> Learned:
     progress("Losses")
-    chosen = choose(question.task, found.best.kernel, found.best.mu, X, question.y, clock, seed)
+    chosen = choose(question.task, found.best.kernel, found.best.mu, X, question.y, seconds, clock, seed)
     return finish(question, columns, X, found, chosen.machine, chosen.trials, seed, progress)
 
 

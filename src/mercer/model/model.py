@@ -71,7 +71,7 @@ class Model:
         points = self.columns.transform(X)
         middle = self.machine.predict(points)  # type: ignore[attr-defined]
         half = self.conformal.half_width(points, coverage)
-        far = reach(self._read, self._read.conform(X))
+        far = reach(self.schema, self.schema.conform(X, self.columns.dropped_))
         if far.any():
             widest = self.conformal.widest(coverage)
             half = np.where(far > 0, np.maximum(half, widest * (1 + 4 * far)), half)
@@ -79,12 +79,7 @@ class Model:
 
     def outside(self, X: Any) -> tuple[Outside, ...]:
         """Values beyond the ranges, and words not among those, of the rows learned from."""
-        return outside(self._read, self._read.conform(X))
-
-    @property
-    def _read(self) -> Schema:
-        """The columns that take part."""
-        return Schema(tuple(c for c in self.schema.columns if c.name not in self.columns.dropped_))
+        return outside(self.schema, self.schema.conform(X, self.columns.dropped_))
 
     def score(self, X: Any, y: Any) -> float:
         """R², or accuracy."""
@@ -100,7 +95,7 @@ class Model:
 
     @property
     def pipeline_(self) -> Pipeline:
-        """The same as a scikit-learn pipeline of two fitted steps: "columns" and "machine"."""
+        """A scikit-learn pipeline of the two fitted steps, "columns" and "machine"; it predicts the same."""
         return Pipeline([("columns", self.columns), ("machine", self.machine)])
 
     def __str__(self) -> str:

@@ -75,7 +75,10 @@ def reach(schema: Schema, table: Table) -> np.ndarray:
             values = np.where(np.isnat(values), low, values.astype(np.float64))
         else:
             low, high = float(c.low), float(c.high)
-        width = max(high - low, abs(high) * 1e-12, 1e-300)
-        beyond = np.fmax(np.fmax(low - values, values - high), 0) / width
+        width = high - low
+        if not width > 0:
+            continue  # one value, and gaps: there is no measure of far
+        with np.errstate(over="ignore"):
+            beyond = np.fmax(np.fmax(low - values, values - high), 0) / width
         far = np.fmax(far, np.minimum(beyond, 1e6))
     return far

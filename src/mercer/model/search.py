@@ -33,8 +33,8 @@ _SHIFTS = 10.0 ** np.arange(-6.0, 2.51, 0.5)
 _WORTH, _PREPARED = 0.995, 0.9
 _FRESH_ROWS = 3000
 _FOLDS = 3
-_BOTH = "the best two as a sum"
-_MIXTURE = "a mixture of those and one width"
+_BOTH = "a sum of two"
+_MIXTURE = "a mixture of those two and one width"
 # Up to so many rows a second thread costs BLAS more than it saves.
 SMALL = 1500
 # How far logarithms of length scales are expected to lie apart; labels say less about them than numbers.
@@ -121,7 +121,7 @@ class Search:
         """Screen, refine, compare: on rows that took no part where there are enough, else in folds."""
         screened = self._screen()
         choose = self._by_folds if self.effort.by_folds else self._by_fresh_rows
-        return Found(choose(screened), tuple(self.trials), self.clock.left <= 0)
+        return Found(choose(screened), self._in_order(), self.clock.left <= 0)
 
     # -- screening ---------------------------------------------------------------------------------
 
@@ -260,7 +260,9 @@ class Search:
             )
         self.progress("The best on all rows")
         started = time.monotonic()
-        best, loo = self._ways(screened, rows)[min(errors, key=lambda w: errors[w])]
+        way = min(errors, key=lambda w: errors[w])
+        needed = [c for c in screened if way in (c.family, f"{c.family}, one width")] or screened
+        best, loo = self._ways(needed, rows)[way]
         self._record("last look", best.outliers, best.family, len(rows), loo, np.nan, started)
         return best
 
@@ -284,6 +286,11 @@ class Search:
     def _together(function: Callable[[Any], Candidate], items: list) -> list[Candidate]:
         """One thread an item, BLAS on one thread each: small matrices gain little from more."""
         return parallel_map(function, items, cpu_count())
+
+    def _in_order(self) -> tuple[Trial, ...]:
+        """By stage, and by kernel within one: threads finish in any order."""
+        stages = ("screen", "length scales", "folds", "last look")
+        return tuple(sorted(self.trials, key=lambda t: (stages.index(t.stage), t.rows, t.kernel)))
 
     def _record(self, stage, outliers, kernel, rows, loo, fresh, started) -> None:
         seconds = time.monotonic() - started

@@ -51,7 +51,7 @@ def target_of(y: Any, task: str | None = None, name: str = "y") -> Target:
         values = values[:, 0]
     if values.ndim != 1:
         raise ValueError(f"the target must be one column, got an array of shape {values.shape}")
-    values = _typed(values, name)
+    values = typed(values, name)
     _require_complete(values, name)
     if values.dtype.kind == "M":
         raise ValueError(f"the target {name!r} holds dates; turn them into numbers (days since …) first")
@@ -81,7 +81,7 @@ def target_of(y: Any, task: str | None = None, name: str = "y") -> Target:
     return Target("regression", _numbers(values, name), f"{name!r} holds numbers")
 
 
-def _typed(values: np.ndarray, name: str) -> np.ndarray:
+def typed(values: np.ndarray, name: str) -> np.ndarray:
     """Python objects and durations as a column of a table holds them; whole numbers stay integers."""
     if values.dtype.kind not in "Om":
         return values

@@ -14,6 +14,8 @@ from mercer.serve.refusal import Refusal, to_bytes
 from mercer.serve.rows import Asked
 
 _log = logging.getLogger("mercer.serve")
+# Values beyond what was learned from that an answer names.
+_MOST_OUTSIDE = 100
 
 
 class Answers:
@@ -49,12 +51,13 @@ class Answers:
             for answer, rows in zip(found, parts, strict=True):
                 answer["predictions"] = _plain(predictions[rows])
             beyond = self.model.outside(table)
+            places = np.array([o.row for o in beyond])
             for answer, rows in zip(found, parts, strict=True):
-                mine = [o for o in beyond if rows.start <= o.row < rows.stop]
-                if mine:
+                first, last = np.searchsorted(places, [rows.start, rows.stop])
+                if last > first:
                     answer["outside"] = [
                         {"row": o.row - rows.start, "column": o.column, "value": o.value, "seen": o.seen}
-                        for o in mine
+                        for o in beyond[first : min(last, first + _MOST_OUTSIDE)]
                     ]
             if self.model.task == "classification":
                 probabilities = self.model.predict_proba(table)

@@ -83,8 +83,8 @@ def _object(body: bytes) -> dict[str, Any]:
     def only_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
+            seen: set[str] = set()
+            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
             raise Refusal(400, f"an object of the JSON has {shown(twice)} twice")
         return found
 

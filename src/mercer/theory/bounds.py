@@ -57,7 +57,7 @@ def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error 
         value,
         errors / n,
         delta,
-        f"the {n:,} examples are independent draws, like new ones, and took no part in the fit",
+        f"the {n:,} examples are independent draws, like new ones; what was tested was fitted without them",
         value >= 1,
     )
 

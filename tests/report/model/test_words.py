@@ -2,7 +2,7 @@
 
 import pytest
 
-from mercer.report.model.words import amount, file_name, percent, without_folders
+from mercer.report.model.words import amount, file_name, percent
 
 
 @pytest.mark.parametrize(
@@ -20,21 +20,6 @@ def test_amount(value, text):
 
 def test_percent():
     assert percent(-0.25, 0) == "−25\xa0%" and percent(1.0) == "100.0\xa0%"
-
-
-@pytest.mark.parametrize(
-    "command, shown",
-    [
-        ("mercer fit ../data/a.csv -o /tmp/x/model", "mercer fit a.csv -o model"),
-        ("mercer fit 'C:\\data\\my table.csv' --output=/home/me/m", "mercer fit 'my table.csv' --output=m"),
-        ("mercer fit '/home/me/my data/a b.csv'", "mercer fit 'a b.csv'"),
-        ("mercer fit a.db --query 'select x/y from t'", "mercer fit a.db --query 'select x/y from t'"),
-        ("mercer fit ~/a.csv 'unclosed", "mercer fit a.csv ''\"'\"'unclosed'"),
-        ("mercer fit folder/", "mercer fit folder/"),
-    ],
-)
-def test_folders_are_nobodys_business(command, shown):
-    assert without_folders(command) == shown
 
 
 def test_file_name():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mercer.model import Model
-from mercer.report.model.words import counted, without_folders
+from mercer.report.model.words import counted
 from mercer.report.page import Report
 
 _GLOSSARY = {
@@ -25,10 +25,10 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
     page.section("Reproduce")
     e = model.evidence
     if command:
-        page.code(without_folders(command))
+        page.code(command)
     else:
         table = f"mercer.data.read({source!r})" if source else "table"
-        asked = f"{model.target!r}, minutes={e.minutes:g}, seed={e.seed}"
+        asked = f"{model.target!r}, task={model.task!r}, minutes={e.minutes:g}, seed={e.seed}"
         page.code(
             f"import mercer\n\nmodel = mercer.fit({table}, {asked})\n"
             "mercer.report.model_report(model).write('report.html')"

@@ -122,10 +122,7 @@ def _losses(page: Report, model: Model) -> None:
     rate = model.task == "classification"
     page.table(
         ("loss", "λ", "error rate" if rate else "RMSE", "rows"),
-        [
-            (t.loss, number(t.lam), percent(t.error, 2) if rate else amount(t.error, 4), f"{t.rows:,}")
-            for t in trials
-        ],
+        [(t.loss, number(t.lam), _error(t.error, rate), f"{t.rows:,}") for t in trials],
         "Losses compared by cross-validation in three parts, with that kernel; bold is what was kept. "
         "Another loss than the squared one must do clearly better to be taken.",
         strong=[] if best is None else [best],

@@ -22,8 +22,8 @@ def intervals(page: Report, model: Model) -> None:
     e = model.evidence
     page.text(
         "An interval of 90 % should hold the truth for nine new rows in ten. Its width comes from errors "
-        "on rows the model had not seen (split conformal prediction), so the promise holds on average "
-        "whatever the model, as long as new rows come from where these came from. "
+        "on rows the machines tested had not seen (conformal prediction), so the promise holds on average, "
+        "approximately, as long as new rows come from where these came from. "
         + (
             "Here all intervals have the same width: nothing tells where errors are larger."
             if model.conformal.spread is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Sequence
 
 from mercer.plot.style import number
@@ -83,21 +82,3 @@ def file_name(path: str) -> str:
     ('prices.csv', 'prices.csv', 'prices.csv')
     """
     return _FOLDERS.sub("", path)
-
-
-def without_folders(command: str) -> str:
-    """A command with the folders of its files left out: they are nobody's business, and differ elsewhere.
-
-    >>> without_folders("mercer fit /home/me/prices.csv --target price --query 'select a/b from t'")
-    "mercer fit prices.csv --target price --query 'select a/b from t'"
-    """
-    try:
-        words = shlex.split(command)
-    except ValueError:  # a quotation mark alone: no command of a shell
-        words = command.split()
-    kept = []
-    for word in words:
-        option, sign, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        # Something with blanks and a stroke inside is a query, unless it begins as a path does.
-        kept.append(option + sign + (file_name(value) if _PATH.match(value) else value))
-    return shlex.join(kept)
