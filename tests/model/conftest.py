@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer.model.effort import Effort
 
 
 @pytest.fixture(scope="session")
@@ -49,12 +50,28 @@ def flowers():
     return table, species[order]
 
 
+def few_steps(seconds, n, d, outputs):
+    """Instead of `Effort.within`: hardly a search."""
+    return Effort(min(n, 60), min(n, 60), min(n, 60), 2, 2, 2, by_folds=True)
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """`mercer.fit` in a few steps and two folds, for tests that do not ask what it finds."""
+    monkeypatch.setattr(Effort, "within", staticmethod(few_steps))
+    monkeypatch.setattr("mercer.model.trial._FOLDS", 2)
+
+
 @pytest.fixture(scope="session")
 def species_model(flowers):
-    return mercer.fit(*flowers, minutes=0.5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Effort, "within", staticmethod(few_steps))
+        return mercer.fit(*flowers, minutes=0.5)
 
 
 @pytest.fixture(scope="session")
 def yes_model(flowers):
     table, species = flowers
-    return mercer.fit({**table, "rose?": np.where(species == "rose", "yes", "no")}, "rose?", minutes=0.5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Effort, "within", staticmethod(few_steps))
+        return mercer.fit({**table, "rose?": np.where(species == "rose", "yes", "no")}, "rose?", minutes=0.5)

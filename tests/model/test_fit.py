@@ -10,7 +10,6 @@ import pytest
 
 import mercer
 from mercer.data import Table, TableError
-from mercer.model.effort import Effort
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -23,14 +22,7 @@ SHORT = {"x": X1[:12], "z": X2[:12]}
 
 
 @pytest.fixture
-def quick(monkeypatch):
-    """`mercer.fit` in a few steps and two folds: what it finds is not asked here."""
-
-    def few(seconds, n, d, outputs):
-        return Effort(min(n, 60), min(n, 60), min(n, 60), 2, 2, 2, by_folds=True)
-
-    monkeypatch.setattr(Effort, "within", staticmethod(few))
-    monkeypatch.setattr("mercer.model.trial._FOLDS", 2)
+def quick(hasty):
     return lambda X, y=None, **asked: mercer.fit(X, y, **{"minutes": 0.05, **asked})
 
 
@@ -91,7 +83,7 @@ TABLES = {
         Y,
     ),
     "columns that say the same": ({"a": X1, "b": X1, "c": -X1}, Y),
-    "the answer in a column": ({"x": X1, "y": Y}, Y),
+    "the answer in a column": ({"x": X1, "answer": Y}, Y),
 }
 
 
@@ -277,7 +269,7 @@ REFUSED = {
     "nine rows": ({"x": X1[:9]}, Y[:9], {}, "9 rows are too few.*10 is the least"),
     "no target at all": (TABLE, np.full(N, np.nan), {}, "is missing in 60 rows, first in row 1"),
     "the target among the columns": ({**TABLE, "t": Y}, pd.Series(Y, name="t"), {}, "learned from itself"),
-    "the named target among the columns": (TABLE, Y, {"target": "z"}, "still holds the column 'z'"),
+    "the named target among the columns": (TABLE, X2, {"target": "z"}, "still holds the column 'z'"),
     "one number": (TABLE, 3.0, {}, "the table has 60 rows, y has 1"),
     "one class": (TABLE, ["a"] * N, {}, "the same value in every row"),
     "a class of one": (TABLE, np.where(np.arange(N) == 7, "a", "b"), {}, "label 'a' occurs once"),

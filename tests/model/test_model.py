@@ -132,7 +132,7 @@ def test_one_row_at_a_time(asked):
         assert one == (pytest.approx(whole[i], rel=1e-9) if model.task == "regression" else whole[i])
 
 
-def test_arrays_with_a_column_that_says_nothing():
+def test_arrays_with_a_column_that_says_nothing(hasty):
     """Without names columns go by place, those that are left out included."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal(20), np.ones(20), rng.standard_normal(20)])

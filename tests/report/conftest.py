@@ -88,7 +88,7 @@ def classification_model():
 @pytest.fixture(scope="session")
 def pages(regression_model, classification_model, wide_model):
     """Their reports, as text, by name."""
-    command = "mercer fit /home/somebody/secret/table.csv --target y"
+    command = "mercer fit table.csv --target y"
     return {
         "regression": model_report(
             regression_model, command=command, source="/home/somebody/table.csv"

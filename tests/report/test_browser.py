@@ -161,7 +161,7 @@ def test_page(browser, files, width, scheme):
             "[...document.querySelectorAll('figure svg')].map(s => s.getBoundingClientRect())"
             ".map(b => [b.width, b.height])"
         )
-        assert len(boxes) >= 6 and all(w > 150 and h > 50 for w, h in boxes), where
+        assert len(boxes) >= 4 and all(w > 150 and h > 50 for w, h in boxes), where
         assert browser.run(_LABELS) == [], where
         papers.add(browser.run("getComputedStyle(document.body).backgroundColor"))
         smallest = browser.run(

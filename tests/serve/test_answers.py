@@ -20,9 +20,20 @@ def test_each_gets_its_own_rows(regression, rows):
     batch = [asked(regression, part) for part in parts]
     for part, answer in zip(parts, Answers(regression)(batch), strict=True):
         found = json.loads(answer)
-        assert list(found) == ["predictions"]
+        assert set(found) <= {"predictions", "outside"}
         expected = regression.predict(part) if part else []
         np.testing.assert_allclose(found["predictions"], expected, rtol=1e-9)
+
+
+def test_what_lies_beyond_is_said_to_whom_it_concerns(regression, rows):
+    far = [row | {"size": 1e6} for row in rows(2, 7)]
+    batch = [asked(regression, part) for part in ([], far)]
+    near, beyond = (json.loads(answer) for answer in Answers(regression)(batch))
+    assert "outside" not in near
+    assert [(o["row"], o["column"], o["value"]) for o in beyond["outside"] if o["column"] == "size"] == [
+        (0, "size", 1e6),
+        (1, "size", 1e6),
+    ]
 
 
 def test_alone_it_is_what_predict_says_to_the_last_bit(regression, classification, rows):
@@ -73,7 +84,7 @@ def test_one_that_fails_does_not_spoil_the_others(regression, rows, caplog):
             raise RuntimeError("fourteen")
         return regression.predict(table)
 
-    model = SimpleNamespace(task="regression", predict=predict)
+    model = SimpleNamespace(task="regression", predict=predict, outside=lambda table: ())
     batch = [asked(regression, rows(2, i)) for i in range(4)]
     bad = {1: 13, 2: 14}
     for i, size in bad.items():

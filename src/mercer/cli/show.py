@@ -35,7 +35,7 @@ def show_model(console: Console, model: Model) -> None:
     for nominal, measured in e.coverage:
         if nominal == 0.9:
             line(console, f"Intervals of 90 % held {100 * measured:.1f} % of the test rows.")
-    if matter := [i for i in e.importance if i.increase > 0 and i.length is not None][:_MOST]:
+    if matter := [i for i in e.importance if i.increase > 0 and i.column not in e.dropped][:_MOST]:
         measure = "error rate" if model.task == "classification" else "RMSE"
         console.print()
         console.print(

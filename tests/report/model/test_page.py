@@ -57,7 +57,8 @@ def test_it_says_how_to_repeat_it(pages, parse):
     for version in (mercer.__version__, np.__version__, platform.python_version()):
         assert version in text, version
     code = re.findall("<pre>(.*?)</pre>", pages["classification"], re.DOTALL)[-1]
-    assert "mercer.fit(table, &#x27;weather&#x27;, seed=0)" in code
+    asked = "&#x27;weather&#x27;, task=&#x27;classification&#x27;, minutes=0.005, seed=0"
+    assert f"mercer.fit(table, {asked})" in code
 
 
 def test_nothing_is_said_of_the_machine(pages):
