@@ -13,7 +13,7 @@ FILES = sorted(Path(__file__).with_name("golden").glob("*.mercer"))
 
 def test_there_are_files_of_every_format():
     assert {f.name.partition("-")[0] for f in FILES} == {"format1"}
-    assert len(FILES) == 3 and all(f.stat().st_size < 10_000 for f in FILES)
+    assert len(FILES) == 4 and all(f.stat().st_size < 30_000 for f in FILES)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
@@ -28,4 +28,8 @@ def test_golden(path):
     if "predict_proba" in then:
         np.testing.assert_allclose(
             machine.predict_proba(then["X"]), then["predict_proba"], rtol=1e-9, atol=1e-12
+        )
+    if "predict_interval" in then:
+        np.testing.assert_allclose(
+            machine.predict_interval(then["X"], 0.8), then["predict_interval"], rtol=1e-9, atol=1e-12
         )

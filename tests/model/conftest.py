@@ -59,7 +59,8 @@ def few_steps(seconds, n, d, outputs):
 def hasty(monkeypatch):
     """`mercer.fit` in a few steps and two folds, for tests that do not ask what it finds."""
     monkeypatch.setattr(Effort, "within", staticmethod(few_steps))
-    monkeypatch.setattr("mercer.model.trial._FOLDS", 2)
+    for room in ("search", "trial"):
+        monkeypatch.setattr(f"mercer.model.{room}._FOLDS", 2)
 
 
 @pytest.fixture(scope="session")

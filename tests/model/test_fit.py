@@ -269,6 +269,12 @@ REFUSED = {
     "nine rows": ({"x": X1[:9]}, Y[:9], {}, "9 rows are too few.*10 is the least"),
     "no target at all": (TABLE, np.full(N, np.nan), {}, "is missing in 60 rows, first in row 1"),
     "the target among the columns": ({**TABLE, "t": Y}, pd.Series(Y, name="t"), {}, "learned from itself"),
+    "the same with gaps": (
+        {**TABLE, "t": np.where(X2 > 1, np.nan, Y)},
+        pd.Series(np.where(X2 > 1, np.nan, Y), name="t"),
+        {},
+        "learned from itself",
+    ),
     "the named target among the columns": (TABLE, X2, {"target": "z"}, "still holds the column 'z'"),
     "one number": (TABLE, 3.0, {}, "the table has 60 rows, y has 1"),
     "one class": (TABLE, ["a"] * N, {}, "the same value in every row"),

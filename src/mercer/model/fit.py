@@ -181,7 +181,7 @@ def _remarked(table: Table, remark: str) -> Table:
 
 def _same(column: np.ndarray, y: Any) -> bool:
     """Does a column hold just what y holds?"""
-    return column.tolist() == Table.of({"y": np.ravel(y)})["y"].tolist()
+    return Table({"y": column}) == Table.of({"y": np.ravel(y)})
 
 
 def _name_of(y: Any) -> str:

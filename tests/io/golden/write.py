@@ -30,6 +30,30 @@ def machines():
     }
 
 
+def write_table():
+    """A model of a table with words, dates and gaps; written when `mercer.fit` was new."""
+    rng = np.random.default_rng(2)
+    n = 30
+    size = rng.uniform(20, 120, n).round(1)
+    rows = [
+        {
+            "size": None if i == 3 else float(size[i]),
+            "city": ("Bonn", "Ulm", "Kiel")[i % 3],
+            "built": f"{1990 + i}-05-01",
+        }
+        for i in range(n)
+    ]
+    model = mercer.fit(rows, (3 * size + 20 * (np.arange(n) % 3)).round(), target="price", minutes=0.01)
+    save(model, HERE / "format1-table.mercer")
+    answers = {
+        "X": rows[:6],
+        "repr": repr(model),
+        "predict": model.predict(rows[:6]).tolist(),
+        "predict_interval": model.predict_interval(rows[:6], 0.8).tolist(),
+    }
+    (HERE / "format1-table.json").write_text(json.dumps(answers, indent=1) + "\n")
+
+
 if __name__ == "__main__":
     X, fitted = machines()
     X = np.vstack([X, [[3.0, -2.0]]])
