@@ -359,3 +359,8 @@ def test_finite_domain(points):
     machine = KernelRidge(Finite(M), lam=0.1).fit(points, y)
     c = np.linalg.solve(K + 0.5 * np.eye(5), y)
     assert np.allclose(machine.predict([0, 1, 2]), M[:, index] @ c)
+
+
+def test_setting_a_kernels_parameter_leaves_the_default_alone():
+    one = KernelRidge().set_params(kernel__sigma=0.3)
+    assert one.kernel.sigma == 0.3 and KernelRidge().kernel.sigma is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from mercer import _resolve
+from mercer._params import Params
 from mercer.estimators.tensors import follows_data
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
@@ -20,6 +22,14 @@ class KernelInputs(BaseEstimator):
     """An estimator on points of a kernel."""
 
     kernel: Any
+
+    def set_params(self, **params):
+        """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
+        # The default kernel is one object for all machines: set in place, it would change every one of them.
+        for name in {key.partition("__")[0] for key in params if "__" in key}:
+            if isinstance(getattr(self, name, None), Params):
+                setattr(self, name, copy(getattr(self, name)))
+        return super().set_params(**params)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mercer._params import show
-from mercer.kernels.base import _is_number, int_power, is_integer
+from mercer.kernels.base import Kernel, _is_number, int_power, is_integer
 from mercer.kernels.composite import _Wrapper, multiply, prefixed, shown, times
 
 
@@ -235,6 +235,9 @@ class Normalized(_Wrapper):
         # a³bK would overflow where k(x,x) is tiny; in this order every factor is of moderate size.
         relative = own * a**2
         return (a * b)[:, :, None] * dK - (a * K * b)[:, :, None] * relative[:, None, :]
+
+    def pull_log_params(self, X, W):
+        return Kernel.pull_log_params(self, X, W)  # it is no function of k(x,z) alone
 
     def slope_log_params(self, X, Z):
         a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]

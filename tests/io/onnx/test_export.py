@@ -3,6 +3,7 @@
 import inspect
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -21,6 +22,7 @@ from mercer.io import to_onnx
 from mercer.kernels import ArcCosine, FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from mercer.losses import FunctionLoss, Quantile
 from mercer.model import Columns
+from mercer.model.machines import calibrated
 from mercer.representations import Features, Lasso, Nystrom
 
 RNG = np.random.default_rng(0)
@@ -150,8 +152,10 @@ def test_models_and_pipelines_of_columns_and_a_machine():
     np.testing.assert_allclose(run(exported, prepared)["prediction"], pipe.predict(table))
     assert json.loads(exported.metadata_props[0].value) == ["size", "width", "colour = red"]
     model = mercer.fit(table, MANY, minutes=0.001)
-    assert model.calibration is not None
-    outputs = run(to_onnx(model), model.columns.transform(table))
+    points = model.columns.transform(table)
+    squared = mercer.KernelClassifier(loss="squared", offset=True).fit(points, MANY)
+    model = replace(model, machine=squared, calibration=calibrated(squared, points, MANY, 0))
+    outputs = run(to_onnx(model), points)
     assert outputs["label"].tolist() == model.predict(table).tolist()
     np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(table), atol=1e-12)
 
