@@ -30,17 +30,6 @@ Y = X[:, 0] + np.sin(2 * X[:, 1])
 WORDS = np.array(["low", "middle", "high"])[np.digitize(Y, [-0.7, 0.7])]
 
 
-@pytest.fixture
-def again(tmp_path):
-    """An object after a trip through a file."""
-
-    def travel(x):
-        save(x, tmp_path / "it.mercer")
-        return load(tmp_path / "it.mercer")
-
-    return travel
-
-
 MACHINES = {
     "ridge": lambda: mercer.KernelRidge(lam=0.1).fit(X, Y),
     "ridge, many outputs": lambda: mercer.KernelRidge(lam=0.1, offset=True).fit(X, np.c_[Y, -Y, Y**2]),

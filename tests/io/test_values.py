@@ -10,23 +10,11 @@ from sklearn.base import BaseEstimator
 import mercer
 from mercer import engines, features, kernels, losses, representations, solvers
 from mercer._params import Params
-from mercer.io import load, save
 from mercer.kernels import Finite, Gaussian, Linear, Polynomial
 from mercer.losses import Quantile
 from mercer.representations import Features, Nystrom
 
 X = np.random.default_rng(0).standard_normal((40, 3))
-
-
-@pytest.fixture
-def again(tmp_path):
-    """An object after a trip through a file."""
-
-    def travel(x):
-        save(x, tmp_path / "it.mercer")
-        return load(tmp_path / "it.mercer")
-
-    return travel
 
 
 # Of kernels, losses, … whose constructors need something.

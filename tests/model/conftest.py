@@ -59,7 +59,7 @@ def few_steps(seconds, n, d, outputs):
 def hasty(monkeypatch):
     """`mercer.fit` in a few steps and two folds, for tests that do not ask what it finds."""
     monkeypatch.setattr(Effort, "within", staticmethod(few_steps))
-    for room in ("search", "trial"):
+    for room in ("search", "tested"):
         monkeypatch.setattr(f"mercer.model.{room}._FOLDS", 2)
 
 

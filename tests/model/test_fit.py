@@ -126,8 +126,8 @@ def test_same_seed_same_model(quick):
 
 def test_many_rows_hold_some_out(monkeypatch, quick):
     """Above a size one part is held out once, and the machine is fitted again to all rows."""
-    monkeypatch.setattr("mercer.model.trial._HOLD_OUT_FROM", 200)
-    monkeypatch.setattr("mercer.model.trial._SMALLEST_TEST", 60)
+    monkeypatch.setattr("mercer.model.tested._HOLD_OUT_FROM", 200)
+    monkeypatch.setattr("mercer.model.tested._SMALLEST_TEST", 60)
     rng = np.random.default_rng(1)
     n = 240
     table = {"x": rng.uniform(0, 6, n), "w": rng.choice(list("abcd"), n)}

@@ -57,13 +57,12 @@ def test_content_without_a_section():
 
 
 def test_what_catches_the_eye(parse):
-    page = Report("t").tiles([(HOSTILE, HOSTILE, HOSTILE)]).note(HOSTILE, warn=True).bullets(HOSTILE)
+    page = Report("t").tiles([(HOSTILE, HOSTILE, HOSTILE)]).note(HOSTILE, warn=True)
     page.table(["a"], [[1]], more=HOSTILE)
     text = page.html()
     read = parse(text)
-    assert "".join(read.text).count(HOSTILE) == 6 and "script" not in read.tags
-    assert '<aside class="warn">' in text and read.tags.count("li") == 1
-    assert Report("t").bullets().html() == Report("t").html()
+    assert "".join(read.text).count(HOSTILE) == 5 and "script" not in read.tags
+    assert '<aside class="warn">' in text
 
 
 def test_letters_that_stand_alone_are_variables(parse):

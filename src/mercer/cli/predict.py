@@ -125,23 +125,17 @@ def _read(
 def _completed(data: Table, model: Model, path: Path) -> Table:
     """The columns of the model, those added that may be absent.
 
-    A LIBSVM file is as wide as its last index, and what it does not name is 0. Columns the model left out may
-    hold anything, or nothing.
+    A LIBSVM file is as wide as its last index, and what it does not name is 0. Columns the model left out
+    need not be there.
     """
     import numpy as np
 
     from mercer.data import Table
     from mercer.data.reading import recognise
 
-    absent = [c for c in model.schema.columns if c.name not in data]
-    sparse = bool(absent) and recognise(path) == "libsvm"
-    blank: dict[str, Any] = {"number": np.nan, "category": None, "date": np.datetime64("NaT", "us")}
-    types = {"number": "float64", "category": "object", "date": "datetime64[us]"}
-    added = {
-        c.name: np.full(len(data), 0.0 if sparse else blank[c.kind], types[c.kind])
-        for c in absent
-        if (sparse and c.kind == "number") or c.name in model.columns.dropped_
-    }
+    absent = [c for c in model.schema.columns if c.name not in data and c.name not in model.columns.dropped_]
+    zero = absent if absent and recognise(path) == "libsvm" else []
+    added = {c.name: np.zeros(len(data)) for c in zero if c.kind == "number"}
     lacking = [repr(c.name) for c in absent if c.name not in added]
     if lacking:
         more = f" and {len(lacking) - 8:,} more" if len(lacking) > 8 else ""
@@ -149,7 +143,8 @@ def _completed(data: Table, model: Model, path: Path) -> Table:
             f"{path} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking[:8])}{more}, "
             "which the model needs; leave cells empty where a value is not known"
         )
-    return Table({**data.columns, **added}, len(data)).select(model.schema.names)
+    whole = Table({**data.columns, **added}, len(data))
+    return whole.select([name for name in model.schema.names if name in whole])
 
 
 def _answers(model: Model, data: Table, coverage: float, proba: bool) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from typing import Any
 from mercer.data import budget
 from mercer.data.arrow import needed, refusals, table_from
 from mercer.data.errors import TableError
-from mercer.data.sqlite import choose
+from mercer.data.sqlite import choose, quoted
 from mercer.data.table import Table
 
 BATCH = 65_536
@@ -65,7 +65,7 @@ def read_duckdb(
         known = {
             name
             if schema == "main"
-            else f"{schema}.{name}": f"{_quoted(database)}.{_quoted(schema)}.{_quoted(name)}"
+            else f"{schema}.{name}": f"{quoted(database)}.{quoted(schema)}.{quoted(name)}"
             for database, schema, name in connection.execute(
                 "select table_catalog, table_schema, table_name from information_schema.tables "
                 "where table_catalog = current_database() order by 2, 3"
@@ -104,7 +104,3 @@ def _selected(
         raise TableError("a query must be one SELECT: it reads, and changes nothing.", path=path)
     reader = connection.sql(query).to_arrow_reader(BATCH)
     return table_from(reader, reader.schema, path, kinds, limit)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -35,7 +35,7 @@ def read_sqlite(
             names = [name for (name,) in connection.execute(_TABLES)]
             chosen = choose(path, names, table, query)
             if chosen is not None and chosen != "t":
-                connection.execute(f"create temp view t as select * from main.{_quoted(chosen)}")
+                connection.execute(f"create temp view t as select * from main.{quoted(chosen)}")
             connection.set_authorizer(_authorize)
             return _rows(connection, query if query is not None else "select * from t", path, kinds, limit)
         finally:
@@ -58,7 +58,8 @@ def choose(path: Path, names: list[str], table: str | None, query: str | None) -
     raise TableError(f"there are {len(names)} tables; say which with table= (--table): {listed}.", path=path)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -14,7 +14,7 @@ from mercer.model.conformal import Conformal
 from mercer.model.learn import Learned, Question
 from mercer.model.machines import LossTrial
 from mercer.model.search import Trial
-from mercer.model.trial import Tested
+from mercer.model.tested import Tested
 from mercer.selection import path
 from mercer.theory import Bound, binomial_bound, rademacher_bound
 
@@ -139,7 +139,7 @@ def gather(
         "loo_rows": rows,
         "coverage": _coverage(conformal, seed),
         "reliability": _reliability(question, truth, result.probability),
-        "bounds": _bounds(question, truth, result, learned, conformal),
+        "bounds": _bounds(question, truth, result, learned),
         "certificate": str(learned.machine.solution_),
         "trials": learned.found.trials,
         "loss_trials": learned.loss_trials,
@@ -278,7 +278,10 @@ def _reliability(question: Question, truth, probability) -> tuple[tuple[float, f
     )
 
 
-def _bounds(question: Question, truth, result: Tested, learned: Learned, conformal) -> tuple[Bound, ...]:
+def _bounds(question: Question, truth, result: Tested, learned: Learned) -> tuple[Bound, ...]:
+    wrong = binomial_bound(int(np.sum(result.predicted != truth)), len(truth))
+    if question.classes is not None and len(question.classes) > 2:
+        return (wrong,)
     X = learned.columns.transform(question.table)
     machine, n = learned.machine, len(question.y)
     kernel = machine.kernel_
@@ -303,14 +306,7 @@ def _bounds(question: Question, truth, result: Tested, learned: Learned, conform
                 risk=f"mean error, capped at {cap:.3g}, in units of it",
             ),
         )
-    wrong = int(np.sum(result.predicted != truth))
-    out = [binomial_bound(wrong, len(truth))]
-    if len(question.classes) == 2:
-        sign = np.where(question.y == question.classes[1], 1.0, -1.0)
-        margin = sign * machine.decision_function(X)
-        out.append(
-            rademacher_bound(
-                float(np.clip(1 - margin, 0, 1).mean()), norm, trace, n, 1.0, risk="error rate (margin loss)"
-            )
-        )
-    return tuple(out)
+    sign = np.where(question.y == question.classes[1], 1.0, -1.0)
+    margin = sign * machine.decision_function(X)
+    loss = float(np.clip(1 - margin, 0, 1).mean())
+    return wrong, rademacher_bound(loss, norm, trace, n, 1.0, risk="error rate (margin loss)")

@@ -16,7 +16,7 @@ from mercer.model.learn import Question
 from mercer.model.model import Model
 from mercer.model.search import Progress
 from mercer.model.task import Target, target_of, typed
-from mercer.model.trial import tested
+from mercer.model.tested import tested
 
 _FEWEST = 10
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?$")
@@ -149,7 +149,10 @@ def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any]:
     if array.ndim != 1 or array.dtype.kind not in "Of":
         return table, values
     array = typed(array, name)
-    absent = np.array([v is None or v != v for v in array], dtype=bool)
+    if array.dtype.kind == "f":
+        absent = np.isnan(array)
+    else:
+        absent = np.array([v is None or v != v for v in array], dtype=bool)
     if not absent.any() or absent.all():
         return table, values
     first, count = int(absent.argmax()) + 1, int(absent.sum())

@@ -100,11 +100,11 @@ def _regression(kernel, mu, X, y, n, seed):
         return squared, []
     huber = KernelRegressor(kernel, loss=Huber(tube), offset=True, representation="full")
     folds = list(KFold(3, shuffle=True, random_state=seed).split(X))
-    trials = [("squared", mu / n, _cross_validated(clone(squared), mu, folds, X, y))]
+    trials = [("squared", mu / n, _root_mean_square(squared, mu, folds, X, y))]
     # Huber's loss is half the square near 0.
     for factor in (0.5, 0.15):
         trials.append(
-            (f"huber, {tube:.3g}", factor * mu / n, _cross_validated(huber, factor * mu, folds, X, y))
+            (f"huber, {tube:.3g}", factor * mu / n, _root_mean_square(huber, factor * mu, folds, X, y))
         )
     best = min(trials, key=lambda t: t[2])
     if best[0] == "squared" or best[2] > 0.99 * trials[0][2]:
@@ -112,9 +112,9 @@ def _regression(kernel, mu, X, y, n, seed):
     return huber.set_params(lam=best[1], representation="auto"), trials
 
 
-def _cross_validated(machine, mu, folds, X, y) -> float:
-    """Root mean squared error, or error rate, over folds; infinite for what can't be solved."""
-    bad = []
+def _cross_validated(machine, mu, folds, X, y, cost) -> float:
+    """The mean cost(truth, prediction) over folds; infinite for what can't be solved."""
+    costs = []
     for train, test in folds:
         with warnings.catch_warnings():
             warnings.simplefilter("error", ConvergenceWarning)
@@ -122,10 +122,12 @@ def _cross_validated(machine, mu, folds, X, y) -> float:
                 fitted = clone(machine).set_params(lam=mu / len(train)).fit(X[train], y[train])
             except ConvergenceWarning:
                 return float("inf")
-        predicted = fitted.predict(X[test])
-        bad.append((predicted != y[test]) if y.dtype.kind not in "f" else (predicted - y[test]) ** 2)
-    mean = float(np.mean(np.concatenate(bad)))
-    return mean if y.dtype.kind not in "f" else float(np.sqrt(mean))
+        costs.append(cost(y[test], fitted.predict(X[test])))
+    return float(np.mean(np.concatenate(costs)))
+
+
+def _root_mean_square(machine, mu, folds, X, y) -> float:
+    return float(np.sqrt(_cross_validated(machine, mu, folds, X, y, lambda a, b: (a - b) ** 2)))
 
 
 def _classification(kernel, mu, X, y, n, clock, seed):
@@ -133,18 +135,21 @@ def _classification(kernel, mu, X, y, n, clock, seed):
     squared = KernelClassifier(kernel, "squared", lam=mu / n, offset=True)
     if counts.min() < 3:
         return squared, []
-    # Labels as numbers of classes, which are never floats.
     y = np.searchsorted(labels, y)
     folds = list(StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y))
     m = len(folds[0][0])
-    trials = [("squared", mu / n, _cross_validated(squared, mu, folds, X, y))]
+    trials = [("squared", mu / n, _cross_validated(squared, mu, folds, X, y, np.not_equal))]
     machines: list[Any] = [squared]
     hinge = KernelSVC(kernel, probability=False)
     for C in _CS:
         if clock.left <= 0:
             break
         trials.append(
-            (f"hinge, C = {C:g}", 1 / (2 * C * n), _cross_validated(hinge, 1 / (2 * C), folds, X, y))
+            (
+                f"hinge, C = {C:g}",
+                1 / (2 * C * n),
+                _cross_validated(hinge, 1 / (2 * C), folds, X, y, np.not_equal),
+            )
         )
         machines.append(KernelSVC.from_C(C, kernel, probability=True))
     if len(labels) <= _LOGISTIC_CLASSES:
@@ -155,8 +160,8 @@ def _classification(kernel, mu, X, y, n, clock, seed):
             trials.append(
                 (
                     "logistic",
-                    factor * mu / n,
-                    _cross_validated(logistic, max(factor * mu, 1e-6 * m), folds, X, y),
+                    max(factor * mu / n, 1e-6),
+                    _cross_validated(logistic, max(factor * mu, 1e-6 * m), folds, X, y, np.not_equal),
                 )
             )
             machines.append(KernelLogistic(kernel, lam=max(factor * mu / n, 1e-6), offset=True))

@@ -10,8 +10,6 @@ import numpy as np
 
 from mercer.data import Table, TableError
 
-_TABLE_KINDS = {"number": "number", "category": "text", "date": "date"}
-
 
 @dataclass(frozen=True)
 class Column:
@@ -32,6 +30,11 @@ class Column:
     low: Any
     high: Any
     missing: float
+
+    @property
+    def table_kind(self) -> str:
+        """Its kind in a `Table`, where categories are text."""
+        return "text" if self.kind == "category" else self.kind
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Schema:
     @property
     def kinds(self) -> dict[str, str]:
         """The kind each column has in a `Table`."""
-        return {c.name: _TABLE_KINDS[c.kind] for c in self.columns}
+        return {c.name: c.table_kind for c in self.columns}
 
     def without_words(self, names: Collection[str]) -> Schema:
         """The same without the words of some columns: names of people have no place in a model."""

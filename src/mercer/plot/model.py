@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLo
 
 from mercer.plot.regression import predicted_vs_true
 from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, number
+from mercer.plot.svg import FORBIDDEN
 
 if TYPE_CHECKING:
     from mercer.model.evidence import Importance, Score
 
 _MOST_POINTS = 2000
-# What neither XML nor UTF-8 may hold.
-FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
 
 def shortened(text: str, most: int) -> str:

@@ -17,6 +17,8 @@ _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _FAMILY = re.compile(r"font-family:[^;]*;?\s*")
 _SHORTHAND = re.compile(r"font:[^;]*?([\d.]+px)[^;]*")
 _DECIMALS = re.compile(r"(\d\.\d\d)\d+")
+# What neither XML nor UTF-8 may hold.
+FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _figures = itertools.count(1)
 
 

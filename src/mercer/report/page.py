@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mercer._files import replacing
 from mercer.plot import to_svg
-from mercer.plot.model import FORBIDDEN
+from mercer.plot.svg import FORBIDDEN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,10 +65,6 @@ class Report:
     def text(self, *paragraphs: str) -> Report:
         """Plain paragraphs."""
         return self._add(*(f"<p>{_shown(p)}</p>" for p in paragraphs))
-
-    def bullets(self, *items: str) -> Report:
-        """A list of short sentences."""
-        return self._add(f"<ul>{''.join(f'<li>{_shown(i)}</li>' for i in items)}</ul>") if items else self
 
     def note(self, *paragraphs: str, warn: bool = False) -> Report:
         """Something a reader must not miss, set apart; `warn` for what speaks against relying on it."""

@@ -23,9 +23,6 @@ _TYPES: dict[str, tuple[set[type], str]] = {
     "category": ({str, NoneType}, "words: send it in quotes, or null if it is not known"),
     "date": ({str, NoneType}, "dates: send one like '2024-01-31' or '2024-01-31T10:00Z', or null"),
 }
-_KINDS = {"number": "number", "category": "text", "date": "date"}
-_ABSENT: dict[str, Any] = {"number": np.nan, "text": None, "date": np.datetime64("NaT", "us")}
-_DTYPES = {"number": "float64", "text": "object", "date": "datetime64[us]"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +69,6 @@ def parse(body: bytes, model: Model, max_rows: int) -> Asked:
         n, values = _from_columns(asked["columns"], names, max_rows)
     by_row = "rows" in asked
     made = {c.name: _column(c, values[c.name], by_row) for c in columns}
-    for c in model.schema.columns:
-        if c.name not in made:
-            kind = _KINDS[c.kind]
-            made[c.name] = np.full(n, _ABSENT[kind], dtype=_DTYPES[kind])
     return Asked(Table(made, n), interval)
 
 
@@ -166,7 +159,7 @@ def _column(column: Column, values: list[Any], by_row: bool) -> np.ndarray:
         what = f"{value} is {_type(values[i])}, but this column holds {wanted}"
         raise _at(column.name, i, by_row, what)
     try:
-        return from_objects(values, _KINDS[column.kind])
+        return from_objects(values, column.table_kind)
     except Stray as stray:
         what = stray.problem.rstrip(".")
         raise _at(column.name, stray.row, by_row, what) from None

@@ -58,10 +58,9 @@ def along(model: Model, name: str, most: int = 5) -> Along:
     values = _values(column, encoders[name])
     table = Table(
         {
-            c.name: values
-            if c.name == name
-            else _repeated(_middle(c, encoders.get(c.name)), c.kind, len(values))
+            c.name: values if c.name == name else _repeated(_middle(encoders[c.name]), len(values))
             for c in model.schema.columns
+            if c.name in encoders
         }
     )
     if model.task == "regression":
@@ -103,21 +102,11 @@ def _days(first: np.datetime64, last: np.datetime64) -> np.ndarray:
     return first + np.arange(0, weeks + 1e-9, step).astype(int) * _WEEK
 
 
-def _middle(column: Column, encoder: Any) -> Any:
+def _middle(encoder: Any) -> Any:
     if isinstance(encoder, Number):
         return encoder.centre
-    if isinstance(encoder, Category):
-        return encoder.levels[0]
-    if isinstance(encoder, Date):
-        return np.datetime64(encoder.centre, "us")
-    return None  # left out: whatever it holds is not looked at
+    return encoder.levels[0] if isinstance(encoder, Category) else np.datetime64(encoder.centre, "us")
 
 
-def _repeated(value: Any, kind: str, count: int) -> np.ndarray:
-    if kind == "number":
-        return np.full(count, np.nan if value is None else value)
-    if kind == "date":
-        return np.full(count, "NaT" if value is None else value, dtype="datetime64[us]")
-    out = np.empty(count, dtype=object)
-    out[:] = value
-    return out
+def _repeated(value: Any, count: int) -> np.ndarray:
+    return np.full(count, value, dtype=object if isinstance(value, str) else None)

@@ -33,7 +33,6 @@ class Tested:
     probability : (rows, classes), or None
     others : dict from the name of a simpler or a different model to its (predicted, probability)
     importance : (columns, repeats): by how much the error grew with a column's values shuffled
-    base_error : the error without shuffling, in the same units
     """
 
     how: str
@@ -42,7 +41,6 @@ class Tested:
     probability: np.ndarray | None
     others: dict[str, tuple[np.ndarray, np.ndarray | None]]
     importance: np.ndarray
-    base_error: float
 
 
 def tested(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:
@@ -182,7 +180,6 @@ def _pooled(parts: list[_Part], how: str, question: Question) -> Tested:
         pool([p.probability for p in parts]),
         others,
         np.asarray(shuffled) - base,
-        float(base),
     )
 
 
