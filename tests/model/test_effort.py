@@ -27,9 +27,9 @@ sizes = pytest.mark.parametrize("n, d, outputs", SIZES)
 @pytest.mark.parametrize("seconds", SECONDS)
 def test_within_the_time_or_at_the_floor(n, d, outputs, seconds):
     made = Effort.within(seconds, n, d, outputs)
-    assert made.seconds(d, outputs) <= seconds or made.refine_rows <= 300
+    assert made.seconds(d, outputs) <= seconds or made.refine_rows <= 120
     assert made.screen_rows <= n and made.refine_rows <= made.final_rows <= n
-    assert min(made.screen_rows, made.refine_rows) >= min(n, 255)
+    assert min(made.screen_rows, made.refine_rows) >= min(n, 102)
     assert made.finalists >= 2 and min(made.refine_steps, made.final_steps) >= 9
 
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import RidgeCV
 
 from mercer.data import Table
 from mercer.model import tested as module
-from mercer.model.learn import Question
+from mercer.model.learn import Question, learn
 
 
 def silent(text):
@@ -81,15 +81,54 @@ def test_importance_by_hand(numbers):
     assert result.importance[1].mean() == pytest.approx(expected, rel=0.25)
 
 
-def test_fewer_rows_are_shuffled_where_columns_are_many(numbers, monkeypatch):
+def test_fewer_rows_are_shuffled_where_there_is_no_time(numbers):
     asked, _, learned = numbers
     points, predicted = learned.columns.transform(asked.table), learned.predict(asked.table)
-    out, _, count = module._importance(learned, asked, points, predicted, 0)
+    out, _, count = module._importance(learned, asked, points, predicted, 1.0, 0)
     assert count == 100 and out.shape == (4, 3)
-    monkeypatch.setattr(module, "_KERNEL_WORK", 1.0)
-    few, _, count = module._importance(learned, asked, points, predicted, 0)
+    few, _, count = module._importance(learned, asked, points, predicted, 1e-9, 0)
     assert count == 20
     assert np.sqrt(few[0] / 20).mean() == pytest.approx(np.sqrt(out[0] / 100).mean(), rel=0.6)
+
+
+def left_out_by_hand(kernel, mu, X, y):
+    """Mean size of the errors of one least squares fit a row, without it."""
+    K, n = kernel(X, X), len(y)
+    sizes = []
+    for i in range(n):
+        rest = np.delete(np.arange(n), i)
+        # f + b with the penalty μ‖f‖²: the offset is a row and a column of ones.
+        system = np.block(
+            [[K[np.ix_(rest, rest)] + mu * np.eye(n - 1), np.ones((n - 1, 1))], [np.ones(n - 1), 0]]
+        )
+        solved = np.linalg.solve(system, np.append(y[rest], 0))
+        sizes.append(abs(y[i] - K[i, rest] @ solved[:-1] - solved[-1]))
+    return np.mean(sizes)
+
+
+def test_gain_is_the_ratio_of_leave_one_out_errors():
+    """Half of the rows against all of them, on a curve that needs them all."""
+    rng = np.random.default_rng(3)
+    x = np.sort(rng.uniform(0, 20, 40))
+    asked = question({"x": x}, np.sin(2 * x) + 0.3 * rng.standard_normal(40))
+    train, test = np.arange(0, 40, 2), np.arange(1, 40, 2)
+    half, whole = (learn(part, 0.5, 0, silent) for part in (asked.take(train), asked))
+    gain = module._gain([(test, train, half)], whole, asked)
+    sizes = []
+    for learned, part in ((half, asked.take(train)), (whole, asked)):
+        best = learned.found.best
+        X = learned.columns.transform(part.table)
+        # λn is what a machine on other rows keeps; with one row less it is that of the fit with all of them.
+        sizes.append(left_out_by_hand(best.kernel, best.mu, X, part.y))
+    assert gain == pytest.approx(np.clip(sizes[1] / sizes[0], 0.5, 1), rel=1e-6)
+
+
+def test_gain_of_what_is_learned_already(numbers):
+    """Many rows and noise: a quarter more of them changes little. Labels have none."""
+    _, result, learned = numbers
+    assert 0.7 < result.gain <= 1
+    labels = question({"x": np.arange(20.0)}, ["a", "b"] * 10)
+    assert module._gain([], learned, labels) == 1
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ class Conformal:
 
     For one machine and rows kept from it, exchangeable with new ones, such an interval holds y with
     probability at least 1 − α on average, whatever the machine. Here the errors are those of machines fitted
-    without a part of the rows, and the last one is fitted to all of them: it is a little better, so intervals
-    tend to be a little wide, and the coverage is approximate, as measured on halves of the test rows. s(x) is
-    a kernel regression of log |error|, each row judged as if it had not been there: wider intervals where
+    without a part of the rows, made smaller by the ratio of leave-one-out errors of the last machine, fitted
+    to all of them, to theirs: the coverage is approximate, as measured on halves of the test rows. s(x) is a
+    kernel regression of log |error|, each row judged as if it had not been there: wider intervals where
     errors are larger. It is 1 where that explains nothing.
 
     Attributes

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 _SPEED = 3e10
 # Rows to judge on that took no part.
 _ENOUGH = 500
+# With fewer rows than these a search finds nothing: it takes longer than it may instead.
+_FEWEST = 120
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class Effort:
         finalists, steps, last = 3, 25, 12
         refine, final = min(n, 1000), min(n, 3000)
         while True:
-            made = cls(min(n, 600), refine, final, steps, last, finalists, n - final < _ENOUGH)
-            if made.seconds(d, outputs) <= seconds or refine <= 300:
+            made = cls(min(n, 600, 2 * refine), refine, final, steps, last, finalists, n - final < _ENOUGH)
+            if made.seconds(d, outputs) <= seconds or refine <= _FEWEST:
                 return made
             if final > refine:
                 final = max(refine, int(final * 0.85))
@@ -54,7 +56,7 @@ class Effort:
 
     def seconds(self, d: int, outputs: int) -> float:
         """The forecast."""
-        screen = 24 * (10 * self.screen_rows**3)
+        screen = 24 * (10 * self.screen_rows**3 + 2 * d * self.screen_rows**2)
         if self.by_folds:
             # Each family with length scales and one width, a sum and a mixture; three folds and all rows.
             steps = self.finalists * (self.refine_steps + self.final_steps // 2) + 2 * self.final_steps

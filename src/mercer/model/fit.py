@@ -90,7 +90,7 @@ def fit(
     result, learned = tested(question, 60 * minutes, seed, tell)
     conformal = None
     if classes is None:
-        errors = question.y[result.rows] - result.predicted
+        errors = result.gain * (question.y[result.rows] - result.predicted)
         points = learned.columns.transform(table.take(result.rows))
         conformal = Conformal.of(errors, points, learned.found.best.kernel, seed)
     tell("What is known of it")

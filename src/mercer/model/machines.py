@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import kurtosis
@@ -13,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer.engines import available_memory
+from mercer.engines.threads import cpu_count, parallel_map
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
@@ -70,10 +70,10 @@ def choose(
     rows = _some_rows(y, task, seed)
     n, k, m = len(y), kernel, len(rows)
     if task == "regression":
-        chosen, trials = _regression(k, mu, X[rows], y[rows], n, seed)
+        chosen, trials = _regression(k, mu, X[rows], y[rows], n, clock, seed)
     else:
         chosen, trials = _classification(k, mu, X[rows], y[rows], n, clock, seed)
-    trials = [LossTrial(name, lam, error, m) for name, lam, error in trials]
+    trials = [LossTrial(name, lam, error, m) for name, lam, error in trials if np.isfinite(error)]
     representation = _representation(chosen, n, X.shape[1], 0.4 * seconds)
     return Chosen(chosen.set_params(representation=representation, random_state=seed), tuple(trials))
 
@@ -91,7 +91,7 @@ def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
     return order[np.sort(np.concatenate([np.flatnonzero(needed), others]))]
 
 
-def _regression(kernel, mu, X, y, n, seed):
+def _regression(kernel, mu, X, y, n, clock, seed):
     squared = KernelRidge(kernel, lam=mu / n, offset=True)
     left = loo(clone(squared).set_params(lam=mu / len(y)), X, y)
     tube = 1.5 * float(np.median(np.abs(left))) / 0.6745
@@ -100,12 +100,10 @@ def _regression(kernel, mu, X, y, n, seed):
         return squared, []
     huber = KernelRegressor(kernel, loss=Huber(tube), offset=True, representation="full")
     folds = list(KFold(3, shuffle=True, random_state=seed).split(X))
-    trials = [("squared", mu / n, _root_mean_square(squared, mu, folds, X, y))]
     # Huber's loss is half the square near 0.
-    for factor in (0.5, 0.15):
-        trials.append(
-            (f"huber, {tube:.3g}", factor * mu / n, _root_mean_square(huber, factor * mu, folds, X, y))
-        )
+    tried = [("squared", mu, squared), *((f"huber, {tube:.3g}", part * mu, huber) for part in (0.5, 0.15))]
+
+    trials = _compared(tried, n, clock, lambda shift, m: _root_mean_square(m, shift, folds, X, y))
     best = min(trials, key=lambda t: t[2])
     if best[0] == "squared" or best[2] > 0.99 * trials[0][2]:
         return squared, trials
@@ -116,14 +114,24 @@ def _cross_validated(machine, mu, folds, X, y, cost) -> float:
     """The mean cost(truth, prediction) over folds; infinite for what can't be solved."""
     costs = []
     for train, test in folds:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ConvergenceWarning)
-            try:
-                fitted = clone(machine).set_params(lam=mu / len(train)).fit(X[train], y[train])
-            except ConvergenceWarning:
-                return float("inf")
+        fitted = clone(machine).set_params(lam=mu / len(train)).fit(X[train], y[train])
+        if not fitted.solution_.converged:
+            return float("inf")
         costs.append(cost(y[test], fitted.predict(X[test])))
     return float(np.mean(np.concatenate(costs)))
+
+
+def _compared(tried, n, clock, error) -> list[tuple[str, float, float]]:
+    """(name, λ for n rows, error(μ, machine)) of each trial, on all cores; infinite where time was up."""
+
+    def one(trial: tuple[str, float, KernelMachine]) -> float:
+        return error(*trial[1:]) if trial is tried[0] or clock.left > 0 else float("inf")
+
+    with warnings.catch_warnings():
+        # What has not converged is left out, as its error is infinite.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        errors = parallel_map(one, tried, cpu_count())
+    return [(name, shift / n, e) for (name, shift, _), e in zip(tried, errors, strict=True)]
 
 
 def _root_mean_square(machine, mu, folds, X, y) -> float:
@@ -138,33 +146,18 @@ def _classification(kernel, mu, X, y, n, clock, seed):
     y = np.searchsorted(labels, y)
     folds = list(StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y))
     m = len(folds[0][0])
-    trials = [("squared", mu / n, _cross_validated(squared, mu, folds, X, y, np.not_equal))]
-    machines: list[Any] = [squared]
-    hinge = KernelSVC(kernel, probability=False)
+    tried: list[tuple[str, float, KernelMachine]] = [("squared", mu, squared)]
+    machines: list[KernelMachine] = [squared]
     for C in _CS:
-        if clock.left <= 0:
-            break
-        trials.append(
-            (
-                f"hinge, C = {C:g}",
-                1 / (2 * C * n),
-                _cross_validated(hinge, 1 / (2 * C), folds, X, y, np.not_equal),
-            )
-        )
+        tried.append((f"hinge, C = {C:g}", 1 / (2 * C), KernelSVC(kernel, probability=False)))
         machines.append(KernelSVC.from_C(C, kernel, probability=True))
     if len(labels) <= _LOGISTIC_CLASSES:
-        logistic = KernelLogistic(kernel, offset=True)
         for factor in (0.01, 0.03, 0.1, 0.3):
-            if clock.left <= 0:
-                break
-            trials.append(
-                (
-                    "logistic",
-                    max(factor * mu / n, 1e-6),
-                    _cross_validated(logistic, max(factor * mu, 1e-6 * m), folds, X, y, np.not_equal),
-                )
-            )
+            tried.append(("logistic", max(factor * mu, 1e-6 * m), KernelLogistic(kernel, offset=True)))
             machines.append(KernelLogistic(kernel, lam=max(factor * mu / n, 1e-6), offset=True))
+    trials = _compared(
+        tried, n, clock, lambda shift, m: _cross_validated(m, shift, folds, X, y, np.not_equal)
+    )
     best = int(np.argmin([t[2] for t in trials]))
     # The kernel was found with the squared loss; the smallest of many noisy errors must be clearly smaller.
     p = trials[0][2]

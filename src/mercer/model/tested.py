@@ -12,13 +12,18 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
 from mercer.engines.threads import one_thread
+from mercer.estimators import KernelRidge
 from mercer.model.learn import Learned, Question, again, learn
 from mercer.model.search import Progress
+from mercer.selection import loo
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
 _HOLD_OUT_FROM = 3000
 _SMALLEST_TEST, _LARGEST_TEST = 600, 4000
+# More rows than these change little when a quarter is added, and their leave-one-out errors take minutes.
+_LEAVE_ONE_OUT_UP_TO = 5000
+_LEAST_GAIN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,8 @@ class Tested:
     probability : (rows, classes), or None
     others : dict from the name of a simpler or a different model to its (predicted, probability)
     importance : (columns, repeats): by how much the error grew with a column's values shuffled
+    gain : size of the errors to expect of the last machine, which learned from all rows, as a share of those
+        of the tested ones: the ratio of their leave-one-out errors, at most 1
     """
 
     how: str
@@ -41,6 +48,7 @@ class Tested:
     probability: np.ndarray | None
     others: dict[str, tuple[np.ndarray, np.ndarray | None]]
     importance: np.ndarray
+    gain: float
 
 
 def tested(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:
@@ -57,10 +65,11 @@ def tested(question: Question, seconds: float, seed: int, progress: Progress) ->
         # Predicting and the others beside it take what is left.
         learned = learn(question.take(train), 0.7 * seconds, seed, progress)
         progress("Testing")
-        found = _test([(np.sort(test), train, learned)], question, seed)
+        parts = [(np.sort(test), train, learned)]
+        found = _test(parts, question, seconds, seed)
         how = f"{size:,} rows held out of search and fit"
         final = again(question, learned, seed, progress)
-        return _pooled(found, how, question), final
+        return _pooled(found, how, question, _gain(parts, final, question)), final
     splits = _splits(question, seed)
     parts = []
     for i, (train, test) in enumerate(splits, start=1):
@@ -70,9 +79,27 @@ def tested(question: Question, seconds: float, seed: int, progress: Progress) ->
 
         parts.append((test, train, learn(question.take(train), 0.5 * seconds / len(splits), seed + i, told)))
     progress("Testing")
-    found = _test(parts, question, seed)
+    found = _test(parts, question, seconds, seed)
     how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
-    return _pooled(found, how, question), learn(question, 0.4 * seconds, seed, progress)
+    final = learn(question, 0.4 * seconds, seed, progress)
+    return _pooled(found, how, question, _gain(parts, final, question)), final
+
+
+def _gain(parts: list[tuple[np.ndarray, np.ndarray, Learned]], final: Learned, question: Question) -> float:
+    if question.classes is not None or len(question.y) > _LEAVE_ONE_OUT_UP_TO:
+        return 1.0
+    before = np.concatenate([_left_out(learned, question.take(train)) for _, train, learned in parts])
+    after = _left_out(final, question)
+    if not np.mean(before) > 0:
+        return 1.0
+    return float(np.clip(np.mean(after) / np.mean(before), _LEAST_GAIN, 1.0))
+
+
+def _left_out(learned: Learned, question: Question) -> np.ndarray:
+    """Sizes of leave-one-out errors, by least squares with the kernel that was found."""
+    X, best = learned.columns.transform(question.table), learned.found.best
+    machine = KernelRidge(best.kernel, lam=best.mu / len(X), offset=True, representation="full")
+    return np.abs(loo(machine, X, question.y))
 
 
 def _enough(y: np.ndarray, count: int) -> bool:
@@ -100,11 +127,16 @@ class _Part:
     count: int  # rows they are sums over
 
 
-def _test(parts: list[tuple[np.ndarray, np.ndarray, Learned]], question: Question, seed: int) -> list[_Part]:
-    return [_one(test, train, learned, question, seed) for test, train, learned in parts]
+def _test(
+    parts: list[tuple[np.ndarray, np.ndarray, Learned]], question: Question, seconds: float, seed: int
+) -> list[_Part]:
+    budget = _SHARE * seconds / len(parts)
+    return [_one(test, train, learned, question, budget, seed) for test, train, learned in parts]
 
 
-def _one(test: np.ndarray, train: np.ndarray, learned: Learned, question: Question, seed: int) -> _Part:
+def _one(
+    test: np.ndarray, train: np.ndarray, learned: Learned, question: Question, seconds: float, seed: int
+) -> _Part:
     asked, seen = question.take(test), question.take(train)
     P = learned.predict_proba(asked.table) if question.classes is not None else None
     if P is not None:
@@ -119,7 +151,7 @@ def _one(test: np.ndarray, train: np.ndarray, learned: Learned, question: Questi
         }
     else:
         others = {name: (values, None) for name, (values, _, _) in others.items()}
-    shuffled, base, count = _importance(learned, asked, there, predicted, seed)
+    shuffled, base, count = _importance(learned, asked, there, predicted, seconds, seed)
     return _Part(test, predicted, P, others, shuffled, base, count)
 
 
@@ -133,15 +165,19 @@ def _widened(P: np.ndarray, known: np.ndarray, classes: Any) -> np.ndarray:
 _REPEATS = 3
 # Rows whose columns are shuffled: fewer where there are so many columns that it would take minutes.
 _FEWEST_SHUFFLED, _MOST_SHUFFLED = 20, 1000
-_KERNEL_WORK = 2e10
+# Differences of coordinates a second, and the share of the time for this.
+_KERNEL_SPEED, _SHARE = 1e9, 0.1
 
 
-def _importance(learned: Learned, asked: Question, points: np.ndarray, predicted: np.ndarray, seed: int):
+def _importance(
+    learned: Learned, asked: Question, points: np.ndarray, predicted: np.ndarray, seconds: float, seed: int
+):
     """Sums of errors with the values of each column shuffled, and without; and over how many rows."""
     rng = np.random.default_rng(seed)
     origin = learned.columns.origin_
     work = len(np.unique(origin)) * _REPEATS * points.shape[1] * learned.machine.plan_.unknowns
-    rows = rng.permutation(len(points))[: int(np.clip(_KERNEL_WORK / work, _FEWEST_SHUFFLED, _MOST_SHUFFLED))]
+    most = int(np.clip(seconds * _KERNEL_SPEED / work, _FEWEST_SHUFFLED, _MOST_SHUFFLED))
+    rows = rng.permutation(len(points))[:most]
     here, truth = points[rows], asked.y[rows]
 
     def error(values: np.ndarray) -> float:
@@ -158,7 +194,7 @@ def _importance(learned: Learned, asked: Question, points: np.ndarray, predicted
     return out, base, len(rows)
 
 
-def _pooled(parts: list[_Part], how: str, question: Question) -> Tested:
+def _pooled(parts: list[_Part], how: str, question: Question, gain: float) -> Tested:
     rows = np.concatenate([p.rows for p in parts])
     order = np.argsort(rows, kind="stable")
 
@@ -180,6 +216,7 @@ def _pooled(parts: list[_Part], how: str, question: Question) -> Tested:
         pool([p.probability for p in parts]),
         others,
         np.asarray(shuffled) - base,
+        gain,
     )
 
 
