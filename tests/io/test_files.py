@@ -66,6 +66,11 @@ MACHINES = {
     ),
     "margin, centres": lambda: mercer.KernelSVC(representation=Nystrom(m=9), random_state=0).fit(X, Y > 0),
     "one class": lambda: mercer.KernelOneClass(nu=0.2).fit(X),
+    "components": lambda: mercer.KernelPCA(n_components=3).fit(X),
+    "components, centres": lambda: mercer.KernelPCA(
+        n_components=3, representation=Nystrom(m=9), random_state=0
+    ).fit(X),
+    "components, linear": lambda: mercer.KernelPCA(Linear(), 2).partial_fit(X),
     "perceptron": lambda: mercer.KernelPerceptron(Gaussian(0.5)).fit(X, Y > 0),
     "perceptron, votes": lambda: mercer.KernelPerceptron(Gaussian(0.5), prediction="voted").fit(X, WORDS),
     "named columns": lambda: mercer.KernelRidge(lam=0.1).fit(pd.DataFrame(X, columns=list("abc")), Y),
@@ -93,7 +98,7 @@ def test_machines(name, again):
         assert repr(other.get_params()) == repr(machine.get_params())
     assert repr(clone(other).get_params(deep=False).keys()) == repr(machine.get_params(deep=False).keys())
     there = points_for(machine)
-    for method in ("predict", "decision_function", "predict_proba", "score_samples"):
+    for method in ("predict", "decision_function", "predict_proba", "score_samples", "transform"):
         if hasattr(machine, method):
             here, now = getattr(machine, method)(there), getattr(other, method)(there)
             assert here.dtype == now.dtype and np.array_equal(here, now), method

@@ -1,7 +1,9 @@
 """Estimators: the scikit-learn face of the library."""
 
 from mercer.estimators.classification import KernelClassifier, KernelLogistic
+from mercer.estimators.decomposition import KernelPCA
 from mercer.estimators.lam import FromC
+from mercer.estimators.neighbours import KernelNeighborsClassifier, KernelNeighborsRegressor
 from mercer.estimators.one_class import KernelOneClass
 from mercer.estimators.perceptron import KernelPerceptron
 from mercer.estimators.plan import Plan
@@ -12,7 +14,10 @@ __all__ = [
     "FromC",
     "KernelClassifier",
     "KernelLogistic",
+    "KernelNeighborsClassifier",
+    "KernelNeighborsRegressor",
     "KernelOneClass",
+    "KernelPCA",
     "KernelPerceptron",
     "KernelRegressor",
     "KernelRidge",

@@ -19,9 +19,10 @@ from mercer import _resolve
 from mercer._params import Params
 from mercer._xp import n_points, take
 from mercer.engines import Engine, Tiled
-from mercer.estimators import KernelPerceptron
+from mercer.estimators import KernelPCA, KernelPerceptron
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
+from mercer.estimators.decomposition import Coordinates, Moments
 from mercer.estimators.inputs import KernelInputs, Labelled
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures, explicit
 from mercer.functions import FeatureFunction, KernelFunction
@@ -182,19 +183,10 @@ def _nystrom(x: NystromFeatures) -> None:
 
 @conditions.register
 def _machine(x: KernelInputs) -> None:
-    width = _inputs(x)
-    kernel = _resolve.kernel_of(x.kernel)
-    kernel.validate()
-    _resolve.engine_of(x.engine)
-    if isinstance(x, KernelMachine):
-        _resolve.representation_of(x.representation)
-        _resolve.solver_of(x.solver)
-    if "function_" not in vars(x):
+    f = _fitted_function(x)
+    if f is None:
         return
-    f: Any = x.function_
     coding: Any = getattr(x, "_coding", None)
-    require(isinstance(f, (KernelFunction, FeatureFunction)), "function_ is no function")
-    require(isinstance(x.kernel_, Kernel), "kernel_ is no kernel")
     wanted = LabelCoding if isinstance(x, Labelled) else TargetCoding
     require(isinstance(coding, wanted), "the coding of answers is missing")
     outputs = 1 if f.outputs is None else f.outputs
@@ -202,11 +194,6 @@ def _machine(x: KernelInputs) -> None:
     require(
         getattr(x, "classes_", None) is getattr(coding, "classes", None), "classes_ are others than coded"
     )
-    if x.kernel_.vectors:
-        require(width is not None, "n_features_in_ is missing")
-        points = f.points if isinstance(f, KernelFunction) else None
-        require(points is None or not len(f) or points.shape[1] == width, "points have other features")
-        require(points is not None or f.map.n_features_in_ == width, "the feature map has other features")
     if isinstance(x, KernelMachine):
         fits = isinstance(x.solution_, Solution) and len(x.solution_.intercept) == outputs
         require(fits, "solution_ is not that of as many functions")
@@ -214,6 +201,52 @@ def _machine(x: KernelInputs) -> None:
         _calibrated(x)
     if isinstance(x, KernelPerceptron):
         _votes(x, outputs)
+
+
+def _fitted_function(x: Any) -> Any:
+    """function_ of an estimator on points of a kernel, as it should be; None before it is fitted."""
+    width = _inputs(x)
+    _resolve.kernel_of(x.kernel).validate()
+    _resolve.engine_of(x.engine)
+    for name in ("representation", "solver"):
+        if hasattr(x, name):
+            getattr(_resolve, f"{name}_of")(getattr(x, name))
+    if "function_" not in vars(x):
+        return None
+    f: Any = x.function_
+    require(isinstance(f, (KernelFunction, FeatureFunction)), "function_ is no function")
+    require(isinstance(x.kernel_, Kernel), "kernel_ is no kernel")
+    if x.kernel_.vectors:
+        require(width is not None, "n_features_in_ is missing")
+        points = f.points if isinstance(f, KernelFunction) else None
+        require(points is None or not len(f) or points.shape[1] == width, "points have other features")
+        require(points is not None or f.map.n_features_in_ == width, "the feature map has other features")
+    return f
+
+
+@conditions.register
+def _components(x: KernelPCA) -> None:
+    f = _fitted_function(x)
+    if f is None:
+        return
+    k, mean = x.n_components_, x.mean_function_
+    require(type(k) is int and f.outputs == k, "there are not as many functions as components")
+    require(type(mean) is type(f) and mean.outputs is None and len(mean) == len(f), "the mean is another's")
+    for name in ("intercept_", "eigenvalues_", "explained_variance_", "explained_variance_ratio_"):
+        value = getattr(x, name)
+        require(floats(value, 1) and len(value) == k, f"{name} has not one number a component")
+    require(type(x._squared_mean) is float, "the norm of the mean is no number")
+    if "moments_" in vars(x):
+        coordinates, moments = x._coordinates, x.moments_
+        require(isinstance(moments, Moments) and isinstance(coordinates, Coordinates), "moments are missing")
+        p = len(coordinates)
+        fits = floats(moments.mean, 1) and floats(moments.scatter, 2)
+        require(fits and moments.mean.shape == (p,) and moments.scatter.shape == (p, p), "moments are wrong")
+        require(type(coordinates.zero) is type(f) and len(coordinates.zero) == len(f), "other coordinates")
+    if "components_" in vars(x):
+        width = x.n_features_in_
+        fits = floats(x.components_, 2) and floats(x.mean_, 1)
+        require(fits and x.components_.shape == (k, width) and len(x.mean_) == width, "components_ are wrong")
 
 
 def _calibrated(x: Any) -> None:
@@ -266,6 +299,6 @@ def _try_machine(x: KernelInputs) -> None:
     machine = copy.copy(x)
     machine.__dict__.pop("feature_names_in_", None)  # or a point without names would be warned of
     with np.errstate(all="ignore"):
-        for method in ("predict", "predict_proba", "decision_function"):
+        for method in ("predict", "predict_proba", "decision_function", "transform"):
             if hasattr(machine, method):
                 getattr(machine, method)(point)

@@ -77,6 +77,9 @@ MACHINES = {
     "perceptron": lambda: mercer.KernelPerceptron(Gaussian(0.5)).fit(X, WORDS),
     "perceptron, averaged": lambda: mercer.KernelPerceptron(Gaussian(0.5), prediction="averaged").fit(X, TWO),
     "perceptron, voted": lambda: mercer.KernelPerceptron(Gaussian(0.5), prediction="voted").fit(X, WORDS),
+    "components": lambda: mercer.KernelPCA(Gaussian(1.0), 3).fit(X),
+    "components, linear": lambda: mercer.KernelPCA(Linear(), 2).fit(X),
+    "components, centres": lambda: mercer.KernelPCA(EXPRESSION, 2, Nystrom(m=9), random_state=0).fit(X),
     "perceptron, two, voted": lambda: mercer.KernelPerceptron(Gaussian(0.5), prediction="voted").fit(X, TWO),
 }
 METHODS = {
@@ -84,6 +87,7 @@ METHODS = {
     "label": "predict",
     "scores": "decision_function",
     "probabilities": "predict_proba",
+    "embedding": "transform",
 }
 
 
@@ -102,6 +106,7 @@ def test_machines(name, dtype):
     onnx.checker.check_model(model, full_check=True)
     outputs = run(model, points)
     wanted = {"prediction"} if not hasattr(machine, "decision_function") else {"label", "scores"}
+    wanted = {"embedding"} if hasattr(machine, "transform") else wanted
     assert set(outputs) == wanted | ({"probabilities"} if hasattr(machine, "predict_proba") else set())
     for title, values in outputs.items():
         expected = getattr(machine, METHODS[title])(points)

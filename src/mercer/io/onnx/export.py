@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import mercer
 from mercer._files import replacing
-from mercer.estimators import KernelOneClass, KernelPerceptron
+from mercer.estimators import KernelOneClass, KernelPCA, KernelPerceptron
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
@@ -37,7 +37,7 @@ def to_onnx(
 
     Input: ``X``, (n, features). Outputs of classifiers: ``label`` (whole numbers or text), ``scores`` (as
     `decision_function`) and, where the machine has them, ``probabilities``; of regressions ``prediction``;
-    of `KernelOneClass` ``label`` and ``scores``. All is computed in double precision inside.
+    of `KernelOneClass` ``label`` and ``scores``; of `KernelPCA` ``embedding``. All is computed in double precision inside.
 
     Parameters
     ----------
@@ -149,6 +149,9 @@ def _words(names: Any) -> list[str]:
 
 def _outputs(points: Points, machine: Any, calibration: Calibration | None) -> Outputs:
     """What the machine answers."""
+    if isinstance(machine, KernelPCA):
+        embedding = scores(points, machine.function_) + machine.intercept_[None, :]
+        return {"embedding": (embedding, "f", ["n", machine.n_components_])}
     graph, coding = points.graph, machine._coding
     if isinstance(machine, KernelPerceptron) and machine._votes is not None:
         s = votes(points, machine.function_, *machine._votes)

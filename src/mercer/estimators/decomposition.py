@@ -1,0 +1,482 @@
+"""The directions of largest variance in feature space: kernel PCA."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from mercer import _resolve
+from mercer.engines import available_memory
+from mercer.estimators import preimages
+from mercer.estimators.inputs import KernelInputs
+from mercer.estimators.tensors import engine_for, follows_data, frozen, on_host, remember
+from mercer.features.base import generator
+from mercer.functions import FeatureFunction, Function, KernelFunction
+from mercer.kernels import Gaussian, Linear, Precomputed
+from mercer.kernels.base import Kernel
+from mercer.operators import KernelOperator
+from mercer.representations import Features, Full, Lasso, Nystrom, Representation
+from mercer.solvers.eigen import largest_eigenpairs
+
+_GAUSSIAN = Gaussian()
+# Up to here, or where a good part of the spectrum is wanted, the matrix is decomposed whole.
+_DENSE_EXAMPLES, _DENSE_SHARE = 1000, 8
+# Without centres, a pass over all pairs takes seconds up to here; more on a GPU.
+_EXACT, _EXACT_REMOTE = 30_000, 1_000_000
+_LARGEST_PRIMAL = 8000
+# Of the coordinates of a block of rows: 32 MB of doubles.
+_ENTRIES = 1 << 22
+# Directions with less of the largest eigenvalue than this hold rounding only.
+_NOTHING = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Number, mean and scatter of points seen so far, in coordinates of their own.
+
+    Attributes
+    ----------
+    count : n
+    mean : (p,)
+    scatter : (p, p) Σ (φ_i − mean)(φ_i − mean)ᵀ
+    squares : Σ k(x_i, x_i)
+    """
+
+    count: int
+    mean: np.ndarray
+    scatter: np.ndarray
+    squares: float
+
+    @classmethod
+    def of(cls, Phi: np.ndarray, squares: float) -> Moments:
+        """Those of a few rows."""
+        mean = Phi.mean(axis=0)
+        centred = Phi - mean
+        return cls(len(Phi), mean, centred.T @ centred, squares)
+
+    def and_of(self, other: Moments) -> Moments:
+        """Those of both together: no large numbers are subtracted from each other."""
+        n = self.count + other.count
+        apart = other.mean - self.mean
+        scatter = self.scatter + other.scatter
+        scatter += np.outer(apart, apart) * (self.count * other.count / n)
+        return Moments(n, self.mean + apart * (other.count / n), scatter, self.squares + other.squares)
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """How the components were found.
+
+    Attributes
+    ----------
+    how : in a sentence
+    status : "exact", or that of the iteration
+    passes : over all pairs of points, of the iteration
+    residuals : ‖K v − θ v‖/θ₁ of each component; zeros where it is exact
+    """
+
+    how: str
+    status: str
+    passes: int
+    residuals: np.ndarray
+
+    def __str__(self) -> str:
+        if self.status == "exact":
+            return self.how
+        worst = float(self.residuals.max(initial=0.0))
+        return f"{self.how}: {self.status} after {self.passes} passes, relative residual {worst:.1e}"
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs):
+    """Kernel PCA: the functions of norm 1 that vary most over the data.
+
+    f₁ maximises (1/n) Σ (f(x_i) − f̄)² over ‖f‖ = 1, f₂ the same among functions orthogonal to f₁, and so on.
+    They belong to the largest eigenvalues of HKH with H = I − 11ᵀ/n, the kernel matrix centred in feature
+    space; x is embedded as t_j(x) = f_j(x) − f̄_j. With the linear kernel this is principal component
+    analysis.
+
+    Nothing of the size n × n is kept: beyond a thousand examples the eigenpairs come from products of K with
+    blocks of vectors (randomised block Krylov). With centres, features, or a kernel with few coordinates of
+    its own (linear, polynomial), a p × p matrix is decomposed instead, and data may come in batches.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function of two points
+    n_components : int, optional
+        None: all with an eigenvalue that is not 0.
+    representation : "auto", "full", "nystrom", "features" or a Representation
+        "auto": coordinates of the kernel's own if there are fewer of them than examples, all examples up to
+        30,000, then Nyström centres.
+    tol : float
+        ‖HKH v − θ v‖ ≤ tol·θ₁ ends the iteration; eigenvalues are then far more accurate than that.
+    preimage : "learned" or "fixed_point"
+        How `inverse_transform` comes back to points: by kernel ridge regression from scores to points, or
+        from there by the fixed-point iteration for kernels of ‖x − z‖. Neither is needed for `Linear`.
+    engine : "auto", "tiled", "cuda" or an Engine
+    random_state : int, RandomState or None
+        For the first block, centres and random features.
+
+    Attributes
+    ----------
+    eigenvalues_ : (k,) of HKH, decreasing
+    explained_variance_ : (k,) eigenvalues/(n − 1)
+    explained_variance_ratio_ : (k,) as a share of the whole variance in feature space
+    function_ : Function with k outputs, the components
+    mean_function_ : Function, x ↦ ⟨mean of φ, φ(x)⟩
+    intercept_ : (k,) −f̄
+    components_, mean_ : (k, d) directions and the mean, for the linear kernel
+    spectrum_ : how the components were found, and how well
+    kernel_, n_components_, n_samples_seen_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> angle, radius = rng.uniform(0, 2 * np.pi, 200), np.repeat([1.0, 3.0], 100)
+    >>> X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    >>> T = KernelPCA(Gaussian(1.0), n_components=2).fit_transform(X)
+    >>> T.shape
+    (200, 2)
+    >>> bool(T[:100, 0].min() > T[100:, 0].max() or T[:100, 0].max() < T[100:, 0].min())  # rings come apart
+    True
+    """
+
+    def __init__(
+        self,
+        kernel=_GAUSSIAN,
+        n_components=None,
+        representation="auto",
+        tol=1e-6,
+        preimage="learned",
+        engine="auto",
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.representation = representation
+        self.tol = tol
+        self.preimage = preimage
+        self.engine = engine
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    # -- fit --------------------------------------------------------------------------------------
+
+    def fit(self, X, y=None):
+        """Find the components; y is not used."""
+        self._fit(X)
+        return self
+
+    @follows_data
+    def fit_transform(self, X, y=None):
+        """Find the components and embed the examples."""
+        given = on_host(X)
+        scores = self._fit(X)
+        return self.transform(given) if scores is None else scores
+
+    def _fit(self, X: Any) -> np.ndarray | None:
+        """Find the components; the embedding of the examples where it comes for nothing."""
+        kernel, points, engine = self._start(X)
+        representation = self._representation(kernel, points, engine)
+        rng = generator(self.random_state)
+        if isinstance(representation, Full):
+            return self._fit_full(points, engine, rng)
+        self._map(representation, points, engine, rng)
+        self._see(points)
+        return None
+
+    def partial_fit(self, X, y=None):
+        """Take in a batch: the components are those of all rows seen so far.
+
+        Exact where the kernel has coordinates of its own (linear, polynomial) and for random features; for
+        other kernels Nyström centres are chosen from the first batch, so that it should be a mixed sample.
+        """
+        if hasattr(self, "moments_"):
+            kernel = _resolve.kernel_of(self.kernel)
+            points = self.kernel_.points(self._check_X(on_host(X), kernel, reset=False))
+        else:
+            kernel, points, engine = self._start(X)
+            representation = self._representation(kernel, points, engine)
+            if isinstance(representation, Full):
+                if isinstance(kernel, Precomputed) or _resolve.representation_of(self.representation):
+                    raise ValueError(
+                        "partial_fit needs a fixed number of coordinates: representation='nystrom', "
+                        "'features' or 'auto', and a kernel that isn't given by its matrix"
+                    )
+                representation = Nystrom()
+            self._map(representation, points, engine, generator(self.random_state))
+        self._see(points)
+        return self
+
+    def _start(self, X: Any) -> tuple[Kernel, Any, Any]:
+        """Check everything; forget an earlier fit."""
+        kernel = clone(_resolve.kernel_of(self.kernel))
+        engine = _resolve.engine_of(engine_for(self.engine, X))
+        for part in (kernel, engine):
+            part.validate()
+        _check_count(self.n_components)
+        if self.preimage not in ("learned", "fixed_point"):
+            raise ValueError(f"preimage must be 'learned' or 'fixed_point', got {self.preimage!r}")
+        if not (isinstance(self.tol, numbers.Real) and 0 < float(self.tol) < math.inf):
+            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
+        points = self._check_X(on_host(X), kernel, reset=True)
+        for name in ("moments_", "_coordinates", "_inverse", "components_", "mean_"):
+            self.__dict__.pop(name, None)
+        self.kernel_, points = kernel.resolve(points).bind(points)
+        if not np.isfinite(self.kernel_.diagonal(points)).all():
+            raise ValueError(
+                f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
+            )
+        if engine.remote:
+            points = frozen(points)
+            remember(engine, points, X)
+        return kernel, points, engine
+
+    def _representation(self, kernel: Kernel, X: Any, engine: Any) -> Representation:
+        asked = _resolve.representation_of(self.representation)
+        if isinstance(asked, Lasso):
+            raise ValueError("a Lasso has no norm to be orthogonal in: representation='features' has")
+        if asked is not None:
+            asked.validate()
+            return asked
+        n, d = X.shape[0], X.shape[1] if getattr(X, "ndim", 1) == 2 else 1
+        p = kernel.expansion_size(d) if kernel.vectors else math.inf
+        if p < n and p <= _LARGEST_PRIMAL:
+            return Features()
+        given = isinstance(kernel, Precomputed)
+        return Full() if given or n <= (_EXACT_REMOTE if engine.remote else _EXACT) else Nystrom()
+
+    # -- all examples -----------------------------------------------------------------------------
+
+    def _fit_full(self, X: Any, engine: Any, rng: np.random.Generator) -> np.ndarray:
+        K = KernelOperator(self.kernel_, X, X, engine)
+        n = K.shape[0]
+        count = min(self.n_components or n, n)
+        sums = K @ np.ones(n)
+        if self.n_components is None or n <= _DENSE_EXAMPLES or count * _DENSE_SHARE > n:
+            values, vectors = _decomposed(K, count)
+            found = Decomposition(f"the centred {n:,}×{n:,} matrix, decomposed", "exact", 0, np.zeros(count))
+        else:
+            values, vectors, found = self._iterated(K, count, rng)
+        squared_mean = float(sums.sum()) / n**2
+        total = float(np.sum(K.diag())) - n * squared_mean
+        values = np.maximum(values, 0)
+        there = values > _NOTHING * max(float(values.max(initial=0.0)), _NOTHING * abs(total))
+        if self.n_components is None:
+            values, vectors, there = values[there], vectors[:, there], there[there]
+        roots = np.sqrt(np.where(there, values, 1))
+        vectors = np.where(there, _upright(vectors), 0)
+        coef = vectors / roots
+
+        def lift(c: np.ndarray) -> Function:
+            return KernelFunction(self.kernel_, X, c, engine)
+
+        self._keep(lift, coef, np.full(n, 1 / n), sums / n @ coef, squared_mean)
+        self._explain(values, total, n, found)
+        return _like(vectors * roots, X)
+
+    def _iterated(self, K: KernelOperator, count: int, rng: np.random.Generator):
+        def apply(V: np.ndarray) -> np.ndarray:
+            W = K @ (V - V.mean(axis=0))
+            return W - W.mean(axis=0)
+
+        n = K.shape[0]
+        tol = max(float(self.tol), 1e-5) if K.dtype == np.float32 else float(self.tol)
+        pairs = largest_eigenpairs(apply, n, count, rng, tol)
+        top = max(float(pairs.values.max(initial=0.0)), np.finfo(float).tiny)
+        residuals = pairs.residuals / top
+        found = Decomposition(
+            "products with the centred matrix, block Krylov", pairs.status, pairs.passes, residuals
+        )
+        if pairs.status == "max_iter":
+            warnings.warn(
+                f"KernelPCA: {found}. The last components are not yet those of the {count} largest "
+                f"eigenvalues, which lie close together: ask for fewer, or for a larger tol (now {tol:g}).",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return pairs.values, pairs.vectors, found
+
+    # -- coordinates ------------------------------------------------------------------------------
+
+    def _map(self, representation: Representation, X: Any, engine: Any, rng: np.random.Generator) -> None:
+        """Orthonormal coordinates for the span of centres or features."""
+        built = representation.build(self.kernel_, X, rng, engine)
+        whitening = None
+        if not isinstance(representation, Features):
+            values, vectors = np.linalg.eigh(built.B.dense())
+            kept = values > len(values) * np.finfo(float).eps * max(values[-1], 0)
+            whitening = vectors[:, kept] / np.sqrt(values[kept])
+        self._coordinates = Coordinates(built.lift(np.zeros(built.A.shape[1])), whitening)
+
+    def _see(self, X: Any) -> None:
+        """Take in rows, and decompose the scatter of all that were seen."""
+        for rows, Phi in self._coordinates.blocks(X):
+            fresh = Moments.of(Phi, float(np.sum(self.kernel_.diagonal(X[rows]), dtype=np.float64)))
+            self.moments_ = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
+        moments, coordinates = self.moments_, self._coordinates
+        p = len(moments.mean)
+        count = min(self.n_components or p, p)
+        values, vectors = eigh(moments.scatter, subset_by_index=[p - count, p - 1])
+        values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+        squared_mean = float(moments.mean @ moments.mean)
+        # Features of their own hold all of the variance; centres leave some of it out.
+        total = float(np.trace(moments.scatter))
+        if coordinates.whitening is not None:
+            total = max(moments.squares - moments.count * squared_mean, total)
+        if self.n_components is None:
+            there = values > _NOTHING * max(float(values.max(initial=0.0)), np.finfo(float).tiny)
+            values, vectors = values[there], vectors[:, there]
+        vectors = _upright(vectors)
+        self._keep(
+            coordinates.lift,
+            coordinates.coefficients(vectors),
+            coordinates.coefficients(moments.mean),
+            moments.mean @ vectors,
+            squared_mean,
+        )
+        how = f"the {p:,}×{p:,} scatter of {moments.count:,} examples, decomposed"
+        self._explain(values, total, moments.count, Decomposition(how, "exact", 0, np.zeros(len(values))))
+        if isinstance(self.kernel_, Linear) and isinstance(self.function_, FeatureFunction):
+            self.components_, self.mean_ = np.ascontiguousarray(vectors.T), moments.mean
+
+    # -- what is kept -----------------------------------------------------------------------------
+
+    def _keep(self, lift: Callable, coef, mean, shift, squared_mean: float) -> None:
+        self.function_: Function = lift(coef)
+        self.mean_function_: Function = lift(mean)
+        self.intercept_, self._squared_mean = -shift, squared_mean
+        self.n_components_ = coef.shape[1]
+        self.__dict__.pop("_inverse", None)
+
+    def _explain(self, values: np.ndarray, total: float, n: int, found: Decomposition) -> None:
+        self.eigenvalues_ = values
+        self.explained_variance_ = values / max(n - 1, 1)
+        self.explained_variance_ratio_ = values / total if total > 0 else np.zeros_like(values)
+        self.n_samples_seen_, self.spectrum_ = n, found
+
+    # -- use --------------------------------------------------------------------------------------
+
+    def _points(self, X: Any) -> Any:
+        check_is_fitted(self, "function_")
+        return self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+
+    @follows_data
+    def transform(self, X):
+        """t_j(x) = f_j(x) − f̄_j, shape (n, k)."""
+        X = self._points(X)
+        return _like(self.function_(X) + self.intercept_, X)
+
+    def reconstruction_error(self, X):
+        """Squared distance in feature space between φ(x) and its projection, for every row.
+
+        ‖φ(x) − μ‖² − Σ_j t_j(x)²: what the components leave out. Over the examples its sum is the sum of the
+        eigenvalues that were not taken.
+        """
+        X = self._points(X)
+        if isinstance(_resolve.kernel_of(self.kernel), Precomputed):
+            raise ValueError("k(x,x) of new points isn't known from a matrix: give the kernel itself")
+        scores = np.asarray(self.function_(X), dtype=np.float64) + self.intercept_
+        squares = np.asarray(self.kernel_.diagonal(self.kernel_.points(X)), dtype=np.float64)
+        squares = squares - 2 * self.mean_function_(X) + self._squared_mean
+        return np.maximum(squares - np.einsum("ij,ij->i", scores, scores), 0)
+
+    def inverse_transform(self, T):
+        """Points whose embeddings are near T (n, k): pre-images.
+
+        Exact for the linear kernel. Otherwise no point need have just this embedding; see `preimage`.
+        """
+        check_is_fitted(self, "function_")
+        T = check_array(T, dtype=np.float64)
+        if T.shape[1] != self.n_components_:
+            raise ValueError(f"T has {T.shape[1]} columns, but there are {self.n_components_} components")
+        if hasattr(self, "components_"):
+            return T @ self.components_ + self.mean_
+        if not hasattr(self, "_inverse"):
+            self._inverse = preimages.learned(self.function_, self.intercept_, self.kernel_)
+        start = self._inverse.predict(T).reshape(len(T), -1)
+        if self.preimage == "learned":
+            return start
+        return preimages.fixed_point(self.function_, self.mean_function_, T, start)
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinates:
+    """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features."""
+
+    zero: Function
+    whitening: np.ndarray | None
+
+    def __len__(self) -> int:
+        return len(self.zero.coef) if self.whitening is None else self.whitening.shape[1]
+
+    def lift(self, coef: np.ndarray) -> Function:
+        return self.zero._with(coef)
+
+    def coefficients(self, v: np.ndarray) -> np.ndarray:
+        """Of the function with coordinates v."""
+        return v if self.whitening is None else self.whitening @ v
+
+    def blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """(rows, coordinates of X[rows]), a bounded number at a time."""
+        n, height = X.shape[0], max(_ENTRIES // max(len(self), 1), 1)
+        whole = None if self.whitening is None else self.lift(self.whitening)
+        for i in range(0, n, height):
+            rows = slice(i, min(i + height, n))
+            Phi = self.zero.map.transform(X[rows]) if whole is None else whole(X[rows])
+            yield rows, np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else Phi, dtype=np.float64)
+
+
+def _decomposed(K: KernelOperator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenpairs of HKH, from the matrix itself."""
+    n = K.shape[0]
+    need, free = 3 * 8 * n * n, available_memory()
+    if need > free:
+        raise ValueError(
+            f"all components of {n:,} examples take about {need / 1e9:.1f} GB, and {free / 1e9:.1f} GB are "
+            "free: say n_components=…, or representation='nystrom'"
+        )
+    values = np.asarray(K.dense(), dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{K.kernel!r} gives NaN or infinity between these points; are they too large?")
+    values -= values.mean(axis=0)
+    values -= values.mean(axis=1)[:, None]
+    w, U = eigh(values, subset_by_index=[n - count, n - 1], overwrite_a=True, check_finite=False)
+    return w[::-1], U[:, ::-1]
+
+
+def _upright(vectors: np.ndarray) -> np.ndarray:
+    """Signs such that the largest entry of every column is positive: the same each time."""
+    if vectors.size == 0:
+        return vectors
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+def _like(scores: np.ndarray, X: Any) -> np.ndarray:
+    return scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores
+
+
+def _check_count(count: Any) -> None:
+    if count is not None and (
+        isinstance(count, bool) or not isinstance(count, numbers.Integral) or int(count) < 1
+    ):
+        raise ValueError(f"n_components must be a whole number from 1 on, or None for all; got {count!r}")
