@@ -18,7 +18,7 @@ from mercer.cli.console import fail, guarded, plain, spinner
         (ImportError("install it"), "install it"),
         (OSError(28, "No space left on device", "a.csv"), "a.csv: No space left on device"),
         (OSError(28, "No space left on device"), "No space left on device"),
-        (MemoryError(), "there is not enough memory; --limit reads fewer rows"),
+        (MemoryError(), "there is not enough memory"),
     ],
 )
 def test_errors_become_a_line(error, said, capsys):
@@ -34,6 +34,15 @@ def test_errors_become_a_line(error, said, capsys):
         assert (json.loads(written.err)["error"] if as_json else written.err) == (
             said if as_json else f"mercer: {said}\n"
         )
+
+
+def test_the_advice_is_an_option_of_the_command(capsys):
+    def command(limit):
+        raise MemoryError
+
+    with pytest.raises(typer.Exit):
+        guarded(command)(limit=None)
+    assert capsys.readouterr().err == "mercer: there is not enough memory; --limit reads fewer rows\n"
 
 
 def test_what_is_a_mistake_of_ours_is_not_hidden():

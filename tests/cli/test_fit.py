@@ -1,10 +1,13 @@
 """`mercer fit`: what it writes, prints and refuses."""
 
+import shlex
 import sqlite3
 
 import pytest
+from typer.testing import CliRunner
 
 import mercer
+from mercer.cli.app import app
 from mercer.cli.fit import _columns
 
 
@@ -32,7 +35,10 @@ def test_it_writes_the_model_and_the_report(fitted, table):
     assert kinds["zip"] == "category" and "kind" not in kinds
     text = fitted.page.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>") and "houses.csv" in text
-    assert "mercer fit houses.csv --target price --minutes 0.01 --seed 3 --text zip --ignore kind" in text
+    command = "mercer fit houses.csv --target price --minutes 0.01 --seed 3 --text zip --ignore kind"
+    assert command in text and "mercer.fit(" not in text
+    assert fitted.model.evidence.command == command and fitted.model.evidence.source == "houses.csv"
+    assert str(fitted.folder) not in text and str(fitted.folder).encode() not in fitted.file.read_bytes()
     left = {path.name for path in fitted.folder.iterdir()}
     assert left == {"houses.csv", "houses.mercer", "houses.html"}
 
@@ -141,9 +147,40 @@ def test_mixed_columns_are_named_by_line(call, tmp_path):
     assert result.exit_code == 1 and f"{file}, line 42, column 'size'" in result.stderr
 
 
+def test_from_standard_input(instant, fitted, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    options = ["-t", "price", "--text", "zip", "--ignore", "kind", "-q"]
+    result = CliRunner().invoke(app, ["fit", "-", *options], input=fitted.csv.read_bytes())
+    assert result.exit_code == 0, result.output
+    assert instant[-1][0] == mercer.data.read(fitted.csv, kinds={"zip": "text"}).drop("kind")
+    assert {path.name for path in tmp_path.iterdir()} == {"table.mercer", "table.html"}
+    evidence = mercer.load("table.mercer").evidence
+    assert evidence.command.startswith("mercer fit - --target price") and evidence.source == "standard input"
+    result = CliRunner().invoke(app, ["fit", "-", *options, "--format", "jsonl"], input=b'{"price": 1}\n[')
+    assert result.exit_code == 1 and "mercer: standard input, line 2: this is no JSON" in result.stderr
+
+
+def test_the_command_that_is_kept_can_be_typed_again(call, instant, fitted, tmp_path):
+    """Quoted for the shell, with every option that decides what the model is."""
+    options = ["--task", "regression", "--minutes", "0.5", "--query", "select * from t where size > 1"]
+    output = ["-o", tmp_path / "m.mercer", "--no-report", "-q"]
+    file = tmp_path / "my houses.csv"
+    file.write_bytes(fitted.csv.read_bytes())
+    assert call("fit", file, "-t", "price", *options, *output).exit_code == 0
+    command = mercer.load(tmp_path / "m.mercer").evidence.command
+    first = instant[-1]
+    words = shlex.split(command)
+    assert words[:3] == ["mercer", "fit", "my houses.csv"]
+    assert call("fit", file, *words[3:], *output).exit_code == 0
+    again = instant[-1]
+    assert again[0] == first[0]
+    assert {**again[1], "progress": None} == {**first[1], "progress": None}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        ["t.csv", "-t", "price", "--format", "csv"],
         ["t.csv"],
         ["-t", "price"],
         ["t.csv", "-t", "price", "--minutes", "0"],

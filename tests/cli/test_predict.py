@@ -2,11 +2,15 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import mercer
+from mercer.cli.app import app
 from mercer.data import Table, read, write
 
 
@@ -137,6 +141,160 @@ def test_a_libsvm_file_that_ends_early_means_zeros(call, tmp_path):
     (tmp_path / "new.csv").write_text("x1,x2\n0.5,0\n")
     result = call("predict", tmp_path / "m.mercer", tmp_path / "new.csv")
     assert result.exit_code == 1 and "lacks the column 'x3'" in result.stderr
+
+
+# -- from standard input -----------------------------------------------------------------------------
+
+
+def _piped(data, *arguments):
+    return CliRunner().invoke(app, ["predict", *map(str, arguments)], input=data)
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "jsonl", "parquet"])
+def test_a_table_through_a_pipe(fitted, table, tmp_path, ending):
+    source = write(table, tmp_path / f"in.{ending}")
+    result = _piped(source.read_bytes(), fitted.file, "-", "--json")
+    assert result.exit_code == 0, result.output
+    np.testing.assert_array_equal(json.loads(result.stdout)["predictions"], fitted.model.predict(table))
+
+
+def test_the_pipe_of_a_shell(fitted, tmp_path):
+    """cat new.csv | mercer predict houses.mercer -, in a process of its own."""
+    run = [sys.executable, "-c", "import sys; from mercer.cli import main; sys.exit(main())"]
+    with open(fitted.csv, "rb") as file:
+        found = subprocess.run(
+            [*run, "predict", fitted.file, "-"], stdin=file, capture_output=True, check=True
+        )
+    (tmp_path / "out.csv").write_bytes(found.stdout)
+    expected = _predictions(fitted.model, read(fitted.csv, kinds={"zip": "text"}))
+    np.testing.assert_array_equal(_as_matrix(read(tmp_path / "out.csv")), expected)
+    assert found.stderr == b""
+
+
+def test_what_comes_through_the_pipe_is_what_is_said(fitted, table, tmp_path):
+    csv, lines = (write(table, tmp_path / f"in.{ending}").read_bytes() for ending in ("csv", "jsonl"))
+    assert _piped(csv, fitted.file, "-", "--format", "csv").exit_code == 0
+    assert _piped(b"\n  " + lines, fitted.file, "-").exit_code == 0
+    assert _piped(lines, fitted.file, "-", "--format", "jsonl").exit_code == 0
+    wrong = _piped(csv, fitted.file, "-", "--format", "jsonl")
+    assert wrong.exit_code == 1 and "mercer: standard input, line 1: this is no JSON" in wrong.stderr
+    assert _piped(lines, fitted.file, "-", "--format", "csv").exit_code == 1
+    assert _piped(csv, fitted.file, "-", "--format", "xlsx").exit_code == 2
+    assert _piped(csv, fitted.file, fitted.csv, "--format", "csv").exit_code == 2
+
+
+def test_errors_name_standard_input(fitted):
+    for data, said in (
+        (b"", "standard input: the file is empty"),
+        (b"size,city\nbig,Ulm\n", "standard input, line 2, column 'size': 'big' is not a number"),
+        (b"size\n1\n", "standard input lacks the columns 'city', 'zip', 'sold'"),
+    ):
+        result = _piped(data, fitted.file, "-")
+        assert result.exit_code == 1 and said in result.stderr
+        assert result.stderr.count("\n") == 1 and "tmp" not in result.stderr
+
+
+# -- no rows -----------------------------------------------------------------------------------------
+
+
+def test_a_header_alone_gives_a_header_alone(call, fitted, sorted_out, table, tmp_path):
+    empty = write(table.take([]), tmp_path / "empty.csv")
+    assert empty.read_text().count("\n") == 1
+    result = call("predict", fitted.file, empty, "--keep", "city")
+    assert result.exit_code == 0 and result.stdout == "city,prediction,low,high\n"
+    assert result.stderr == f"mercer: {empty} has no rows, so nothing is predicted\n"
+    result = call("predict", sorted_out.file, empty, "--proba", "-q")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == "prediction,probability cheap,probability dear,probability fair\n"
+    found = json.loads(call("predict", fitted.file, empty, "--json", "-q").stdout)
+    assert (found["rows"], found["predictions"], found["intervals"]) == (0, [], [])
+    found = json.loads(call("predict", sorted_out.file, empty, "--json", "--proba").stdout)
+    assert (found["predictions"], found["probabilities"]) == ([], [])
+    # Labels stay words, though there are none.
+    assert call("predict", sorted_out.file, empty, "-o", tmp_path / "out.parquet").exit_code == 0
+    assert read(tmp_path / "out.parquet", empty=True).kind("prediction") == "text"
+    result = call("predict", fitted.file, fitted.csv, "--query", "select * from t where size < 0")
+    assert result.exit_code == 0 and result.stdout == "prediction,low,high\n"
+
+
+def test_a_table_without_rows_must_have_the_columns(call, fitted, tmp_path):
+    (tmp_path / "empty.csv").write_text("size\n")
+    result = call("predict", fitted.file, tmp_path / "empty.csv")
+    assert result.exit_code == 1 and "lacks the columns 'city', 'zip', 'sold'" in result.stderr
+
+
+# -- advice ------------------------------------------------------------------------------------------
+
+
+def test_the_advice_helps(call, fitted, table, tmp_path):
+    """--text is advised where it makes the command work, and nowhere else."""
+    n, few = 40, table.take(slice(0, 40))
+    odd = [*map(str, range(n - 1)), "oops"]
+    mixed = write(Table({**few.columns, "rank": np.array(odd, dtype=object)}, n), tmp_path / "mixed.csv")
+    result = call("predict", fitted.file, mixed)
+    assert result.exit_code == 1 and result.stderr.endswith("kinds={'rank': 'text'} (--text rank).\n")
+    result = call("predict", fitted.file, mixed, "--text", "rank", "--keep", "rank", "--json")
+    assert result.exit_code == 0 and json.loads(result.stdout)["columns"]["rank"] == odd
+    # The model needs numbers there: only the file can be put right.
+    sizes = np.array(odd, dtype=object)
+    wrong = write(Table({**few.columns, "size": sizes}, n), tmp_path / "wrong.csv")
+    result = call("predict", fitted.file, wrong)
+    assert (
+        result.exit_code == 1 and "column 'size': 'oops' is not a number, but 39 of the 40" in result.stderr
+    )
+    assert result.stderr.endswith("Correct it, or leave it empty if nothing is known.\n")
+    result = call("predict", fitted.file, wrong, "--text", "size")
+    assert result.exit_code == 1 and "--text size: the model learned from numbers there" in result.stderr
+    assert (
+        "--text sold: the model learned from dates"
+        in call("predict", fitted.file, mixed, "--text", "sold").stderr
+    )
+
+
+def test_columns_that_were_left_out_may_hold_anything(call, tmp_path):
+    x = np.linspace(0, 1, 40)
+    table = Table.of({"id": np.arange(40), "x": x, "always": np.ones(40), "y": x**2})
+    model = mercer.fit(table, "y", minutes=0.01)
+    assert set(model.evidence.dropped) == {"id", "always"}
+    mercer.save(model, tmp_path / "m.mercer")
+    (tmp_path / "new.csv").write_text("id,x,always\nA-7,0.5,never\n")
+    result = call("predict", tmp_path / "m.mercer", tmp_path / "new.csv", "--json", "--keep", "id")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["predictions"] == model.predict([{"x": 0.5}]).tolist() and found["columns"]["id"] == ["A-7"]
+
+
+# -- dates -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["D.M.Y", "D/M/Y", "M/D/Y"])
+def test_one_row_is_read_as_the_table_was(call, tmp_path, order):
+    """Fitted from a file that shows the order, a row of it without a target; saved; asked about one day."""
+    days = np.datetime64("2024-01-01") + np.arange(60)
+
+    def written(day):
+        year, month, date = str(day).split("-")
+        return order.replace("D", date).replace("M", month).replace("Y", year)
+
+    lines = [f"{written(day)},{'' if i == 7 else i % 31}" for i, day in enumerate(days)]
+    (tmp_path / "days.csv").write_text("day,height\n" + "\n".join(lines))
+    model, out = tmp_path / "m.mercer", ["--minutes", "0.01", "--no-report"]
+    result = call("fit", tmp_path / "days.csv", "-t", "height", "-o", model, *out)
+    spoken = order.replace("D", "day").replace("M", "month").replace("Y", "year")
+    assert result.exit_code == 0 and f"Note: Dates in 'day' were read as {spoken}." in result.stdout
+    assert f"date {order}" in call("info", model).stdout
+    kept = mercer.load(model)
+    asked = np.datetime64("2024-02-03")
+    expected = kept.predict({"day": [asked]}).tolist()
+    assert expected != kept.predict({"day": [np.datetime64("2024-03-02")]}).tolist()
+    for name, text in (
+        ("one.csv", f"day\n{written(asked)}\n"),
+        ("one.jsonl", json.dumps({"day": written(asked)})),
+        ("iso.csv", "day\n2024-02-03\n"),
+    ):
+        (tmp_path / name).write_text(text)
+        assert json.loads(call("predict", model, tmp_path / name, "--json").stdout)["predictions"] == expected
+    assert kept.predict([{"day": written(asked)}]).tolist() == expected
 
 
 def test_what_cannot_be_done(call, fitted, sorted_out, table, tmp_path):

@@ -128,9 +128,26 @@ def test_decimal_commas_where_they_may_be():
 
 
 def test_dates_in_words():
-    words = np.array(["2024-01-01", None], dtype=object)
-    assert dates_in(words).dtype == "datetime64[us]" and np.isnat(dates_in(words)[1])
-    other = np.array(["2024-01-01", "x"], dtype=object)
-    assert dates_in(other) is other and dates_in(np.zeros(2)).dtype == np.float64
-    nothing = np.array([None], dtype=object)
-    assert dates_in(nothing) is nothing
+    def words(*values):
+        return np.array(values, dtype=object)
+
+    found, kind = dates_in(words("2024-01-01", None))
+    assert found.dtype == "datetime64[us]" and np.isnat(found[1]) and kind == "date"
+    assert dates_in(words("31.01.2024"))[1] == "D.M.Y" and dates_in(words("1/31/2024"))[1] == "M/D/Y"
+    for other in (words("2024-01-01", "x"), words(None), words("1/2/2024"), words("7")):
+        assert dates_in(other) == (other, "text")
+    # All of them, not almost: strings in memory were words to whoever made them.
+    assert dates_in(words(*["2024-01-01"] * 99, "x"))[1] == "text"
+
+
+def test_a_stray_date_is_refused_in_the_words_of_its_column():
+    with pytest.raises(
+        Stray, match="'31/02/2024' is not a date like 31/01/2024 or 2024-01-31, but 40 of the 41 values"
+    ) as caught:
+        column(*["31/01/2024"] * 40, "31/02/2024")
+    assert caught.value.row == 40 and caught.value.mixed and caught.value.guessed
+    with pytest.raises(Stray, match=r"'31\.02\.2024' is not a date like 31\.01\.2024 or 2024-01-31"):
+        column(*["31.01.2024"] * 40, "31.02.2024")
+    with pytest.raises(Stray, match="'12/31/2024' is not a date like 31/01/2024") as caught:
+        column("12/31/2024", kind="D/M/Y")
+    assert not caught.value.guessed

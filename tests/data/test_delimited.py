@@ -20,11 +20,13 @@ def save(tmp_path, text, name="a.csv", encoding="utf-8"):
     return path
 
 
-@pytest.fixture(params=["pyarrow", "csv module"])
+@pytest.fixture(params=["pyarrow", "pyarrow, hasty", "csv module"])
 def both(request, monkeypatch):
-    """Every test with it runs with PyArrow, and as if it were not installed."""
+    """Every test with it runs with PyArrow, which may judge by one row, and as if it were not installed."""
     if request.param == "csv module":
-        monkeypatch.setattr(delimited, "_fast", lambda sheet, width: None)
+        monkeypatch.setattr(delimited, "_fast", lambda sheet, kinds: None)
+    if request.param == "pyarrow, hasty":
+        monkeypatch.setattr(delimited, "LOOK_ROWS", 1)
     return request.param
 
 
@@ -193,16 +195,29 @@ def test_pyarrow_and_the_csv_module_agree(tmp_path_factory, rows, ends, delimite
     writer.writerows([[None if c is None else c.replace("\r", "") for c in row] for row in rows])
     path = save(tmp_path_factory.getbasetemp(), out.getvalue(), "agree.csv")
 
-    def result(fast):
+    def result(name, value):
         with pytest.MonkeyPatch.context() as patch:
-            if not fast:
-                patch.setattr(delimited, "_fast", lambda sheet, width: None)
+            patch.setattr(delimited, name, value)
             try:
                 return read(path)
             except TableError as error:
                 return str(error)
 
-    assert result(fast=True) == result(fast=False)
+    expected = result("_fast", lambda sheet, kinds: None)
+    for rows in (0, 1, 50):
+        assert result("LOOK_ROWS", rows) == expected
+
+
+def test_numbers_do_not_go_through_text(tmp_path):
+    text = "a,b,c,d,e\n" + '1,x,7,,2024-01-01\nNA,2," 8",,2024-01-02\n' * 40
+    sheet = delimited.load(save(tmp_path, text), None)
+    columns = delimited._fast(sheet, [None, None, "text", None, None])
+    assert [str(c.type) for c in columns] == ["double", "string", "string", "string", "string"]
+    # A number that is none, far below: all is read again as text, which says what and where.
+    late = save(tmp_path, text + "oops,x,7,,2024-01-01\n")
+    assert {str(c.type) for c in delimited._fast(delimited.load(late, None), [None] * 5)} == {"string"}
+    with pytest.raises(TableError, match="line 82, column 'a': 'oops' is not a number, but 40 of the 41"):
+        read(late)
 
 
 @given(sheets())

@@ -19,6 +19,9 @@ def test_the_place_comes_first():
 def test_strays_say_what_to_do():
     in_file = Stray(2, "'x' is not a number.", mixed=True).at("a", "f.csv", 7)
     assert in_file.line == 7 and "kinds={'a': 'text'} (--text a)" in str(in_file)
+    assert "(--text 'sale price')" in str(Stray(2, "it is not.", mixed=True).at("sale price", "f.csv", 7))
+    asked = Stray(2, "'x' is not a number.", mixed=True, guessed=False).at("a", "f.csv", 7)
+    assert asked.problem == "'x' is not a number. Correct it, or leave it empty if nothing is known."
     in_memory = Stray(2, "'x' is not a number.").at("a")
     assert str(in_memory) == "row 3, column 'a': 'x' is not a number."
 

@@ -83,7 +83,15 @@ def test_names_for_arrays_and_only_for_them():
 
 
 def test_sparse_matrices_are_made_dense_while_they_fit():
-    assert Table.of(sparse.eye(2, format="csr")) == Table.of(np.eye(2))
+    X = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, -1.0]])
+    for form in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil"):
+        for make in (sparse.coo_matrix, sparse.coo_array):
+            assert Table.of(make(X).asformat(form)) == Table.of(X), form
+            assert Table.of(make(X).asformat(form), names="abc").names == ("a", "b", "c")
+    with pytest.raises(TableError, match="too many for a table"):
+        Table.of(sparse.dok_matrix((100_000, 100_000)))
+    with pytest.raises(TableError, match="of shape 3"):
+        Table.of(sparse.coo_array(np.ones(3)))
     with pytest.raises(TableError, match="too many for a table"):
         Table.of(sparse.csr_matrix((100_000, 100_000)))
 

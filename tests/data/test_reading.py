@@ -3,6 +3,8 @@
 import io
 import os
 import pickle
+import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -79,6 +81,31 @@ def test_a_file_one_may_not_read(tmp_path):
     path.chmod(0)
     with pytest.raises(TableError, match="it can not be read: .*ermission"):
         read(path)
+
+
+def test_a_table_without_rows_if_that_will_do(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    csv, parquet = tmp_path / "a.csv", tmp_path / "a.parquet"
+    csv.write_text("a,b,c,d\n")
+    words = pa.schema([(name, pa.string()) for name in "abcd"])
+    pq.write_table(words.empty_table(), parquet)
+    with closing(sqlite3.connect(tmp_path / "a.sqlite")) as base:
+        base.execute("create table t (a, b, c, d)")
+    kinds = {"b": "text", "c": "date", "d": "D/M/Y"}
+    for path in (csv, parquet, tmp_path / "a.sqlite"):
+        found = read(path, kinds={"a": "number", **kinds}, empty=True)
+        assert len(found) == 0
+        assert [found.kind(name) for name in "abcd"] == ["number", "text", "date", "date"]
+        with pytest.raises(TableError, match="no rows"):
+            read(path, kinds=kinds)
+    csv.write_text("a,b\n1,x\n")
+    found = read(csv, query="select * from t where a > 5", empty=True)
+    assert found.names == ("a", "b") and len(found) == 0
+    csv.write_text("")
+    with pytest.raises(TableError, match="the file is empty"):
+        read(csv, empty=True)
 
 
 def test_options_are_checked(tmp_path):

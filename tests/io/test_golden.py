@@ -33,3 +33,10 @@ def test_golden(path):
         np.testing.assert_allclose(
             machine.predict_interval(then["X"], 0.8), then["predict_interval"], rtol=1e-9, atol=1e-12
         )
+
+
+def test_what_files_did_not_say_yet_is_not_known():
+    """How dates were written, and which command made the model, came later."""
+    model = load(next(f for f in FILES if f.stem == "format1-table"))
+    assert {c.order for c in model.schema.columns} == {None}
+    assert model.evidence.command is None and model.evidence.source is None

@@ -88,6 +88,8 @@ COLUMN = Column("a", "number", None, 0.0, 1.0, 0.0)
     [
         (Schema((COLUMN, COLUMN)), "two columns have one name"),
         (Schema((replace(COLUMN, kind="colour"),)), "unknown kind"),
+        (Schema((replace(COLUMN, order="D/M/Y"),)), "dates of column 'a' are written in an unknown way"),
+        (Schema((replace(COLUMN, kind="date", order="Y/D/M"),)), "dates of column 'a' are written in an"),
         (Number("a", np.nan, 1.0, None, False), "scale of column 'a'"),
         (Number("a", 0.0, 0.0, None, False), "scale of column 'a'"),
         (Number("a", 0.0, 1.0, -1.0, False), "scale of column 'a'"),

@@ -251,8 +251,6 @@ def expected_failures(estimator):
         "check_estimators_empty_data_messages": own_words,
         "check_fit2d_predict1d": own_words,
         "check_fit2d_1sample": "one row is refused, every column being constant in it",
-        "check_estimator_sparse_array": "matrices by keys (dok) are mappings to Table.of",
-        "check_estimator_sparse_matrix": "matrices by keys (dok) are mappings to Table.of",
     }
 
 

@@ -163,10 +163,22 @@ def test_new_words_gaps_and_far_values(price_model):
     assert np.isfinite(price_model.predict_interval(odd)).all()
 
 
-def test_no_rows(asked):
+def test_no_rows_have_no_predictions(asked):
     model, table, _ = asked
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        model.predict(Table.of(table).take([]))
+    frame = pd.DataFrame(table)
+    one = frame[:1]
+    nothing = (Table.of(table).take([]), frame[:0], pl.DataFrame(table)[:0], {name: [] for name in table}, [])
+    methods = ("predict", "predict_interval" if model.task == "regression" else "predict_proba")
+    for empty in (*nothing, np.empty((0, len(table)))):
+        for method in methods:
+            found, like = getattr(model, method)(empty), getattr(model, method)(one)
+            assert (found.shape, found.dtype) == ((0, *like.shape[1:]), like.dtype), method
+        assert model.outside(empty) == ()
+    # What is not there must still be asked for in the right way.
+    with pytest.raises(TableError, match="the model needs the column"):
+        model.predict(frame[:0].drop(columns=model.columns.encoders_[0].name))
+    with pytest.raises(TableError, match="an array without names must have"):
+        model.predict(np.empty((0, len(table) + 1)))
 
 
 # -- as an object ------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """What a model expects of a table."""
 
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,7 +96,7 @@ def test_unused_columns_may_be_absent_or_odd():
         ([[1, 2, 3]], r"an array without names must have the 4 columns"),
         ([1, 2, 3, 4], r"got rows of shape \(\)"),
         (np.ones(4), r"got rows of shape \(\)"),
-        ([], "a table has rows and columns"),
+        ((), "a table has rows and columns"),
         ({"size": [1.0, 2.0], "city": ["a"], "sold": ["2024-01-01"], "old": [True]}, "rows"),
         ("table.csv", "a table has rows and columns"),
         ({name: 1.0 for name in SCHEMA.names}, "must be a list or an array"),
@@ -103,6 +105,46 @@ def test_unused_columns_may_be_absent_or_odd():
 def test_what_does_not_conform(table, match):
     with pytest.raises(TableError, match=match):
         SCHEMA.conform(table)
+
+
+def test_a_list_of_no_rows():
+    made = SCHEMA.conform([], unused={"city"})
+    assert made == TABLE.take([]).drop("city") and len(made) == 0
+
+
+DAYS = Table.of(
+    {"dots": ["31.01.2024", None], "first": ["31/01/2024", "1/2/2024"], "iso": ["2024-01-31", "2024-02-01"]},
+    kinds={"dots": "D.M.Y", "first": "D/M/Y", "iso": "date"},
+)
+
+
+def test_the_order_of_dates_is_kept():
+    schema = Schema.of(DAYS)
+    assert [c.kind for c in schema.columns] == ["date"] * 3
+    assert [c.order for c in schema.columns] == ["D.M.Y", "D/M/Y", None]
+    assert schema.kinds == {"dots": "D.M.Y", "first": "D/M/Y", "iso": "date"}
+    # One row does not show which part is the month; the schema knows.
+    row = {"dots": "03.04.2024", "first": "03/04/2024", "iso": "2024-04-03"}
+    for given in ([row], pd.DataFrame([row]), [list(row.values())]):
+        made = schema.conform(given)
+        for name in made.names:
+            assert made[name].tolist() == [datetime(2024, 4, 3)], (name, given)
+    # Dates that are dates already, and ISO 8601, are what they are.
+    assert schema.conform(DAYS) == DAYS
+    assert schema.conform([dict.fromkeys(row, "2024-04-03")]) == schema.conform([row])
+    with pytest.raises(
+        TableError, match=r"'first': '01/31/2024' is not a date like 31/01/2024 or 2024-01-31"
+    ):
+        schema.conform([row | {"first": "01/31/2024"}])
+    with pytest.raises(TableError, match=r"'iso': '03/04/2024' is not a date like 2024-01-31"):
+        schema.conform([row | {"iso": "03/04/2024"}])
+
+
+def test_errors_of_a_model_do_not_advise_what_it_does_not_take():
+    for table in ({"size": ["big"]}, {"sold": ["soon"]}):
+        with pytest.raises(TableError, match="Correct it, or leave it empty") as caught:
+            SCHEMA.conform({**TABLE.take([0]).columns, **table})
+        assert "kinds" not in str(caught.value) and "--text" not in str(caught.value)
 
 
 def test_many_absent_columns_are_counted():

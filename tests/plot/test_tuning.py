@@ -134,3 +134,43 @@ def test_trials_with_different_numbers_of_rows_are_not_mixed():
     ax = plot.surface(tuning, "alpha", ax=plot.axes())
     assert len(line(ax, "trials").get_xdata()) == sum(t.rows == tuning.rungs[0] for t in tuning.trials)
     assert labels(ax)[-1] == "best, with 5,000 rows"
+
+
+def within(ax):
+    """Is the legend, as it is drawn, inside the figure?"""
+    figure = ax.figure
+    figure.canvas.draw()
+    box, (width, height) = ax.get_legend().get_window_extent(), figure.bbox.size
+    return box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
+
+
+@pytest.mark.parametrize("size", [(5.2, 3.5), (8, 3), (4, 3), (3, 2.5), (2.2, 2)], ids=str)
+def test_the_legend_fits(exact, folds, size):
+    tunings = ((exact, ("kernel__sigma", "lam")), (exact, ("lam",)), (folds, ("C", "gamma")), (folds, ("C",)))
+    for tuning, names in tunings:
+        ax = plot.surface(tuning, *names, ax=plot.axes(*size), resolution=10)
+        assert within(ax), names
+        words = " ".join(labels(ax)).split()
+        assert words[-1] == plot.style.number(tuning.best_value) and "trials" in words
+        assert ax.get_window_extent().height > 10  # and the figure is still one
+
+
+def test_the_legend_fits_on_axes_of_others(exact):
+    from matplotlib import pyplot
+
+    figure, both = pyplot.subplots(1, 2, figsize=(7, 3), layout="constrained")
+    for ax in both:
+        plot.surface(exact, "kernel__sigma", "lam", ax, resolution=10)
+    assert within(both[0]) and within(both[1])
+    pyplot.close(figure)
+
+
+def test_many_levels_have_a_legend_that_fits():
+    from mercer import KernelRegressor
+    from mercer.losses import Quantile
+
+    Z = np.linspace(0, 6, 30)[:, None]
+    levels = np.linspace(0.05, 0.95, 11)
+    machine = KernelRegressor(loss=Quantile(levels), lam=0.01).fit(Z, np.sin(Z[:, 0]))
+    ax = plot.quantiles(machine, Z, np.sin(Z[:, 0]), plot.axes(4, 3))
+    assert within(ax) and len(labels(ax)) == 6

@@ -1,8 +1,13 @@
 """The schema says what /predict takes."""
 
 import json
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
 
 from mercer.serve.describe import schema
+from mercer.serve.refusal import Refusal
 from mercer.serve.rows import parse
 
 
@@ -31,3 +36,16 @@ def test_its_examples_are_a_row(regression):
 
 def test_classes(classification):
     assert schema(classification)["classes"] == ["cheap", "dear", "fair"]
+
+
+def test_dates_may_be_sent_as_the_model_learned_them(regression):
+    columns = [replace(c, order="D/M/Y") if c.name == "sold" else c for c in regression.schema.columns]
+    model = replace(regression, schema=replace(regression.schema, columns=tuple(columns)))
+    about = schema(model)["row"]["properties"]["sold"]["description"]
+    assert about.startswith("ISO 8601 or D/M/Y, seen from 2024-")
+    row = {"size": 50, "rooms": 2, "city": "Bonn", "garden": True}
+    for word in ("03/04/2024", "2024-04-03"):
+        asked = parse(json.dumps({"rows": [row | {"sold": word}]}).encode(), model, 1)
+        assert asked.table["sold"].tolist() == [datetime(2024, 4, 3)]
+    with pytest.raises(Refusal, match="'04/31/2024' is not a date like 31/01/2024"):
+        parse(json.dumps({"rows": [row | {"sold": "04/31/2024"}]}).encode(), model, 1)

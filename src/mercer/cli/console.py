@@ -47,7 +47,8 @@ def guarded(command: Command) -> Command:
             where = f"{error.filename}: " if error.filename else ""
             leave(f"{where}{error.strerror or error}", FAILED, as_json)
         except MemoryError:
-            leave("there is not enough memory; --limit reads fewer rows", FAILED, as_json)
+            advice = "; --limit reads fewer rows" if "limit" in arguments else ""
+            leave(f"there is not enough memory{advice}", FAILED, as_json)
         except (Failure, ValueError, ImportError) as error:
             leave(" ".join(str(error).split()), FAILED, as_json)
 

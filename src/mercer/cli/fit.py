@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +12,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mercer.cli.console import fail, print_json, require_apart, require_writable, spinner, stdout
-from mercer.cli.options import AsJson, Limit, Query, Quiet, TableFile, TableName, Text, beside
+from mercer.cli.options import (
+    AsJson,
+    Form,
+    Limit,
+    Query,
+    Quiet,
+    TableFile,
+    TableName,
+    Text,
+    beside,
+    file_of,
+    name_of,
+)
 
 if TYPE_CHECKING:
     from mercer.data import Table
@@ -77,6 +90,7 @@ def fit(
     query: Query = None,
     table_name: TableName = None,
     limit: Limit = None,
+    form: Form = None,
     text: Text = None,
     ignore: Annotated[
         list[str] | None,
@@ -105,23 +119,26 @@ def fit(
         import mercer
         from mercer.data import read
 
-        step(f"Reading {table.name}")
-        data = read(
-            table, query=query, table=table_name, limit=limit, kinds=dict.fromkeys(text or (), "text")
-        )
+        name = Path(name_of(table)).name  # folders are nobody's business who gets the model
+        step(f"Reading {name}")
+        kinds = dict.fromkeys(text or (), "text")
+        with file_of(table, form) as file:
+            data = read(file, query=query, table=table_name, limit=limit, kinds=kinds)
         data = _chosen(data, target, text or [], ignore or [])
         model = mercer.fit(
             data, target=target, task=task and task.value, minutes=minutes, seed=seed, progress=step
         )
+        options = _spoken(target, task, minutes, seed, query, table_name, limit, form, text, ignore)
+        command = shlex.join(["mercer", "fit", table.name, *options])
+        evidence = replace(model.evidence, command=command, source=name)
+        model = replace(model, evidence=evidence)
         mercer.save(model, output)
         if page is not None:
             step("Drawing the report")
             try:
                 from mercer.report import model_report
 
-                options = _spoken(target, task, minutes, seed, query, table_name, limit, text, ignore)
-                command = shlex.join(["mercer", "fit", table.name, *options])
-                model_report(model, command=command, source=str(table)).write(page)
+                model_report(model).write(page)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(f"{output} is written, {page} is not") from None
             except (ValueError, OSError, ImportError) as error:
@@ -143,10 +160,16 @@ def _chosen(data: Table, target: str, text: list[str], ignore: list[str]) -> Tab
     return data.drop(*ignore)
 
 
-def _spoken(target, task, minutes, seed, query, table_name, limit, text, ignore) -> list[str]:
+def _spoken(target, task, minutes, seed, query, table_name, limit, form, text, ignore) -> list[str]:
     """The options that decide what the model is, as they would be typed."""
     said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
-    for option, value in (("--task", task), ("--query", query), ("--table", table_name), ("--limit", limit)):
+    for option, value in (
+        ("--task", task),
+        ("--query", query),
+        ("--table", table_name),
+        ("--limit", limit),
+        ("--format", form),
+    ):
         if value is not None:
             said += [option, str(value)]
     for option, names in (("--text", text), ("--ignore", ignore)):

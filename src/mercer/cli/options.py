@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mercer.cli.console import fail
+from mercer.cli.console import fail, note
 
 if TYPE_CHECKING:
     from mercer.model import Model
+
+STDIN = Path("-")
+
+
+class Format(StrEnum):
+    """What comes through standard input."""
+
+    csv = "csv"
+    jsonl = "jsonl"
+
 
 TableFile = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help="CSV, TSV, Parquet, Arrow, LIBSVM, JSON lines, SQLite or DuckDB.",
+        help="CSV, TSV, Parquet, Arrow, LIBSVM, JSON lines, SQLite or DuckDB; - is standard input.",
+        show_default=False,
+    ),
+]
+Form = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="Of standard input; by default JSON lines if it begins with a brace, else CSV.",
         show_default=False,
     ),
 ]
@@ -58,7 +82,35 @@ def load_model(path: Path) -> Model:
     return found
 
 
+@contextmanager
+def file_of(table: Path, form: Format | None) -> Iterator[Path]:
+    """The file that holds a table. What comes through standard input is put into one for a while."""
+    if table != STDIN:
+        if form is not None:
+            raise typer.BadParameter("it is for a table on standard input (-)", param_hint="--format")
+        yield table
+        return
+    from mercer.data import TableError
+
+    if sys.stdin.isatty():
+        note("reading the table from standard input; Ctrl-D ends it")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"table.{form}" if form else "table")
+        with open(file, "wb") as out:
+            shutil.copyfileobj(sys.stdin.buffer, out)
+        try:
+            yield file
+        except TableError as e:
+            name = name_of(table)
+            raise TableError(e.problem, path=name, line=e.line, row=e.row, column=e.column) from None
+
+
+def name_of(table: Path) -> str:
+    """How a table is called where people read of it."""
+    return "standard input" if table == STDIN else str(table)
+
+
 def beside(path: Path, ending: str) -> Path:
     """A name for what is made of a file, in the current folder: houses.csv.gz gives houses.mercer."""
-    name = path.name.removesuffix(".gz")
+    name = "table" if path == STDIN else path.name.removesuffix(".gz")
     return Path(Path(name).stem + ending)

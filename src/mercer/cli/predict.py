@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mercer.cli.console import fail, note, print_json, require_apart, require_writable
-from mercer.cli.options import AsJson, Limit, ModelFile, Query, TableFile, TableName, Text, load_model
+from mercer.cli.options import (
+    AsJson,
+    Form,
+    Format,
+    Limit,
+    ModelFile,
+    Query,
+    TableFile,
+    TableName,
+    Text,
+    file_of,
+    load_model,
+    name_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,6 +75,7 @@ def predict(
     query: Query = None,
     table_name: TableName = None,
     limit: Limit = None,
+    form: Form = None,
     text: Text = None,
     as_json: AsJson = False,
     quiet: Annotated[
@@ -87,12 +101,14 @@ def predict(
 
     from mercer.data import Table
 
-    data = _read(table, model, query, table_name, limit, text or [])
+    data, sparse = _read(table, form, model, query, table_name, limit, text or [])
     kept = data.names if all_columns else tuple(dict.fromkeys(keep or ()))
     copied = data.select(kept)
-    asked = _completed(data, model, table)
+    asked = _completed(data, model, name_of(table), sparse)
     answers = _answers(model, asked, coverage, proba)
     tell = _nothing if quiet else note
+    if not len(data):
+        tell(f"{name_of(table)} has no rows, so nothing is predicted")
     if model.task == "regression" and np.isnan(answers["low"]).any():
         few = len(model.evidence.truth)
         tell(f"{few:,} test rows are too few for intervals of {coverage:g}; low and high are left empty")
@@ -103,7 +119,10 @@ def predict(
     if as_json and output is None:
         print_json(_object(model, answers, coverage, copied))
         return
-    new = Table.of(_renamed(answers, set(kept), tell))
+    named = _renamed(answers, set(kept), tell)
+    # Said, as labels that are not there have no look.
+    labels = {name: "text" for name, column in named.items() if column.dtype.kind in "bOU"}
+    new = Table.of(named, kinds=labels)
     result = Table({**copied.columns, **new.columns}, len(data))
     _write(result, output)
     if as_json:
@@ -113,16 +132,32 @@ def predict(
 
 
 def _read(
-    path: Path, model: Model, query: str | None, name: str | None, limit: int | None, text: list[str]
-) -> Table:
-    """The table, with every column of the model read as the kind it was fitted to."""
+    path: Path,
+    form: Format | None,
+    model: Model,
+    query: str | None,
+    name: str | None,
+    limit: int | None,
+    text: list[str],
+) -> tuple[Table, bool]:
+    """The table, with every column the model needs read as the kind it was fitted to; and if it is LIBSVM."""
     from mercer.data import read
+    from mercer.data.reading import recognise
 
-    kinds = dict.fromkeys(text, "text") | model.schema.kinds
-    return read(path, query=query, table=name, limit=limit, kinds=kinds)
+    # Columns the model left out may hold anything; those that were words still are.
+    needed = [c for c in model.schema.columns if c.name not in model.columns.dropped_ or c.kind == "category"]
+    kinds = {c.name: c.table_kind for c in needed}
+    for column in text:
+        if kinds.get(column, "text") != "text":
+            what = "numbers" if kinds[column] == "number" else "dates"
+            fail(f"--text {column}: the model learned from {what} there, and can't take words")
+    with file_of(path, form) as file:
+        kinds |= dict.fromkeys(text, "text")
+        data = read(file, query=query, table=name, limit=limit, kinds=kinds, empty=True)
+        return data, recognise(file) == "libsvm"
 
 
-def _completed(data: Table, model: Model, path: Path) -> Table:
+def _completed(data: Table, model: Model, name: str, sparse: bool) -> Table:
     """The columns of the model, those added that may be absent.
 
     A LIBSVM file is as wide as its last index, and what it does not name is 0. Columns the model left out
@@ -131,16 +166,14 @@ def _completed(data: Table, model: Model, path: Path) -> Table:
     import numpy as np
 
     from mercer.data import Table
-    from mercer.data.reading import recognise
 
     absent = [c for c in model.schema.columns if c.name not in data and c.name not in model.columns.dropped_]
-    zero = absent if absent and recognise(path) == "libsvm" else []
-    added = {c.name: np.zeros(len(data)) for c in zero if c.kind == "number"}
+    added = {c.name: np.zeros(len(data)) for c in absent if sparse and c.kind == "number"}
     lacking = [repr(c.name) for c in absent if c.name not in added]
     if lacking:
         more = f" and {len(lacking) - 8:,} more" if len(lacking) > 8 else ""
         fail(
-            f"{path} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking[:8])}{more}, "
+            f"{name} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking[:8])}{more}, "
             "which the model needs; leave cells empty where a value is not known"
         )
     whole = Table({**data.columns, **added}, len(data))

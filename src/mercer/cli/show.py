@@ -64,7 +64,7 @@ def show_columns(console: Console, columns: Sequence[Column], dropped: Iterable[
     rows = [
         [
             c.name,
-            c.kind,
+            f"{c.kind} {c.order}" if c.order else c.kind,
             _range(c),
             f"{c.missing:.1%}" if c.missing else "",
             "no" if c.name in left_out else "",

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from mercer.data.dates import EXAMPLES, SLASHES, moment, order_in
 from mercer.data.errors import Stray, shown
 
 MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"})
@@ -26,10 +26,6 @@ _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE
 )
 _COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
-_DATE = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(?:[T ](?:[01][0-9]|2[0-3]):[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
-)
 
 
 @dataclass(frozen=True)
@@ -59,12 +55,17 @@ class Coded:
 
 
 def understand(column: Coded, kind: str | None = None, comma: bool = False) -> np.ndarray:
-    """A column of a table from its text.
+    """A column of a table from its text; see `understood`."""
+    return understood(column, kind, comma)[0]
+
+
+def understood(column: Coded, kind: str | None = None, comma: bool = False) -> tuple[np.ndarray, str]:
+    """A column of a table from its text, and what it was taken for.
 
     Parameters
     ----------
     column : Coded
-    kind : "number", "text", "date" or None
+    kind : "number", "text", "date", one of `dates.ORDERS`, or None
         What it shall be; None: what it looks like.
     comma : bool
         Whether numbers may have a decimal comma.
@@ -72,6 +73,7 @@ def understand(column: Coded, kind: str | None = None, comma: bool = False) -> n
     Returns
     -------
     array of float64, datetime64[us] or str, missing values being NaN, NaT and None
+    kind : for dates that are not ISO 8601 one of `dates.ORDERS`
 
     Raises
     ------
@@ -81,19 +83,22 @@ def understand(column: Coded, kind: str | None = None, comma: bool = False) -> n
     words = [word.strip(" \t\r\n") for word in column.words]
     real = [i for i, word in enumerate(words) if word not in MISSING]
     values = [i for i in real if words[i] != DASH]
+    guessed = kind is None
     if kind is None:
         kind = _guess([words[i] for i in values], column.counts[values], comma) if real else "number"
     if kind == "text":
-        return _text(words, real)[column.codes]
+        return _text(words, real)[column.codes], kind
     parsed = _parsed([words[i] for i in values], kind, comma)
     strays = [i for i, value in zip(values, parsed, strict=True) if value is None]
+    kind = kind if kind == "number" else order_in((words[i] for i in values), kind)
     if strays:
         row = column.first(strays)
         right = int(column.counts[values].sum() - column.counts[strays].sum())
         total = right + int(column.counts[strays].sum())
         but = f", but {right:,} of the {total:,} values of this column are" if right >= ALMOST * total else ""
-        what = "a number" if kind == "number" else "a date like 2024-01-31 or 2024-01-31T10:00Z"
-        raise Stray(row, f"{shown(column.words[column.codes[row]])} is not {what}{but}.", mixed=True)
+        what = "a number" if kind == "number" else f"a date like {EXAMPLES[kind]}"
+        problem = f"{shown(column.words[column.codes[row]])} is not {what}{but}."
+        raise Stray(row, problem, mixed=True, guessed=guessed)
     dtype = "float64" if kind == "number" else "datetime64[us]"
     result = np.full(len(words) + 1, np.nan if kind == "number" else "NaT", dtype)  # the last place is for −1
     result[values] = np.array(parsed, dtype)
@@ -101,21 +106,40 @@ def understand(column: Coded, kind: str | None = None, comma: bool = False) -> n
     if kind == "number" and np.isinf(found).any():
         row = int(np.flatnonzero(np.isinf(found))[0])
         raise Stray(row, f"{shown(column.words[column.codes[row]])} is not a finite number.")
-    return found
+    return found, kind
 
 
 def _guess(words: list[str], counts: np.ndarray, comma: bool) -> str:
-    """What a column is: "number" or "date" if almost all of its rows are, else "text"."""
+    """What a column is: numbers or dates if almost all of its rows are, else "text"."""
     allowed = counts.sum() * (1 - ALMOST) * (1 + 1e-12)
-    for kind, fits in (("number", _is_number(comma)), ("date", _moment)):
-        wrong = 0
-        for word, count in zip(words, counts.tolist(), strict=True):
-            wrong += 0 if fits(word) else count
-            if wrong > allowed:  # most columns of words are known for what they are soon
-                break
-        else:
-            return kind if words else "text"
-    return "text"
+    if not words:
+        return "text"
+    if _wrong(words, counts, _is_number(comma), allowed) <= allowed:
+        return "number"
+    return _dates(words, counts, allowed) or "text"
+
+
+def _dates(words: list[str], counts: np.ndarray, allowed: float = 0.0) -> str | None:
+    """The kind of dates all rows hold, but for so many that may be something else; None if there is none.
+
+    With slashes it is the order that fits more rows. If both fit as many, nobody can tell.
+    """
+    if _wrong(words, counts, moment, allowed) <= allowed:
+        return "date"
+    first, second = (_wrong(words, counts, partial(moment, kind=order), allowed) for order in SLASHES)
+    if first == second or min(first, second) > allowed:
+        return None
+    return SLASHES[0] if first < second else SLASHES[1]
+
+
+def _wrong(words: list[str], counts: np.ndarray, fits: Callable[[str], object], allowed: float) -> int:
+    """How many rows do not fit; at most a few more than are allowed."""
+    wrong = 0
+    for word, count in zip(words, counts.tolist(), strict=True):
+        wrong += 0 if fits(word) else count
+        if wrong > allowed:  # most columns of words are known for what they are soon
+            break
+    return wrong
 
 
 def _is_number(comma: bool) -> Callable[[str], object]:
@@ -124,8 +148,8 @@ def _is_number(comma: bool) -> Callable[[str], object]:
 
 def _parsed(words: list[str], kind: str, comma: bool) -> list[Any]:
     """Values, None where a word is not of the kind."""
-    if kind == "date":
-        return [_moment(word) for word in words]
+    if kind != "number":
+        return [moment(word, kind) for word in words]
     fits = _is_number(comma)
     return [float(word.replace(",", ".")) if fits(word) else None for word in words]
 
@@ -140,27 +164,13 @@ def _text(words: list[str], real: list[int]) -> np.ndarray:
     return result
 
 
-def _moment(word: str) -> datetime | None:
-    if not _DATE.fullmatch(word):
-        return None
-    try:
-        moment = datetime.fromisoformat(word)
-        return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-    except (ValueError, OverflowError):  # 30 February; or year 1 in a zone west of Greenwich
-        return None
-
-
 def is_number(word: str) -> bool:
     """Whether a word is a number (or an infinity), and nothing else."""
     return bool(_NUMBER.fullmatch(word))
 
 
-def dates_in(column: np.ndarray) -> np.ndarray:
-    """A column of words as dates if all of it are dates; else as it is."""
-    if column.dtype != object:
-        return column
+def dates_in(column: np.ndarray) -> tuple[np.ndarray, str]:
+    """A column of words as dates if all of it are dates, else as it is; and which of the two, as a kind."""
     coded = Coded.of(column)
-    moments = _parsed(coded.words, "date", False)
-    if not moments or None in moments:
-        return column
-    return np.append(np.array(moments, "datetime64[us]"), np.datetime64("NaT"))[coded.codes]
+    kind = _dates(coded.words, coded.counts) if coded.words else None
+    return (column, "text") if kind is None else understood(coded, kind)

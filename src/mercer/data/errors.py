@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -62,23 +63,23 @@ class Stray(Exception):
     problem : str
     mixed : bool
         Whether the rest of the column is of another kind, so that one of the two must be meant.
+    guessed : bool
+        Whether that kind was found by looking, so that it helps to say another one. Where the kind was asked
+        for, as by a model that was fitted to it, it does not.
     """
 
-    def __init__(self, row: int, problem: str, mixed: bool = False):
+    def __init__(self, row: int, problem: str, mixed: bool = False, guessed: bool = True):
         super().__init__(problem)
-        self.row, self.problem, self.mixed = row, problem, mixed
+        self.row, self.problem, self.mixed, self.guessed = row, problem, mixed, guessed
 
     def at(
         self, column: str, path: str | os.PathLike[str] | None = None, line: int | None = None
     ) -> TableError:
         """The error, by line where there is one and by row where not."""
-        advice = ""
-        if self.mixed:
-            option = "" if path is None else f" (--text {column})"
-            advice = (
-                " Correct it, or leave it empty if nothing is known. "
-                f"If words are meant: kinds={{{column!r}: 'text'}}{option}."
-            )
+        advice = " Correct it, or leave it empty if nothing is known." if self.mixed else ""
+        if self.mixed and self.guessed:
+            option = "" if path is None else f" (--text {shlex.quote(column)})"
+            advice += f" If words are meant: kinds={{{column!r}: 'text'}}{option}."
         row = self.row + 1 if line is None else None
         return TableError(self.problem + advice, path=path, line=line, row=row, column=column)
 

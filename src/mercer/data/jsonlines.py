@@ -6,16 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mercer.data.cells import dates_in
 from mercer.data.errors import Stray, TableError, checked_names, shown
 from mercer.data.objects import from_objects
-from mercer.data.of import DENSE_LIMIT
+from mercer.data.of import DENSE_LIMIT, with_dates
 from mercer.data.table import Table
 from mercer.data.text import all_bytes, as_utf8, head_lines
 
 
 def read_json_lines(path: Path, kinds: dict[str, str], limit: int | None = None) -> Table:
-    """A table from JSON lines. Strings stay words, except in columns of ISO dates, which JSON has not."""
+    """A table from JSON lines. Strings stay words, except in columns of dates, which JSON has not."""
     data, remarks = as_utf8(all_bytes(path, 10.0) if limit is None else head_lines(path, limit), path)
     columns: dict[str, list[Any]] = {}
     lines: list[int] = []
@@ -38,11 +37,10 @@ def read_json_lines(path: Path, kinds: dict[str, str], limit: int | None = None)
     for name, values in columns.items():
         values.extend([None] * (len(lines) - len(values)))
         try:
-            column = from_objects(values, kinds.get(name))
-            made[name] = column if name in kinds else dates_in(column)
+            made[name] = from_objects(values, kinds.get(name))
         except Stray as stray:
             raise stray.at(name, path, lines[stray.row]) from None
-    return Table(made, remarks=remarks)
+    return with_dates(Table(made, remarks=remarks), but=kinds)
 
 
 def _record(raw: bytes, path: Path, line: int) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def read_libsvm(path: Path, kinds: dict[str, str], limit: int | None = None) -> 
     if n * d > DENSE_LIMIT or d > MOST_COLUMNS:
         raise TableError(
             f"{n:,} rows × {d:,} columns are too many for a table, which is dense: up to {DENSE_LIMIT:,} "
-            f"values and {MOST_COLUMNS:,} columns. Read fewer rows with limit= (--limit), or give the matrix "
-            "of sklearn.datasets.load_svmlight_file to an estimator such as KernelRidge.",
+            f"values and {MOST_COLUMNS:,} columns. Read fewer rows with limit= (--limit). In Python, "
+            "estimators such as KernelRidge learn from the matrix of sklearn.datasets.load_svmlight_file.",
             path=path,
         )
     ask(path, 16 * n * d + 1000 * d)

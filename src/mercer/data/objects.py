@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data.cells import ALMOST, Coded, understand
+from mercer.data.dates import ORDERS
 from mercer.data.errors import Stray, shown
 
 
@@ -26,7 +27,7 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
     Parameters
     ----------
     values : iterable
-    kind : "number", "text", "date" or None
+    kind : "number", "text", "date", one of `dates.ORDERS`, or None
         What it shall be. None: what the values are. Where they are mixed that is words, unless nearly all are
         numbers or dates; then the odd one is refused, as it is in text.
 
@@ -58,7 +59,7 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
         kind = main if len(counts) == 1 and main in ("number", "date") else "text"
     if kind == "number" and set(counts) <= {"number"}:
         return _numbers(values)
-    if kind == "date" and set(counts) <= {"date"}:
+    if (kind == "date" or kind in ORDERS) and set(counts) <= {"date"}:
         return _dates(values)
     words = np.empty(len(values), dtype=object)
     words[:] = [None if value is None else as_word(value) for value in values]
@@ -67,7 +68,8 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
 
 def as_kind(column: np.ndarray, kind: str | None) -> np.ndarray:
     """A column of a table as another kind: values are written out, and read as what is wanted."""
-    return column if kind in (None, kind_of(column)) else from_objects(column, kind)
+    there = (None, kind_of(column), *(ORDERS if column.dtype.kind == "M" else ()))
+    return column if kind in there else from_objects(column, kind)
 
 
 def as_word(value: Any) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from mercer.data.cells import dates_in
+from mercer.data.dates import ORDERS, DatesRead
 from mercer.data.errors import Stray, TableError, checked_names
 from mercer.data.objects import as_kind, as_word, bounded_dates, finite, from_objects
 from mercer.data.table import Table
@@ -21,14 +24,35 @@ def table_of(X: Any, names: Iterable[str] | None, kinds: Mapping[str, str] | Non
     kinds = checked_kinds(kinds)
     columns = _columns(X, None if names is None else list(names))
     made = {name: column_of(values, name, kinds.get(name)) for name, values in columns.items()}
-    return Table(made, X.n_rows, X.remarks) if isinstance(X, Table) else Table(made)
+    return noted(Table(made, X.n_rows, X.remarks) if isinstance(X, Table) else Table(made), kinds)
+
+
+def noted(table: Table, kinds: Mapping[str, str]) -> Table:
+    """The same table, which remembers how dates were said to be written."""
+    known = table.orders
+    said = [DatesRead(n, k) for n, k in kinds.items() if k in ORDERS and n in table and n not in known]
+    return Table(table.columns, table.n_rows, (*table.remarks, *said)) if said else table
+
+
+def with_dates(table: Table, but: Container[str] = ()) -> Table:
+    """The same table; words that are all dates become dates, except in the columns named."""
+    columns, remarks = dict(table.columns), list(table.remarks)
+    for name in table.names:
+        if table.kind(name) == "text" and name not in but:
+            columns[name], kind = dates_in(table[name])
+            if kind in ORDERS:
+                remarks.append(DatesRead(name, kind))
+    return Table(columns, table.n_rows, remarks)
 
 
 def checked_kinds(kinds: Mapping[str, str] | None) -> dict[str, str]:
     """What columns shall be, as a dict."""
     for name, kind in (kinds or {}).items():
-        if kind not in ("number", "text", "date"):
-            raise ValueError(f"kinds[{name!r}] is {kind!r}; it must be 'number', 'text' or 'date'")
+        if kind not in ("number", "text", "date", *ORDERS):
+            raise ValueError(
+                f"kinds[{name!r}] is {kind!r}; it must be 'number', 'text' or 'date', or the order in which "
+                f"dates are written: {', '.join(map(repr, ORDERS))}"
+            )
     return dict(kinds or {})
 
 
@@ -84,6 +108,8 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
     """Names and what is under them."""
     if hasattr(X, "collect"):
         raise TableError("the data are not there yet: call collect() first.")
+    if hasattr(X, "toarray"):  # before dicts: SciPy's dok_matrix is one, of pairs of indices
+        return _from_rows(_dense(X), names)
     if isinstance(X, Table):
         found: dict[str, Any] = dict(X.columns)
     elif isinstance(X, Mapping):
@@ -120,14 +146,17 @@ def _named(names: Iterable[Any], columns: Iterable[Any]) -> dict[str, Any]:
     return dict(zip(texts, columns, strict=True))
 
 
+def _dense(X: Any) -> np.ndarray:
+    """One of SciPy's sparse matrices as an array."""
+    if math.prod(X.shape) > DENSE_LIMIT:
+        raise TableError(
+            f"{' × '.join(f'{n:,}' for n in X.shape)} values are too many for a table, which is dense. "
+            "Estimators such as KernelRidge take the sparse matrix as it is."
+        )
+    return X.toarray()
+
+
 def _from_rows(X: Any, names: list[str] | None) -> dict[str, Any]:
-    if hasattr(X, "toarray"):  # SciPy's sparse matrices
-        if X.shape[0] * X.shape[1] > DENSE_LIMIT:
-            raise TableError(
-                f"{X.shape[0]:,} × {X.shape[1]:,} values are too many for a table, which is dense. "
-                "Estimators such as KernelRidge take the sparse matrix as it is."
-            )
-        X = X.toarray()
     if isinstance(X, list | tuple) and X and all(isinstance(row, list | tuple) for row in X):
         width = len(X[0])
         for i, row in enumerate(X):

@@ -10,7 +10,7 @@ from typing import Any
 
 from mercer.data import arrow, delimited, duck, jsonlines, libsvm, sqlite
 from mercer.data.errors import TableError, refused_as
-from mercer.data.of import checked_kinds
+from mercer.data.of import checked_kinds, noted
 from mercer.data.table import Table
 from mercer.data.text import head_bytes
 
@@ -81,6 +81,7 @@ def read(
     table: str | None = None,
     limit: int | None = None,
     kinds: Mapping[str, str] | None = None,
+    empty: bool = False,
 ) -> Table:
     """Read a table from a file.
 
@@ -98,7 +99,10 @@ def read(
     limit : int, optional
         Read no more than this many rows: of the file, or of what the query selects.
     kinds : mapping from names to "number", "text" or "date", optional
-        What these columns shall be, instead of what they look like. Names that are not there are ignored.
+        What these columns shall be, instead of what they look like. "D/M/Y" and "M/D/Y" are dates, and say
+        how they are written: 31/01/2024 or 01/31/2024. Names that are not there are ignored.
+    empty : bool
+        Whether a table without rows will do. Otherwise it is an error: most likely something was forgotten.
 
     Returns
     -------
@@ -131,25 +135,33 @@ def read(
         raise TableError("the file holds one table; table= (--table) is for databases.", path=path)
     elif query is not None:
         duck.available(path)  # before a large file is read for it
-        found = duck.query_over(_source(form, path, kinds), query, path, kinds, limit)
+        source, remarks = _source(form, path, kinds)
+        found = duck.query_over(source, query, path, kinds, limit)
+        found = Table(found.columns, found.n_rows, remarks).select(found.names)
     else:
         found = _READERS[form](path, kinds, limit)
-    if not found.n_rows or not found.names:
-        raise TableError("the query selects no rows." if query else "there are no rows.", path=path)
-    return found
+    if not found.names or not (found.n_rows or empty):
+        if query:
+            raise TableError("the query selects no rows.", path=path)
+        if form == "delimited":
+            line = delimited.header_line(path)
+            raise TableError("there are names of columns, but no rows below them.", path=path, line=line)
+        raise TableError("there are no rows.", path=path)
+    return noted(found, kinds)
 
 
-def _source(form: str, path: Path, kinds: dict[str, str]) -> Any:
-    """What a query looks at: the file itself where it has types, else the table as it is read."""
+def _source(form: str, path: Path, kinds: dict[str, str]) -> tuple[Any, tuple[str, ...]]:
+    """What a query looks at: the file itself where it has types, else the table as it is read; remarks."""
     if form == "parquet":
         arrow.needed(f"{path}: reading Parquet")
         import pyarrow.dataset
 
         with arrow.refusals(path, "this is no sound Parquet file"):
-            return pyarrow.dataset.dataset(path, format="parquet")
+            return pyarrow.dataset.dataset(path, format="parquet"), ()
     if form == "delimited" and not delimited.fits(path):
         return delimited.lazily(path, kinds)
-    return arrow.to_arrow(_READERS[form](path, kinds, None))
+    table = _READERS[form](path, kinds, None)
+    return arrow.to_arrow(table), table.remarks
 
 
 def recognise(path: Path) -> str:

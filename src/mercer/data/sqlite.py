@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer.data.budget import ask
-from mercer.data.cells import Coded, understand
+from mercer.data.cells import Coded, understood
+from mercer.data.dates import ORDERS, DatesRead
 from mercer.data.errors import Stray, TableError, checked_names, refused_as, shown
 from mercer.data.objects import as_word, finite
 from mercer.data.table import Table
@@ -94,18 +95,20 @@ def _rows(
         ask(path, len(names) * (8 * rows + 100 * BATCH), f"more than {rows:,} rows of it")
         if limit is not None and rows >= limit:
             break
-    made = {}
+    made, remarks = {}, []
     for j, name in enumerate(names):
         try:
-            made[name] = _column(columns[j], kinds.get(name))
+            made[name], kind = _column(columns[j], kinds.get(name))
         except Stray as stray:
             raise stray.at(name, path) from None
+        if kind in ORDERS:
+            remarks.append(DatesRead(name, kind))
         columns[j] = []
-    return Table(made)
+    return Table(made, remarks=remarks)
 
 
-def _column(values: list[Any], kind: str | None) -> np.ndarray:
-    """A column of values, each with a type of its own.
+def _column(values: list[Any], kind: str | None) -> tuple[np.ndarray, str]:
+    """A column of values, each with a type of its own; and what it was taken for.
 
     Text is understood as in CSV files, of which such tables are often made: dates are text in SQLite, too.
     """
@@ -114,5 +117,6 @@ def _column(values: list[Any], kind: str | None) -> np.ndarray:
         row = next(i for i, value in enumerate(values) if isinstance(value, bytes))
         raise Stray(row, "holds bytes, which are no number, word or date. Leave the column out with a query.")
     if str in types or kind not in (None, "number"):
-        return understand(Coded.of(None if value is None else as_word(value) for value in values), kind)
-    return finite(np.array([np.nan if value is None else value for value in values], dtype=np.float64))
+        return understood(Coded.of(None if value is None else as_word(value) for value in values), kind)
+    numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return finite(numbers), "number"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.dates import DatesRead
 from mercer.data.errors import TableError, checked_names, shown
 from mercer.data.objects import kind_of
 
@@ -99,7 +100,8 @@ class Table:
         names : names of columns, optional
             For arrays and rows, which have none; "x1", "x2", … by default.
         kinds : mapping from names to "number", "text" or "date", optional
-            What these columns shall be. Names that are not there are ignored.
+            What these columns shall be. "D/M/Y" and "M/D/Y" are dates, and say how they are written:
+            31/01/2024 or 01/31/2024. Names that are not there are ignored.
 
         Examples
         --------
@@ -138,6 +140,12 @@ class Table:
         """The kind of a column: "number", "text" or "date"."""
         return kind_of(self[name])
 
+    @property
+    def orders(self) -> dict[str, str]:
+        """How dates were written that are not ISO 8601: "D.M.Y", "D/M/Y" or "M/D/Y", by column."""
+        said = {r.column: r.order for r in self.remarks if isinstance(r, DatesRead)}
+        return {name: order for name, order in said.items() if name in self and self.kind(name) == "date"}
+
     def take(self, rows: Any) -> Table:
         """Some of the rows: numbers, a mask or a slice."""
         if not self.columns:
@@ -146,7 +154,9 @@ class Table:
 
     def select(self, names: Iterable[str]) -> Table:
         """Some of the columns, in this order."""
-        return Table({name: self[name] for name in names}, self.n_rows, self.remarks)
+        columns = {name: self[name] for name in names}
+        remarks = [r for r in self.remarks if not isinstance(r, DatesRead) or r.column in columns]
+        return Table(columns, self.n_rows, remarks)
 
     def drop(self, *names: str) -> Table:
         """All columns but these."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.dates import ORDERS
 from mercer.estimators.inputs import Labelled
 from mercer.io.checks import conditions, floats, positions, require, slopes_fit, trial
 from mercer.model import Columns, Model, Schema
@@ -22,6 +23,9 @@ def _schema(x: Schema) -> None:
     names = [c.name for c in x.columns]
     require(len(set(names)) == len(names), "two columns have one name")
     require(all(c.kind in _ENCODERS.values() for c in x.columns), "a column is of an unknown kind")
+    for c in x.columns:
+        ordered = c.order is None or (c.kind == "date" and c.order in ORDERS)
+        require(ordered, f"the dates of column {c.name!r} are written in an unknown way")
 
 
 @conditions.register

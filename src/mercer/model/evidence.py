@@ -81,6 +81,7 @@ class Evidence:
     remarks : other things worth knowing
     rows, seconds, minutes, seed : of the fit: how long it took, and how long it was allowed to take
     versions : of what it was made with, by name
+    command, source : the command line it was made with, and the name of the file; None if made in Python
     """
 
     how: str
@@ -105,6 +106,8 @@ class Evidence:
     minutes: float
     seed: int
     versions: dict[str, str]
+    command: str | None = None
+    source: str | None = None
 
     @property
     def scores(self) -> tuple[Score, ...]:
@@ -144,7 +147,7 @@ def gather(
         "trials": learned.found.trials,
         "loss_trials": learned.loss_trials,
         "dropped": dict(learned.columns.dropped_),
-        "remarks": remarks,
+        "remarks": tuple(map(str, remarks)),  # words only: some remarks of tables know more
         "rows": len(question.y),
         "seed": seed,
         "versions": _versions(),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import time
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from mercer.data import Table, TableError, read
+from mercer.data import Table, read
+from mercer.data.of import with_dates
 from mercer.model.conformal import Conformal
 from mercer.model.evidence import Evidence, gather
 from mercer.model.learn import Question
@@ -19,7 +19,6 @@ from mercer.model.task import Target, target_of, typed
 from mercer.model.tested import tested
 
 _FEWEST = 10
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?$")
 
 
 def fit(
@@ -112,7 +111,10 @@ def fit(
 
 
 def _asked(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Table, Target, str]:
-    table = read(X) if isinstance(X, str | PathLike) else X if isinstance(X, Table) else Table.of(X)
+    # What kinds the columns of a Table are has been decided: by a reader, or by who made it.
+    table = (
+        read(X) if isinstance(X, str | PathLike) else X if isinstance(X, Table) else with_dates(Table.of(X))
+    )
     if isinstance(y, str) or y is None:
         name = y if isinstance(y, str) else target
         if name is None:
@@ -127,7 +129,7 @@ def _asked(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Table,
             )
         if len(np.atleast_1d(np.asarray(values))) != len(table):
             raise ValueError(f"the table has {len(table):,} rows, y has {np.size(values):,}")
-    table, values = _complete(_with_dates(table), values, name)
+    table, values = _complete(table, values, name)
     asked = target_of(values, task, name)
     if asked.task == "regression":
         return table, asked, name
@@ -159,23 +161,6 @@ def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any]:
     rows = f"row {first:,}, without {name!r}, was" if count == 1 else f"{count:,} rows without {name!r} were"
     remark = f"{rows} left out" + (f", the first of them row {first:,}" if count > 1 else "")
     return _remarked(table.take(~absent), remark), array[~absent]
-
-
-def _with_dates(table: Table) -> Table:
-    """Words that are all dates in ISO form, as data frames read from files have them, become dates."""
-    dates = {}
-    for name in table.names:
-        if table.kind(name) == "text":
-            words = [v for v in table[name] if v is not None]
-            if words and all(_DATE.match(v) for v in words):
-                dates[name] = "date"
-    if not dates:
-        return table
-    try:
-        made = Table.of(dict(table.columns), kinds=dates)
-    except TableError:
-        return table
-    return Table(made.columns, len(made), table.remarks)
 
 
 def _remarked(table: Table, remark: str) -> Table:

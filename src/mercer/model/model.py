@@ -50,7 +50,7 @@ class Model:
 
     def predict(self, X: Any) -> np.ndarray:
         """Numbers or labels for the rows of a table (anything `mercer.data.Table.of` takes)."""
-        return self.machine.predict(self.columns.transform(X))  # type: ignore[attr-defined]
+        return self._predicted(self.columns.transform(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, classes) probabilities, in the order of ``classes_``; rows sum to one."""
@@ -58,7 +58,10 @@ class Model:
             raise AttributeError(
                 "a regression has no probabilities; predict_interval gives prediction intervals"
             )
-        return probabilities(self.machine, self.calibration, self.columns.transform(X))
+        points = self.columns.transform(X)
+        if not len(points):
+            return np.empty((0, len(self.machine.classes_)))  # type: ignore[attr-defined]
+        return probabilities(self.machine, self.calibration, points)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """(n, 2) conformal prediction intervals: each holds y with probability `coverage`, on average.
@@ -69,7 +72,9 @@ class Model:
         if self.conformal is None:
             raise AttributeError("a classification has no intervals; predict_proba gives probabilities")
         points = self.columns.transform(X)
-        middle = self.machine.predict(points)  # type: ignore[attr-defined]
+        if not len(points):
+            return np.empty((0, 2))
+        middle = self._predicted(points)
         half = self.conformal.half_width(points, coverage)
         far = reach(self.schema, self.schema.conform(X, self.columns.dropped_))
         if far.any():
@@ -80,6 +85,12 @@ class Model:
     def outside(self, X: Any) -> tuple[Outside, ...]:
         """Values beyond the ranges, and words not among those, of the rows learned from."""
         return outside(self.schema, self.schema.conform(X, self.columns.dropped_))
+
+    def _predicted(self, points: np.ndarray) -> np.ndarray:
+        """What the machine says of points. Of none it would, as scikit-learn does, refuse to say anything."""
+        if not len(points):
+            return np.empty(0) if self.classes_ is None else self.classes_[:0].copy()
+        return self.machine.predict(points)  # type: ignore[attr-defined]
 
     def score(self, X: Any, y: Any) -> float:
         """R², or accuracy."""

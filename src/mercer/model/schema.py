@@ -22,6 +22,7 @@ class Column:
     categories : the words that were seen, most frequent first; None for numbers and dates
     low, high : smallest and largest value seen (dates in ISO form); None for categories
     missing : share of rows without a value
+    order : how dates were written that are not ISO 8601: "D.M.Y", "D/M/Y" or "M/D/Y"; None otherwise
     """
 
     name: str
@@ -30,11 +31,12 @@ class Column:
     low: Any
     high: Any
     missing: float
+    order: str | None = None
 
     @property
     def table_kind(self) -> str:
-        """Its kind in a `Table`, where categories are text."""
-        return "text" if self.kind == "category" else self.kind
+        """As what a `Table` shall read it: categories are text, and dates are written as they were."""
+        return "text" if self.kind == "category" else self.order or self.kind
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Schema:
     @classmethod
     def of(cls, table: Table) -> Schema:
         """The schema of a table."""
-        return cls(tuple(_column(name, table[name], table.kind(name)) for name in table.names))
+        made, orders = (_column(name, table[name], table.kind(name)) for name in table.names), table.orders
+        return cls(tuple(replace(c, order=orders[c.name]) if c.name in orders else c for c in made))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,7 +67,7 @@ class Schema:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The kind each column has in a `Table`."""
+        """As what a `Table` shall read each column."""
         return {c.name: c.table_kind for c in self.columns}
 
     def without_words(self, names: Collection[str]) -> Schema:
@@ -79,8 +82,10 @@ class Schema:
         Raises TableError if a column is not there, or holds what can't be read as its kind.
         """
         kinds = {name: kind for name, kind in self.kinds.items() if name not in unused}
+        if isinstance(X, list) and not X:
+            X = {name: [] for name in kinds}  # no rows, whatever columns they would have had
         if (isinstance(X, np.ndarray) and X.dtype.names is None) or (
-            isinstance(X, list) and X and not isinstance(X[0], dict)
+            isinstance(X, list) and not isinstance(X[0], dict)
         ):
             width = np.asarray(X, dtype=object).shape[1:] if not isinstance(X, np.ndarray) else X.shape[1:]
             if width != (len(self.columns),):

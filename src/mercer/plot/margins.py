@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from mercer.plot.classification import asked, decision_regions
-from mercer.plot.style import COLOURS, INK, dressed, legend
+from mercer.plot.style import COLOURS, INK, dressed, legend, legend_above
 
 
 def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 150) -> Axes:
@@ -108,5 +108,5 @@ def quantiles(
     ax.plot(X[:, 0], y, ".", color=INK, markersize=4, alpha=0.7)
     ax.set_xlabel("x")
     ax.set_ylabel("y")
-    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=k, borderaxespad=0.2)
+    legend_above(ax, columns=k)
     return ax

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
+from textwrap import fill
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 # Okabe and Ito's palette without its black and yellow, which vanish on dark and on light paper.
@@ -74,6 +77,39 @@ def legend(ax: Axes, **where: Any) -> None:
     handles, _ = ax.get_legend_handles_labels()
     if handles:
         ax.legend(frameon=False, labelcolor=INK, fontsize=9, **where)
+
+
+def legend_above(ax: Axes, columns: int) -> None:
+    """A legend above the axes, no wider than they are, so that it lies within the figure.
+
+    It has so many columns, or as many as there is room for; where one is too many, labels are broken into
+    lines. How wide text is shows only once the figure is laid out, so that is tried.
+    """
+    made = None
+    for count in range(columns, 0, -1):
+        legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=count, borderaxespad=0.2)
+        made = ax.get_legend()
+        if made is None or _fits(made, ax):
+            return
+    assert made is not None
+    labels = [(text, text.get_text()) for text in made.get_texts()]
+    for width in (32, 24, 16, 12):
+        for text, words in labels:
+            text.set_text(fill(words, width, break_long_words=False))
+        if _fits(made, ax):
+            return
+
+
+def _fits(made: Legend, ax: Axes) -> bool:
+    """Does a legend lie within the figure, and not reach beyond the axes into those of a neighbour?"""
+    figure = ax.figure.canvas.figure
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an attempt: there may be no room left for the axes
+        figure.draw_without_rendering()
+    box = made.get_window_extent()
+    (left, bottom), (right, top) = figure.bbox.get_points()
+    across = left <= box.x0 and box.x1 <= min(right, ax.bbox.x1)
+    return bool(across and bottom <= box.y0 and box.y1 <= top)
 
 
 def log_ticks(ax: Axes, axis: str) -> None:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from mercer._params import show
 from mercer.estimators import KernelRidge
 from mercer.kernels import Matern
-from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, number
+from mercer.plot.style import COLOURS, INK, dressed, legend_above, log_ticks, number
 from mercer.selection import Choice, LogUniform, Trial, Tuning, path
 from mercer.selection.dimensions import Dimension
 
@@ -82,7 +82,7 @@ def surface(
         _curve(ax, chart, x, scales[0], colour, resolution)
     else:
         _contours(ax, chart, names, scales, colour, resolution)
-    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderaxespad=0.2)
+    legend_above(ax, columns=3)
     return ax
 
 

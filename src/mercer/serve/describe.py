@@ -43,6 +43,7 @@ def _property(column: Column) -> dict[str, Any]:
     said = f"seen from {column.low} to {column.high}{share}"
     if column.kind == "date":
         low, high = (str(value).removesuffix("T00:00:00.000000") for value in (column.low, column.high))
-        said = f"ISO 8601, seen from {low} to {high}{share}"
+        form = f"ISO 8601 or {column.order}" if column.order else "ISO 8601"
+        said = f"{form}, seen from {low} to {high}{share}"
         return {"type": ["string", "null"], "description": said, "examples": [low, high]}
     return {"type": ["number", "null"], "description": said, "examples": [column.low, column.high]}

@@ -1,7 +1,10 @@
 """The report of a model: complete, escaped, silent about the machine it was made on, of bounded size."""
 
+import ast
 import platform
 import re
+import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -91,3 +94,20 @@ def test_a_loaded_model_has_the_same_report(classification_model, pages, tmp_pat
         return re.sub(r"f\d+-", "", text)
 
     assert words(again) == words(pages["classification"])
+
+
+def test_the_command_or_the_call_that_made_it(regression_model, parse):
+    """A model that knows its command shows it; others show Python, which mercer understands."""
+    told = "".join(parse(model_report(regression_model).html()).text)
+    call = re.search(r"mercer\.fit\((.*)\)\n", told)[0]
+    assert ast.parse(call.strip()) and f"seed={regression_model.evidence.seed}" in call
+    command = shlex.join(["mercer", "fit", "my prices.csv", "--target", "it's"])
+    evidence = replace(regression_model.evidence, command=command, source="my prices.csv")
+    page = model_report(replace(regression_model, evidence=evidence))
+    told = "".join(parse(page.html()).text)
+    assert command in told and "mercer.fit(" not in told and "my prices.csv, 120 rows" in page.lead
+    # What is said now counts more than what was said then.
+    told = "".join(
+        parse(model_report(replace(regression_model, evidence=evidence), command="other").html()).text
+    )
+    assert command not in told and "other" in told

@@ -16,6 +16,7 @@ from mercer.estimators import KernelOneClass, KernelPCA, KernelPerceptron
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
+from mercer.estimators.neighbours import KernelNeighbours
 from mercer.estimators.one_class import _ROUNDING
 from mercer.io.onnx import answers
 from mercer.io.onnx.graph import IR_VERSION, OPSET, Graph, Value
@@ -37,7 +38,8 @@ def to_onnx(
 
     Input: ``X``, (n, features). Outputs of classifiers: ``label`` (whole numbers or text), ``scores`` (as
     `decision_function`) and, where the machine has them, ``probabilities``; of regressions ``prediction``;
-    of `KernelOneClass` ``label`` and ``scores``; of `KernelPCA` ``embedding``. All is computed in double precision inside.
+    of `KernelOneClass` ``label`` and ``scores``; of `KernelPCA` ``embedding``. All is computed in double
+    precision inside.
 
     Parameters
     ----------
@@ -77,6 +79,11 @@ def to_onnx(
     if dtype not in _DTYPES:
         raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
     machine, columns, calibration = _parts(machine)
+    if isinstance(machine, KernelNeighbours):
+        raise TypeError(
+            f"{machine!r} has no ONNX version: its answers come from a search among examples, not from one "
+            "function; a KernelClassifier or KernelRegressor fitted to the same examples has one"
+        )
     check_is_fitted(machine, "function_")
     if not machine.kernel_.vectors:
         raise TypeError(f"{machine.kernel_!r} is not a kernel on vectors, so the machine has no ONNX version")

@@ -22,9 +22,10 @@ def model_report(model: Model, *, command: str | None = None, source: str | None
     model : Model
         From `mercer.fit` or `mercer.load`.
     command : str, optional
-        The command that made it, for those who want to repeat it. Folders are left out.
+        The command that made it, for those who want to repeat it. A model of ``mercer fit`` knows it; for one
+        of `mercer.fit` the call in Python is shown.
     source : str, optional
-        The file the table came from; only its name is shown.
+        The file the table came from; only its name is shown. A model of ``mercer fit`` knows that, too.
 
     Returns
     -------
@@ -42,6 +43,7 @@ def model_report(model: Model, *, command: str | None = None, source: str | None
     >>> "waves.csv" in page.html(), "/home/me" in page.html()
     (True, False)
     """
+    command, source = command or model.evidence.command, source or model.evidence.source
     name = file_name(source) if source else None
     page = Report(title(model), asked(model, name))
     answer(page, model)
