@@ -151,6 +151,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     True
     """
 
+    moments_: Moments
+    function_: KernelFunction | FeatureFunction
+
     def __init__(
         self,
         kernel=_GAUSSIAN,
@@ -286,7 +289,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         vectors = np.where(there, _upright(vectors), 0)
         coef = vectors / roots
 
-        def lift(c: np.ndarray) -> Function:
+        def lift(c: np.ndarray) -> KernelFunction:
             return KernelFunction(self.kernel_, X, c, engine)
 
         self._keep(lift, coef, np.full(n, 1 / n), sums / n @ coef, squared_mean)
@@ -294,8 +297,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         return _like(vectors * roots, X)
 
     def _iterated(self, K: KernelOperator, count: int, rng: np.random.Generator):
+        # Blocks are orthonormal: nothing large cancels that a GPU's own precision would lose.
+        products = K.rounded() if K.remote else K
+
         def apply(V: np.ndarray) -> np.ndarray:
-            W = K @ (V - V.mean(axis=0))
+            W = products @ (V - V.mean(axis=0))
             return W - W.mean(axis=0)
 
         n = K.shape[0]
@@ -361,7 +367,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     # -- what is kept -----------------------------------------------------------------------------
 
     def _keep(self, lift: Callable, coef, mean, shift, squared_mean: float) -> None:
-        self.function_: Function = lift(coef)
+        self.function_ = lift(coef)
         self.mean_function_: Function = lift(mean)
         self.intercept_, self._squared_mean = -shift, squared_mean
         self.n_components_ = coef.shape[1]
@@ -420,15 +426,21 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
 @dataclass(frozen=True, eq=False)
 class Coordinates:
-    """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features."""
+    """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features.
 
-    zero: Function
+    Attributes
+    ----------
+    zero : Function, whose coefficients are 0: it knows the centres or the feature map
+    whitening : (centres, p) matrix; None for features
+    """
+
+    zero: Any
     whitening: np.ndarray | None
 
     def __len__(self) -> int:
         return len(self.zero.coef) if self.whitening is None else self.whitening.shape[1]
 
-    def lift(self, coef: np.ndarray) -> Function:
+    def lift(self, coef: np.ndarray) -> Any:
         return self.zero._with(coef)
 
     def coefficients(self, v: np.ndarray) -> np.ndarray:
