@@ -124,8 +124,8 @@ def _everything(results: Results) -> str:
         "",
         "Equal errors share a rank, and both are best. A method that wasn't done in time, or failed, has the "
         "last rank on that table. The Gaussian process, meant for small tables only, and whatever wasn't run "
-        "on all tables is left out here; the rank with GP is over the tables it was run on. The peers had "
-        "one thread, beside other work: their seconds are orientation.",
+        "on all tables is left out here; the rank with GP is over the tables it was run on. Everybody had "
+        "one thread of a machine with two, beside other work: the seconds are orientation.",
     ]
     return "\n".join(lines)
 
@@ -136,11 +136,12 @@ def _duels(results: Results, task: str) -> str:
         return ""
     unit = HEADS[task][1]
     worse = [d for d in duels if d.ratio > MARGIN]
+    clearly = [d for d in worse if d.standard_errors is not None and d.standard_errors > 2]
     lines = [
         f"Against the kernel machine of scikit-learn that did best on the test rows (SVM, ridge, GP; chosen "
         f"afterwards, which favours them): worse by more than {MARGIN - 1:.0%} on {len(worse)} of "
-        f"{len(duels)}; the worst ratio is {duels[0].ratio:.3f}, the median "
-        f"{duels[len(duels) // 2].ratio:.3f}.",
+        f"{len(duels)}, on {len(clearly)} of them by more than two standard errors of the difference; the "
+        f"worst ratio is {duels[0].ratio:.3f}, the median {duels[len(duels) // 2].ratio:.3f}.",
         "",
         _head(["table", "Mercer", "best kernel machine", "", "ratio", "difference in standard errors"]),
     ]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer import losses, operators
+from mercer import KernelRegressor, losses, operators
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 from mercer.losses import FunctionLoss, Huber, Logistic, Loss, Multinomial, Poisson, Squared
@@ -434,3 +434,18 @@ def test_overflowing_starts_are_left_out():
     s = Newton().run(Problem(K2, K2, np.full((3, 1), 2000.0), loss, 1e-6))
     assert s.status == "stationary" and 1 <= len(s.starts) < 5
     assert np.abs(np.log(2000) - s.coef).max() < 0.01
+
+
+def test_no_curvature_at_the_start():
+    """Huber's loss far from every target is a line; in large units nothing overflows on that way."""
+    X = np.linspace(0, 6, 40)[:, None]
+    y, unit = 1e3 * np.sin(X[:, 0]) + 3e3, 1e5
+
+    def machine(unit):
+        return KernelRegressor(Gaussian(1.0), loss=Huber(unit), lam=1e-3, representation="full")
+
+    with np.errstate(all="raise", under="ignore"):
+        large = machine(unit).fit(X, unit * y)
+    assert large.solution_.converged
+    small = machine(1.0).fit(X, y)
+    np.testing.assert_allclose(large.predict(X), unit * small.predict(X), rtol=1e-6)

@@ -94,7 +94,7 @@ def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
 def _regression(kernel, mu, X, y, n, clock, seed):
     squared = KernelRidge(kernel, lam=mu / n, offset=True)
     left = loo(clone(squared).set_params(lam=mu / len(y)), X, y)
-    tube = 1.5 * float(np.median(np.abs(left))) / 0.6745
+    tube = float(f"{1.5 * np.median(np.abs(left)) / 0.6745:.3g}")  # more digits would say nothing
     # Where half of the rows are met to rounding, no loss does better.
     if len(y) < 50 or not tube > 1e-6 * np.std(y) or not kurtosis(left) > _HEAVY:
         return squared, []

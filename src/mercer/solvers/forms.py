@@ -131,7 +131,8 @@ class FullForm(Form):
     def _inner_tol(self, tol, r, rhs, root):
         """The residual e of the inner system leaves S e/μ in the Newton equation: ask for enough."""
         size, allowed = float(np.linalg.norm(rhs)), tol * self.mu * float(np.linalg.norm(r))
-        return max(min(tol, allowed / max(size * root, np.finfo(float).tiny)), 1e-14)
+        # Divided only where that makes it smaller: no curvature at all would be a division by nearly 0.
+        return max(tol if tol * size * root <= allowed else allowed / (size * root), 1e-14)
 
     def _solve_shifted(self, S, rhs, tol):
         K, curved = self.K, np.flatnonzero(S)
