@@ -27,6 +27,7 @@ ROOMS = [
     "solvers",
     "testing",
     "theory",
+    "voronoi",
 ]
 
 
@@ -108,6 +109,8 @@ WITHOUT_EXAMPLE = {
     "solvers.Solver",
     "testing.LawViolation",
     "theory.Bound",
+    "voronoi.Cells",
+    "voronoi.Quantization",
 }
 
 

@@ -20,6 +20,7 @@ _LAZY = {
     "KernelLogistic": "mercer.estimators",
     "KernelRegressor": "mercer.estimators",
     "KernelClassifier": "mercer.estimators",
+    "KernelKMeans": "mercer.estimators",
     "KernelPerceptron": "mercer.estimators",
     "KernelSVC": "mercer.estimators",
     "KernelSVR": "mercer.estimators",
@@ -54,6 +55,7 @@ _ROOMS = (
     "solvers",
     "testing",
     "theory",
+    "voronoi",
 )
 
 __all__ = [*sorted(_LAZY), *_ROOMS, "__version__"]

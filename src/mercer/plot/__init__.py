@@ -12,6 +12,8 @@ except ImportError as error:
     ) from error
 
 from mercer.plot.classification import confusion, decision_regions, image_sheet
+from mercer.plot.clouds import cloud, covariance, spectrum
+from mercer.plot.clusters import cluster_cells, cluster_classes, cluster_energy
 from mercer.plot.functions import function_1d
 from mercer.plot.margins import margin, quantiles
 from mercer.plot.model import (
@@ -25,19 +27,27 @@ from mercer.plot.model import (
     prediction_band,
     reliability,
 )
+from mercer.plot.neighbours import neighbours
 from mercer.plot.regression import lam_path, predicted_vs_true, regression_1d
 from mercer.plot.solving import convergence
 from mercer.plot.style import COLOURS, INK, axes
 from mercer.plot.svg import to_svg
 from mercer.plot.tuning import surface
+from mercer.plot.voronoi import cells, lloyd_frames
 
 __all__ = [
     "COLOURS",
     "INK",
     "axes",
+    "cells",
+    "cloud",
+    "cluster_cells",
+    "cluster_classes",
+    "cluster_energy",
     "confusion",
     "contenders",
     "convergence",
+    "covariance",
     "coverage",
     "decision_regions",
     "dependence",
@@ -47,13 +57,16 @@ __all__ = [
     "importance",
     "lam_path",
     "length_scales",
+    "lloyd_frames",
     "loo_curve",
     "margin",
+    "neighbours",
     "prediction_band",
     "predicted_vs_true",
     "quantiles",
     "regression_1d",
     "reliability",
+    "spectrum",
     "surface",
     "to_svg",
 ]
