@@ -18,6 +18,7 @@ FILES = {
     "letter": "libsvm/letter_scale.npz",
     "covtype": "covtype.npz",
     "MNIST": "mnist.npz",
+    "USPS": "usps.npz",
     "skillcraft": "uci/skillcraft.npz",
     "wind": "pmlb/503_wind.npz",
     "cal_housing": "openml_like/cal_housing.npz",
@@ -98,6 +99,10 @@ def _mnist(n: int, test: int, given: str) -> Split:
     return X.reshape(len(X), -1) / np.float32(255), y, T.reshape(len(T), -1) / np.float32(255), u
 
 
+def _usps(n: int, test: int, given: str) -> Split:
+    return _train_and_test("USPS", n, test, given)
+
+
 def _train_and_test(name: str, n: int, test: int, given: str) -> Split:
     with np.load(_path(name, given), allow_pickle=False) as file:
         X, y, T, u = (file[key] for key in ("X_train", "y_train", "X_test", "y_test"))
@@ -115,4 +120,11 @@ def _covtype(n: int, test: int, given: str) -> Split:
     return X[:n], y[:n], X[n:], y[n:]
 
 
-_CLASSES = {"noisy": _noisy, "a9a": _a9a, "letter": _letter, "MNIST": _mnist, "covtype": _covtype}
+_CLASSES = {
+    "noisy": _noisy,
+    "a9a": _a9a,
+    "letter": _letter,
+    "MNIST": _mnist,
+    "USPS": _usps,
+    "covtype": _covtype,
+}

@@ -16,7 +16,9 @@ import scipy.sparse as sp
 
 from mercer import (
     KernelClassifier,
+    KernelKMeans,
     KernelLogistic,
+    KernelNeighborsClassifier,
     KernelOneClass,
     KernelPCA,
     KernelPerceptron,
@@ -67,7 +69,10 @@ def machines() -> list[Any]:
         KernelSVC(probability=True, lam=0.05).fit(X, labels),
         KernelOneClass(nu=0.3).fit(X),
         KernelPCA(n_components=2, representation=Nystrom(m=6), random_state=0).fit(X),
+        KernelKMeans(Gaussian(1.0), n_clusters=3, random_state=0).fit(X),
+        KernelKMeans(Linear(), n_clusters=3, random_state=0).fit(X),
         KernelPerceptron(Gaussian(0.5), prediction="voted").fit(X, labels),
+        KernelNeighborsClassifier(Polynomial(2), weights="distance").fit(X, labels),
         KernelRidge(Gaussian(1.0).normalize(), lam=0.1).fit(X, y).function_,
         fit(table(), number, minutes=1e-3),
         fit(table(), np.array(["a", "b", "c"])[np.digitize(number, [-0.5, 0.5])], minutes=1e-3),

@@ -102,7 +102,7 @@ def outcome(path: Path, X: np.ndarray, table: Any) -> str:
             points = table
         elif isinstance(x, Function):
             calls, points = [x], X
-        elif hasattr(x, "function_"):
+        elif any(hasattr(x, name) for name in ("function_", "n_neighbors_", "means_")):
             names = ("predict", "predict_proba", "decision_function")
             calls, points = [getattr(x, name) for name in names if hasattr(x, name)], X
         else:

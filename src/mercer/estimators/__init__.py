@@ -1,6 +1,7 @@
 """Estimators: the scikit-learn face of the library."""
 
 from mercer.estimators.classification import KernelClassifier, KernelLogistic
+from mercer.estimators.clustering import KernelKMeans
 from mercer.estimators.decomposition import KernelPCA
 from mercer.estimators.lam import FromC
 from mercer.estimators.neighbours import KernelNeighborsClassifier, KernelNeighborsRegressor
@@ -13,6 +14,7 @@ from mercer.estimators.svm import KernelSVC, KernelSVR
 __all__ = [
     "FromC",
     "KernelClassifier",
+    "KernelKMeans",
     "KernelLogistic",
     "KernelNeighborsClassifier",
     "KernelNeighborsRegressor",

@@ -59,6 +59,18 @@ class KernelInputs(BaseEstimator):
         return points
 
 
+def checked_labels(y: Any) -> np.ndarray:
+    """Labels as an array, or a ValueError that says why they can't be learned."""
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    try:
+        check_classification_targets(y)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in y}))
+        raise ValueError(f"labels must be of one kind that can be sorted, got {kinds}") from None
+    return y
+
+
 class Labelled(ClassifierMixin):
     """Labels in, labels out; a subclass has `_scores(X)` and `_coding`."""
 
@@ -66,14 +78,7 @@ class Labelled(ClassifierMixin):
     _coding: Any
 
     def _check_y(self, y: Any) -> np.ndarray:
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        try:
-            check_classification_targets(y)
-        except TypeError:
-            kinds = ", ".join(sorted({type(label).__name__ for label in y}))
-            raise ValueError(f"labels must be of one kind that can be sorted, got {kinds}") from None
-        return y
+        return checked_labels(y)
 
     @follows_data
     def decision_function(self, X):

@@ -135,6 +135,12 @@ class Sum(_Pair):
         left, right = self._both("frequencies", rng, count, d)
         return np.where(from_left[:, None], left, right)
 
+    def induced_order(self, view):
+        a, b = self._both("induced_order", view)
+        if type(self.left) is Constant or type(self.right) is Constant:
+            return a or b  # a constant changes no distance
+        return a and a.with_other(b)
+
     def expansion(self, d):
         a, b = self._both("expansion", d)
         return None if a is None or b is None else merge(list(a.items()) + list(b.items()))
@@ -202,6 +208,12 @@ class Product(_Pair):
         # A product of functions is a convolution of spectra: frequencies add.
         a, b = self._both("frequencies", rng, count, d)
         return a + b
+
+    def induced_order(self, view):
+        a, b = self._both("induced_order", view)
+        if a is None or b is None or not (a.falling and b.falling):
+            return None  # of a factor that is not nonnegative and falling nothing is known
+        return a.with_other(b)
 
     def expansion(self, d):
         a, b = self._both("expansion", d)

@@ -16,6 +16,7 @@ from mercer.kernels.statistics import Statistic
 
 if TYPE_CHECKING:
     from mercer.kernels import algebra, transforms, unary
+    from mercer.kernels.order import Order
 
 Monomial = tuple[int, ...]
 # Of derivatives, one a feature: 64 MB of doubles.
@@ -209,6 +210,10 @@ class Kernel(Params):
     def amplitude(self) -> float:
         """k(x, x) of a translation-invariant kernel."""
         raise NotImplementedError(f"{type(self).__name__} is not translation-invariant")
+
+    def induced_order(self, view: View) -> Order | None:
+        """By which plain distance the one this kernel induces orders points; None if no rule says so."""
+        return None
 
     def expansion(self, d: int) -> dict[Monomial, float] | None:
         """k(x,z) = Σ_a w_a x^a z^a as {monomial: w_a}, where the kernel is a polynomial.

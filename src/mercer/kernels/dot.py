@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import combinations_with_replacement
 
 from mercer.kernels.base import Profiled, _is_number, int_power, is_integer
+from mercer.kernels.order import Order
 from mercer.kernels.statistics import DotProduct
 
 
@@ -30,6 +31,9 @@ class Linear(Dot):
 
     def profile(self, s, xp):
         return s
+
+    def induced_order(self, view):
+        return Order("l2", view, False)  # the distance it induces is ‖x−z‖ itself
 
     def expansion(self, d):
         return {(k,): 1.0 for k in range(d)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.kernels.base import Profiled, _is_number
+from mercer.kernels.order import Order
 from mercer.kernels.scale import median_distance
 from mercer.kernels.statistics import L1Distance, SquaredDistance, Statistic
 
@@ -24,6 +25,10 @@ class Radial(Profiled):
 
     def amplitude(self):
         return 1.0
+
+    def falls_with_distance(self, view):
+        """`induced_order` of a class whose profile is nonnegative and falls strictly."""
+        return Order("l1" if isinstance(self.statistic, L1Distance) else "l2", view, True)
 
 
 class Gaussian(Radial):
@@ -45,6 +50,7 @@ class Gaussian(Radial):
 
     positive = log_params = ("sigma",)
     infinitely_divisible = True
+    induced_order = Radial.falls_with_distance
 
     def __init__(self, sigma=None):
         self.sigma = sigma
@@ -79,6 +85,7 @@ class Laplacian(Radial):
     positive = log_params = ("sigma",)
     infinitely_divisible = True
     _statistics = {"l2": SquaredDistance(), "l1": L1Distance()}
+    induced_order = Radial.falls_with_distance
 
     def __init__(self, sigma=None, norm="l2"):
         self.sigma = sigma
@@ -123,6 +130,7 @@ class Matern(Radial):
     """
 
     positive = log_params = ("scale",)
+    induced_order = Radial.falls_with_distance
 
     def __init__(self, nu=1.5, scale=None):
         self.nu = nu
@@ -169,6 +177,7 @@ class RationalQuadratic(Radial):
 
     positive = log_params = ("alpha", "scale")
     infinitely_divisible = True
+    induced_order = Radial.falls_with_distance
 
     def __init__(self, alpha=1.0, scale=None):
         self.alpha = alpha

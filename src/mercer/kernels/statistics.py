@@ -62,6 +62,10 @@ class Statistic:
         """The statistic of every point with itself."""
         raise NotImplementedError
 
+    def paired(self, X, Z) -> np.ndarray:
+        """The statistic of x_i and z_i, for two lists of points."""
+        raise NotImplementedError
+
     def pull_log_scales(self, X, W) -> np.ndarray:
         """Σ_ij W_ij ∂s(x_i, x_j)/∂log a_k, shape (d,), where a_k multiplies coordinate k of all points."""
         out = np.zeros(X.shape[1])
@@ -90,6 +94,9 @@ class DotProduct(Statistic):
 
     def diag(self, X):
         return squared_norms(X)
+
+    def paired(self, X, Z):
+        return np.asarray(X.multiply(Z).sum(axis=1)).ravel() if issparse(X) else np.einsum("ij,ij->i", X, Z)
 
     def pull_log_scales(self, X, W):
         return 2 * np.einsum("ik,ik->k", X, W @ X)
@@ -172,6 +179,9 @@ class SquaredDistance(Statistic):
     def diag(self, X):
         return np.zeros(X.shape[0], X.dtype)
 
+    def paired(self, X, Z):
+        return squared_norms(X - Z)
+
     def pull_log_scales(self, X, W):
         # Σ W_ij 2(x_i − x_j)², written out; centred, so that little cancels.
         X = X - X.mean(axis=0)
@@ -204,7 +214,10 @@ class _CoordinateSum(Statistic):
         return np.stack([self.term_slope(X[:, k, None], Z[None, :, k]) for k in range(X.shape[1])], axis=-1)
 
     def diag(self, X):
-        return self.term(X, X, np).sum(axis=1)
+        return self.paired(X, X)
+
+    def paired(self, X, Z):
+        return self.term(X, Z, np).sum(axis=1)
 
 
 class L1Distance(_CoordinateSum):

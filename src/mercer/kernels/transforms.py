@@ -28,6 +28,9 @@ class _Transformed(_Wrapper):
     def amplitude(self):
         return self.kernel.amplitude()
 
+    def induced_order(self, view):
+        return self.kernel.induced_order(view.then(self))
+
     @property
     def infinitely_divisible(self):  # type: ignore[override]
         return self.kernel.infinitely_divisible

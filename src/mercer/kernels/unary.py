@@ -62,6 +62,9 @@ class Scale(_Wrapper):
     def amplitude(self):
         return self.factor * self.kernel.amplitude()
 
+    def induced_order(self, view):
+        return self.kernel.induced_order(view)
+
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d)
 
@@ -134,6 +137,10 @@ class Power(_Wrapper):
     def amplitude(self):
         return self.kernel.amplitude() ** self.exponent
 
+    def induced_order(self, view):
+        order = self.kernel.induced_order(view)
+        return order and order.of_falling()
+
     def frequencies(self, rng, count, d):
         if not is_integer(self.exponent):
             return super().frequencies(rng, count, d)
@@ -187,6 +194,10 @@ class Exp(_Wrapper):
 
     def amplitude(self):
         return math.exp(self.kernel.amplitude())
+
+    def induced_order(self, view):
+        order = self.kernel.induced_order(view)
+        return order and order.of_falling()
 
     def frequencies(self, rng, count, d):
         # exp(k) = Σ k^j/j!, and k^j has sums of j frequencies: j is Poisson with mean k(0).
@@ -256,6 +267,10 @@ class Normalized(_Wrapper):
     def amplitude(self):
         self.kernel.amplitude()  # refuses kernels that are not translation-invariant
         return 1.0
+
+    def induced_order(self, view):
+        order = self.kernel.induced_order(view)
+        return order and order.of_falling()  # k(x,x) is then a constant
 
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d)

@@ -1,0 +1,74 @@
+"""Figures of nearest neighbours: how many one asks decides how rough the regions are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from mercer.plot.classification import decision_regions
+
+
+def neighbours(
+    machine: Any,
+    X: Any,
+    y: Any,
+    counts: Sequence[int] = (1, 5, 25),
+    axes: Sequence[Axes] | None = None,
+    *,
+    resolution: int = 100,
+) -> np.ndarray:
+    """What R nearest neighbours say where in the plane, for several R side by side.
+
+    Parameters
+    ----------
+    machine : fitted KernelNeighborsClassifier with two features and at most six classes
+        It is not changed; its own R does not matter.
+    X : array, shape (n, 2)
+    y : array, shape (n,)
+    counts : whole numbers
+        One figure for each R.
+    axes : as many Axes, optional
+    resolution : int
+        Grid points a side.
+
+    Returns
+    -------
+    array of Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from mercer import KernelNeighborsClassifier
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> machine = KernelNeighborsClassifier().fit(X, X[:, 0] > X[:, 1])
+    >>> panels = neighbours(machine, X, X[:, 0] > X[:, 1], (1, 15), Figure().subplots(1, 2), resolution=20)
+    >>> [ax.get_title() for ax in panels]
+    ['R = 1', 'R = 15']
+    """
+    counts = list(counts)
+    if not counts:
+        raise ValueError("counts is empty: give at least one number of neighbours")
+    most = machine.n_samples_fit_
+    if wrong := [r for r in counts if not (isinstance(r, (int, np.integer)) and 1 <= r <= most)]:
+        raise ValueError(f"counts must be whole numbers from 1 to the {most} examples, got {wrong[0]!r}")
+    if axes is None:
+        from matplotlib import pyplot
+
+        axes = pyplot.subplots(1, len(counts), figsize=(4.2 * len(counts), 3.8), layout="constrained")[1]
+    panels = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if len(panels) != len(counts):
+        raise ValueError(f"{len(counts)} numbers of neighbours need as many Axes, got {len(panels)}")
+    for i, (count, ax) in enumerate(zip(counts, panels, strict=True)):
+        asked = copy(machine)
+        asked.n_neighbors_ = int(count)
+        decision_regions(asked, X, y, ax, resolution=resolution)
+        ax.set_title(f"R = {count}")
+        # One legend serves all.
+        if i < len(panels) - 1 and (legend := ax.get_legend()) is not None:
+            legend.remove()
+    return panels
