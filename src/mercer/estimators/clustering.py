@@ -1,0 +1,398 @@
+"""Clusters in feature space: kernel k-means, and normalised cuts as its weighted case."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+
+from mercer import _resolve
+from mercer.estimators.cluster_spaces import (
+    INITS,
+    Points,
+    Space,
+    choose,
+    given_start,
+    parts_of,
+    place,
+)
+from mercer.estimators.inputs import KernelInputs
+from mercer.estimators.tensors import engine_for, follows_data, frozen, on_host, remember
+from mercer.features.base import generator
+from mercer.functions import FeatureFunction, KernelFunction
+from mercer.kernels import Gaussian, Linear, Precomputed
+from mercer.kernels.base import Kernel
+from mercer.kernels.points import as_objects
+from mercer.solvers import ConvergenceWarning
+from mercer.solvers.base import _frames_inside
+from mercer.solvers.cluster_sums import squares_of
+from mercer.solvers.lloyd import (
+    Cloud,
+    Run,
+    at_random,
+    leading,
+    lloyd,
+    nearest_seed,
+    normalised,
+    plain,
+    plus_plus,
+)
+
+_GAUSSIAN = Gaussian()
+
+
+class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelInputs):
+    """Kernel k-means: clusters around means in feature space.
+
+    minimise E = Σ_i w_i ‖φ(x_i) − μ_{a(i)}‖² over assignments a, where μ_j is the weighted mean of the φ(x_i)
+    in cluster j. Lloyd's algorithm: every point goes to the nearest mean, every mean to its points. The
+    distances are k(x,x) − 2⟨φ(x), μ_j⟩ + ‖μ_j‖², so only the kernel is needed. E never rises; a local
+    minimum is found, the best of `n_init` starts. With the linear kernel this is k-means.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function of two points
+    n_clusters : int
+    init : "k-means++", "greedy", "random", or an array
+        "k-means++" draws k of the points, each next one ∝ its squared distance to the nearest so far; its
+        expected energy is at most 8(2 + ln k) times the least. "greedy" takes the best of 2 + ln k draws each
+        time, as scikit-learn does. An array holds k indices of points, or a label 0 … k−1 for every point,
+        or k points as rows (for kernels on vectors); there is one start then.
+    n_init : int
+        Starts.
+    max_iter : int
+        Most iterations of a start.
+    tol : float
+        An iteration that lowers the energy by no more than this share of it is the last. 0: go on until no
+        point moves.
+    normalized : bool
+        Minimise the normalised cut of the graph with weights k(x_i,x_j): spectral clustering. It is kernel
+        k-means with the weights d_i = Σ_j k(x_i,x_j) and the kernel k(x_i,x_j)/(d_i d_j). Starts are made in
+        the leading k eigenvectors, the relaxed problem; Lloyd's algorithm then improves on the best of them.
+    representation : "auto", "full", "nystrom", "features" or a Representation
+        What means are made of: all points, Nyström centres (the means are then the best ones in their
+        span), or features. "auto": the kernel's own coordinates if there are fewer of them than points
+        (linear, polynomial kernels), all points up to 30,000, then centres.
+    engine : "auto", "tiled", "cuda" or an Engine
+    random_state : int, RandomState or None
+        For starts, centres and random features.
+
+    Attributes
+    ----------
+    labels_ : int array, shape (n,)
+    inertia_ : float
+        E.
+    energies_ : array, shape (n_iter_ + 1,)
+        E at the start and after each iteration of the best run.
+    n_iter_ : int
+        Iterations of that run, with the one that found nothing to change.
+    start_ : int array, shape (n,)
+        The labels the best run began with.
+    means_ : Function with n_clusters outputs
+        The means as elements of H_K: x ↦ ⟨φ(x), μ_j⟩.
+    squared_norms_ : array, shape (n_clusters,)
+        ‖μ_j‖², infinite for a cluster that is empty because there are fewer different points.
+    masses_ : array, shape (n_clusters,)
+        Weight of each cluster; with ``normalized`` its volume Σ w_i d_i.
+    centroids_ : array, shape (n_clusters, d), for the linear kernel
+    normalized_cut_ : float, with ``normalized``
+        Σ_j cut(C_j, all others)/vol(C_j): the energy up to a constant.
+    plan_ : str
+        What was chosen by "auto", and why.
+    kernel_ : the kernel, with parameters found from the data
+
+    Notes
+    -----
+    One product of K with the n × k matrix of memberships begins a run; after that only the columns of points
+    that changed clusters are multiplied. K is kept in memory up to 16,384 points, and computed again where
+    it is needed beyond. From 2,048 points on, float64 data are clustered in float32 first; a last run in
+    float64 starts from there. In p coordinates (centres, features, the linear kernel) an iteration costs
+    n·p·k.
+
+    References
+    ----------
+    D. Arthur and S. Vassilvitskii, k-means++: the advantages of careful seeding, 2007. I. Dhillon, Y. Guan
+    and B. Kulis, Kernel k-means, spectral clustering and normalized cuts, 2004.
+
+    Examples
+    --------
+    Two rings, one inside the other:
+
+    >>> import numpy as np
+    >>> from mercer import KernelKMeans
+    >>> from mercer.kernels import Gaussian
+    >>> rng = np.random.default_rng(0)
+    >>> angle, radius = rng.uniform(0, 2 * np.pi, 300), np.repeat([1.0, 3.0], 150)
+    >>> X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    >>> machine = KernelKMeans(Gaussian(0.4), n_clusters=2, normalized=True, random_state=0).fit(X)
+    >>> len(set(machine.labels_[:150])), len(set(machine.labels_[150:])), len(set(machine.labels_))
+    (1, 1, 2)
+    >>> bool((np.diff(machine.energies_) <= 0).all())
+    True
+    """
+
+    def __init__(
+        self,
+        kernel=_GAUSSIAN,
+        n_clusters=8,
+        init="k-means++",
+        n_init=4,
+        max_iter=300,
+        tol=1e-6,
+        normalized=False,
+        representation="auto",
+        engine="auto",
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.normalized = normalized
+        self.representation = representation
+        self.engine = engine
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.masses_)
+
+    # -- fit --------------------------------------------------------------------------------------
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Find the clusters; y is not used."""
+        self._validate()
+        given, kernel = X, clone(_resolve.kernel_of(self.kernel))
+        engine = _resolve.engine_of(engine_for(self.engine, X))
+        representation = _resolve.representation_of(self.representation)
+        for part in (kernel, engine, representation):
+            if part is not None:
+                part.validate()
+        X = self._check_X(on_host(X), kernel, reset=True)
+        weights = _weights(on_host(sample_weight), X)
+        seen = np.flatnonzero(weights)
+        if self.n_clusters > len(seen):
+            few = "points" if len(seen) == len(weights) else "points with a weight"
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than there are {few}: n_samples={len(seen)}"
+            )
+        data_driven = len(seen) < len(weights) and not isinstance(kernel, Precomputed)
+        self.kernel_, points = kernel.resolve(X[seen] if data_driven else X).bind(X)
+        points = as_objects(points)
+        squares = np.asarray(self.kernel_.diagonal(points), np.float64)
+        if not np.isfinite(squares).all():
+            raise ValueError(
+                f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
+            )
+        if engine.remote:
+            points = frozen(points)
+            remember(engine, points, given)
+        rng = generator(self.random_state)
+        chosen, why = choose(representation, self.kernel_, points, engine)
+        start = None
+        if not isinstance(self.init, str):
+            start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
+        space = place(
+            chosen,
+            Points(self.kernel_, points, weights, squares, int(self.n_clusters)),
+            rng,
+            engine,
+            about_zero=bool(self.normalized),
+        )
+        with space.undisturbed():
+            run = self._run(space, start, rng)
+        if not math.isfinite(run.energy):
+            raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")
+        self._keep(space, run)
+        self.plan_ = f"{chosen!r}: {why}; {space.how}"
+        return self
+
+    def _run(self, space: Space, start: np.ndarray | None, rng: np.random.Generator) -> Run:
+        """The best of all starts, found in float32 where that is quicker, and finished in float64."""
+        look = normalised if self.normalized else plain
+        stages = [look(sums) for sums in space.stages]
+        best: Run | None = None
+        for labels in [start] if start is not None else self._starts(stages[0], rng):
+            run = lloyd(stages[0], labels, self.max_iter, self.tol)
+            if best is None or run.energy < best.energy:
+                best, self.start_ = run, labels
+        assert best is not None
+        for cloud in stages[1:]:
+            rough = best
+            best = lloyd(cloud, rough.members, max(self.max_iter - len(rough.energies) + 1, 0), self.tol)
+            # Energies from float32 inner products are a little off; none counts as lower than a later one.
+            best.energies[:0] = np.maximum(rough.energies[:-1], best.energies[0]).tolist()
+        return best
+
+    def _starts(self, cloud: Cloud, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Labels to begin with."""
+        k = int(self.n_clusters)
+        if self.normalized:
+            # Starts in the leading eigenvectors cost next to nothing, so only the best of them goes on.
+            seen, small = leading(cloud, k, rng)
+            runs = [
+                lloyd(small, self._seeded(small, rng), self.max_iter, self.tol) for _ in range(self.n_init)
+            ]
+            labels = np.zeros(len(cloud.masses), dtype=np.intp)
+            labels[seen] = min(runs, key=lambda run: run.energy).labels
+            yield labels
+            return
+        for _ in range(self.n_init):
+            yield self._seeded(cloud, rng)
+
+    def _seeded(self, cloud: Cloud, rng: np.random.Generator) -> np.ndarray:
+        k = int(self.n_clusters)
+        if self.init == "random":
+            return nearest_seed(cloud, at_random(cloud, k, rng))
+        return nearest_seed(
+            cloud, plus_plus(cloud, k, rng, 1 if self.init == "k-means++" else 2 + int(math.log(k)))
+        )
+
+    def _keep(self, space: Space, run: Run) -> None:
+        """What is learned, on the machine."""
+        filled = run.totals > 0
+        share = np.divide(1, run.totals, out=np.zeros(len(filled)), where=filled)
+        self.means_, self._shift = space.lift(run.members, share)
+        explicit = isinstance(self.means_, FeatureFunction)
+        norms = np.square(self.means_.coef).sum(axis=0) if explicit else run.powers * share**2
+        self.squared_norms_ = np.where(filled, norms, np.inf)
+        self.labels_, self.masses_ = run.labels, run.totals
+        self.energies_ = np.array(run.energies)
+        self.inertia_, self.n_iter_ = run.energy, len(run.energies) - 1
+        for name in ("centroids_", "normalized_cut_"):
+            self.__dict__.pop(name, None)
+        if isinstance(self.kernel_, Linear):
+            f: Any = self.means_
+            self.centroids_ = f.coef.T.copy() if explicit else f.coef.T @ f.points
+        if self.normalized:
+            self.normalized_cut_ = float((1 - run.powers * share)[filled].sum())
+        if not filled.all():
+            self._warn(
+                f"only {filled.sum()} of {len(filled)} clusters have points, for want of different ones"
+            )
+        if run.status == "max_iter" and self.max_iter > 0:
+            self._warn(
+                f"stopped at its limit of {self.n_iter_} iterations: raise max_iter, or tol ({self.tol:g})"
+            )
+
+    def _warn(self, what: str) -> None:
+        warnings.warn(f"KernelKMeans: {what}", ConvergenceWarning, stacklevel=_frames_inside())
+
+    def _validate(self) -> None:
+        for name, least in (("n_clusters", 1), ("n_init", 1), ("max_iter", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        tol = self.tol
+        if isinstance(tol, bool) or not isinstance(tol, numbers.Real) or not 0 <= float(tol) < math.inf:
+            raise ValueError(f"tol must be a number of at least 0, got {tol!r}")
+        if not isinstance(self.normalized, (bool, np.bool_)):
+            raise ValueError(f"normalized must be True or False, got {self.normalized!r}")
+        if isinstance(self.init, str) and self.init not in INITS:
+            raise ValueError(
+                f"init must be one of {', '.join(map(repr, INITS))} or an array, got {self.init!r}"
+            )
+
+    # -- predict ----------------------------------------------------------------------------------
+
+    def _distances(self, X: Any, squared: bool) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Of blocks of points the squared distances to the means, and the masses a point has by itself.
+
+        Without `squared`, ‖ψ(x)‖² is left out: of a point outside a precomputed matrix it isn't known.
+        """
+        check_is_fitted(self, "means_")
+        given, X = X, self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+        f, k = self.means_, len(self.masses_)
+        if isinstance(f, KernelFunction):
+            X = self.kernel_.points(X)
+            remember(f.engine, X, given)
+        width = k if isinstance(f, KernelFunction) else max(len(f), k)
+        norms = np.where(self.masses_ > 0, self.squared_norms_, np.inf)
+        if isinstance(f, FeatureFunction):
+            coef = f.coef - self._shift[:, None]
+            norms = np.where(self.masses_ > 0, np.square(coef).sum(axis=0), np.inf)
+        for rows in parts_of(X.shape[0], width):
+            whole = rows.stop - rows.start == X.shape[0]
+            part = X if whole else X[rows]  # itself, because an engine may know it
+            if isinstance(f, FeatureFunction):
+                Phi = f.map.transform(part)
+                Phi = Phi if not self._shift.any() else Phi - self._shift
+                inner, squares = Phi @ coef, squares_of(Phi)
+            else:
+                inner = np.asarray(f(part), np.float64)
+                squares = (
+                    np.asarray(self.kernel_.diagonal(part), np.float64) if squared else np.zeros(len(inner))
+                )
+            masses = np.ones(len(inner))
+            if hasattr(self, "normalized_cut_"):
+                masses = inner @ self.masses_
+                scale = np.divide(1, masses, out=np.zeros(len(inner)), where=masses > 0)
+                inner, squares = inner * scale[:, None], squares * scale**2
+            yield rows, squares[:, None] - 2 * inner + norms, masses
+
+    @follows_data
+    def predict(self, X):
+        """The cluster with the nearest mean."""
+        parts = [D.argmin(axis=1) for _, D, _ in self._distances(X, squared=False)]
+        return np.concatenate(parts)
+
+    @follows_data
+    def transform(self, X):
+        """Distances in feature space to all means, shape (n, n_clusters)."""
+        D = np.concatenate([D for _, D, _ in self._distances(X, squared=True)])
+        D = np.sqrt(np.maximum(D, 0, out=D), out=D)
+        return D.astype(np.float32) if getattr(on_host(X), "dtype", None) == np.float32 else D
+
+    def score(self, X, y=None, sample_weight=None):
+        """−E of these points, each in the cluster with the nearest mean."""
+        X = on_host(X)
+        total, weights = 0.0, None
+        for rows, D, masses in self._distances(X, squared=True):
+            if sample_weight is not None and weights is None:
+                weights = _weights(on_host(sample_weight), X)
+            w = masses if weights is None else masses * weights[rows]
+            total += float(w @ np.maximum(D.min(axis=1), 0))
+        return -total
+
+    def _check_restored(self) -> None:
+        """Raise if what a file says is not what `fit` leaves."""
+        self._validate()
+        _resolve.representation_of(self.representation)
+        if "means_" not in vars(self):
+            return
+        f, k = self.means_, len(self.masses_)
+        numbers_ = (self.masses_, self.squared_norms_, self._shift, self.energies_)
+        fine = all(isinstance(a, np.ndarray) and a.dtype == np.float64 and a.ndim == 1 for a in numbers_)
+        fine = fine and isinstance(f, (KernelFunction, FeatureFunction)) and f.outputs == k
+        fine = fine and isinstance(self.kernel_, Kernel) and len(self.squared_norms_) == k
+        if not fine or (isinstance(f, FeatureFunction) and len(self._shift) != len(f)):
+            raise ValueError(f"the means of {k} clusters do not fit together")
+        if self.kernel_.vectors:
+            machine = copy(self)
+            machine.__dict__.pop("feature_names_in_", None)  # or a point without names would be warned of
+            with np.errstate(all="ignore"):
+                machine.predict(np.zeros((1, self.n_features_in_)))
+
+
+def _weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights as they were given; ones without any."""
+    if sample_weight is None:
+        return np.ones(X.shape[0] if hasattr(X, "shape") else len(X))
+    w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    if (w < 0).any():
+        raise ValueError("sample_weight must be nonnegative")
+    return w

@@ -1,0 +1,292 @@
+"""Sums of clusters in feature space, and inner products with them: all that k-means asks of a kernel.
+
+For weights w and clusters C_1 … C_k let P_j = Σ_{i∈C_j} w_i φ(x_i). A space keeps ⟨φ(x_i), P_j⟩ and ‖P_j‖² at
+hand while points move from cluster to cluster, without φ where only K is known (`KernelSums`), or in
+coordinates of the kernel, of features or of Nyström centres (`CoordinateSums`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer._xp import issparse
+from mercer.engines.threads import cpu_count
+from mercer.operators import FeatureOperator, KernelOperator, Matrix, Operator
+
+# Of inner products at a time: a block that stays in cache or, where an engine computes it, is worth a call.
+_NEAR, _FAR = 1 << 15, 1 << 20
+# Rows whose float32 products are summed in float32 before they are added in float64.
+_ROWS = 8192
+# Rows of a stored matrix that are copied together: they should stay in cache until they are used.
+_GATHERED = 256
+# A stored matrix is multiplied whole from so many of its rows on: those that moved are copied first.
+_WORTH_A_PASS = 1 / 3
+# Changes are exact but for rounding; after so many of them for each point it is swept out.
+_CHANGES = 4
+# From so many points a cluster on, one product a cluster beats one with a column for each.
+_LARGE_GROUP = 256
+
+
+class Sums:
+    """Contract: `restart`, `move`, `powers`, `parts`, `scores`, `columns`, `product`.
+
+    Attributes
+    ----------
+    weights : (n,) w
+    squares : (n,) ‖φ(x_i)‖²
+    clusters : k
+    precision : relative rounding of inner products
+    threads : on how many blocks may be computed at a time
+    """
+
+    threads = 1
+
+    def __init__(self, weights: np.ndarray, squares: np.ndarray, clusters: int, dtype: Any = np.float64):
+        self.weights, self.squares, self.clusters = weights, squares, clusters
+        self.precision = float(np.finfo(dtype).eps)
+
+    def restart(self, labels: np.ndarray) -> None:
+        """Take the clusters from these labels."""
+        raise NotImplementedError
+
+    def move(self, index: np.ndarray, old: np.ndarray, labels: np.ndarray) -> None:
+        """Points `index` have left the clusters `old`; `labels` are now those of all points."""
+        raise NotImplementedError
+
+    def powers(self, labels: np.ndarray) -> np.ndarray:
+        """‖P_j‖²."""
+        raise NotImplementedError
+
+    def parts(self) -> list[slice]:
+        """All points, in blocks for `scores`."""
+        raise NotImplementedError
+
+    def scores(self, factors: np.ndarray) -> Callable[[slice], np.ndarray]:
+        """A function that gives ⟨φ(x_i), P_j⟩ f_j of a block of points in an array of its own."""
+        raise NotImplementedError
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """⟨φ(x_i), φ(x_l)⟩ of all points with a few."""
+        raise NotImplementedError
+
+    def product(self, V: np.ndarray) -> np.ndarray:
+        """K V."""
+        raise NotImplementedError
+
+    def _members(self, index: Any, *signed: tuple[np.ndarray, float]) -> np.ndarray:
+        """V (points, k): for each (labels, sign) the weight of a point, with that sign, in its column."""
+        w = self.weights[index]
+        V = np.zeros((len(w), self.clusters))
+        for labels, sign in signed:
+            V[np.arange(len(w)), labels] += sign * w
+        return V
+
+    def _cut(self, entries: int) -> list[slice]:
+        n, step = len(self.weights), max(entries // self.clusters, 1)
+        return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+
+
+class KernelSums(Sums):
+    """By the kernel alone: S = K V with the members' weights in V is kept, n × k, and changed by moves.
+
+    One product with all of K begins; then only columns of points that moved are multiplied.
+    """
+
+    def __init__(self, K: Operator, weights: np.ndarray, squares: np.ndarray, clusters: int):
+        super().__init__(weights, squares, clusters, K.dtype)
+        self.K, self.threads = K, cpu_count()
+        self.S = np.zeros((K.shape[0], 0))
+        self._moved = 0
+
+    def restart(self, labels):
+        n = len(labels)
+        self._moved = 0
+        if isinstance(self.K, KernelOperator):
+            self.S = np.zeros((n, self.clusters))
+            self._add(np.arange(n), (labels, 1.0))
+        else:
+            self.S = self.K @ self._members(slice(None), (labels, 1.0))
+
+    def move(self, index, old, labels):
+        n = len(labels)
+        self._moved += len(index)
+        stored = not isinstance(self.K, KernelOperator)
+        if self._moved > _CHANGES * n or len(index) > (_WORTH_A_PASS if stored else 0.7) * n:
+            self.restart(labels)
+            return
+        new = labels[index]
+        if not stored:
+            self._add(index, (new, 1.0), (old, -1.0))
+            return
+        for i in range(0, len(index), _GATHERED):
+            part = slice(i, i + _GATHERED)
+            rows = self.K.values[index[part]]  # type: ignore[attr-defined]
+            V = self._members(index[part], (new[part], 1.0), (old[part], -1.0))
+            self.S += rows.T @ V.astype(rows.dtype, copy=False)
+
+    def _add(self, index: np.ndarray, *signed: tuple[np.ndarray, float]) -> None:
+        """Add the product with some columns of K, which an engine computes."""
+        K: Any = self.K
+        everyone = len(index) == K.shape[0]
+        if K.remote or len(index) < _LARGE_GROUP * self.clusters * len(signed):
+            Z = K.X if everyone else K.X[index]
+            self.S += KernelOperator(K.kernel, K.X, Z, K.engine) @ self._members(index, *signed)
+            return
+        # A point counts in one column only: cluster by cluster there are no products with zero.
+        for labels, sign in signed:
+            for j in range(self.clusters):
+                some = index[labels == j]
+                if len(some):
+                    part = KernelOperator(K.kernel, K.X, K.X[some], K.engine)
+                    self.S[:, j] += part @ (sign * self.weights[some])
+
+    def powers(self, labels):
+        own = self.S[np.arange(len(labels)), labels]
+        return np.bincount(labels, self.weights * own, minlength=self.clusters)
+
+    def parts(self):
+        return self._cut(_NEAR)
+
+    def scores(self, factors):
+        return lambda rows: self.S[rows] * factors
+
+    def columns(self, index):
+        K: Any = self.K
+        values = K.columns(index) if isinstance(K, KernelOperator) else K.values[index].T
+        return np.asarray(values, dtype=np.float64)
+
+    def product(self, V):
+        return self.K @ V
+
+
+class CoordinateSums(Sums):
+    """In coordinates: φ(x_i) is row i of A T, and only P_j is kept, p × k.
+
+    With T, A holds values of the kernel with Nyström centres; P_j is then the sum's projection on their span.
+
+    Parameters
+    ----------
+    A : Operator (n, p)
+    T : array (p, r), optional
+    columns : function, optional
+        ⟨φ(x_i), φ(x_l)⟩ of all points with those of an index, where A T is only a part of φ.
+    """
+
+    def __init__(
+        self,
+        A: Operator,
+        weights: np.ndarray,
+        squares: np.ndarray,
+        clusters: int,
+        T: np.ndarray | None = None,
+        columns: Callable[[np.ndarray], np.ndarray] | None = None,
+    ):
+        super().__init__(weights, squares, clusters, A.dtype)
+        self.A, self.T, self._columns = A, T, columns
+        self.G = np.zeros((A.shape[1], clusters))
+        self.coef = self.G
+        if isinstance(A, Matrix):
+            self.threads = cpu_count()
+
+    def restart(self, labels):
+        self.G = np.zeros((self.A.shape[1], self.clusters))
+        for i in range(0, len(labels), _ROWS):
+            rows = slice(i, min(i + _ROWS, len(labels)))
+            self._add(rows, (labels[rows], 1.0))
+
+    def move(self, index, old, labels):
+        if len(index) > len(labels) // 2:
+            self.restart(labels)
+            return
+        for i in range(0, len(index), _ROWS):
+            part = index[i : i + _ROWS]
+            self._add(part, (labels[part], 1.0), (old[i : i + _ROWS], -1.0))
+
+    def _add(self, index: Any, *signed: tuple[np.ndarray, float]) -> None:
+        self.G += self.A.among(index).adjoint(self._members(index, *signed))
+
+    def powers(self, labels):
+        if self.T is None:
+            self.coef = self.G
+            return np.square(self.G).sum(axis=0)
+        whitened = self.T.T @ self.G
+        self.coef = self.T @ whitened
+        return np.square(whitened).sum(axis=0)
+
+    def parts(self):
+        return self._cut(_NEAR if isinstance(self.A, Matrix) else _FAR)
+
+    def scores(self, factors):
+        A: Any = self.A
+        C = self.coef * factors
+        if isinstance(A, Matrix) and not issparse(A.values):
+            C = C.astype(A.dtype)
+            return lambda rows: A.values[rows] @ C
+        return lambda rows: A.among(rows) @ C
+
+    def columns(self, index):
+        if self._columns is not None:
+            return np.asarray(self._columns(index), dtype=np.float64)
+        return self.A @ self.A.rows(index).T
+
+    def product(self, V):
+        A: Any = self.A
+        total = np.zeros((A.shape[1], V.shape[1]))
+        for i in range(0, len(V), _ROWS):
+            total += A.among(slice(i, i + _ROWS)).adjoint(V[i : i + _ROWS])
+        return A @ (total if self.T is None else self.T @ (self.T.T @ total))
+
+
+class _Shifted(Operator):
+    """A − 1 mᵀ, a block at a time."""
+
+    def __init__(self, A: Operator, mean: np.ndarray):
+        self.A, self.mean = A, mean
+        self.shape, self.dtype = A.shape, A.dtype
+
+    def blocks(self):
+        for rows, block in self.A.blocks():
+            yield rows, block - self.mean
+
+    def rows(self, index):
+        return self.A.rows(index) - self.mean
+
+    def among(self, rows, columns=None):
+        return _Shifted(self.A.among(rows), self.mean)
+
+
+def centred(A: Operator) -> tuple[Operator, np.ndarray]:
+    """A about its mean, and the mean: distances between points far from 0 would be lost in rounding.
+
+    Sparse rows stay as they are.
+    """
+    n, p = A.shape
+    if isinstance(A, Matrix) and issparse(A.values):
+        return A, np.zeros(p)
+    total = np.zeros(p)
+    for _, block in A.blocks():
+        total += block.sum(axis=0, dtype=np.float64)
+    mean = (total / n).astype(A.dtype)
+    if isinstance(A, FeatureOperator):
+        return _Shifted(A, mean), mean.astype(np.float64)
+    values: Any = A.values  # type: ignore[attr-defined]
+    # By rows, because rows are what moves.
+    return Matrix(np.subtract(values, mean, order="C")), mean.astype(np.float64)
+
+
+def row_squares(A: Operator) -> np.ndarray:
+    """‖A_i‖² of each row."""
+    out = np.empty(A.shape[0])
+    for rows, block in A.blocks():
+        out[rows] = squares_of(block)
+    return out
+
+
+def squares_of(rows: Any) -> np.ndarray:
+    """The squared norm of each of these rows, dense or sparse."""
+    if issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)

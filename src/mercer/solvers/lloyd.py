@@ -1,0 +1,289 @@
+"""k-means in feature space: seeding by k-means++, and Lloyd's algorithm.
+
+The energy of clusters C_1 … C_k of points with masses m is E = Σ_j Σ_{i∈C_j} m_i ‖ψ(x_i) − μ_j‖², with μ_j
+the weighted mean of its cluster. ψ = φ and m = w are k-means; ψ(x) = φ(x)/d(x) and m_i = w_i d(x_i), where
+d(x) = Σ_l w_l k(x, x_l) is the degree, are the normalised cut (Dhillon, Guan and Kulis, 2004). In both cases
+Σ_{i∈C_j} m_i ψ(x_i) = Σ_{i∈C_j} w_i φ(x_i) = P_j, which is what `Sums` keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.engines.threads import parallel_map
+from mercer.operators import Matrix
+from mercer.solvers.cluster_sums import CoordinateSums, Sums
+from mercer.solvers.eigen import largest_eigenpairs
+
+# A squared distance below so many roundings of the squares it comes from counts as none.
+_ROUNDINGS = 64
+# Of distances looked at together: 32 MB of doubles.
+_ENTRIES = 1 << 22
+# Eigenvectors only say where to begin.
+_EIGEN_TOL, _EIGEN_PASSES = 1e-3, 60
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Points in feature space.
+
+    Attributes
+    ----------
+    sums : Sums
+    masses : (n,) m
+    squares : (n,) ‖ψ(x_i)‖²
+    scale : (n,) 1/d(x_i), or None where ψ = φ
+    """
+
+    sums: Sums
+    masses: np.ndarray
+    squares: np.ndarray
+    scale: np.ndarray | None = None
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """⟨ψ(x_i), ψ(x_l)⟩ of all points with a few."""
+        columns = self.sums.columns(index)
+        return columns if self.scale is None else columns * self.scale[:, None] * self.scale[index]
+
+    def gaps(self, index: np.ndarray) -> np.ndarray:
+        """‖ψ(x_i) − ψ(x_l)‖² of all points with a few; what may be rounding is 0."""
+        ends = self.squares[:, None] + self.squares[index]
+        gaps = ends - 2 * self.columns(index)
+        gaps[gaps <= _ROUNDINGS * self.sums.precision * ends] = 0
+        gaps[index, np.arange(len(index))] = 0
+        return gaps
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a run of Lloyd's algorithm came to.
+
+    Attributes
+    ----------
+    labels : (n,) the nearest mean of each point
+    members : (n,) the clusters the means are of; labels, but for the last step where a run was cut short
+    powers : (k,) ‖P_j‖² of them
+    totals : (k,) their masses
+    energies : of the start, and after each iteration; one that finds nothing to move is the last
+    status : "converged" or "max_iter"
+    """
+
+    labels: np.ndarray
+    members: np.ndarray
+    powers: np.ndarray
+    totals: np.ndarray
+    energies: list[float]
+    status: str
+
+    @property
+    def energy(self) -> float:
+        return self.energies[-1]
+
+
+def plain(sums: Sums) -> Cloud:
+    """The cloud whose energy is that of k-means."""
+    return Cloud(sums, sums.weights, sums.squares)
+
+
+def normalised(sums: Sums) -> Cloud:
+    """The cloud whose energy is the normalised cut, up to a constant."""
+    degrees = sums.product(sums.weights[:, None])[:, 0]
+    least = float(degrees.min())
+    if not least > 0:
+        raise ValueError(
+            f"normalized=True divides by the degrees Σ_l k(x_i,x_l), and the least of them is {least:.3g}: "
+            f"take a kernel without negative values, such as Gaussian, and if need be representation='full'"
+        )
+    return Cloud(sums, sums.weights * degrees, sums.squares / degrees**2, 1 / degrees)
+
+
+# -- seeding ----------------------------------------------------------------------------------------------
+
+
+def plus_plus(cloud: Cloud, clusters: int, rng: np.random.Generator, candidates: int = 1) -> np.ndarray:
+    """k-means++: indices of points, each next one drawn with probability ∝ m_i times its squared distance to
+    the nearest so far.
+
+    The energy of these k points as centres is at most 8(2 + ln k) times the least of all, in expectation
+    (Arthur and Vassilvitskii, 2007). With more than one candidate, the best of that many draws is taken:
+    lower energies in practice, without that guarantee.
+    """
+    masses = cloud.masses
+    seeds = _draw(masses, 1, rng).tolist()
+    nearest = cloud.gaps(np.array(seeds))[:, 0]
+    while len(seeds) < clusters:
+        fresh = _draw(masses * nearest, candidates, rng)
+        if len(fresh) == 0:  # no point is away from all seeds: there are too few different ones
+            rest = np.setdiff1d(np.flatnonzero(masses > 0), seeds)
+            return np.array(seeds + rng.choice(rest, clusters - len(seeds), replace=False).tolist())
+        gaps = np.minimum(cloud.gaps(fresh), nearest[:, None])
+        best = int(np.argmin(masses @ gaps))
+        seeds.append(int(fresh[best]))
+        nearest = gaps[:, best]
+    return np.array(seeds)
+
+
+def _draw(weights: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices drawn with probability ∝ weights; none where all weights are 0."""
+    edges = np.cumsum(weights)
+    if not edges[-1] > 0:
+        return np.zeros(0, dtype=np.intp)
+    found = np.searchsorted(edges, rng.random(count) * edges[-1], side="right")
+    # Rounding may lead past the last point that has any weight.
+    return np.minimum(found, np.flatnonzero(weights)[-1])
+
+
+def at_random(cloud: Cloud, clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices of different points, each as likely as the others."""
+    return rng.choice(np.flatnonzero(cloud.masses > 0), clusters, replace=False)
+
+
+def nearest_seed(cloud: Cloud, seeds: np.ndarray) -> np.ndarray:
+    """The position in `seeds` of the nearest one, for each point; of equally near ones, the first."""
+    best = np.full(len(cloud.masses), np.inf)
+    labels = np.zeros(len(best), dtype=np.intp)
+    step = max(_ENTRIES // len(best), 1)
+    for j in range(0, len(seeds), step):
+        gaps = cloud.gaps(seeds[j : j + step])
+        first = gaps.argmin(axis=1)
+        gap = gaps[np.arange(len(best)), first]
+        closer = gap < best
+        best[closer], labels[closer] = gap[closer], j + first[closer]
+    return labels
+
+
+def leading(cloud: Cloud, clusters: int, rng: np.random.Generator) -> tuple[np.ndarray, Cloud]:
+    """Which points have mass, and these in the k coordinates that hold most of them.
+
+    The energy in these coordinates is that of all of feature space but for what the smaller eigenvalues of
+    m^½ ⟨ψ, ψ⟩ m^½ contribute: k-means there is spectral clustering.
+    """
+    seen = np.flatnonzero(cloud.masses > 0)
+    root = np.sqrt(cloud.masses[seen])
+    inner = root if cloud.scale is None else root * cloud.scale[seen]
+
+    def apply(V: np.ndarray) -> np.ndarray:
+        spread = np.zeros((len(cloud.masses), V.shape[1]))
+        spread[seen] = inner[:, None] * V
+        return inner[:, None] * cloud.sums.product(spread)[seen]
+
+    pairs = largest_eigenpairs(apply, len(seen), clusters, rng, _EIGEN_TOL, _EIGEN_PASSES)
+    H = pairs.vectors * np.sqrt(np.maximum(pairs.values, 0)) / root[:, None]
+    masses, squares = cloud.masses[seen], np.einsum("ij,ij->i", H, H)
+    return seen, plain(CoordinateSums(Matrix(H), masses, squares, clusters))
+
+
+# -- Lloyd ------------------------------------------------------------------------------------------------
+
+
+def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> Run:
+    """Each point to the nearest mean, each mean to its points, until nothing moves; the energy never rises.
+
+    An empty cluster is given the point that is farthest from its mean, which lowers the energy, too. Stops
+    when an iteration lowers it by no more than `tol` of it; an increase can only be rounding, and ends the
+    run before that step.
+    """
+    masses, sums = cloud.masses, cloud.sums
+    whole = float(masses @ cloud.squares)
+
+    def measured(members: np.ndarray) -> tuple[Means, float]:
+        powers, totals = sums.powers(members), np.bincount(members, masses, minlength=sums.clusters)
+        filled = totals > 0
+        energy = whole - float((powers[filled] / totals[filled]).sum())
+        # Below 0 by more than rounding where K is a graph's matrix and no kernel's.
+        nothing = abs(energy) <= _ROUNDINGS * sums.precision * whole
+        return Means(cloud, powers, totals), max(energy, 0.0) if nothing else energy
+
+    members = np.array(labels, dtype=np.intp)
+    sums.restart(members)
+    means, energy = measured(members)
+    energies, status = [energy], "max_iter"
+    for _ in range(max_iter):
+        labels = means.nearest()
+        after = _teleported(means, labels)
+        moved = np.flatnonzero((after != members) & (masses > 0))
+        if len(moved):
+            sums.move(moved, members[moved], after)
+            fresh, value = measured(after)
+        if len(moved) == 0 or value >= energy:
+            return Run(labels, members, means.powers, means.totals, [*energies, energy], "converged")
+        fall, energy = energy - value, value
+        members, means = after, fresh
+        energies.append(energy)
+        if fall <= tol * energy:
+            status = "converged"
+            break
+    # The means have followed their points, so some points may have another mean nearest.
+    labels = means.nearest()
+    energies[-1] = min(energies[-1], float(masses @ means.gaps(labels)))
+    return Run(labels, members, means.powers, means.totals, energies, status)
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """The means of clusters: their sums' norms and masses."""
+
+    cloud: Cloud
+    powers: np.ndarray
+    totals: np.ndarray
+
+    def _by_blocks(self, function: Callable[[slice, np.ndarray], None]) -> None:
+        """function(rows, ‖ψ(x) − μ_j‖² − ‖ψ(x)‖² for these points), several at a time."""
+        filled = self.totals > 0
+        share = np.divide(1, self.totals, out=np.zeros_like(self.totals), where=filled)
+        norms = np.where(filled, self.powers * share**2, np.inf)
+        scores, scale = self.cloud.sums.scores(-2 * share), self.cloud.scale
+
+        def some(parts: list[slice]) -> None:
+            for rows in parts:
+                D = scores(rows)
+                if scale is not None:
+                    D = D * scale[rows, None]
+                D += norms.astype(D.dtype, copy=False)
+                function(rows, D)
+
+        parts, threads = self.cloud.sums.parts(), self.cloud.sums.threads
+        parallel_map(some, [parts[t::threads] for t in range(min(threads, len(parts)))], threads)
+
+    def nearest(self) -> np.ndarray:
+        """The nearest mean of each point."""
+        labels = np.empty(len(self.cloud.masses), dtype=np.intp)
+
+        def store(rows: slice, D: np.ndarray) -> None:
+            D.argmin(axis=1, out=labels[rows])
+
+        self._by_blocks(store)
+        return labels
+
+    def gaps(self, labels: np.ndarray) -> np.ndarray:
+        """The squared distance of each point to the mean with its label."""
+        gaps = self.cloud.squares.copy()
+
+        def add(rows: slice, D: np.ndarray) -> None:
+            gaps[rows] += D[np.arange(len(D)), labels[rows]]
+
+        self._by_blocks(add)
+        return np.maximum(gaps, 0)
+
+
+def _teleported(means: Means, labels: np.ndarray) -> np.ndarray:
+    """Labels where every empty cluster has the farthest point of those whose cluster has others."""
+    cloud = means.cloud
+    counts = np.bincount(labels, cloud.masses > 0, minlength=cloud.sums.clusters)
+    empty = np.flatnonzero(counts == 0)
+    if len(empty) == 0:
+        return labels
+    gaps, labels = means.gaps(labels), labels.copy()
+    away = (cloud.masses > 0) & (gaps > _ROUNDINGS * cloud.sums.precision * cloud.squares)
+    candidates = np.flatnonzero(away)
+    farthest = iter(candidates[np.argsort(-gaps[candidates], kind="stable")])
+    for j in empty:
+        i = next((i for i in farthest if counts[labels[i]] > 1), None)
+        if i is None:  # fewer different points than clusters
+            break
+        counts[labels[i]] -= 1
+        labels[i], counts[j] = j, 1
+    return labels
