@@ -1,4 +1,4 @@
-"""Kernel PCA: ten components of a Gaussian kernel, beside scikit-learn's solvers; then sizes it can't reach."""
+"""Kernel PCA: ten components of a Gaussian kernel, beside scikit-learn; then sizes it can't reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""k-means, iteration by iteration, and what its clusters hold; two rings, by k-means and by a normalised cut."""
+"""Kernel k-means on two rings: the cells of its clusters as it goes, its energy, and who is in them."""
 
 import argparse
 
