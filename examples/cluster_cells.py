@@ -1,4 +1,4 @@
-"""Kernel k-means on two rings: the cells of its clusters as it goes, its energy, and who is in them."""
+"""k-means, iteration by iteration, and what its clusters hold; two rings, and a normalised cut."""
 
 import argparse
 

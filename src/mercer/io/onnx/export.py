@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import mercer
 from mercer._files import replacing
-from mercer.estimators import KernelOneClass, KernelPCA, KernelPerceptron
+from mercer.estimators import KernelKMeans, KernelOneClass, KernelPCA, KernelPerceptron
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
@@ -38,8 +38,8 @@ def to_onnx(
 
     Input: ``X``, (n, features). Outputs of classifiers: ``label`` (whole numbers or text), ``scores`` (as
     `decision_function`) and, where the machine has them, ``probabilities``; of regressions ``prediction``;
-    of `KernelOneClass` ``label`` and ``scores``; of `KernelPCA` ``embedding``. All is computed in double
-    precision inside.
+    of `KernelOneClass` ``label`` and ``scores``; of `KernelPCA` ``embedding``; of `KernelKMeans` ``label``. All
+    is computed in double precision inside.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def to_onnx(
             f"{machine!r} has no ONNX version: its answers come from a search among examples, not from one "
             "function; a KernelClassifier or KernelRegressor fitted to the same examples has one"
         )
-    check_is_fitted(machine, "function_")
+    check_is_fitted(machine, "means_" if isinstance(machine, KernelKMeans) else "function_")
     if not machine.kernel_.vectors:
         raise TypeError(f"{machine.kernel_!r} is not a kernel on vectors, so the machine has no ONNX version")
     graph = Graph()
@@ -154,11 +154,25 @@ def _words(names: Any) -> list[str]:
     return [str(name) for name in names]
 
 
+def _nearest_mean(points: Points, machine: KernelKMeans) -> Value:
+    """The cluster with the least ‖μ_j‖² − 2⟨ψ(x), μ_j⟩; ψ is φ, over the degree of x for normalised cuts."""
+    graph, inner = points.graph, scores(points, machine.means_)
+    filled = machine.masses_ > 0
+    if machine.normalized:
+        degree = graph.op("MatMul", inner, machine.masses_[:, None])
+        inner = graph.op("Where", degree > 0.0, inner / degree, 0.0)
+    # An empty cluster is nobody's; infinity less infinity would be nothing at all.
+    norms = np.where(filled, machine.squared_norms_, np.finfo(np.float64).max)
+    return graph.op("ArgMin", norms[None, :] - 2.0 * inner, axis=1, keepdims=0)
+
+
 def _outputs(points: Points, machine: Any, calibration: Calibration | None) -> Outputs:
     """What the machine answers."""
     if isinstance(machine, KernelPCA):
         embedding = scores(points, machine.function_) + machine.intercept_[None, :]
         return {"embedding": (embedding, "f", ["n", machine.n_components_])}
+    if isinstance(machine, KernelKMeans):
+        return {"label": (_nearest_mean(points, machine), "i", ["n"])}
     graph, coding = points.graph, machine._coding
     if isinstance(machine, KernelPerceptron) and machine._votes is not None:
         s = votes(points, machine.function_, *machine._votes)
