@@ -57,12 +57,12 @@ extra["passes"] = getattr(getattr(machine, "spectrum_", None), "passes", None)
 OUR_CASES = (
     (10_000, "full", "float64"),
     (10_000, "full", "float32"),
-    (10_000, "nystrom", "float64"),
     (100_000, "full", "float64"),
     (100_000, "full", "float32"),
-    (1_000_000, "nystrom", "float32"),
+    (1_000_000, "auto", "float32"),
 )
-SOLVERS = ("randomized", "arpack", "dense")
+# "dense" takes minutes at this size.
+SOLVERS = ("randomized", "arpack")
 
 
 def run(quick: bool, limits: dict):
@@ -84,7 +84,7 @@ def run(quick: bool, limits: dict):
         first = found
         for solver in SOLVERS:
             setup = (SETUP + THEIRS).format(n=n, dtype=dtype, solver=solver)
-            peer = measure(setup, "T = machine.fit_transform(X)", repeat=1, timeout=1800)
+            peer = measure(setup, "T = machine.fit_transform(X)", repeat=3, timeout=1800)
             record = {"n": n, "who": f"scikit-learn, {solver}", "dtype": dtype, **peer.record()}
             record["ratio"] = ratio(peer.seconds, first.seconds)
             record["memory_ratio"] = ratio(peer.memory, first.memory)

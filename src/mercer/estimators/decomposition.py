@@ -24,7 +24,7 @@ from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
-from mercer.operators import KernelOperator
+from mercer.operators import KernelOperator, undisturbed
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.solvers.eigen import largest_eigenpairs
 
@@ -34,10 +34,14 @@ _DENSE_EXAMPLES, _DENSE_SHARE = 1000, 8
 # Without centres, a pass over all pairs takes seconds up to here; more on a GPU.
 _EXACT, _EXACT_REMOTE = 30_000, 1_000_000
 _LARGEST_PRIMAL = 8000
+# A leading part of the spectrum needs few centres, and the work grows with their square.
+_CENTRES = 1000
 # Of the coordinates of a block of rows: 32 MB of doubles.
 _ENTRIES = 1 << 22
 # Directions with less of the largest eigenvalue than this hold rounding only.
 _NOTHING = 1e-13
+# Relative residuals that products in float32 still reach.
+_ROUGH = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +228,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
                         "partial_fit needs a fixed number of coordinates: representation='nystrom', "
                         "'features' or 'auto', and a kernel that isn't given by its matrix"
                     )
-                representation = Nystrom()
+                representation = Nystrom(min(_CENTRES, points.shape[0]))
             self._map(representation, points, engine, generator(self.random_state))
         self._see(points)
         return self
@@ -265,7 +269,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if p < n and p <= _LARGEST_PRIMAL:
             return Features()
         given = isinstance(kernel, Precomputed)
-        return Full() if given or n <= (_EXACT_REMOTE if engine.remote else _EXACT) else Nystrom()
+        most = _EXACT_REMOTE if engine.remote else _EXACT
+        return Full() if given or n <= most else Nystrom(max(_CENTRES, 10 * (self.n_components or 0)))
 
     # -- all examples -----------------------------------------------------------------------------
 
@@ -297,20 +302,24 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         return _like(vectors * roots, X)
 
     def _iterated(self, K: KernelOperator, count: int, rng: np.random.Generator):
-        # Blocks are orthonormal: nothing large cancels that a GPU's own precision would lose.
-        products = K.rounded() if K.remote else K
-
-        def apply(V: np.ndarray) -> np.ndarray:
-            W = products @ (V - V.mean(axis=0))
-            return W - W.mean(axis=0)
-
-        n = K.shape[0]
-        tol = max(float(self.tol), 1e-5) if K.dtype == np.float32 else float(self.tol)
-        pairs = largest_eigenpairs(apply, n, count, rng, tol)
+        n, tol = K.shape[0], float(self.tol)
+        passes, start = 0, None
+        # Blocks are orthonormal, so that nothing large cancels which float32 would lose: most of the way goes
+        # in float32, the last passes in the precision of the data. BLAS stays off the engine's cores.
+        with undisturbed(K):
+            rough = K.at(np.float32)
+            if K.dtype == np.float64 and rough is not None:
+                pairs = largest_eigenpairs(_centred(rough.rounded()), n, count, rng, max(tol, _ROUGH))
+                passes, start = pairs.passes, pairs.vectors
+            elif K.dtype == np.float32:
+                tol = max(tol, _ROUGH)
+            exact = K.rounded() if K.dtype == np.float32 else K
+            pairs = largest_eigenpairs(_centred(exact), n, count, rng, tol, start=start)
+        passes += pairs.passes
         top = max(float(pairs.values.max(initial=0.0)), np.finfo(float).tiny)
         residuals = pairs.residuals / top
         found = Decomposition(
-            "products with the centred matrix, block Krylov", pairs.status, pairs.passes, residuals
+            "products with the centred matrix, block Krylov", pairs.status, passes, residuals
         )
         if pairs.status == "max_iter":
             warnings.warn(
@@ -455,6 +464,16 @@ class Coordinates:
             rows = slice(i, min(i + height, n))
             Phi = self.zero.map.transform(X[rows]) if whole is None else whole(X[rows])
             yield rows, np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else Phi, dtype=np.float64)
+
+
+def _centred(K: KernelOperator) -> Callable[[np.ndarray], np.ndarray]:
+    """V ↦ HKH V."""
+
+    def apply(V: np.ndarray) -> np.ndarray:
+        W = K @ (V - V.mean(axis=0))
+        return W - W.mean(axis=0)
+
+    return apply
 
 
 def _decomposed(K: KernelOperator, count: int) -> tuple[np.ndarray, np.ndarray]:

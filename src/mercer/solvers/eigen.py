@@ -42,13 +42,14 @@ def largest_eigenpairs(
     rng: np.random.Generator,
     tol: float = 1e-6,
     max_passes: int = 200,
+    start: np.ndarray | None = None,
 ) -> Eigenpairs:
     """The `count` largest eigenpairs of a symmetric n×n operator V ↦ A V, by randomised block Krylov.
 
     The space spanned by G, AG, A²G, … for a random block G holds the leading eigenvectors to ever higher
     accuracy. It is grown by a block a pass; when it has become too large, its best vectors are kept and it
     grows from there. Stops when ‖A v − θ v‖ ≤ tol·θ₁ for every pair: values are then accurate to about
-    tol²·θ₁²/gap, vectors to tol·θ₁/gap.
+    tol²·θ₁²/gap, vectors to tol·θ₁/gap. `start`, if given, is the first block.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def largest_eigenpairs(
     room = min(n, _BLOCKS * width)
     V, AV = np.empty((n, room)), np.empty((n, room))
     S = np.zeros((room, room))  # Vᵀ A V
-    block, _ = np.linalg.qr(rng.standard_normal((n, width)))
+    block, _ = np.linalg.qr(rng.standard_normal((n, width)) if start is None else start)
     size = passes = waited = 0
     best = np.inf
     while True:
@@ -95,8 +96,8 @@ def largest_eigenpairs(
                 S[:kept, :kept] = np.diag(theta[:kept])
                 size = kept
             block = _orthonormal(left, V[:, :size], scale)[:, : n - size]
-            if block.shape[1] == 0:  # nothing leads out of this space: it holds eigenvectors
-                status = "converged"
+            if block.shape[1] == 0:  # nothing leads out of this space: what is left is rounding
+                status = "stalled"
         if status:
             return Eigenpairs(theta[:count], vectors[:, :count], residuals, passes, status)
 
@@ -105,8 +106,10 @@ def _orthonormal(W: np.ndarray, V: np.ndarray, scale: float) -> np.ndarray:
     """An orthonormal basis of what W adds to the span of V, but for rounding."""
     for _ in range(2):  # once more for what rounding left of V
         W = W - V @ (V.T @ W)
-        Q, R = np.linalg.qr(W)
-        U, sizes, _ = np.linalg.svd(R)
-        W = Q @ U[:, sizes > 1e-14 * scale]
-        scale = 1.0
+    Q, R = np.linalg.qr(W)
+    U, sizes, _ = np.linalg.svd(R)
+    W = Q @ U[:, sizes > 1e-14 * scale]
+    # A direction that was almost within the span has, made longer, a part of it again.
+    if W.shape[1] and sizes[W.shape[1] - 1] < 1e-8 * scale:
+        W, _ = np.linalg.qr(W - V @ (V.T @ W))
     return W

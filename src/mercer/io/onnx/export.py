@@ -38,8 +38,8 @@ def to_onnx(
 
     Input: ``X``, (n, features). Outputs of classifiers: ``label`` (whole numbers or text), ``scores`` (as
     `decision_function`) and, where the machine has them, ``probabilities``; of regressions ``prediction``;
-    of `KernelOneClass` ``label`` and ``scores``; of `KernelPCA` ``embedding``; of `KernelKMeans` ``label``. All
-    is computed in double precision inside.
+    of `KernelOneClass` ``label`` and ``scores``; of `KernelPCA` ``embedding``; of `KernelKMeans` ``label``.
+    All is computed in double precision inside.
 
     Parameters
     ----------
