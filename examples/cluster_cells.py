@@ -1,4 +1,4 @@
-"""k-means, iteration by iteration, and what its clusters hold; two rings, and a normalised cut."""
+"""k-means, iteration by iteration, and what its clusters hold; two rings, by k-means and by their cut."""
 
 import argparse
 

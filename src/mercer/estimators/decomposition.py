@@ -24,7 +24,7 @@ from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
-from mercer.operators import KernelOperator, undisturbed
+from mercer.operators import KernelOperator, Operator, undisturbed
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.solvers.eigen import largest_eigenpairs
 
@@ -466,7 +466,7 @@ class Coordinates:
             yield rows, np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else Phi, dtype=np.float64)
 
 
-def _centred(K: KernelOperator) -> Callable[[np.ndarray], np.ndarray]:
+def _centred(K: Operator) -> Callable[[np.ndarray], np.ndarray]:
     """V ↦ HKH V."""
 
     def apply(V: np.ndarray) -> np.ndarray:

@@ -156,7 +156,8 @@ def _words(names: Any) -> list[str]:
 
 def _nearest_mean(points: Points, machine: KernelKMeans) -> Value:
     """The cluster with the least ‖μ_j‖² − 2⟨ψ(x), μ_j⟩; ψ is φ, over the degree of x for normalised cuts."""
-    graph, inner = points.graph, scores(points, machine.means_)
+    means: Any = machine.means_
+    graph, inner = points.graph, scores(points, means)
     filled = machine.masses_ > 0
     if machine.normalized:
         degree = graph.op("MatMul", inner, machine.masses_[:, None])
