@@ -508,6 +508,21 @@ def test_all_cores_find_the_same():
     np.testing.assert_array_equal(one.kneighbors()[1], two.kneighbors()[1])
 
 
+def test_trees_are_for_few_dimensions():
+    rng = np.random.default_rng(0)
+    flat = rng.random((500, 3)) @ rng.random((3, 12))
+    for X, way in (
+        (rng.random((500, 8)), "tree"),
+        (rng.random((500, 12)), "blocks"),
+        (flat, "tree"),
+        (rng.random((500, 3)) @ rng.random((3, 16)), "blocks"),
+        (np.ones((20, 12)), "tree"),
+        (rng.random((1, 12)), "tree"),
+    ):
+        assert KernelNeighborsRegressor(n_neighbors=1).fit(X, X[:, 0]).search_ == way
+        assert Search(Polynomial(2), X, "auto").way == "blocks"
+
+
 def test_a_search_can_be_asked_for_all():
     X = points(30)
     for kernel in (Gaussian(1.0), Polynomial(2)):

@@ -54,6 +54,14 @@ def test_models(change, match, regression):
         check(replace(regression, **change(regression)))
 
 
+def test_classes_without_probabilities(classification):
+    """What an altered flag makes of a machine that was calibrated at fit."""
+    X = classification.columns.transform(TABLE)
+    silent = mercer.KernelSVC(lam=0.1).fit(X, np.where(Y > 0.3, "high", "low"))
+    with pytest.raises(ValueError, match="classes have no probabilities"):
+        check(replace(classification, machine=silent, calibration=None))
+
+
 def test_slopes_of_a_model(classification):
     with pytest.raises(ValueError, match="has not 2 slopes"):
         check(replace(classification, calibration=Calibration((1.0,))))

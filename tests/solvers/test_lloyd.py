@@ -12,7 +12,17 @@ from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.operators import FeatureOperator, KernelOperator, Matrix
 from mercer.solvers import cluster_sums
 from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, centred, row_squares
-from mercer.solvers.lloyd import at_random, leading, lloyd, nearest_seed, normalised, plain, plus_plus
+from mercer.solvers.lloyd import (
+    Means,
+    Nearest,
+    at_random,
+    leading,
+    lloyd,
+    nearest_seed,
+    normalised,
+    plain,
+    plus_plus,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -138,16 +148,17 @@ def test_moves_are_changes_of_the_sums(stored, group, monkeypatch):
     X, weights = RNG.standard_normal((200, 3)), RNG.uniform(0, 2, 200)
     kernel = Gaussian(1.0)
     K = Matrix(kernel(X)) if stored else KernelOperator(kernel, X, X, Tiled())
-    sums = KernelSums(K, weights, np.ones(200), 4)
-    labels = RNG.integers(4, size=200)
+    k = 8
+    sums = KernelSums(K, weights, np.ones(200), k)
+    labels = RNG.integers(k, size=200)
     sums.restart(labels)
     for count in (1, 20, 60, 150, 199):
-        index = RNG.choice(200, count, replace=False)
+        index = np.sort(RNG.choice(200, count, replace=False))
         fresh = labels.copy()
-        fresh[index] = (labels[index] + RNG.integers(1, 4, size=count)) % 4
+        fresh[index] = (labels[index] + RNG.integers(1, k, size=count)) % k
         sums.move(index, labels[index], fresh)
         labels = fresh
-        V = np.eye(4)[labels] * weights[:, None]
+        V = np.eye(k)[labels] * weights[:, None]
         np.testing.assert_allclose(sums.S, kernel(X) @ V, rtol=1e-10)
         np.testing.assert_allclose(sums.powers(labels), np.diag(V.T @ kernel(X) @ V), rtol=1e-10)
 
@@ -169,9 +180,42 @@ def test_moves_in_coordinates(monkeypatch):
     P = (A @ T).T @ (np.eye(4)[labels] * weights[:, None])
     np.testing.assert_allclose(sums.powers(labels), (P**2).sum(axis=0))
     scores, factors = sums.scores(np.arange(4.0)), np.arange(4.0)
-    np.testing.assert_allclose(np.vstack([scores(rows) for rows in sums.parts()]), A @ T @ P * factors)
+    np.testing.assert_allclose(scores(slice(None)), A @ T @ P * factors)
+    np.testing.assert_allclose(scores(np.array([7, 3])), (A @ T @ P * factors)[[7, 3]])
     V = RNG.standard_normal((200, 2))
     np.testing.assert_allclose(sums.product(V), A @ T @ T.T @ A.T @ V)
+
+
+def test_points_that_can_not_change_are_not_looked_at(monkeypatch):
+    """Bounds: the same nearest means as by all distances, from a part of them."""
+    centres = 6 * RNG.standard_normal((5, 3))
+    A = centres[RNG.integers(5, size=2000)] + 1.5 * RNG.standard_normal((2000, 3))
+    sums = CoordinateSums(Matrix(A), np.ones(2000), row_squares(Matrix(A)), 5)
+    looked, usual = [], CoordinateSums.scores
+
+    def counted(self, factors):
+        found = usual(self, factors)
+
+        def score(rows):
+            D = found(rows)
+            looked.append(len(D))
+            return D
+
+        return score
+
+    cloud, labels = plain(sums), RNG.integers(5, size=2000)
+    sums.restart(labels)
+    nearest, total = Nearest(cloud), 0
+    monkeypatch.setattr(CoordinateSums, "scores", counted)
+    for _ in range(12):
+        means = Means(cloud, labels)
+        fresh = nearest.to(means)
+        D = ((A[:, None, :] - means.coordinates.T) ** 2).sum(axis=2)
+        np.testing.assert_array_equal(fresh, D.argmin(axis=1))
+        moved = np.flatnonzero(fresh != labels)
+        sums.move(moved, labels[moved], fresh)
+        labels, total = fresh, total + 2000
+    assert sum(looked) < 0.6 * total
 
 
 def test_float32_sums_are_added_in_float64():

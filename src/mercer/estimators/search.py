@@ -33,8 +33,9 @@ WAYS = ("auto", "blocks", "tree")
 _SPARE = _PROBES = 8
 # Rounding of a gap in units of its terms' last digit: what sums over coordinates and profiles make of it.
 _DIGITS = 64
-# Beyond this many coordinates a tree has to enter almost every branch.
-_TREE_WIDTH = 15
+# Up to so many coordinates a tree is the quicker way; and up to more of them, if the points lie near a
+# surface of few dimensions: at most this share of log₂ n. Beyond, it has to enter almost every branch.
+_TREE_WIDTH, _TREE_WIDTH_AT_MOST, _TREE_SHARE = 8, 15, 0.5
 _NUMBERS_AT_ONCE = 1 << 20
 _EPS = float(np.finfo(np.float64).eps)
 # K(X, X) of points that are no vectors is stored up to this size: half the calls of a Python function.
@@ -99,7 +100,11 @@ class Search:
             )
         if way != "auto":
             return way
-        return "tree" if possible and self.gaps.points.shape[1] <= _TREE_WIDTH else "blocks"
+        n, d = self.gaps.points.shape if possible else (0, 0)
+        few = d <= _TREE_WIDTH or (
+            d <= _TREE_WIDTH_AT_MOST and dimension(self.gaps.points) <= _TREE_SHARE * np.log2(n)
+        )
+        return "tree" if possible and few else "blocks"
 
     def _coordinates(self, X: Any) -> Any:
         """The points in whose plain distance the order is that of the kernel."""
@@ -277,6 +282,26 @@ class Gaps:
         i, j = np.nonzero(unsure)
         gaps[i, j] = self.exact(X, rows[i], index[i, j])
         return index, gaps, error
+
+
+def dimension(X: np.ndarray) -> float:
+    """Of what dimension points look from nearby, by the maximum likelihood estimate of Levina and Bickel.
+
+    In d dimensions log(r_k/r_j) of the distances of the k-th and the j-th neighbour has mean 1/d.
+
+    >>> line = np.random.default_rng(0).random((500, 1)) * np.ones(9)
+    >>> 0.9 < dimension(line) < 1.1
+    True
+    """
+    from scipy.spatial import cKDTree
+
+    some = _double(X[np.random.default_rng(0).permutation(len(X))[:2000]])
+    if len(some) < 3:
+        return 0.0
+    r, _ = cKDTree(some).query(some[:200], np.arange(2, min(12, len(some)) + 1))
+    r = r[(r[:, 0] > 0) & (r[:, -1] < np.inf)]  # copies say nothing
+    logs = np.log(r[:, -1:] / r[:, :-1])
+    return 1 / float(logs.mean()) if logs.any() else 0.0
 
 
 # -- arrays ---------------------------------------------------------------------------------------

@@ -76,6 +76,8 @@ def _model(x: Model) -> None:
     labelled = isinstance(machine, Labelled)
     require(x.task == ("classification" if labelled else "regression"), "its task is not that of its machine")
     require(machine.n_features_in_ == width, "its machine takes other points than its columns make")
+    if labelled and x.calibration is None:
+        require(hasattr(machine, "predict_proba"), "its classes have no probabilities")
     if x.calibration is not None:
         require(labelled, "a regression has no probabilities")
         slopes_fit(x.calibration, machine)

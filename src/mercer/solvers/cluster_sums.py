@@ -26,12 +26,12 @@ _GATHERED = 256
 _WORTH_A_PASS = 1 / 3
 # Changes are exact but for rounding; after so many of them for each point it is swept out.
 _CHANGES = 4
-# From so many points a cluster on, one product a cluster beats one with a column for each.
+# Products cluster by cluster: from so many points in each on, calls cost little.
 _LARGE_GROUP = 256
 
 
 class Sums:
-    """Contract: `restart`, `move`, `powers`, `parts`, `scores`, `columns`, `product`.
+    """Contract: `restart`, `move`, `powers`, `scores`, `columns`, `product`.
 
     Attributes
     ----------
@@ -60,13 +60,17 @@ class Sums:
         """‖P_j‖²."""
         raise NotImplementedError
 
-    def parts(self) -> list[slice]:
-        """All points, in blocks for `scores`."""
+    def height(self) -> int:
+        """How many points `scores` should be asked for together."""
+        return max(_NEAR // self.clusters, 1)
+
+    def scores(self, factors: np.ndarray) -> Callable[[Any], np.ndarray]:
+        """A function that gives ⟨φ(x_i), P_j⟩ f_j of points (a slice, indices) in an array of its own."""
         raise NotImplementedError
 
-    def scores(self, factors: np.ndarray) -> Callable[[slice], np.ndarray]:
-        """A function that gives ⟨φ(x_i), P_j⟩ f_j of a block of points in an array of its own."""
-        raise NotImplementedError
+    def coordinates(self) -> np.ndarray | None:
+        """P_j in coordinates in which norms are those of feature space; None if there are no such."""
+        return None
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """⟨φ(x_i), φ(x_l)⟩ of all points with a few."""
@@ -83,10 +87,6 @@ class Sums:
         for labels, sign in signed:
             V[np.arange(len(w)), labels] += sign * w
         return V
-
-    def _cut(self, entries: int) -> list[slice]:
-        n, step = len(self.weights), max(entries // self.clusters, 1)
-        return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
 class KernelSums(Sums):
@@ -130,25 +130,34 @@ class KernelSums(Sums):
     def _add(self, index: np.ndarray, *signed: tuple[np.ndarray, float]) -> None:
         """Add the product with some columns of K, which an engine computes."""
         K: Any = self.K
-        everyone = len(index) == K.shape[0]
-        if K.remote or len(index) < _LARGE_GROUP * self.clusters * len(signed):
-            Z = K.X if everyone else K.X[index]
-            self.S += KernelOperator(K.kernel, K.X, Z, K.engine) @ self._members(index, *signed)
+        if not self._by_cluster(len(index), len(signed)):
+            Z = K.X if len(index) == K.shape[0] else K.X[index]
+            self.S += self._among(Z) @ self._members(index, *signed)
             return
         # A point counts in one column only: cluster by cluster there are no products with zero.
         for labels, sign in signed:
             for j in range(self.clusters):
                 some = index[labels == j]
                 if len(some):
-                    part = KernelOperator(K.kernel, K.X, K.X[some], K.engine)
-                    self.S[:, j] += part @ (sign * self.weights[some])
+                    self.S[:, j] += self._among(K.X[some]) @ (sign * self.weights[some])
+
+    def _by_cluster(self, count: int, passes: int) -> bool:
+        """Is it quicker to compute every pair so many times with one column than once with one a cluster?"""
+        K: Any = self.K
+        if K.remote or count < _LARGE_GROUP * self.clusters * passes:
+            return False
+        # A pair costs about d + 10 multiply-adds, another column two.
+        d = K.X.shape[1] if K.kernel.vectors else np.inf
+        return passes == 1 or 2 * self.clusters > (passes - 1) * (d + 10)
+
+    def _among(self, Z: Any) -> Operator:
+        K: Any = self.K
+        # Weights of one sign: nothing cancels, and sums in float32 within a tile will do.
+        return KernelOperator(K.kernel, K.X, Z, K.engine).rounded()
 
     def powers(self, labels):
         own = self.S[np.arange(len(labels)), labels]
         return np.bincount(labels, self.weights * own, minlength=self.clusters)
-
-    def parts(self):
-        return self._cut(_NEAR)
 
     def scores(self, factors):
         return lambda rows: self.S[rows] * factors
@@ -187,7 +196,7 @@ class CoordinateSums(Sums):
         super().__init__(weights, squares, clusters, A.dtype)
         self.A, self.T, self._columns = A, T, columns
         self.G = np.zeros((A.shape[1], clusters))
-        self.coef = self.G
+        self.coef = self._whitened = self.G
         if isinstance(A, Matrix):
             self.threads = cpu_count()
 
@@ -209,15 +218,17 @@ class CoordinateSums(Sums):
         self.G += self.A.among(index).adjoint(self._members(index, *signed))
 
     def powers(self, labels):
-        if self.T is None:
-            self.coef = self.G
-            return np.square(self.G).sum(axis=0)
-        whitened = self.T.T @ self.G
-        self.coef = self.T @ whitened
-        return np.square(whitened).sum(axis=0)
+        self.coef = self._whitened = self.G
+        if self.T is not None:
+            self._whitened = self.T.T @ self.G
+            self.coef = self.T @ self._whitened
+        return np.square(self._whitened).sum(axis=0)
 
-    def parts(self):
-        return self._cut(_NEAR if isinstance(self.A, Matrix) else _FAR)
+    def coordinates(self):
+        return self._whitened
+
+    def height(self):
+        return super().height() if isinstance(self.A, Matrix) else max(_FAR // self.clusters, 1)
 
     def scores(self, factors):
         A: Any = self.A
