@@ -15,6 +15,7 @@ from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, centred, row
 from mercer.solvers.lloyd import (
     Means,
     Nearest,
+    Tally,
     at_random,
     leading,
     lloyd,
@@ -208,7 +209,7 @@ def test_points_that_can_not_change_are_not_looked_at(monkeypatch):
     nearest, total = Nearest(cloud), 0
     monkeypatch.setattr(CoordinateSums, "scores", counted)
     for _ in range(12):
-        means = Means(cloud, labels)
+        means = Means(cloud, labels, Tally.of(cloud, labels))
         fresh = nearest.to(means)
         D = ((A[:, None, :] - means.coordinates.T) ** 2).sum(axis=2)
         np.testing.assert_array_equal(fresh, D.argmin(axis=1))

@@ -15,7 +15,7 @@ from mercer.features import ExplicitFeatures
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Finite, Linear
 from mercer.kernels.base import Kernel
-from mercer.operators import KernelOperator, Matrix, Operator, in_memory, undisturbed
+from mercer.operators import KernelOperator, Matrix, Operator, in_memory
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, centred, row_squares
 from mercer.solvers.primal import whitening
@@ -44,17 +44,11 @@ class Space:
     stages : sums of clusters; the last are those asked for, one before them is a quicker way to get near
     how : in words
     lift : (members, 1/mass of each cluster) → the means, and for features a point amid the data
-    operators : what is multiplied
     """
 
     stages: list[Sums]
     how: str
     lift: Lift
-    operators: tuple[Operator, ...]
-
-    def undisturbed(self) -> Any:
-        """A context for many products in a row."""
-        return undisturbed(*self.operators)
 
 
 def choose(
@@ -159,7 +153,7 @@ def _full(X: Points, engine: Engine) -> Space:
         return (f if engine.remote or X.clusters == 1 else f.in_groups(mine)), np.zeros(0)
 
     sums: list[Sums] = [KernelSums(K, X.weights, X.squares, X.clusters) for K in stages]
-    return Space(sums, how + (", in float32 first" if rough is not None else ""), lift, tuple(stages))
+    return Space(sums, how + (", in float32 first" if rough is not None else ""), lift)
 
 
 def _in_float32(K: KernelOperator) -> KernelOperator | None:
@@ -190,7 +184,7 @@ def _centres(representation: Nystrom, X: Points, rng: np.random.Generator, engin
         return built.lift(sums.coef * share), np.zeros(0)
 
     how = f"K with {K.shape[1]:,} centres " + ("in memory" if A is not K else "computed as needed")
-    return Space([sums], how, lift, (A,))
+    return Space([sums], how, lift)
 
 
 def _features(representation: Features, X: Points, rng: np.random.Generator, about_zero: bool) -> Space:
@@ -203,4 +197,4 @@ def _features(representation: Features, X: Points, rng: np.random.Generator, abo
         return FeatureFunction(map, np.where(share > 0, sums.G * share + shift[:, None], 0)), shift
 
     stored = "in memory" if isinstance(Phi, Matrix) else "computed as needed"
-    return Space([sums], f"{Phi.shape[1]:,} coordinates {stored}", lift, (A,))
+    return Space([sums], f"{Phi.shape[1]:,} coordinates {stored}", lift)

@@ -14,6 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
 
 from mercer import _resolve
+from mercer.engines.threads import one_blas_thread
 from mercer.estimators.cluster_spaces import (
     INITS,
     Points,
@@ -213,7 +214,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             engine,
             about_zero=bool(self.normalized),
         )
-        with space.undisturbed():
+        # Blocks are shared out among threads of our own; those of BLAS would be in their way.
+        with one_blas_thread():
             run = self._run(space, start, rng)
         if not math.isfinite(run.energy):
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")

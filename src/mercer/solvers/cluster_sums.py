@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import issparse
-from mercer.engines.threads import cpu_count
+from mercer.engines.threads import cpu_count, parallel_map
 from mercer.operators import FeatureOperator, KernelOperator, Matrix, Operator
 
 # Of inner products at a time: a block that stays in cache or, where an engine computes it, is worth a call.
@@ -108,7 +108,7 @@ class KernelSums(Sums):
             self.S = np.zeros((n, self.clusters))
             self._add(np.arange(n), (labels, 1.0))
         else:
-            self.S = self.K @ self._members(slice(None), (labels, 1.0))
+            self.S = self.product(self._members(slice(None), (labels, 1.0)))
 
     def move(self, index, old, labels):
         n = len(labels)
@@ -121,11 +121,21 @@ class KernelSums(Sums):
         if not stored:
             self._add(index, (new, 1.0), (old, -1.0))
             return
-        for i in range(0, len(index), _GATHERED):
-            part = slice(i, i + _GATHERED)
-            rows = self.K.values[index[part]]  # type: ignore[attr-defined]
-            V = self._members(index[part], (new[part], 1.0), (old[part], -1.0))
-            self.S += rows.T @ V.astype(rows.dtype, copy=False)
+        K: Any = self.K
+        starts = range(0, len(index), _GATHERED)
+
+        def change(mine: range) -> np.ndarray:
+            total = np.zeros_like(self.S)
+            for i in mine:
+                part = slice(i, i + _GATHERED)
+                rows = K.values[index[part]]
+                V = self._members(index[part], (new[part], 1.0), (old[part], -1.0))
+                total += rows.T @ V.astype(rows.dtype, copy=False)
+            return total
+
+        threads = min(self.threads, len(starts))
+        for total in parallel_map(change, [starts[t::threads] for t in range(threads)], threads):
+            self.S += total
 
     def _add(self, index: np.ndarray, *signed: tuple[np.ndarray, float]) -> None:
         """Add the product with some columns of K, which an engine computes."""
@@ -168,7 +178,17 @@ class KernelSums(Sums):
         return np.asarray(values, dtype=np.float64)
 
     def product(self, V):
-        return self.K @ V
+        K: Any = self.K
+        if isinstance(K, KernelOperator):
+            return K @ V
+        out, V = np.empty((K.shape[0], V.shape[1])), V.astype(K.dtype)
+        step = max(_FAR // K.shape[1], 16)
+
+        def fill(i: int) -> None:
+            out[i : i + step] = K.values[i : i + step] @ V
+
+        parallel_map(fill, range(0, K.shape[0], step), self.threads)
+        return out
 
 
 class CoordinateSums(Sums):

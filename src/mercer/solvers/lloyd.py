@@ -189,8 +189,8 @@ def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> Run:
     when an iteration lowers it by no more than `tol` of it; an increase can only be rounding, and ends the
     run before that step.
     """
-    masses, sums = cloud.masses, cloud.sums
-    whole = float(masses @ cloud.squares)
+    sums = cloud.sums
+    whole = float(cloud.masses @ cloud.squares)
 
     def energy_of(means: Means) -> float:
         energy = whole - float((means.powers * means.share).sum())
@@ -200,37 +200,69 @@ def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> Run:
 
     members = np.array(labels, dtype=np.intp)
     sums.restart(members)
-    means, nearest = Means(cloud, members), Nearest(cloud)
+    tally = Tally.of(cloud, members)
+    means, nearest = Means(cloud, members, tally), Nearest(cloud)
     energies, status = [energy_of(means)], "max_iter"
     for _ in range(max_iter):
-        labels = nearest.to(means)
-        after = _teleported(means, labels)
-        moved = np.flatnonzero((after != members) & (masses > 0))
+        labels = after = nearest.to(means)
+        moved = _moved(cloud, members, after)
+        count = tally.changed(cloud, moved, members, after)
+        if not count.counts.all():
+            after = _teleported(means, labels, count.counts)
+            moved = _moved(cloud, members, after)
+            count = tally.changed(cloud, moved, members, after)
         if len(moved):
             sums.move(moved, members[moved], after)
-            fresh = Means(cloud, after)
+            fresh = Means(cloud, after, count)
         if len(moved) == 0 or energy_of(fresh) >= energies[-1]:
-            return Run(labels, members, means.powers, means.totals, [*energies, energies[-1]], "converged")
-        members, means = after, fresh
+            return Run(labels, members, means.powers, tally.totals, [*energies, energies[-1]], "converged")
+        members, means, tally = after, fresh, count
         energies.append(energy_of(means))
         if energies[-2] - energies[-1] <= tol * energies[-1]:
             status = "converged"
             break
     # The means have followed their points, so some points may have another mean nearest.
     labels = nearest.to(means)
-    energies[-1] = min(energies[-1], float(masses @ means.gaps(labels)))
-    return Run(labels, members, means.powers, means.totals, energies, status)
+    energies[-1] = min(energies[-1], float(cloud.masses @ means.gaps(labels)))
+    return Run(labels, members, means.powers, tally.totals, energies, status)
+
+
+def _moved(cloud: Cloud, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Points with mass that are in another cluster than before."""
+    moved = np.flatnonzero(before != after)
+    return moved[cloud.masses[moved] > 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How many points with mass each cluster has, and their mass."""
+
+    counts: np.ndarray
+    totals: np.ndarray
+
+    @classmethod
+    def of(cls, cloud: Cloud, labels: np.ndarray, rows: Any = slice(None)) -> Tally:
+        """That of some points."""
+        k, masses = cloud.sums.clusters, cloud.masses[rows]
+        mine = labels[rows]
+        return cls(np.bincount(mine[masses > 0], minlength=k), np.bincount(mine, masses, minlength=k))
+
+    def changed(self, cloud: Cloud, moved: np.ndarray, before: np.ndarray, after: np.ndarray) -> Tally:
+        """That after some points have moved."""
+        gone, come = Tally.of(cloud, before, moved), Tally.of(cloud, after, moved)
+        counts = self.counts - gone.counts + come.counts
+        # Of an emptied cluster rounding might leave a mass.
+        return Tally(counts, np.where(counts > 0, self.totals - gone.totals + come.totals, 0.0))
 
 
 class Means:
     """The means of clusters, from the sums as they are now."""
 
-    def __init__(self, cloud: Cloud, members: np.ndarray):
+    def __init__(self, cloud: Cloud, members: np.ndarray, tally: Tally):
         self.cloud, sums = cloud, cloud.sums
         self.powers = sums.powers(members)
-        self.totals = np.bincount(members, cloud.masses, minlength=sums.clusters)
-        self.filled = self.totals > 0
-        self.share = np.divide(1, self.totals, out=np.zeros_like(self.totals), where=self.filled)
+        self.filled = tally.counts > 0
+        self.share = np.divide(1, tally.totals, out=np.zeros(len(tally.totals)), where=self.filled)
         P = sums.coordinates()
         self.coordinates = None if P is None else P * self.share
 
@@ -284,12 +316,12 @@ class Nearest:
         self.cloud = cloud
         self.means: Means | None = None
         self.labels = np.zeros(n, dtype=np.intp)
-        # No farther than this from its own mean, no nearer to any other.
-        self.upper, self.lower = np.zeros(n), np.zeros(n)
+        # No other mean is nearer than the own one is far, plus this.
+        self.lead = np.zeros(n)
 
     def to(self, means: Means) -> np.ndarray:
         """The nearest of these means, for each point."""
-        labels, upper, lower, squares = self.labels, self.upper, self.lower, self.cloud.squares
+        labels, lead, squares = self.labels, self.lead, self.cloud.squares
         bounded = means.coordinates is not None
 
         def store(rows: Any, D: np.ndarray) -> None:
@@ -297,9 +329,9 @@ class Nearest:
             labels[rows] = best
             if bounded:
                 every = np.arange(len(D))
-                upper[rows] = np.sqrt(np.maximum(squares[rows] + D[every, best], 0))
+                own = np.maximum(squares[rows] + D[every, best], 0)
                 D[every, best] = np.inf
-                lower[rows] = np.sqrt(np.maximum(squares[rows] + D.min(axis=1), 0))
+                lead[rows] = np.sqrt(np.maximum(squares[rows] + D.min(axis=1), 0)) - np.sqrt(own)
 
         means.distances(store, self._doubtful(means) if bounded else None)
         self.means = means
@@ -311,27 +343,24 @@ class Nearest:
             return None
         shifts = means.shifts(self.means)
         most = int(shifts.argmax())
-        second = float(np.delete(shifts, most).max(initial=0.0))
         if np.isinf(shifts[most]):
             return None
-        self.upper += shifts[self.labels]
-        self.lower -= np.where(self.labels == most, second, shifts[most])
-        index = np.flatnonzero(self.upper >= self.lower)
+        # The own mean may have gone, and another come: the one that moved most or, for its points, the next.
+        lost = shifts + shifts[most]
+        lost[most] = shifts[most] + np.delete(shifts, most).max(initial=0.0)
+        self.lead -= lost[self.labels]
+        index = np.flatnonzero(self.lead <= 0)
         return None if len(index) > _DOUBTFUL * len(self.labels) else index
 
 
-def _teleported(means: Means, labels: np.ndarray) -> np.ndarray:
+def _teleported(means: Means, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Labels where every empty cluster has the farthest point of those whose cluster has others."""
-    cloud = means.cloud
-    counts = np.bincount(labels, cloud.masses > 0, minlength=cloud.sums.clusters)
-    empty = np.flatnonzero(counts == 0)
-    if len(empty) == 0:
-        return labels
+    cloud, counts = means.cloud, counts.copy()
     gaps, labels = means.gaps(labels), labels.copy()
     away = (cloud.masses > 0) & (gaps > _ROUNDINGS * cloud.sums.precision * cloud.squares)
     candidates = np.flatnonzero(away)
     farthest = iter(candidates[np.argsort(-gaps[candidates], kind="stable")])
-    for j in empty:
+    for j in np.flatnonzero(counts == 0):
         i = next((i for i in farthest if counts[labels[i]] > 1), None)
         if i is None:  # fewer different points than clusters
             break
