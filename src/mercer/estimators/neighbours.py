@@ -164,8 +164,8 @@ class KernelNeighbours(KernelInputs, ABC):
             return index
         return self._searcher().distances(points, index, gaps), index
 
-    def _neighbours(self, X: Any, count: int) -> tuple[Any, np.ndarray, np.ndarray]:
-        """X as the kernel takes it, the nearest examples, and their gaps."""
+    def _neighbours(self, X: Any, count: int) -> tuple[Any, np.ndarray, Any]:
+        """X as the kernel takes it, and what the search found."""
         engine = _resolve.engine_of(engine_for(self.engine, X))
         if X is None:
             return (None, *self._searcher().nearest(None, count, engine))

@@ -14,7 +14,6 @@ Kernels that have fallen to 0 in floating point still tell who is nearer then, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -89,6 +88,7 @@ class Search:
         else:
             self.gaps = Gaps(Nearness(self.order.norm), self._coordinates(self.points))
         self.way = self._chosen(way)
+        self._tree = self._grown() if self.way == "tree" else None
 
     def _chosen(self, way: str) -> str:
         possible = self.order is not None and not issparse(self.gaps.points)
@@ -112,10 +112,18 @@ class Search:
         # Transformations round: in float64, so that it is the points as given that are compared.
         return self.order.view.points(_double(X)) if self.order.view.chain else X
 
+    def _grown(self) -> Any:
+        from scipy.spatial import cKDTree
+
+        return cKDTree(_double(self.gaps.points))
+
     # -- neighbours -------------------------------------------------------------------------------
 
-    def nearest(self, X: Any, count: int, engine: Engine) -> Found:
-        """Indices of the nearest points, the nearest first, and their gaps; X None: of each point, others."""
+    def nearest(self, X: Any, count: int, engine: Engine) -> tuple[np.ndarray, Any]:
+        """Indices of the nearest points, the nearest first; X None: of each point, others.
+
+        With them come their gaps, where `distances` can't compute them again: of points that are no vectors.
+        """
         same = X is None
         if same:
             X = self.gaps.points
@@ -126,10 +134,11 @@ class Search:
             self._by_tree(X, count, same) if self.way == "tree" else self._by_blocks(X, count, same, engine)
         )
 
-    def _by_blocks(self, X: Any, count: int, same: bool, engine: Engine) -> Found:
+    def _by_blocks(self, X: Any, count: int, same: bool, engine: Engine) -> tuple[np.ndarray, Any]:
         kernel, Z = self.gaps.kernel, self.gaps.points
         n, m = X.shape[0], Z.shape[0]
-        index, gaps = np.empty((n, count), np.intp), np.empty((n, count))
+        index = np.empty((n, count), np.intp)
+        gaps = None if kernel.vectors else np.empty((n, count))
 
         def step(rows: slice, K: np.ndarray) -> None:
             # In place: the block is this step's to use up.
@@ -137,7 +146,9 @@ class Search:
             here = np.arange(rows.start, rows.stop)
             if same:
                 G[here - rows.start, here] = np.inf
-            index[rows], gaps[rows] = self.gaps.settle(X, here, G, count, m - same)
+            index[rows], found = self.gaps.settle(X, here, G, count, m - same)
+            if gaps is not None:
+                gaps[rows] = found
 
         if same and not kernel.vectors and 8 * n * n <= _STORED_BYTES:
             K = engine.gram(kernel, Z)
@@ -147,36 +158,31 @@ class Search:
             engine.reduce(kernel, X, Z, step)
         return index, gaps
 
-    @cached_property
-    def _tree(self) -> Any:
-        from scipy.spatial import cKDTree
-
-        return cKDTree(_double(self.gaps.points))
-
-    def _by_tree(self, X: np.ndarray, count: int, same: bool) -> Found:
-        assert self.order is not None
+    def _by_tree(self, X: np.ndarray, count: int, same: bool) -> tuple[np.ndarray, None]:
+        assert self.order is not None and self._tree is not None
         power = 1 if self.order.norm == "l1" else 2
         n, most = X.shape[0], self.gaps.points.shape[0] - same
-        index, gaps = np.empty((n, count), np.intp), np.empty((n, count))
-        rows, width = np.arange(n), min(count + _SPARE, most)
+        index = np.empty((n, count), np.intp)
+        rows, width = np.arange(n), min(count + 1, most)
         while len(rows):
             # As a list, because one neighbour asked for by number comes without an axis.
             ask = np.arange(1, width + same + 1)
-            _, near = self._tree.query(_double(X[rows]), ask, p=power, workers=cpu_count())
+            g, near = self._tree.query(_double(X[rows]), ask, p=power, workers=cpu_count())
             if near.max() == self.gaps.points.shape[0]:  # what a tree says of infinite distances
                 raise self.gaps.failure()
-            near = _without(near, rows) if same else near
-            near, g = self.gaps.sorted(near, self.gaps.exact(X, rows, near))
+            if same:
+                near, g = _without(rows, near, g)
+            near, g = self.gaps.sorted(near, g**power)
             done = g[:, -1] > g[:, count - 1] + self.gaps.rounding(near, g)[:, -1]
             done |= width == most
-            index[rows[done]], gaps[rows[done]] = near[done, :count], g[done, :count]
+            index[rows[done]] = near[done, :count]
             # Those left have more equals at the edge than candidates.
             rows, width = rows[~done], min(2 * width, most)
-        return index, gaps
+        return index, None
 
     # -- distances --------------------------------------------------------------------------------
 
-    def distances(self, X: Any, index: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+    def distances(self, X: Any, index: np.ndarray, gaps: np.ndarray | None) -> np.ndarray:
         """√(k(x,x) + k(z,z) − 2k(x,z)) of the neighbours found; 0 where rounding can't tell it from 0."""
         kernel = self.kernel
         X = self.points if X is None else _own(kernel, X)
@@ -185,7 +191,7 @@ class Search:
                 "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
                 "unknown: use weights='uniform' and return_distance=False, which do without"
             )
-        if not self.gaps.kernel.vectors:
+        if gaps is not None:
             own = diagonal(kernel, X)[:, None]
             squared = own + 2 * gaps
             squared[squared <= 2 * self.gaps.rounding(index, gaps) + _DIGITS * _EPS * np.abs(own)] = 0
@@ -341,11 +347,11 @@ def _along(A: np.ndarray, index: np.ndarray) -> np.ndarray:
     return np.take_along_axis(A, index, axis=1)
 
 
-def _without(index: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Each row of indices without its own; without its last, where its own is not among them."""
+def _without(rows: np.ndarray, index: np.ndarray, *others: np.ndarray) -> list[np.ndarray]:
+    """Arrays without the entries where index is its own row; without the last, where it is not among them."""
     own = index == rows[:, None]
     own[~own.any(axis=1), -1] = True
-    return index[~own].reshape(len(index), -1)
+    return [a[~own].reshape(len(a), -1) for a in (index, *others)]
 
 
 def _double(X: Any) -> Any:
