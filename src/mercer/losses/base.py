@@ -26,6 +26,8 @@ def aligned(y: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
     The scores decide the dtype, because they come out of the large products: float32 stays float32.
     """
     s = floating(s)
+    if getattr(s, "symbolic", False):
+        return y, s  # type: ignore[return-value]
     y = np.asarray(y, dtype=s.dtype)
     # (n,) against (n, 1) would silently broadcast to (n, n).
     if y.ndim and y.shape != s.shape:
@@ -34,7 +36,10 @@ def aligned(y: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
 
 
 def floating(a: ArrayLike) -> Array:
-    """Return `a` as an array of floats; integers become float64."""
+    """Return `a` as an array of floats; integers become float64. Symbols (`losses.source`) stay what they
+    are."""
+    if getattr(a, "symbolic", False):
+        return a  # type: ignore[return-value]
     a = np.asarray(a)
     return a if a.dtype.kind == "f" else a.astype(np.float64)
 

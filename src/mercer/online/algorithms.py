@@ -1,0 +1,130 @@
+"""Algorithms that have names: each a loss, a step and a budget put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.losses import EpsilonInsensitive
+from mercer.online.budgets import Forgetron, Oldest, Projection
+from mercer.online.machine import OnlineKernelClassifier, OnlineKernelRegressor
+from mercer.online.mistakes import Mistakes
+from mercer.online.steps import PassiveAggressive, Pegasos, Recursive
+
+
+def perceptron(kernel: Any = "gaussian", budget: Any = None, **options: Any) -> OnlineKernelClassifier:
+    """The kernel perceptron: f ← f + y k(x,·) at every mistake.
+
+    Examples
+    --------
+    >>> from mercer.online import perceptron
+    >>> machine = perceptron("linear").fit([[1.0], [-2.0], [3.0]], [1, 0, 1])
+    >>> machine.n_mistakes_, machine.predict([[5.0]])
+    (1, array([1]))
+    """
+    return OnlineKernelClassifier(kernel, Mistakes(), lam=0.0, step=1.0, budget=budget, **options)
+
+
+def forgetron(kernel: Any = "gaussian", size: int = 500, **options: Any) -> OnlineKernelClassifier:
+    """The self-tuned Forgetron: a perceptron with a budget and a bound on its mistakes (for k(x,x) ≤ 1).
+
+    Examples
+    --------
+    >>> from mercer.online import forgetron
+    >>> forgetron(size=100).budget
+    Forgetron(size=100)
+    """
+    return perceptron(kernel, Forgetron(size), **options)
+
+
+def projectron(
+    kernel: Any = "gaussian", size: int = 500, threshold: float = 0.1, **options: Any
+) -> OnlineKernelClassifier:
+    """The Projectron: a perceptron whose mistakes are projected on what it holds, where that is near enough.
+
+    Examples
+    --------
+    >>> from mercer.online import projectron
+    >>> projectron(threshold=0.2).budget
+    Projection(threshold=0.2)
+    """
+    return perceptron(kernel, Projection(size, threshold), **options)
+
+
+def norma(
+    kernel: Any = "gaussian", lam: float = 1e-3, eta: float = 0.5, size: int = 500, **options: Any
+) -> OnlineKernelClassifier:
+    """NORMA: stochastic gradient descent in H_K on the hinge loss, the oldest terms dropped.
+
+    Examples
+    --------
+    >>> from mercer.online import norma
+    >>> norma(size=100).budget
+    Oldest(size=100)
+    """
+    return OnlineKernelClassifier(kernel, "hinge", lam=lam, step=eta, budget=Oldest(size), **options)
+
+
+def pegasos(
+    kernel: Any = "gaussian", lam: float = 1e-3, budget: Any = None, **options: Any
+) -> OnlineKernelClassifier:
+    """Pegasos: the hinge loss with steps 1/(2λt).
+
+    Examples
+    --------
+    >>> from mercer.online import pegasos
+    >>> pegasos(lam=0.01).step
+    Pegasos()
+    """
+    return OnlineKernelClassifier(kernel, "hinge", lam=lam, step=Pegasos(), budget=budget, **options)
+
+
+def passive_aggressive(
+    kernel: Any = "gaussian",
+    C: float = 1.0,
+    variant: int = 1,
+    budget: Any = 500,
+    *,
+    regression: bool = False,
+    epsilon: float = 0.1,
+    **options: Any,
+) -> OnlineKernelClassifier | OnlineKernelRegressor:
+    """Passive-aggressive learning: of all f that make no loss on the example, the nearest (within C).
+
+    Examples
+    --------
+    >>> from mercer.online import passive_aggressive
+    >>> passive_aggressive(regression=True, epsilon=0.2).loss
+    EpsilonInsensitive(epsilon=0.2)
+    """
+    step = PassiveAggressive(C, variant)
+    if regression:
+        return OnlineKernelRegressor(
+            kernel, EpsilonInsensitive(epsilon), lam=0.0, step=step, budget=budget, **options
+        )
+    return OnlineKernelClassifier(kernel, "hinge", lam=0.0, step=step, budget=budget, **options)
+
+
+def krls(
+    kernel: Any = "gaussian",
+    size: int = 500,
+    threshold: float = 0.01,
+    penalty: float = 1e-2,
+    forgetting: float = 1.0,
+    **options: Any,
+) -> OnlineKernelRegressor:
+    """Kernel recursive least squares with approximate linear dependence and a forgetting factor.
+
+    Examples
+    --------
+    >>> from mercer.online import krls
+    >>> krls(forgetting=0.999).step
+    Recursive(penalty=0.01, forgetting=0.999)
+    """
+    return OnlineKernelRegressor(
+        kernel,
+        "squared",
+        lam=0.0,
+        step=Recursive(penalty, forgetting),
+        budget=Projection(size, threshold),
+        **options,
+    )

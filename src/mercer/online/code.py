@@ -1,0 +1,98 @@
+"""Loops and losses, compiled once and kept; where LLVM does not work, as Python."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mercer.losses.base import Loss
+from mercer.losses.source import NotTraceable, loss_source
+from mercer.online import loops
+
+_SHARED = (loops.dot, loops.rescale, loops.step_length)
+_HELPERS = {
+    "expansion": (
+        *_SHARED,
+        loops.drop,
+        loops.oldest,
+        loops.smallest,
+        loops.at_random,
+        loops.forget,
+        loops.likeness,
+        loops.find_partner,
+        loops.join,
+        loops.merge,
+    ),
+    "coordinates": (*_SHARED, loops.grow),
+    "recursive": (loops.dot, loops.grow),
+}
+
+
+@lru_cache(maxsize=16)
+def loop(name: str, dtype: str = "float64") -> Any:
+    """One of the loops, compiled for kernel values of that dtype; the Python function where that fails."""
+    plain = getattr(loops, name)
+    try:
+        from mercer.engines.fused.subset import compiled
+    except ImportError:
+        return plain
+    return compiled([*_HELPERS[name], plain], dtype) or plain
+
+
+def is_compiled() -> bool:
+    """Is there machine code?"""
+    return loop("expansion") is not loops.expansion
+
+
+class LossCode:
+    """V and V' for one example of t outputs, as the loops call them, with the arrays they work on."""
+
+    def __init__(self, loss: Loss, outputs: int):
+        self.loss, self.outputs = loss, outputs
+        self.y, self.s, self.g = (np.zeros(outputs) for _ in range(3))
+        self.v = np.zeros(1)
+        self.slope, self._rows = self._code("grad")
+        self.value, more = self._code("value")
+        self.w = np.zeros((max(self._rows, more), outputs))
+
+    def _code(self, what: str) -> tuple[Any, int]:
+        if is_compiled():
+            try:
+                return _compiled_loss(self.loss, what)
+            except NotTraceable:
+                from mercer.engines.fused.subset import Callback
+
+                call = self._grad if what == "grad" else self._value
+                return Callback(call), 1
+        # As Python the loops pass what compiled ones do.
+        return (lambda *_: self._grad()) if what == "grad" else (lambda *_: self._value()), 1
+
+    def _grad(self) -> None:
+        self.g[:] = self.loss.grad(self.y[None], self.s[None])[0]
+
+    def _value(self) -> None:
+        self.v[0] = np.sum(self.loss.value(self.y[None], self.s[None]))
+
+    @property
+    def buffers(self) -> tuple[np.ndarray, ...]:
+        return self.y, self.s, self.g, self.v, self.w
+
+    def check(self) -> None:
+        """Raise what went wrong in a loss that is a Python function."""
+        for part in (self.slope, self.value):
+            error = getattr(part, "error", None)
+            if error is not None:
+                part.error = None
+                raise error
+
+
+def _compiled_loss(loss: Loss, what: str) -> tuple[Any, int]:
+    from mercer.engines.fused.subset import compiled
+
+    source, rows = loss_source(loss, what)
+    code = compiled([source])
+    if code is None:
+        raise NotTraceable("no compiler")
+    return code, rows

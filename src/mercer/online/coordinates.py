@@ -1,0 +1,209 @@
+"""f = ⟨a, φ(·)⟩: coordinates that are given, or grow as examples need new directions."""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dtrsm
+
+from mercer._xp import issparse, take
+from mercer.engines import Engine
+from mercer.functions import FeatureFunction, Function, KernelFunction
+from mercer.kernels.base import Kernel
+from mercer.online import loops
+from mercer.online.code import loop
+from mercer.online.learner import Learner, Rule, stacked, widened
+from mercer.online.steps import Recursive
+
+# Fewer kernel values than this are quicker in NumPy than through an engine.
+_FEW = 4096
+
+
+class Basis:
+    """Coordinates of points: `rows`, and the way from coefficients back to a function."""
+
+    width: int
+
+    def rows(self, points: Any) -> np.ndarray:
+        """φ of points, shape (n, width)."""
+        raise NotImplementedError
+
+    def function(self, coef: np.ndarray) -> Function:
+        """⟨coef, φ(·)⟩."""
+        raise NotImplementedError
+
+    def lifted(self, coef: np.ndarray) -> np.ndarray:
+        """Coefficients as the function has them."""
+        return coef
+
+
+class Mapped(Basis):
+    """Features of a fitted map."""
+
+    def __init__(self, map: Any, width: int):
+        self.map, self.width = map, width
+
+    def rows(self, points):
+        F = self.map.transform(points)
+        return np.ascontiguousarray(F.toarray() if issparse(F) else F, np.float64)
+
+    def function(self, coef):
+        return FeatureFunction(self.map, coef)
+
+
+class Centres(Basis):
+    """Kernels at fixed points, made orthonormal: φ(x) = Tᵀ k(Z, x) with TᵀK(Z,Z)T = I."""
+
+    def __init__(self, kernel: Kernel, points: Any, T: np.ndarray, engine: Engine):
+        self.kernel, self.points, self.T, self.engine = kernel, points, T, engine
+
+    @property
+    def width(self):  # type: ignore[override]
+        return self.T.shape[1]
+
+    def values(self, points: Any) -> np.ndarray:
+        """K(points, Z)"""
+        few = points.shape[0] * self.points.shape[0] < _FEW and not self.engine.remote
+        gram = self.kernel.pairwise if few else partial(self.engine.gram, self.kernel)
+        return np.asarray(gram(points, self.points), np.float64)
+
+    def rows(self, points):
+        return self.values(points) @ self.T
+
+    def lifted(self, coef):
+        return self.T @ coef
+
+    def function(self, coef):
+        return KernelFunction(self.kernel, self.points, coef, self.engine)
+
+
+class Span(Centres):
+    """Kernels at points that were met, made orthonormal in their order: K(Z,Z) = L Lᵀ and φ(x) = L⁻¹ k(Z,
+    x)."""
+
+    def __init__(self, kernel: Kernel, points: Any, L: np.ndarray, engine: Engine):
+        self.kernel, self.points, self.L, self.engine = kernel, points, np.asfortranarray(L), engine
+
+    @property
+    def width(self):  # type: ignore[override]
+        return len(self.L)
+
+    def rows(self, points):
+        if not self.width:
+            return np.zeros((points.shape[0], 0))
+        # Solved, not multiplied by an inverse: these must be the coordinates that were learned with.
+        return dtrsm(1.0, self.L, self.values(points).T, lower=1, overwrite_b=1).T
+
+    def lifted(self, coef):
+        return dtrsm(1.0, self.L, coef, lower=1, trans_a=1) if self.width else coef
+
+
+class Coordinates(Learner):
+    """A linear machine in coordinates; with `size` > 0 they are those of a growing span of examples."""
+
+    def __init__(self, basis: Basis, rule: Rule, outputs: int, most: int = 0, threshold: float = 0.0):
+        super().__init__(rule, outputs)
+        self.basis, self.most, self.threshold = basis, most, threshold
+        self.A = np.zeros((outputs, basis.width))
+        self.U = np.zeros((outputs, basis.width))
+        self.recursive = isinstance(rule.step, Recursive)
+        if isinstance(rule.step, Recursive):
+            self.P = np.eye(basis.width) / rule.step.penalty
+
+    _by_output = ("offset", "A", "U")
+
+    @property
+    def size(self) -> int:
+        return self.basis.width
+
+    def _learn(self, points, Y, weight):
+        m, n, t = self.size, points.shape[0], self.outputs
+        room = max(min(self.most, m + n), m) if self.most else m
+        F = np.zeros((n, room))
+        F[:, :m] = self.basis.rows(points)
+        basis: Any = self.basis
+        K = L = np.zeros((1, 1))
+        if room > m:
+            K = np.ascontiguousarray(basis.kernel.pairwise(points, points), np.float64)
+            L = _enlarged(basis.L, room)
+        if self.most:
+            diagonal = np.asarray(basis.kernel.diagonal(points), np.float64)
+        else:
+            diagonal = np.einsum("ij,ij->i", F, F)
+        A = np.zeros((t, room))
+        A[:, :m] = self.A
+        chosen = np.zeros(n, np.int64)
+        eta, state, count, S = self._begin(n)
+        count[loops.WIDTH] = m
+        offset = self.offset.copy()
+        if self.recursive:
+            self._learn_recursively(F, K, L, A, diagonal, chosen, Y, S, weight, count)
+            state[loops.MISTAKES] += np.count_nonzero(weight)
+            U = self.U
+        else:
+            U = np.zeros((t, room if self.rule.averaging else 0))
+            if self.rule.averaging:
+                U[:, :m] = self.U
+            code = self.code
+            loop("coordinates")(
+                *(F, K, L, A, U, diagonal, chosen, Y, S, eta, weight, offset, state, count, *code.buffers),
+                *(code.slope, code.value, n, t, self.rule.lam, self.most, float(self.threshold)),
+                *(self.rule.step.rate, int(self.rule.averaging), int(self.rule.offset)),
+            )
+        scale = self._end(state, S, offset, A)
+        width = int(count[loops.WIDTH])
+        self.A = A[:, :width] * scale
+        if self.rule.averaging and not self.recursive:
+            self.U = U[:, :width].copy()
+        if width > m:
+            self._grow(take(points, np.flatnonzero(chosen)), L[:width, :width])
+        return S
+
+    def _learn_recursively(self, F, K, L, A, diagonal, chosen, Y, S, weight, count):
+        step: Any = self.rule.step
+        P = _enlarged(self.P, F.shape[1])
+        loop("recursive")(
+            *(F, K, L, A, P, diagonal, chosen, Y, S, weight, count, np.zeros(F.shape[1]), len(F)),
+            *(
+                self.outputs,
+                self.most,
+                float(self.threshold),
+                1 / float(step.penalty),
+                float(step.forgetting),
+            ),
+        )
+        width = int(count[loops.WIDTH])
+        if np.isfinite(S).all():
+            self.P = P[:width, :width].copy()
+
+    def _grow(self, points: Any, L: np.ndarray) -> None:
+        """More points span more."""
+        basis: Any = self.basis
+        every = stacked(basis.points, points) if basis.width else points
+        self.basis = Span(basis.kernel, every, L, basis.engine)
+
+    def widen(self, columns):
+        if not isinstance(self.basis, Centres):
+            super().widen(columns)
+        basis: Any = copy(self.basis)
+        basis.points = widened(basis.points, columns)
+        self.basis = basis
+
+    def coefficients(self):
+        return self.basis.lifted(self._mean(self.A, self.U).T)
+
+    def function(self, coef):
+        return self.basis.function(coef)
+
+    def scores(self, points):
+        mean = self._mean(self.A, self.U)
+        return self.basis.rows(points) @ mean.T + self.offset
+
+
+def _enlarged(square: np.ndarray, size: int) -> np.ndarray:
+    out = np.zeros((size, size))
+    out[: len(square), : len(square)] = square
+    return out

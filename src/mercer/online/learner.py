@@ -1,0 +1,181 @@
+"""What an online machine holds, and how it goes from one chunk of examples to the next."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._xp import issparse
+from mercer.functions import Function
+from mercer.losses.base import Loss
+from mercer.online import loops
+from mercer.online.code import LossCode
+from mercer.online.steps import Step
+
+# Examples whose kernel values are computed together, and the most values of them at a time.
+_CHUNK, _ENTRIES = 512, 1 << 22
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How f is changed: everything about a step that is not f itself."""
+
+    loss: Loss
+    step: Step
+    lam: float
+    offset: bool
+    averaging: bool
+    seed: int
+
+
+class Diverged(ValueError):
+    """f has grown beyond all bounds."""
+
+
+class Learner(ABC):
+    """f after some examples; `learn` takes it further, or leaves it as it was if something goes wrong.
+
+    Attributes
+    ----------
+    seen : examples so far
+    updates : those that changed f
+    offset : b, one number for each output
+    """
+
+    def __init__(self, rule: Rule, outputs: int):
+        self.rule, self.outputs = rule, outputs
+        self.seen = 0
+        self.offset = np.zeros(outputs)
+        # Σ of the scales (for the mean function), what the Forgetron has spent, steps that changed f.
+        self.tallies = np.zeros(3)
+        self._code: LossCode | None = None
+
+    @property
+    def updates(self) -> int:
+        return int(self.tallies[2])
+
+    @property
+    def code(self) -> LossCode:
+        if self._code is None or self._code.outputs != self.outputs:
+            self._code = LossCode(self.rule.loss, self.outputs)
+        return self._code
+
+    def __getstate__(self):
+        return {**self.__dict__, "_code": None}  # machine code stays at home
+
+    # -- learning ----------------------------------------------------------------------------------
+
+    def learn(self, points: Any, Y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """Go through examples one by one; the scores each had just before it was learned."""
+        n = points.shape[0]
+        S = np.empty((n, self.outputs))
+        done = 0
+        while done < n:
+            rows = slice(done, min(n, done + self._chunk()))
+            with np.errstate(over="ignore", invalid="ignore"):
+                S[rows] = self._learn(points[rows], np.ascontiguousarray(Y[rows], np.float64), weight[rows])
+            done = rows.stop
+        return S
+
+    def _chunk(self) -> int:
+        return max(min(_CHUNK, _ENTRIES // max(self.size + _CHUNK, 1)), 16)
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many terms or coordinates f has."""
+
+    @abstractmethod
+    def _learn(self, points: Any, Y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """`learn`, of a few examples."""
+
+    def _begin(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(η, state, count, scores) for a loop over n examples."""
+        eta = self.rule.step.sizes(
+            np.arange(self.seen + 1, self.seen + n + 1, dtype=np.float64), self.rule.lam
+        )
+        state, count = np.zeros(4), np.zeros(4, np.int64)
+        state[loops.SCALE], state[1:] = 1.0, self.tallies
+        count[loops.NOW] = self.seen
+        return eta, state, count, np.empty((n, self.outputs))
+
+    def _end(self, state: np.ndarray, S: np.ndarray, offset: np.ndarray, A: np.ndarray) -> float:
+        """Check what a loop has made, before it is kept; the scale that f has to be multiplied by."""
+        self.code.check()
+        scale = float(state[loops.SCALE])
+        if not (np.isfinite(S).all() and np.isfinite(A).all() and np.isfinite(offset).all()):
+            raise Diverged(
+                "f has grown beyond all bounds (or the kernel gives NaN or infinity on these points); what was "
+                "learned before these examples is kept. Take a shorter step (for the squared loss one below "
+                "1/max k(x,x)), scale the features, or take a loss of bounded slope: Huber(), "
+                "EpsilonInsensitive()"
+            )
+        state[loops.SUM] /= scale
+        self.tallies, self.offset = state[1:].copy(), offset
+        self.seen += len(S)
+        return scale
+
+    # -- what was learned --------------------------------------------------------------------------
+
+    @abstractmethod
+    def coefficients(self) -> np.ndarray:
+        """Those of the function that predicts, shape (terms, outputs): the last one, or the mean."""
+
+    @abstractmethod
+    def function(self, coef: np.ndarray) -> Function:
+        """The function with these coefficients."""
+
+    @abstractmethod
+    def scores(self, points: Any) -> np.ndarray:
+        """f + b at points, shape (n, outputs)."""
+
+    def _mean(self, A: np.ndarray, U: np.ndarray) -> np.ndarray:
+        """The mean of all functions so far, or the last one."""
+        if not self.rule.averaging or not self.seen:
+            return A
+        return (self.tallies[0] * A - U) / self.seen
+
+    # -- more outputs ------------------------------------------------------------------------------
+
+    def spread(self, matrix: np.ndarray) -> None:
+        """Outputs become combinations of the present ones: rows of `matrix` say which."""
+        for name in self._by_output:
+            setattr(self, name, np.ascontiguousarray(matrix @ getattr(self, name)))
+        self.outputs = len(matrix)
+
+    _by_output: tuple[str, ...] = ("offset",)
+
+    def widen(self, columns: int) -> None:
+        """Points get so many more features, which were 0 until now."""
+        raise ValueError(
+            "an example has features that none had before, and explicit features can't grow: begin with "
+            "an example that has them all, or use representation='full'"
+        )
+
+
+def stacked(first: Any, second: Any) -> Any:
+    """Points below points."""
+    if issparse(first):
+        from scipy.sparse import vstack
+
+        return vstack([first, second]).tocsr()
+    return np.concatenate([first, second])
+
+
+def widened(points: Any, columns: int) -> Any:
+    """Points with so many columns of zeros added."""
+    return np.concatenate([points, np.zeros((len(points), columns), points.dtype)], axis=1)
+
+
+def draws(seed: int, first: int, n: int) -> np.ndarray:
+    """Numbers in [0, 1) that depend on the seed and on an example's number only (SplitMix64)."""
+    with np.errstate(over="ignore"):
+        z = np.arange(first + 1, first + n + 1, dtype=np.uint64) + (np.uint64(seed) << np.uint64(32))
+        z = z * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+    return (z >> np.uint64(11)) * 2.0**-53

@@ -1,0 +1,209 @@
+"""One example at a time: `learn_one`, `predict_one`, and dicts of features as river has them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from mercer import _resolve
+
+_registered: set[type] = set()
+
+
+def register(cls: type) -> None:
+    """Let river take this class for one of its own, if river is about."""
+    base: Any = sys.modules.get("river.base")
+    if base is None or cls in _registered:
+        return
+    kind = base.Classifier if issubclass(cls, ClassifierMixin) else base.Regressor
+    kind.register(cls)
+    _registered.add(cls)
+
+
+class OneByOne:
+    """river's side of an online machine.
+
+    Examples are dicts of numbers. Their keys become columns in the order they are met; a key that an example
+    lacks counts as 0, and a new one widens the points. Kernels on other objects (strings, graphs) take the
+    objects.
+    """
+
+    # What river asks of its own.
+    _supervised = True
+    _multiclass = True
+
+    # What the machine has besides.
+    _begun: Any
+    kernel: Any
+    partial_fit: Any
+    _learner: Any
+    _points: Any
+    _rule: Any
+    _rule_: Any
+    _start: Any
+    _follow: Any
+    _forget: Any
+    _coding: Any
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        register(cls)
+        return super().__new__(cls)
+
+    # -- examples ----------------------------------------------------------------------------------
+
+    def _point(self, x: Any, learning: bool) -> Any:
+        """One example as an array of one point."""
+        if not isinstance(x, dict):
+            return self._points([x], reset=learning and not self._begun)
+        names = self.__dict__.get("_names")
+        if names is None:
+            names = self._first_names(x)
+            if learning:
+                self._names = names
+        new = [key for key in x if key not in names]
+        if new and learning:
+            self._widen(new)
+            names = self._names
+        row = np.zeros((1, len(names)))
+        try:
+            for key, value in x.items():
+                if key in names:
+                    row[0, names[key]] = value
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"feature {key!r} is {value!r}, and a kernel on vectors needs numbers: encode it first, for "
+                "example with river's OneHotEncoder, or give the machine a kernel on such objects"
+            ) from None
+        if not np.isfinite(row).all():
+            raise ValueError("an example holds NaN or infinity; fill such features in first")
+        return row
+
+    def _first_names(self, x: dict) -> dict:
+        if not _resolve.kernel_of(self.kernel).vectors:
+            raise TypeError(f"{self.kernel!r} takes no dicts of features: hand over its own kind of objects")
+        if not x:
+            raise ValueError("the first example has no features")
+        known = getattr(self, "feature_names_in_", None)
+        if self._begun and known is None:
+            raise ValueError(
+                "the machine has learned from rows without names, so it can't tell which feature is which: "
+                "go on with arrays, or begin with dicts or a data frame"
+            )
+        names = list(x) if known is None else known.tolist()
+        if known is None:
+            self._name(names)
+        return {key: i for i, key in enumerate(names)}
+
+    def _name(self, names: list) -> None:
+        self.n_features_in_ = len(names)
+        if all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    def _widen(self, keys: list) -> None:
+        if self._begun:
+            self._learner.widen(len(keys))
+        self._names = {**self._names, **{key: len(self._names) + i for i, key in enumerate(keys)}}
+        self._name(list(self._names))
+
+    # -- river -------------------------------------------------------------------------------------
+
+    def learn_one(self, x, y, w=1.0) -> None:
+        """Learn from one example: a dict of features (or an object the kernel takes), and its y; w is its
+        weight."""
+        if not self._begun:
+            names = self.__dict__.get("_names")
+            self._forget()
+            self._rule_ = self._rule()
+            if names is not None:
+                self._names = names
+        point = self._point(x, learning=True)
+        target = self._target(y)
+        if not self._begun:
+            self._start(point, point, target)
+        if not 0 <= w < np.inf:
+            raise ValueError(f"w must be a nonnegative number, got {w!r}")
+        if w > 0:
+            weight = np.array([float(w)])
+            self._follow(self._learner.learn(point, target, weight), target, weight)
+
+    def _target(self, y: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _score_one(self, x: Any) -> np.ndarray | None:
+        if not self._begun:
+            return None
+        return self._learner.scores(self._point(x, learning=False))
+
+    def learn_many(self, X, y) -> None:
+        """Learn from a data frame of examples."""
+        self.partial_fit(X, y)
+
+    def clone(self, new_params: dict | None = None, include_attributes: bool = False) -> Any:
+        """A machine with the same parameters that has learned nothing; river's way to ask for one."""
+        from sklearn.base import clone
+
+        other = clone(self)
+        return other.set_params(**new_params) if new_params else other
+
+
+class OneNumber(OneByOne):
+    """Numbers to predict."""
+
+    def _target(self, y):
+        if not hasattr(self, "_coding"):
+            _, self._coding = self._rule_.loss.encode_targets(
+                np.atleast_1d(y) if np.ndim(y) == 0 else np.array([y])
+            )
+        y = np.array([y], np.float64)
+        if not np.isfinite(y).all():
+            raise ValueError(f"y is {y[0]!r}, and should be a number")
+        return y[:, None] if y.ndim == 1 else y
+
+    def predict_one(self, x) -> float:
+        """The prediction for one example; 0 before anything is learned."""
+        scores = self._score_one(x)
+        return 0.0 if scores is None else self._coding.decode(scores)[0].item()
+
+
+class OneLabel(OneByOne):
+    """Labels to predict."""
+
+    _meet: Any
+
+    def _target(self, y):
+        row = self._rows().get(y)
+        if row is None:
+            self._meet(y)
+            row = self._rows()[y]
+        return row
+
+    def _rows(self) -> dict:
+        """Targets of each label."""
+        coding = self.__dict__.get("_coding")
+        if coding is None:
+            return {}
+        kept = self.__dict__.get("_one")
+        if kept is None or kept[0] is not coding:
+            rows = coding.encode(coding.classes)
+            kept = coding, {label: rows[i : i + 1] for i, label in enumerate(coding.classes.tolist())}
+            self._one = kept
+        return kept[1]
+
+    def predict_proba_one(self, x) -> dict:
+        """Probabilities of the labels met so far; of the loss's scores where it has none, 1 for the best."""
+        scores = self._score_one(x)
+        if scores is None:
+            return {}
+        labels = self._coding.classes.tolist()
+        if not self._rule_.loss.has_probability:
+            best = self._coding.decode(scores)[0]
+            return {label: float(label == best) for label in labels}
+        return dict(zip(labels, self._coding.probability(scores)[0].tolist()))
+
+    def predict_one(self, x) -> Any:
+        """The label for one example; None before anything is learned."""
+        scores = self._score_one(x)
+        return None if scores is None else self._coding.decode(scores)[0].item()

@@ -1,0 +1,234 @@
+"""How long the steps are: η of f ← (1 − 2ηλ) f − η V' k(x,·), t = 1, 2, 3, …"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from mercer._params import Params
+from mercer.online import loops
+
+
+def positive(value: Any, name: str, advice: str = "") -> float:
+    """A positive number, or a ValueError."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
+        raise ValueError(f"{name} must be a positive number, got {value!r}{advice}")
+    return float(value)
+
+
+class Step(Params):
+    """Contract: `sizes(t, lam)` gives η for an array of times; `validate` refuses what makes no sense.
+
+    `rate` says whether η is that number, or follows from the loss and is bounded by it.
+    """
+
+    rate = loops.TOLD
+
+    def validate_for(self, lam: float) -> None:
+        """Refuse a λ that this step can't go with."""
+        self.validate()
+        longest = float(np.max(self.sizes(np.array([1.0]), lam)))
+        if 2 * longest * lam > 1 + 1e-12:
+            raise ValueError(
+                f"a step of η = {longest:g} with λ = {lam:g} would shrink f by 1 − 2ηλ = "
+                f"{1 - 2 * longest * lam:g}: take η ≤ 1/(2λ) = {1 / (2 * lam):g}, or a smaller λ"
+            )
+
+    def sizes(self, t: np.ndarray, lam: float) -> np.ndarray:
+        """η_t."""
+        raise NotImplementedError
+
+
+class Constant(Step):
+    """η_t = η: goes on learning for ever, as drifting data want it.
+
+    Parameters
+    ----------
+    eta : float > 0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Constant(0.5).sizes(np.arange(1, 4), 0.0)
+    array([0.5, 0.5, 0.5])
+    """
+
+    def __init__(self, eta=0.1):
+        self.eta = eta
+
+    def validate(self):
+        positive(self.eta, "eta")
+
+    def sizes(self, t, lam):
+        return np.full(len(t), float(self.eta))
+
+
+class InverseRoot(Step):
+    """η_t = η/√t: regret grows no faster than √T.
+
+    Parameters
+    ----------
+    eta : float > 0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> InverseRoot(1.0).sizes(np.array([1, 4, 16]), 0.0)
+    array([1.  , 0.5 , 0.25])
+    """
+
+    def __init__(self, eta=1.0):
+        self.eta = eta
+
+    def validate(self):
+        positive(self.eta, "eta")
+
+    def sizes(self, t, lam):
+        return float(self.eta) / np.sqrt(t)
+
+
+class Pegasos(Step):
+    """η_t = 1/(2λt), the step of Pegasos: for λ > 0 the objective is 2λ-strongly convex, and regret grows as
+    log T.
+
+    Pegasos writes λ/2 for our λ, so its 1/(λt) is the same step. The first one forgets where f began.
+
+    Parameters
+    ----------
+    delay : int
+        t + delay in place of t: later, shorter first steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Pegasos().sizes(np.array([1, 2, 10]), 0.05)
+    array([10.,  5.,  1.])
+    """
+
+    def __init__(self, delay=0):
+        self.delay = delay
+
+    def validate(self):
+        if isinstance(self.delay, bool) or not isinstance(self.delay, numbers.Integral) or self.delay < 0:
+            raise ValueError(f"delay must be a whole number of at least 0, got {self.delay!r}")
+
+    def validate_for(self, lam):
+        self.validate()
+        if lam <= 0:
+            raise ValueError("Pegasos() has steps 1/(2λt) and needs lam > 0: set lam, or use InverseRoot()")
+
+    def sizes(self, t, lam):
+        return 1 / (2 * lam * (t + self.delay))
+
+
+class PassiveAggressive(Step):
+    """η = V/(‖V'‖² k(x,x)): just so long that, to first order, the example costs nothing afterwards.
+
+    With the hinge or the ε-insensitive loss that is the passive-aggressive algorithm; with others, Polyak's
+    step.
+
+    Parameters
+    ----------
+    C : float > 0
+        Aggressiveness: the longest step (variant 1), or its inverse is added below the fraction (variant 2).
+    variant : 0, 1 or 2
+        0 knows no bound, and trusts every label.
+
+    References
+    ----------
+    K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, Online passive-aggressive algorithms, 2006.
+
+    Examples
+    --------
+    >>> from mercer import OnlineKernelClassifier
+    >>> from mercer.kernels import Linear
+    >>> machine = OnlineKernelClassifier(Linear(), loss="hinge", lam=0.0, step=PassiveAggressive(C=1.0))
+    >>> machine.fit([[1.0], [-2.0]], [1, 0]).decision_function([[1.0]])
+    array([1.])
+    """
+
+    def __init__(self, C=1.0, variant=1):
+        self.C = C
+        self.variant = variant
+
+    @property
+    def rate(self):  # type: ignore[override]
+        return (loops.PLAIN, loops.CAPPED, loops.SOFT)[self.variant]
+
+    def validate(self):
+        positive(self.C, "C")
+        if self.variant not in (0, 1, 2) or isinstance(self.variant, bool):
+            raise ValueError(f"variant must be 0, 1 or 2, got {self.variant!r}")
+
+    def validate_for(self, lam):
+        self.validate()
+        if lam != 0:
+            raise ValueError("PassiveAggressive() does not shrink f: set lam=0.0")
+
+    def sizes(self, t, lam):
+        return np.full(len(t), float(self.C))
+
+
+class Recursive(Step):
+    """Recursive least squares: every step leads to the minimiser of all squared losses so far.
+
+    After T examples f minimises Σ_t ρ^(T−t) (y_t − f(x_t))² + ρ^T μ ‖f‖²; with ρ = 1 that is kernel ridge
+    regression with λ = μ/T on the examples seen. A step costs the square of the number of coordinates. With
+    `budget=Projection(…)` this is KRLS with approximate linear dependence.
+
+    Parameters
+    ----------
+    penalty : float > 0
+        μ. It takes the place of `lam`, which must be 0.
+    forgetting : float in (0, 1]
+        ρ: what an example counts for after one more.
+
+    References
+    ----------
+    Y. Engel, S. Mannor, R. Meir, The kernel recursive least-squares algorithm, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge, OnlineKernelRegressor
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.online import Projection
+    >>> X = np.linspace(0, 3, 30)[:, None]
+    >>> y = np.sin(X[:, 0])
+    >>> budget = Projection(30, threshold=0.0)
+    >>> machine = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=Recursive(0.3), budget=budget)
+    >>> batch = KernelRidge(Gaussian(1.0), lam=0.3 / 30).fit(X, y)
+    >>> bool(np.allclose(machine.fit(X, y).predict(X), batch.predict(X), atol=1e-4))
+    True
+    """
+
+    def __init__(self, penalty=1.0, forgetting=1.0):
+        self.penalty = penalty
+        self.forgetting = forgetting
+
+    def validate(self):
+        positive(self.penalty, "penalty")
+        if not 0 < positive(self.forgetting, "forgetting") <= 1:
+            raise ValueError(f"forgetting must be at most 1, got {self.forgetting!r}")
+
+    def validate_for(self, lam):
+        self.validate()
+        if lam != 0:
+            raise ValueError("Recursive(penalty) has a penalty of its own: set lam=0.0")
+
+    def sizes(self, t, lam):
+        return np.ones(len(t))
+
+
+def step_of(value: Any) -> Step:
+    """A Step, or a number: that constant."""
+    if isinstance(value, Step):
+        return value
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return Constant(value)
+    raise TypeError(
+        f"step must be a number or one of mercer.online's steps, such as InverseRoot(1.0); got {value!r}"
+    )
