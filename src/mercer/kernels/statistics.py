@@ -118,6 +118,8 @@ class SquaredDistance(Statistic):
             return self._sparse(X, Z)
         if X.shape[1] <= _DIRECT_DIMENSIONS:
             return self._direct(X, Z)
+        if len(X) == 1 and X is not Z:  # no more work than centring
+            return squared_norms(Z - X)[None]
         # Subtracting one vector from all points changes no distance, only the rounding.
         centre = Z.mean(axis=0, dtype=np.float64).astype(Z.dtype) if len(Z) else 0
         same = X is Z

@@ -6,21 +6,28 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import take
+from mercer._xp import issparse, take
 from mercer.engines import Engine
 from mercer.functions import KernelFunction
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Budget
 from mercer.online.code import loop
-from mercer.online.learner import Learner, Rule, draws, stacked, widened
+from mercer.online.learner import CHUNK, Learner, Rule, draws, stacked, widened
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
 _FEW = 4096
+# In `birth`, of a term that has been dropped and waits to be cleared away with others.
+GONE = -1
+_NOTHING = np.zeros(1)
 
 
 class Expansion(Learner):
-    """Terms at examples, oldest first."""
+    """Terms at examples, oldest first.
+
+    Dropped terms stay where they are, with coefficient 0, until there are many of them: a step that moved
+    all the others would cost more than the rest of it.
+    """
 
     _by_output = ("offset", "A", "U")
 
@@ -35,6 +42,7 @@ class Expansion(Learner):
         # Of terms: kernel values between them and, to merge, who is most like whom.
         self.K = np.zeros((0, 0), self._dtype(points))
         self.partner, self.near = np.zeros(0, np.int64), np.zeros(0)
+        self._room: dict[str, np.ndarray] = {}
 
     @staticmethod
     def _dtype(points: Any) -> Any:
@@ -42,50 +50,57 @@ class Expansion(Learner):
 
     @property
     def size(self) -> int:
-        return len(self.birth)
+        return int(np.count_nonzero(self.birth != GONE))
+
+    def __getstate__(self):
+        return {**super().__getstate__(), "_room": {}, "K": self.K.copy(), "points": self.points.copy()}
+
+    # -- learning ----------------------------------------------------------------------------------
 
     def _learn(self, points, Y, weight):
-        m, n, t = self.size, points.shape[0], self.outputs
-        every = stacked(self.points, points) if m else points
-        base = m if self.budget.pairs else 0
-        K = np.empty((base + n, m + n), self._dtype(every))
-        self._fill(points, every, K[base:])
-        if base:
-            K[:m, :m] = self.K
+        n, t, pairs = points.shape[0], self.outputs, self.budget.pairs
+        if self.budget.size and len(self.birth) + n > self.budget.size + CHUNK:
+            self._clear()
+        m = len(self.birth)
+        every = self._with(points)
+        if pairs:
+            K = self._square(m + n)
+            self._fill(points, every, K[m:])
             K[:m, m:] = K[m:, :m].T
+        else:
+            K = np.empty((n, m + n), self._dtype(every))
+            self._fill(points, every, K)
         A, U = np.zeros((t, m + n)), np.zeros((t, m + n if self.rule.averaging else 0))
         A[:, :m] = self.A
         if self.rule.averaging:
             U[:, :m] = self.U
-        diagonal = np.concatenate([self.diagonal, np.asarray(self.kernel.diagonal(points), np.float64)])
-        size = np.full(m + n, np.inf)
-        size[:m] = np.square(self.A).sum(axis=0) * self.diagonal
-        birth, partner = (np.concatenate([a, np.zeros(n, np.int64)]) for a in (self.birth, self.partner))
-        near = np.concatenate([self.near, np.zeros(n)])
+        diagonal, size, near = (np.empty(m + n) for _ in range(3))
+        diagonal[:m], diagonal[m:] = self.diagonal, self.kernel.diagonal(points)
+        size[:m], size[m:] = np.einsum("ij,ij->j", self.A, self.A) * self.diagonal, np.inf
+        size[:m][self.birth == GONE] = np.inf
+        birth, partner = np.empty((2, m + n), np.int64)
+        birth[:m], birth[m:] = self.birth, GONE
+        if self.budget.policy == loops.MERGE:
+            partner[:m], near[:m] = self.partner, self.near
+        chance = draws(self.rule.seed, self.seen, n) if self.budget.policy == loops.AT_RANDOM else _NOTHING
         eta, state, count, S = self._begin(n)
-        count[loops.HELD] = m
+        count[loops.HELD] = np.count_nonzero(self.birth != GONE)
         offset, code = self.offset.copy(), self.code
         loop("expansion", K.dtype.name)(
-            *(K, A, U, size, diagonal, birth, Y, S, eta, weight, draws(self.rule.seed, self.seen, n)),
-            *(offset, state, count, partner, near, *code.buffers, code.slope, code.value, base, m, n, t),
-            *(self.rule.lam, self.budget.policy, int(self.budget.size), self.rule.step.rate),
+            *(K, A, U, size, diagonal, birth, Y, S, eta, weight, chance, offset, state, count, partner, near),
+            *(*code.buffers, code.slope, code.value, m if pairs else 0, m, n, t, self.rule.lam),
+            *(self.budget.policy, int(self.budget.size), self.rule.step.rate),
             *(int(self.rule.averaging), int(self.rule.offset)),
         )
         scale = self._end(state, S, offset, A)
-        kept = np.flatnonzero(np.isfinite(size))
-        self.points = take(every, kept)
-        self.A = A[:, kept] * scale
+        birth[size == np.inf] = GONE
+        self.points, self.A, self.diagonal, self.birth = every, A * scale, diagonal, birth
         if self.rule.averaging:
-            self.U = U[:, kept]
-        self.diagonal, self.birth = diagonal[kept], birth[kept]
-        if base or self.budget.pairs:
-            self.K = K[kept[:, None], kept]
+            self.U = U
+        if pairs:
+            self.K = K
         if self.budget.policy == loops.MERGE:
-            place = np.full(m + n + 1, -1)
-            place[kept] = np.arange(len(kept))
-            self.partner, self.near = place[partner[kept]], near[kept]
-        else:
-            self.partner, self.near = np.zeros(len(kept), np.int64), np.zeros(len(kept))
+            self.partner, self.near = partner, near
         return S
 
     def _fill(self, X: Any, Z: Any, out: np.ndarray) -> None:
@@ -94,22 +109,67 @@ class Expansion(Learner):
         else:
             out[:] = self.kernel.pairwise(X, Z)
 
+    # -- room --------------------------------------------------------------------------------------
+
+    def _most(self, needed: int) -> int:
+        """Columns to make room for."""
+        return max(needed, self.budget.size + CHUNK if self.budget.size else 2 * needed)
+
+    def _with(self, points: Any) -> Any:
+        """All points, these below the others; the others are not copied if there is room beside them."""
+        m, n = len(self.birth), points.shape[0]
+        if issparse(points):
+            return stacked(self.points, points) if m else points
+        room = self._room.get("points")
+        if room is None or self.points.base is not room or len(room) < m + n:
+            room = np.empty((self._most(m + n), *points.shape[1:]), np.result_type(self.points, points))
+            room[:m] = self.points
+            self._room["points"] = room
+        room[m : m + n] = points
+        return room[: m + n]
+
+    def _square(self, size: int) -> np.ndarray:
+        """K with so many rows and columns, those it has now filled in."""
+        room, m = self._room.get("K"), len(self.K)
+        if room is None or self.K.base is not room or len(room) < size:
+            most = self._most(size)
+            room = np.empty((most, most), self.K.dtype)
+            room[:m, :m] = self.K
+            self._room["K"] = room
+        return room[:size, :size]
+
+    def _clear(self) -> None:
+        """Clear dropped terms away."""
+        kept = np.flatnonzero(self.birth != GONE)
+        if len(kept) == len(self.birth):
+            return
+        if self.budget.policy == loops.MERGE:
+            place = np.full(len(self.birth) + 1, -1)
+            place[kept] = np.arange(len(kept))
+            self.partner, self.near = place[self.partner[kept]], self.near[kept]
+        self.points, self.A = take(self.points, kept), self.A[:, kept]
+        self.diagonal, self.birth = self.diagonal[kept], self.birth[kept]
+        if self.rule.averaging:
+            self.U = self.U[:, kept]
+        if self.budget.pairs:
+            self.K = self.K[kept[:, None], kept]
+
     def widen(self, columns):
         self.points = widened(self.points, columns)
 
+    # -- what was learned --------------------------------------------------------------------------
+
     def coefficients(self):
-        return self._mean(self.A, self.U).T
+        return self._mean(self.A, self.U).T[self.birth != GONE]
 
     def function(self, coef):
-        return KernelFunction(self.kernel, self.points, coef, self.engine)
+        return KernelFunction(self.kernel, take(self.points, self.birth != GONE), coef, self.engine)
 
     def scores(self, points):
-        if not self.size:
+        if not len(self.birth):
             return np.zeros((points.shape[0], self.outputs)) + self.offset
-        coef = self.coefficients()
-        if points.shape[0] * self.size > _FEW:
-            return (
-                np.asarray(self.engine.product(self.kernel, points, self.points, coef), np.float64)
-                + self.offset
-            )
+        coef = self._mean(self.A, self.U).T
+        if points.shape[0] * len(coef) > _FEW:
+            values = self.engine.product(self.kernel, points, self.points, coef)
+            return np.asarray(values, np.float64) + self.offset
         return self.kernel.pairwise(points, self.points) @ coef + self.offset

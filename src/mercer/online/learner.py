@@ -16,7 +16,7 @@ from mercer.online.code import LossCode
 from mercer.online.steps import Step
 
 # Examples whose kernel values are computed together, and the most values of them at a time.
-_CHUNK, _ENTRIES = 512, 1 << 22
+CHUNK, _ENTRIES = 512, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Learner(ABC):
         return S
 
     def _chunk(self) -> int:
-        return max(min(_CHUNK, _ENTRIES // max(self.size + _CHUNK, 1)), 16)
+        return max(min(CHUNK, _ENTRIES // (self.size + CHUNK)), 16)
 
     @property
     @abstractmethod
@@ -108,8 +108,8 @@ class Learner(ABC):
         scale = float(state[loops.SCALE])
         if not (np.isfinite(S).all() and np.isfinite(A).all() and np.isfinite(offset).all()):
             raise Diverged(
-                "f has grown beyond all bounds (or the kernel gives NaN or infinity on these points); what was "
-                "learned before these examples is kept. Take a shorter step (for the squared loss one below "
+                "f has grown beyond all bounds (or the kernel gives NaN or infinity on these points); what "
+                "was learned before these examples is kept. Take a shorter step (for the squared loss one below "
                 "1/max k(x,x)), scale the features, or take a loss of bounded slope: Huber(), "
                 "EpsilonInsensitive()"
             )

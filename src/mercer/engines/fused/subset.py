@@ -26,7 +26,7 @@ from llvmlite import ir
 
 I1, I64, F32, F64 = ir.IntType(1), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 _ENTRIES = {"f64": F64, "f32": F32, "i64": I64}
-_DTYPES = {"f64": np.float64, "f32": np.float32, "i64": np.int64}
+_DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "i64": np.dtype(np.int64)}
 # Reductions become vectors only where the order of additions is free.
 _FREE = ("reassoc", "contract", "nsz")
 _ONE = {"abs": "llvm.fabs.f64", "sqrt": "llvm.sqrt.f64"}
@@ -453,13 +453,13 @@ class Compiled:
             if not isinstance(kind, ArrayOf):
                 flat.append(value.address if isinstance(value, (Compiled, Callback)) else value)
                 continue
-            size = value.itemsize
-            if value.dtype != _DTYPES[kind.entries] or value.ndim != kind.axes or value.strides[-1] != size:
-                if not (value.size <= 1 or value.shape[-1] <= 1) or value.dtype != _DTYPES[kind.entries]:
-                    raise TypeError(f"an array {kind} in rows is needed, got {value.dtype} {value.strides}")
+            strides = value.strides
+            in_rows = strides[-1] == value.itemsize or value.shape[-1] <= 1
+            if value.dtype != _DTYPES[kind.entries] or len(strides) != kind.axes or not in_rows:
+                raise TypeError(f"an array {kind} in rows is needed, got {value.dtype} {value.strides}")
             flat.append(value.ctypes.data)
             if kind.axes == 2:
-                flat.append(value.strides[0] // size)
+                flat.append(strides[0] // value.itemsize)
         return self._run(*flat)
 
 
