@@ -18,12 +18,13 @@ def rings(n):
 
 def main(output):
     figure = Figure(figsize=(12, 6.5), layout="constrained")
-    top, bottom = figure.subplots(2, 4)
+    top, bottom = (part.subplots(1, 4) for part in figure.subfigures(2, 1))
     iris = load_iris()
     X, y = iris.data[:, 2:], iris.target_names[iris.target]
     machine = KernelKMeans(Linear(), n_clusters=3, init="random", n_init=1, random_state=2).fit(X)
     for ax, iteration in zip(top, (0, 1, 2, machine.n_iter_), strict=True):
-        plot.cluster_cells(machine, X, ax, iteration=iteration)
+        plot.cluster_cells(machine, X, ax, iteration=iteration).set_xlabel("petal length")
+    top[0].set_ylabel("petal width")
     plot.cluster_energy(machine, bottom[0])
     plot.cluster_classes(machine.labels_, y, bottom[1])
     Z = rings(300)

@@ -381,8 +381,16 @@ def test_precomputed():
     np.testing.assert_array_equal(machine.labels_, direct.labels_)
     np.testing.assert_allclose(machine.energies_, direct.energies_)
     np.testing.assert_array_equal(machine.predict(kernel(Z, X)), direct.predict(Z))
-    with pytest.raises(ValueError, match="outside the domain is unknown"):
-        machine.transform(kernel(Z, X))
+    for asked in (machine.transform, machine.score):
+        with pytest.raises(ValueError, match="distances are unknown: predict does without"):
+            asked(kernel(Z, X))
+    for normalized in (False, True):
+        settings = {"n_clusters": 3, "normalized": normalized, "random_state": 0}
+        np.testing.assert_allclose(
+            KernelKMeans(Precomputed(), **settings).fit_transform(kernel(X)),
+            KernelKMeans(kernel, **settings).fit(X).transform(X),
+            atol=1e-12,
+        )
     finite = KernelKMeans(Finite(kernel(X)), 3, random_state=0).fit(np.arange(80))
     np.testing.assert_allclose(finite.transform(np.arange(80)), direct.transform(X), atol=1e-7)
 

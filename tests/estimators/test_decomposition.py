@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import KernelPCA
-from mercer.estimators import decomposition as module
+from mercer.estimators import centred as module
 from mercer.features import RandomFourierFeatures
 from mercer.kernels import (
     Cosine,
@@ -154,12 +154,15 @@ def test_random_features(points):
 # -- batches -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel, representation", [(Linear(), "auto"), (Polynomial(2), "features")])
+@pytest.mark.parametrize(
+    "kernel, representation", [(Linear(), "auto"), (Polynomial(2), "auto"), (Polynomial(2), "features")]
+)
 def test_batches_equal_all_at_once(points, kernel, representation):
     X, Y = points
     once = KernelPCA(kernel, 3, representation).fit(X)
     batches = KernelPCA(kernel, 3, representation)
-    for part in np.array_split(X, [7, 50, 51]):
+    # The first batch has fewer rows than the kernels have coordinates.
+    for part in np.array_split(X, [2, 50, 51]):
         batches.partial_fit(part)
     np.testing.assert_allclose(batches.transform(Y), once.transform(Y), atol=1e-10)
     np.testing.assert_allclose(batches.explained_variance_ratio_, once.explained_variance_ratio_)
@@ -190,6 +193,24 @@ def test_no_batches_without_coordinates(kernel, representation, points):
     X = np.eye(5) if isinstance(kernel, Precomputed) else points[0]
     with pytest.raises(ValueError, match="fixed number of coordinates"):
         KernelPCA(kernel, 2, representation).partial_fit(X)
+
+
+def test_batches_that_can_not_be_taken_in(points):
+    X, _ = points
+    with pytest.raises(ValueError, match="first batch has 3 rows, too few .* begin with a larger one"):
+        KernelPCA(Gaussian(1.0), 4).partial_fit(X[:3])
+
+
+@pytest.mark.parametrize("representation", ["auto", Nystrom(60)], ids=repr)
+def test_batches_after_a_fit(points, representation):
+    """What was fitted to is the first batch."""
+    X, Y = points
+    machine = KernelPCA(Gaussian(1.0), 3, representation, random_state=0)
+    machine.fit(X[:60]).partial_fit(X[60:])
+    batches = KernelPCA(Gaussian(1.0), 3, Nystrom(centres=X[:60])).partial_fit(X[:60]).partial_fit(X[60:])
+    assert machine.n_samples_seen_ == 120
+    np.testing.assert_allclose(machine.eigenvalues_, batches.eigenvalues_, rtol=1e-9)
+    same(machine.transform(Y), batches.transform(Y))
 
 
 # -- errors of reconstruction, and the way back ------------------------------------------------------
@@ -251,6 +272,20 @@ def test_fixed_point_is_stationary(kernel):
     Z = machine.inverse_transform(T)
     for step in 1e-3 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]):
         assert (far(Z + step) > far(Z) - 1e-9).all()
+
+
+@pytest.mark.parametrize("preimage", ["learned", "fixed_point"])
+def test_preimages_of_other_arrays(preimage, points):
+    """Sparse points come back dense, and float32 embeddings as float32 points: the same ones."""
+    X, _ = points
+    expected = KernelPCA(Gaussian(1.5), 3, preimage=preimage).fit(X)
+    T = expected.transform(X[:5])
+    Z = expected.inverse_transform(T)
+    machine = KernelPCA(Gaussian(1.5), 3, preimage=preimage).fit(csr_matrix(X))
+    np.testing.assert_allclose(machine.inverse_transform(T), Z, atol=1e-8)
+    single = expected.inverse_transform(T.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, Z, atol=1e-4)
 
 
 def test_no_way_back(points):

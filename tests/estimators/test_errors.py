@@ -64,6 +64,8 @@ def test_lengths_must_match(cls):
 def test_strings_where_numbers_are_needed(cls):
     with pytest.raises(ValueError, match="could not convert string to float: 'red'"):
         cls().fit([["red"], ["green"], ["red"]], [0, 1, 0])
+    with pytest.raises(ValueError, match=r"Gaussian\(\) compares vectors of numbers: .* a kernel for words"):
+        cls(Gaussian()).fit(["red", "green", "red"], [0, 1, 0])
     with pytest.raises(ValueError, match="could not convert string to float: 'x'"):
         cls().fit(X, targets(cls)).predict([["x", "y", "z"]])
 

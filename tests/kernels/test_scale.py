@@ -52,3 +52,11 @@ def test_copies_of_a_point_count_once(make):
     X = distinct[[2, 0, 0, 1, 0, 3, 0, 0]]
     assert median_distance(SquaredDistance(), make(X)) == pytest.approx(np.median(pdist(distinct)))
     assert median_distance(SquaredDistance(), make(X)) != pytest.approx(np.median(pdist(X)))
+
+
+@pytest.mark.parametrize(
+    "X", [1e200 * np.eye(3), 1e30 * np.eye(3, dtype=np.float32)], ids=["double", "single"]
+)
+def test_points_that_are_too_large(X):
+    with pytest.raises(ValueError, match=f"no {X.dtype} numbers: scale them first"):
+        median_distance(SquaredDistance(), X)

@@ -35,9 +35,20 @@ def test_a_cloud_in_space(points):
     x, y, z = ax.lines[1].get_data_3d()
     np.testing.assert_array_equal(np.column_stack([x, y, z]), points[1::2])
     assert ax.get_zlabel() == "component 3"
-    ax.figure.draw_without_rendering()
     with pytest.raises(ValueError, match="projection"):
         plot.cloud(points, ax=plot.axes())
+
+
+@pytest.mark.parametrize("names", ["0123456789", ["a rather long name", "and another one", "short"]])
+def test_the_legend_of_a_cloud_in_space_lies_within_the_figure(points, names):
+    figure = Figure((6, 5), layout="constrained")
+    ax = figure.add_subplot(projection="3d")
+    plot.cloud(points, np.array(list(names))[np.arange(60) % len(names)], ax, labels="component")
+    figure.draw_without_rendering()
+    legend, whole = ax.get_legend().get_window_extent(), figure.bbox
+    assert whole.x0 <= legend.x0 and legend.x1 <= whole.x1
+    assert whole.y0 <= legend.y0 and legend.y1 <= whole.y1
+    assert not any(legend.overlaps(a.label.get_window_extent()) for a in (ax.xaxis, ax.yaxis, ax.zaxis))
 
 
 def test_a_cloud_without_axes(points):

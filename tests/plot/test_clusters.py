@@ -3,6 +3,7 @@
 import matplotlib
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 matplotlib.use("Agg")
 
@@ -70,6 +71,12 @@ def test_energy(machine):
 def test_refusals(machine):
     with pytest.raises(ValueError, match="two features"):
         plot.cluster_cells(machine, X[:, :1], plot.axes())
+    for iteration in (-1, 1.5):
+        with pytest.raises(ValueError, match="whole number from 0"):
+            plot.cluster_cells(machine, X, plot.axes(), iteration=iteration)
+    for draw in (lambda m: plot.cluster_cells(m, X, plot.axes()), plot.cluster_energy):
+        with pytest.raises(NotFittedError):
+            draw(KernelKMeans())
     with pytest.raises(ValueError, match="one cluster and one class a point"):
         plot.cluster_classes([0, 1], ["a"], plot.axes())
     with pytest.raises(ValueError, match="at most 12 classes can be told apart, got 13"):

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import KNeighborsClassifier
 
 matplotlib.use("Agg")
 
@@ -50,6 +52,26 @@ def test_no_axes_means_new_ones(plane):
     pyplot.close(drawn[0].figure)
 
 
+def test_errors_against_their_number(plane):
+    from mercer import KernelNeighborsRegressor
+
+    X, y = plane
+    machine = KernelNeighborsClassifier(max_neighbors=30).fit(X, y)
+    ax = plot.axes()
+    assert plot.neighbour_errors(machine, ax) is ax
+    curve, chosen = ax.lines
+    np.testing.assert_array_equal(
+        curve.get_xydata(), np.column_stack([np.arange(1, 31), machine.loo_errors_])
+    )
+    assert chosen.get_xydata().tolist() == [[machine.n_neighbors_, machine.loo_errors_.min()]]
+    label = ax.get_legend().get_texts()[0].get_text()
+    assert label == f"R = {machine.n_neighbors_}: {machine.loo_errors_.min():.1%}"
+    regressor = KernelNeighborsRegressor(max_neighbors=30).fit(X, X[:, 0])
+    assert plot.neighbour_errors(regressor, plot.axes()).get_ylabel() == "squared error, left out"
+    with pytest.raises(ValueError, match="no leave-one-out errors to draw"):
+        plot.neighbour_errors(KernelNeighborsClassifier(n_neighbors=3).fit(X, y), plot.axes())
+
+
 def test_what_can_not_be_drawn(plane):
     machine = KernelNeighborsClassifier().fit(*plane)
     with pytest.raises(ValueError, match="from 1 to the 60 examples, got 61"):
@@ -62,3 +84,8 @@ def test_what_can_not_be_drawn(plane):
         plot.neighbours(machine, *plane, ())
     with pytest.raises(ValueError, match="two features"):
         plot.neighbours(machine, plane[0][:, :1], plane[1], (1,), panels(1))
+    with pytest.raises(NotFittedError):
+        plot.neighbours(KernelNeighborsClassifier(), *plane, (1,), panels(1))
+    # Another library's machine would answer with its own R, whatever the title says.
+    with pytest.raises(TypeError, match="for a KernelNeighborsClassifier, got KNeighborsClassifier"):
+        plot.neighbours(KNeighborsClassifier().fit(*plane), *plane, (1,), panels(1))

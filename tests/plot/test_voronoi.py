@@ -85,6 +85,17 @@ def test_frames_go_from_the_start_to_the_end(uniform):
     assert bound.get_ydata()[0] == hexagon_bound(40)
 
 
+def test_frames_are_evenly_spaced(uniform):
+    """Legends are no wider than what they stand under, or they would push the frames apart."""
+    figure = Figure((16, 3.5), layout="constrained")
+    row = plot.lloyd_frames(uniform, figure.subplots(1, 5))
+    figure.draw_without_rendering()
+    for ax in row[:4]:
+        assert ax.get_legend().get_window_extent().width <= ax.bbox.width
+    gaps = np.diff([ax.bbox.x0 for ax in row[:4]])
+    np.testing.assert_allclose(gaps, gaps[0], rtol=0.02)
+
+
 def test_fewer_iterations_than_frames():
     found = lloyd(lambda x: x[:, 0], 3, random_state=0, max_iter=1)
     axes = Figure().subplots(1, 5)

@@ -11,18 +11,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import (
-    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
-    column_or_1d,
 )
 
 from mercer import _resolve
 from mercer.engines import Engine
-from mercer.estimators.inputs import KernelInputs
+from mercer.estimators.inputs import KernelInputs, checked_weights
 from mercer.estimators.lam import FromC, check_lam
 from mercer.estimators.plan import Plan, make_plan, sizes_of
-from mercer.estimators.tensors import engine_for, frozen, on_host, remember
+from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
@@ -112,15 +110,7 @@ class KernelMachine(KernelInputs):
         weights, total = _weights(self._example_weights(y, on_host(sample_weight)), X, X.shape[0])
         # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
-        data_driven = seen is not None and not isinstance(kernel, Precomputed)
-        self.kernel_, points = kernel.resolve(X[seen] if data_driven else X).bind(X)
-        if not np.isfinite(self.kernel_.diagonal(points)).all():
-            raise ValueError(
-                f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
-            )
-        if plan.engine.remote:
-            points = frozen(points)
-            remember(plan.engine, points, given)
+        points, _ = self._bind(kernel, X, plan.engine, given, seen)
         rng = generator(self.random_state)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
         lam = self.lam.value(total) if isinstance(self.lam, FromC) else float(self.lam)
@@ -218,9 +208,7 @@ def _weights(sample_weight: Any, X: Any, n: int) -> tuple[np.ndarray | None, flo
         return None, float(n)
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n, sample_weight)
-    w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
-    if (w < 0).any():
-        raise ValueError("sample_weight must be nonnegative")
+    w = checked_weights(sample_weight, X)
     if w.sum() == 0:
         raise ValueError("sample_weight is zero everywhere: there is nothing to learn from")
     total = float(w.sum())

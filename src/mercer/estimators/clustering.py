@@ -11,26 +11,17 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
 from mercer.engines.threads import one_blas_thread
-from mercer.estimators.cluster_spaces import (
-    INITS,
-    Points,
-    Space,
-    choose,
-    given_start,
-    parts_of,
-    place,
-)
-from mercer.estimators.inputs import KernelInputs
-from mercer.estimators.tensors import engine_for, follows_data, frozen, on_host, remember
+from mercer.estimators.cluster_spaces import INITS, Points, Space, choose, given_start, parts_of, place
+from mercer.estimators.inputs import KernelInputs, checked_weights
+from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
-from mercer.kernels.points import as_objects
 from mercer.solvers import ConvergenceWarning
 from mercer.solvers.base import _frames_inside
 from mercer.solvers.cluster_sums import squares_of
@@ -47,6 +38,8 @@ from mercer.solvers.lloyd import (
 )
 
 _GAUSSIAN = Gaussian()
+# Rows, their squared distances to the means, their masses.
+Blocks = Iterator[tuple[slice, np.ndarray, np.ndarray]]
 
 
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelInputs):
@@ -184,24 +177,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             if part is not None:
                 part.validate()
         X = self._check_X(on_host(X), kernel, reset=True)
-        weights = _weights(on_host(sample_weight), X)
+        weights = checked_weights(on_host(sample_weight), X)
         seen = np.flatnonzero(weights)
         if self.n_clusters > len(seen):
             few = "points" if len(seen) == len(weights) else "points with a weight"
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than there are {few}: n_samples={len(seen)}"
             )
-        data_driven = len(seen) < len(weights) and not isinstance(kernel, Precomputed)
-        self.kernel_, points = kernel.resolve(X[seen] if data_driven else X).bind(X)
-        points = as_objects(points)
-        squares = np.asarray(self.kernel_.diagonal(points), np.float64)
-        if not np.isfinite(squares).all():
-            raise ValueError(
-                f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
-            )
-        if engine.remote:
-            points = frozen(points)
-            remember(engine, points, given)
+        points, squares = self._bind(kernel, X, engine, given, seen if len(seen) < len(weights) else None)
         rng = generator(self.random_state)
         chosen, why = choose(representation, self.kernel_, points, engine)
         start = None
@@ -311,17 +294,28 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     # -- predict ----------------------------------------------------------------------------------
 
-    def _distances(self, X: Any, squared: bool) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    def _distances(self, X: Any, squared: bool) -> Blocks:
         """Of blocks of points the squared distances to the means, and the masses a point has by itself.
 
         Without `squared`, ‖ψ(x)‖² is left out: of a point outside a precomputed matrix it isn't known.
         """
         check_is_fitted(self, "means_")
-        given, X = X, self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
-        f, k = self.means_, len(self.masses_)
+        kernel = _resolve.kernel_of(self.kernel)
+        given, X = X, self._check_X(on_host(X), kernel, reset=False)
+        if squared and isinstance(kernel, Precomputed):
+            raise ValueError(
+                "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
+                "unknown: predict does without, and fit_transform knows those of the examples"
+            )
+        f = self.means_
         if isinstance(f, KernelFunction):
             X = self.kernel_.points(X)
             remember(f.engine, X, given)
+        return self._to_means(X, squared)
+
+    def _to_means(self, X: Any, squared: bool) -> Blocks:
+        """`_distances` of points as the kernel takes them."""
+        f, k = self.means_, len(self.masses_)
         width = k if isinstance(f, KernelFunction) else max(len(f), k)
         norms = np.where(self.masses_ > 0, self.squared_norms_, np.inf)
         if isinstance(f, FeatureFunction):
@@ -355,9 +349,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     @follows_data
     def transform(self, X):
         """Distances in feature space to all means, shape (n, n_clusters)."""
-        D = np.concatenate([D for _, D, _ in self._distances(X, squared=True)])
-        D = np.sqrt(np.maximum(D, 0, out=D), out=D)
-        return D.astype(np.float32) if getattr(on_host(X), "dtype", None) == np.float32 else D
+        return _roots(self._distances(X, squared=True), on_host(X))
+
+    @follows_data
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Find the clusters; the distances of all points to all means. y is not used."""
+        self.fit(X, sample_weight=sample_weight)
+        if not isinstance(_resolve.kernel_of(self.kernel), Precomputed):
+            return self.transform(X)
+        # As examples, and not as rows: then their k(x,x) is known.
+        return _roots(self._to_means(np.arange(len(self.labels_)), squared=True), on_host(X))
 
     def score(self, X, y=None, sample_weight=None):
         """−E of these points, each in the cluster with the nearest mean."""
@@ -365,7 +366,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         total, weights = 0.0, None
         for rows, D, masses in self._distances(X, squared=True):
             if sample_weight is not None and weights is None:
-                weights = _weights(on_host(sample_weight), X)
+                weights = checked_weights(on_host(sample_weight), X)
             w = masses if weights is None else masses * weights[rows]
             total += float(w @ np.maximum(D.min(axis=1), 0))
         return -total
@@ -390,11 +391,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 machine.predict(np.zeros((1, self.n_features_in_)))
 
 
-def _weights(sample_weight: Any, X: Any) -> np.ndarray:
-    """Weights as they were given; ones without any."""
-    if sample_weight is None:
-        return np.ones(X.shape[0] if hasattr(X, "shape") else len(X))
-    w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
-    if (w < 0).any():
-        raise ValueError("sample_weight must be nonnegative")
-    return w
+def _roots(blocks: Blocks, X: Any) -> np.ndarray:
+    """Distances from blocks of squared ones, in the precision of X."""
+    D = np.concatenate([D for _, D, _ in blocks])
+    D = np.sqrt(np.maximum(D, 0, out=D), out=D)
+    return D.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else D

@@ -4,101 +4,35 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer import _resolve
-from mercer.engines import available_memory
 from mercer.estimators import preimages
+from mercer.estimators.centred import Decomposition, eigenpairs
 from mercer.estimators.inputs import KernelInputs
-from mercer.estimators.tensors import engine_for, follows_data, frozen, on_host, remember
+from mercer.estimators.scatter import Coordinates, Moments
+from mercer.estimators.tensors import engine_for, follows_data, on_host
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
-from mercer.operators import KernelOperator, Operator, undisturbed
+from mercer.operators import KernelOperator
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
-from mercer.solvers.eigen import largest_eigenpairs
 
 _GAUSSIAN = Gaussian()
-# Up to here, or where a good part of the spectrum is wanted, the matrix is decomposed whole.
-_DENSE_EXAMPLES, _DENSE_SHARE = 1000, 8
 # Without centres, a pass over all pairs takes seconds up to here; more on a GPU.
 _EXACT, _EXACT_REMOTE = 30_000, 1_000_000
 _LARGEST_PRIMAL = 8000
 # A leading part of the spectrum needs few centres, and the work grows with their square.
 _CENTRES = 1000
-# Of the coordinates of a block of rows: 32 MB of doubles.
-_ENTRIES = 1 << 22
 # Directions with less of the largest eigenvalue than this hold rounding only.
 _NOTHING = 1e-13
-# Relative residuals that products in float32 still reach.
-_ROUGH = 1e-5
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Number, mean and scatter of points seen so far, in coordinates of their own.
-
-    Attributes
-    ----------
-    count : n
-    mean : (p,)
-    scatter : (p, p) Σ (φ_i − mean)(φ_i − mean)ᵀ
-    squares : Σ k(x_i, x_i)
-    """
-
-    count: int
-    mean: np.ndarray
-    scatter: np.ndarray
-    squares: float
-
-    @classmethod
-    def of(cls, Phi: np.ndarray, squares: float) -> Moments:
-        """Those of a few rows."""
-        mean = Phi.mean(axis=0)
-        centred = Phi - mean
-        return cls(len(Phi), mean, centred.T @ centred, squares)
-
-    def and_of(self, other: Moments) -> Moments:
-        """Those of both together: no large numbers are subtracted from each other."""
-        n = self.count + other.count
-        apart = other.mean - self.mean
-        scatter = self.scatter + other.scatter
-        scatter += np.outer(apart, apart) * (self.count * other.count / n)
-        return Moments(n, self.mean + apart * (other.count / n), scatter, self.squares + other.squares)
-
-
-@dataclass(frozen=True, eq=False)
-class Decomposition:
-    """How the components were found.
-
-    Attributes
-    ----------
-    how : in a sentence
-    status : "exact", or that of the iteration
-    passes : over all pairs of points, of the iteration
-    residuals : ‖K v − θ v‖/θ₁ of each component; zeros where it is exact
-    """
-
-    how: str
-    status: str
-    passes: int
-    residuals: np.ndarray
-
-    def __str__(self) -> str:
-        if self.status == "exact":
-            return self.how
-        worst = float(self.residuals.max(initial=0.0))
-        return f"{self.how}: {self.status} after {self.passes} passes, relative residual {worst:.1e}"
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs):
@@ -216,22 +150,43 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         Exact where the kernel has coordinates of its own (linear, polynomial) and for random features; for
         other kernels Nyström centres are chosen from the first batch, so that it should be a mixed sample.
         """
-        if hasattr(self, "moments_"):
-            kernel = _resolve.kernel_of(self.kernel)
-            points = self.kernel_.points(self._check_X(on_host(X), kernel, reset=False))
-        else:
+        if not hasattr(self, "function_"):
             kernel, points, engine = self._start(X)
-            representation = self._representation(kernel, points, engine)
-            if isinstance(representation, Full):
-                if isinstance(kernel, Precomputed) or _resolve.representation_of(self.representation):
-                    raise ValueError(
-                        "partial_fit needs a fixed number of coordinates: representation='nystrom', "
-                        "'features' or 'auto', and a kernel that isn't given by its matrix"
-                    )
-                representation = Nystrom(min(_CENTRES, points.shape[0]))
-            self._map(representation, points, engine, generator(self.random_state))
-        self._see(points)
+            self._begin(kernel, points, engine)
+            return self
+        kernel = _resolve.kernel_of(self.kernel)
+        points = self._check_X(on_host(X), kernel, reset=False)
+        if not hasattr(self, "moments_"):
+            examples: Any = self.function_  # of a fit: they are the first batch
+            self._begin(kernel, examples.points, examples.engine)
+        self._see(self.kernel_.points(points))
         return self
+
+    def _begin(self, kernel: Kernel, X: Any, engine: Any) -> None:
+        """Fix the coordinates, and take in the first batch."""
+        self._map(self._for_batches(kernel, X, engine), X, engine, generator(self.random_state))
+        self._see(X)
+
+    def _for_batches(self, kernel: Kernel, X: Any, engine: Any) -> Representation:
+        """Coordinates whose number does not depend on how many rows came first."""
+        automatic = _resolve.representation_of(self.representation) is None
+        if automatic and _own_coordinates(self.kernel_, X) <= _LARGEST_PRIMAL:
+            return Features()
+        representation = self._representation(kernel, X, engine)
+        if not isinstance(representation, Full):
+            return representation
+        if not automatic or isinstance(kernel, Precomputed):
+            raise ValueError(
+                "partial_fit needs a fixed number of coordinates: representation='nystrom', "
+                "'features' or 'auto', and a kernel that isn't given by its matrix"
+            )
+        rows = X.shape[0]
+        if (self.n_components or 1) > rows:
+            raise ValueError(
+                f"the first batch has {rows} rows, too few for the centres of n_components="
+                f"{self.n_components}: begin with a larger one, a mixed sample if possible"
+            )
+        return Nystrom(min(_CENTRES, rows))
 
     def _start(self, X: Any) -> tuple[Kernel, Any, Any]:
         """Check everything; forget an earlier fit."""
@@ -247,14 +202,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         points = self._check_X(on_host(X), kernel, reset=True)
         for name in ("moments_", "_coordinates", "_inverse", "components_", "mean_"):
             self.__dict__.pop(name, None)
-        self.kernel_, points = kernel.resolve(points).bind(points)
-        if not np.isfinite(self.kernel_.diagonal(points)).all():
-            raise ValueError(
-                f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
-            )
-        if engine.remote:
-            points = frozen(points)
-            remember(engine, points, X)
+        points, _ = self._bind(kernel, points, engine, X)
         return kernel, points, engine
 
     def _representation(self, kernel: Kernel, X: Any, engine: Any) -> Representation:
@@ -264,9 +212,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if asked is not None:
             asked.validate()
             return asked
-        n, d = X.shape[0], X.shape[1] if getattr(X, "ndim", 1) == 2 else 1
-        p = kernel.expansion_size(d) if kernel.vectors else math.inf
-        if p < n and p <= _LARGEST_PRIMAL:
+        n = X.shape[0]
+        if _own_coordinates(self.kernel_, X) < min(n, _LARGEST_PRIMAL + 1):
             return Features()
         given = isinstance(kernel, Precomputed)
         most = _EXACT_REMOTE if engine.remote else _EXACT
@@ -279,11 +226,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         n = K.shape[0]
         count = min(self.n_components or n, n)
         sums = K @ np.ones(n)
-        if self.n_components is None or n <= _DENSE_EXAMPLES or count * _DENSE_SHARE > n:
-            values, vectors = _decomposed(K, count)
-            found = Decomposition(f"the centred {n:,}×{n:,} matrix, decomposed", "exact", 0, np.zeros(count))
-        else:
-            values, vectors, found = self._iterated(K, count, rng)
+        values, vectors, found = eigenpairs(K, count, float(self.tol), rng)
         squared_mean = float(sums.sum()) / n**2
         total = float(np.sum(K.diag())) - n * squared_mean
         values = np.maximum(values, 0)
@@ -300,35 +243,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         self._keep(lift, coef, np.full(n, 1 / n), sums / n @ coef, squared_mean)
         self._explain(values, total, n, found)
         return _like(vectors * roots, X)
-
-    def _iterated(self, K: KernelOperator, count: int, rng: np.random.Generator):
-        n, tol = K.shape[0], float(self.tol)
-        passes, start = 0, None
-        # Blocks are orthonormal, so that nothing large cancels which float32 would lose: most of the way goes
-        # in float32, the last passes in the precision of the data. BLAS stays off the engine's cores.
-        with undisturbed(K):
-            rough = K.at(np.float32)
-            if K.dtype == np.float64 and rough is not None:
-                pairs = largest_eigenpairs(_centred(rough.rounded()), n, count, rng, max(tol, _ROUGH))
-                passes, start = pairs.passes, pairs.vectors
-            elif K.dtype == np.float32:
-                tol = max(tol, _ROUGH)
-            exact = K.rounded() if K.dtype == np.float32 else K
-            pairs = largest_eigenpairs(_centred(exact), n, count, rng, tol, start=start)
-        passes += pairs.passes
-        top = max(float(pairs.values.max(initial=0.0)), np.finfo(float).tiny)
-        residuals = pairs.residuals / top
-        found = Decomposition(
-            "products with the centred matrix, block Krylov", pairs.status, passes, residuals
-        )
-        if pairs.status == "max_iter":
-            warnings.warn(
-                f"KernelPCA: {found}. The last components are not yet those of the {count} largest "
-                f"eigenvalues, which lie close together: ask for fewer, or for a larger tol (now {tol:g}).",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return pairs.values, pairs.vectors, found
 
     # -- coordinates ------------------------------------------------------------------------------
 
@@ -420,9 +334,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         Exact for the linear kernel. Otherwise no point need have just this embedding; see `preimage`.
         """
         check_is_fitted(self, "function_")
-        T = check_array(T, dtype=np.float64)
+        T = check_array(T, dtype=[np.float64, np.float32])
         if T.shape[1] != self.n_components_:
             raise ValueError(f"T has {T.shape[1]} columns, but there are {self.n_components_} components")
+        return _like(self._preimages(T.astype(np.float64, copy=False)), T)
+
+    def _preimages(self, T: np.ndarray) -> np.ndarray:
         if hasattr(self, "components_"):
             return T @ self.components_ + self.mean_
         if not hasattr(self, "_inverse"):
@@ -433,65 +350,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         return preimages.fixed_point(self.function_, self.mean_function_, T, start)
 
 
-@dataclass(frozen=True, eq=False)
-class Coordinates:
-    """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features.
-
-    Attributes
-    ----------
-    zero : Function, whose coefficients are 0: it knows the centres or the feature map
-    whitening : (centres, p) matrix; None for features
-    """
-
-    zero: Any
-    whitening: np.ndarray | None
-
-    def __len__(self) -> int:
-        return len(self.zero.coef) if self.whitening is None else self.whitening.shape[1]
-
-    def lift(self, coef: np.ndarray) -> Any:
-        return self.zero._with(coef)
-
-    def coefficients(self, v: np.ndarray) -> np.ndarray:
-        """Of the function with coordinates v."""
-        return v if self.whitening is None else self.whitening @ v
-
-    def blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """(rows, coordinates of X[rows]), a bounded number at a time."""
-        n, height = X.shape[0], max(_ENTRIES // max(len(self), 1), 1)
-        whole = None if self.whitening is None else self.lift(self.whitening)
-        for i in range(0, n, height):
-            rows = slice(i, min(i + height, n))
-            Phi = self.zero.map.transform(X[rows]) if whole is None else whole(X[rows])
-            yield rows, np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else Phi, dtype=np.float64)
-
-
-def _centred(K: Operator) -> Callable[[np.ndarray], np.ndarray]:
-    """V ↦ HKH V."""
-
-    def apply(V: np.ndarray) -> np.ndarray:
-        W = K @ (V - V.mean(axis=0))
-        return W - W.mean(axis=0)
-
-    return apply
-
-
-def _decomposed(K: KernelOperator, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The largest eigenpairs of HKH, from the matrix itself."""
-    n = K.shape[0]
-    need, free = 3 * 8 * n * n, available_memory()
-    if need > free:
-        raise ValueError(
-            f"all components of {n:,} examples take about {need / 1e9:.1f} GB, and {free / 1e9:.1f} GB are "
-            "free: say n_components=…, or representation='nystrom'"
-        )
-    values = np.asarray(K.dense(), dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError(f"{K.kernel!r} gives NaN or infinity between these points; are they too large?")
-    values -= values.mean(axis=0)
-    values -= values.mean(axis=1)[:, None]
-    w, U = eigh(values, subset_by_index=[n - count, n - 1], overwrite_a=True, check_finite=False)
-    return w[::-1], U[:, ::-1]
+def _own_coordinates(kernel: Kernel, X: Any) -> float:
+    """How many coordinates the kernel itself has on such points; infinity where they aren't known."""
+    return kernel.expansion_size(X.shape[1]) if kernel.vectors else math.inf
 
 
 def _upright(vectors: np.ndarray) -> np.ndarray:

@@ -9,19 +9,22 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from mercer import _resolve
 from mercer._params import Params
-from mercer.estimators.tensors import follows_data
+from mercer.engines import Engine
+from mercer.estimators.tensors import follows_data, frozen, remember
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
+from mercer.kernels.points import as_objects
 
 
 class KernelInputs(BaseEstimator):
     """An estimator on points of a kernel."""
 
     kernel: Any
+    kernel_: Kernel
 
     def set_params(self, **params):
         """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
@@ -43,13 +46,18 @@ class KernelInputs(BaseEstimator):
 
     def _check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         if kernel.vectors or isinstance(kernel, Precomputed):
-            return validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr" if kernel.sparse else False,
-                dtype=[np.float64, np.float32],
-            )
+            sparse: Any = "csr" if kernel.sparse else False
+            try:
+                return validate_data(
+                    self, X, reset=reset, accept_sparse=sparse, dtype=[np.float64, np.float32]
+                )
+            except ValueError as error:
+                if "could not convert string" not in str(error):
+                    raise
+                raise ValueError(
+                    f"{error}. {kernel!r} compares vectors of numbers: encode words as numbers, or give a "
+                    "kernel for words, such as a function of two of them"
+                ) from None
         # Strings, graphs, indices, …: the kernel itself knows what its points look like.
         if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
             raise ValueError(f"X must be a sequence of points, got {X!r}")
@@ -57,6 +65,27 @@ class KernelInputs(BaseEstimator):
         if points.shape[0] == 0:
             raise ValueError("Found array with 0 sample(s): X is empty")
         return points
+
+    def _bind(
+        self, kernel: Kernel, X: Any, engine: Engine, given: Any, seen: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
+        """Find what the kernel takes from (the rows `seen` of) checked points, and keep it as `kernel_`.
+
+        Returns the points as that kernel takes them, and k(x,x). `given` is X as it came: a remote engine may
+        have it already.
+        """
+        data_driven = seen is not None and not isinstance(kernel, Precomputed)
+        self.kernel_, points = kernel.resolve(X[seen] if data_driven else X).bind(X)
+        points = as_objects(points)
+        squares = np.asarray(self.kernel_.diagonal(points), np.float64)
+        if not np.isfinite(squares).all():
+            raise ValueError(
+                f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
+            )
+        if engine.remote:
+            points = frozen(points)
+            remember(engine, points, given)
+        return points, squares
 
 
 def checked_labels(y: Any) -> np.ndarray:
@@ -69,6 +98,14 @@ def checked_labels(y: Any) -> np.ndarray:
         kinds = ", ".join(sorted({type(label).__name__ for label in y}))
         raise ValueError(f"labels must be of one kind that can be sorted, got {kinds}") from None
     return y
+
+
+def checked_weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """Weights of the points X as they were given; ones without any."""
+    w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    if (w < 0).any():
+        raise ValueError("sample_weight must be nonnegative")
+    return w
 
 
 class Labelled(ClassifierMixin):

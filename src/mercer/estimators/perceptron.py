@@ -15,11 +15,10 @@ from mercer import _resolve
 from mercer._xp import take
 from mercer.engines import Engine
 from mercer.estimators.inputs import KernelInputs, Labelled
-from mercer.estimators.tensors import engine_for, frozen, on_host, remember
+from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
 from mercer.kernels import Gaussian
-from mercer.kernels.points import as_objects
 from mercer.losses import Hinge
 from mercer.losses.coding import LabelCoding
 from mercer.solvers.base import _frames_inside
@@ -157,17 +156,7 @@ class KernelPerceptron(Labelled, KernelInputs):
         # The perceptron has no loss; the coding asks one only whether several columns are one question.
         targets, self._coding = LabelCoding.learn(Hinge(), y)
         self.classes_ = self._coding.classes
-        self.kernel_, points = kernel.resolve(X).bind(X)
-        diagonal = np.asarray(self.kernel_.diagonal(points), np.float64)
-        if not np.isfinite(diagonal).all():
-            raise ValueError(
-                f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
-            )
-        points = as_objects(points)
-        if engine.remote:
-            points = frozen(points)
-            remember(engine, points, given)
-
+        points, diagonal = self._bind(kernel, X, engine, given)
         rule = TwoClasses(targets) if targets.shape[1] == 1 else MoreClasses(targets)
         scores, path = self._run(rule, sweeps_of(engine, self.kernel_, points), len(targets))
         last = self._measure(rule, scores, path, diagonal)

@@ -24,7 +24,7 @@ def learned(function: Function, intercept: np.ndarray, kernel: Kernel) -> Kernel
     Z = _points_of(function, kernel)
     if Z.shape[0] > _EXAMPLES:
         Z = Z[np.linspace(0, Z.shape[0] - 1, _EXAMPLES).astype(int)]
-    Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
+    Z = _dense(Z)
     T = np.asarray(function(Z), dtype=np.float64) + intercept
     # Scores of later components are smaller, and as telling.
     width = np.maximum(T.std(axis=0), 1e-9 * max(float(T.std()), np.finfo(float).tiny))
@@ -45,6 +45,10 @@ def _points_of(function: Function, kernel: Kernel) -> Any:
     )
 
 
+def _dense(Z: Any) -> np.ndarray:
+    return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
+
+
 def fixed_point(function: Function, mean: Function, T: np.ndarray, start: np.ndarray) -> np.ndarray:
     """z nearest to μ + Σ t_j f_j in feature space, for k(x,z) = κ(‖x−z‖²): z ← Σ γ_i κ′_i x_i / Σ γ_i κ′_i.
 
@@ -59,7 +63,7 @@ def fixed_point(function: Function, mean: Function, T: np.ndarray, start: np.nda
             "the fixed-point iteration is for kernels of the distance ‖x−z‖ such as Gaussian, not "
             f"{kernel!r}: use preimage='learned'"
         )
-    X = np.asarray(function.points, dtype=np.float64)  # type: ignore[attr-defined]
+    X = _dense(function.points)  # type: ignore[attr-defined]
     gamma = mean.coef[:, None] + function.coef @ T.T  # type: ignore[attr-defined]
     out = start.copy()
     for j, z in enumerate(start):

@@ -22,8 +22,8 @@ from mercer.engines import Engine, Tiled
 from mercer.estimators import KernelPCA, KernelPerceptron
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
-from mercer.estimators.decomposition import Coordinates, Moments
 from mercer.estimators.inputs import KernelInputs, Labelled
+from mercer.estimators.scatter import Coordinates, Moments
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures, explicit
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.io.hints import misfit

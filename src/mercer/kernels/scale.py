@@ -20,9 +20,14 @@ def median_distance(statistic: Statistic, X) -> float:
         # A fixed permutation: evenly strided rows would alias with periodic or sorted tables.
         X = X[np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLE])]
     X = X[_first_copies(X)]
-    S = statistic.pairwise(X, X)[np.triu_indices(X.shape[0], 1)].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        S = statistic.pairwise(X, X)[np.triu_indices(X.shape[0], 1)].astype(np.float64)
     distances = np.sqrt(S) if isinstance(statistic, SquaredDistance) else S
     median = float(np.median(distances)) if distances.size else 0.0
+    if not np.isfinite(median):
+        raise ValueError(
+            f"the points are so large that distances between them are no {X.dtype} numbers: scale them first"
+        )
     return median if median > 0 else 1.0
 
 

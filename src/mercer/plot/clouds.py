@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,13 @@ def cloud(
     if labels is not None:
         for j, axis in enumerate("xyz"[: X.shape[1]], start=1):
             getattr(ax, f"set_{axis}label")(f"{labels} {j}")
-    # In space the label of the third axis stands on the right.
-    legend(ax, loc="upper left", bbox_to_anchor=(1.02 if X.shape[1] == 2 else 1.15, 1.0))
+    if X.shape[1] == 2:
+        legend(ax, loc="upper left", bbox_to_anchor=(1.02, 1.0))
+    else:  # the label of the third axis stands on the right
+        most = max(36 // (4 + max(len(str(label)) for label in classes)), 1)
+        lines = math.ceil(len(classes) / most)
+        columns = math.ceil(len(classes) / lines)
+        legend(ax, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=columns, columnspacing=1.0)
     return ax
 
 
@@ -89,6 +95,7 @@ def _in_space(ax: Axes | None) -> Any:
         axis.label.set_color(INK)
         axis.label.set_fontsize(10)
         axis.line.set_color(INK)
+    space.title.set_color(INK)
     space.tick_params(colors=INK, labelsize=8)
     return space
 
@@ -122,6 +129,8 @@ def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COL
     ink[:, :, 3] = np.abs(C) / (largest if largest > 0 else 1)
     ax = bare(ax)
     ax.imshow(ink, interpolation="none")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator("auto", integer=True))
     for colour, label, there in ((positive, "positive", C > 0), (negative, "negative", C < 0)):
         if there.any():
             ax.plot([], [], "s", color=colour, label=label)
@@ -183,6 +192,7 @@ def spectrum(
     if len(enough):
         count = int(places[enough[0]])
         ax.plot(count, so_far[count - 1], "o", color=COLOURS[1], label=f"{100 * share:g} % with {count}")
+    ax.set_xlim(0.4, len(values) + 0.6)
     ax.set_ylim(0, 1.02)
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
+from matplotlib.ticker import MaxNLocator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.plot.classification import asked
 from mercer.plot.style import COLOURS, INK, dressed, legend, number
@@ -54,8 +56,11 @@ def cluster_cells(
         raise ValueError(
             f"cells in the plane need two features: X must have shape (n, 2), got {points.shape}"
         )
+    check_is_fitted(machine, "means_")
     title, energy = "", machine.inertia_
     if iteration is not None:
+        if isinstance(iteration, bool) or not isinstance(iteration, (int, np.integer)) or iteration < 0:
+            raise ValueError(f"iteration must be a whole number from 0, the start, on; got {iteration!r}")
         title = "start, " if iteration == 0 else f"iteration {iteration}, "
         energy = machine.energies_[min(iteration, machine.n_iter_)]
         machine = _after(machine, X, iteration)
@@ -160,8 +165,10 @@ def cluster_energy(machine: Any, ax: Axes | None = None, *, colour: str = COLOUR
     >>> cluster_energy(machine, axes()).get_ylabel()
     'energy'
     """
+    check_is_fitted(machine, "energies_")
     ax = dressed(ax)
     ax.plot(np.arange(len(machine.energies_)), machine.energies_, "o-", color=colour, markersize=4)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     ax.set_xlabel("iteration")
     ax.set_ylabel("energy")
     return ax

@@ -1,4 +1,4 @@
-"""Figures of nearest neighbours: how many one asks decides how rough the regions are."""
+"""Figures of nearest neighbours: how many one asks decides how rough the regions are, and how often wrong."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
+from mercer.estimators import KernelNeighborsClassifier
 from mercer.plot.classification import decision_regions
+from mercer.plot.style import COLOURS, dressed, legend, number
 
 
 def neighbours(
@@ -50,6 +55,9 @@ def neighbours(
     >>> [ax.get_title() for ax in panels]
     ['R = 1', 'R = 15']
     """
+    if not isinstance(machine, KernelNeighborsClassifier):
+        raise TypeError(f"regions are drawn for a KernelNeighborsClassifier, got {machine!r}")
+    check_is_fitted(machine, "n_neighbors_")
     counts = list(counts)
     if not counts:
         raise ValueError("counts is empty: give at least one number of neighbours")
@@ -67,8 +75,49 @@ def neighbours(
         asked = copy(machine)
         asked.n_neighbors_ = int(count)
         decision_regions(asked, X, y, ax, resolution=resolution)
-        ax.set_title(f"R = {count}")
+        ax.set_title(f"R = {count}", fontsize=10)
         # One legend serves all.
         if i < len(panels) - 1 and (legend := ax.get_legend()) is not None:
             legend.remove()
     return panels
+
+
+def neighbour_errors(machine: Any, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:
+    """The leave-one-out error against R, the R that was chosen marked.
+
+    Parameters
+    ----------
+    machine : fitted KernelNeighborsClassifier or KernelNeighborsRegressor with n_neighbors="auto"
+    ax : Axes, optional
+    colour : str
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from mercer import KernelNeighborsRegressor
+    >>> from mercer.plot import axes
+    >>> machine = KernelNeighborsRegressor().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0])
+    >>> ax = neighbour_errors(machine, axes())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['R = 1: 9']
+    """
+    if not len(errors := getattr(machine, "loo_errors_", ())):
+        raise ValueError(
+            "no leave-one-out errors to draw: fit the machine to two or more examples with "
+            "n_neighbors='auto', which looks at all R"
+        )
+    best, classes = machine.n_neighbors_, is_classifier(machine)
+    least = f"{errors[best - 1]:.1%}" if classes else number(errors[best - 1])
+    ax = dressed(ax)
+    ax.plot(np.arange(1, len(errors) + 1), errors, color=colour, linewidth=1.6)
+    ax.plot(best, errors[best - 1], "o", color=COLOURS[1], markersize=7, label=f"R = {best}: {least}")
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    if classes:
+        ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    ax.set_xlabel("R")
+    ax.set_ylabel("left out and wrong" if classes else "squared error, left out")
+    legend(ax)
+    return ax

@@ -143,13 +143,13 @@ def lloyd_frames(
 
 
 def _legend_below(ax: Axes, handles: list[Patch], title: str | None) -> None:
-    """In one line, narrow enough for Axes that stand side by side."""
+    """In lines of three, narrow enough for Axes that stand side by side."""
     made = ax.legend(
         handles=handles,
         title=title,
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
-        ncols=len(handles),
+        ncols=min(len(handles), 3),
         handlelength=0.9,
         handletextpad=0.3,
         columnspacing=0.8,

@@ -16,7 +16,7 @@ from mercer.estimators import KernelKMeans, KernelOneClass, KernelPCA, KernelPer
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
-from mercer.estimators.neighbours import KernelNeighbours
+from mercer.estimators.neighbourhood import KernelNeighbours
 from mercer.estimators.one_class import _ROUNDING
 from mercer.io.onnx import answers
 from mercer.io.onnx.graph import IR_VERSION, OPSET, Graph, Value

@@ -1,0 +1,115 @@
+"""The largest eigenpairs of HKH, the kernel matrix centred in feature space."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer.engines import available_memory
+from mercer.operators import KernelOperator, Operator, undisturbed
+from mercer.solvers import ConvergenceWarning
+from mercer.solvers.base import _frames_inside
+from mercer.solvers.eigen import largest_eigenpairs
+
+# Up to here, or where a good part of the spectrum is wanted, the matrix is decomposed whole.
+_DENSE_EXAMPLES, _DENSE_SHARE = 1000, 8
+# Relative residuals that products in float32 still reach.
+_ROUGH = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """How the components were found.
+
+    Attributes
+    ----------
+    how : in a sentence
+    status : "exact", or that of the iteration
+    passes : over all pairs of points, of the iteration
+    residuals : ‖K v − θ v‖/θ₁ of each component; zeros where it is exact
+    """
+
+    how: str
+    status: str
+    passes: int
+    residuals: np.ndarray
+
+    def __str__(self) -> str:
+        if self.status == "exact":
+            return self.how
+        worst = float(self.residuals.max(initial=0.0))
+        return f"{self.how}: {self.status} after {self.passes} passes, relative residual {worst:.1e}"
+
+
+def eigenpairs(
+    K: KernelOperator, count: int, tol: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, Decomposition]:
+    """The `count` largest eigenvalues of HKH, their eigenvectors as columns, and how they were found."""
+    n = K.shape[0]
+    if n <= _DENSE_EXAMPLES or count * _DENSE_SHARE > n:
+        values, vectors = _decomposed(K, count)
+        how = f"the centred {n:,}×{n:,} matrix, decomposed"
+        return values, vectors, Decomposition(how, "exact", 0, np.zeros(count))
+    return _iterated(K, count, tol, rng)
+
+
+def _iterated(
+    K: KernelOperator, count: int, tol: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, Decomposition]:
+    n, passes, start = K.shape[0], 0, None
+    # Blocks are orthonormal, so that nothing large cancels which float32 would lose: most of the way goes
+    # in float32, the last passes in the precision of the data. BLAS stays off the engine's cores.
+    with undisturbed(K):
+        rough = K.at(np.float32)
+        if K.dtype == np.float64 and rough is not None:
+            pairs = largest_eigenpairs(_centred(rough.rounded()), n, count, rng, max(tol, _ROUGH))
+            passes, start = pairs.passes, pairs.vectors
+        elif K.dtype == np.float32:
+            tol = max(tol, _ROUGH)
+        exact = K.rounded() if K.dtype == np.float32 else K
+        pairs = largest_eigenpairs(_centred(exact), n, count, rng, tol, start=start)
+    passes += pairs.passes
+    top = max(float(pairs.values.max(initial=0.0)), np.finfo(float).tiny)
+    residuals = pairs.residuals / top
+    how = "products with the centred matrix, block Krylov"
+    found = Decomposition(how, pairs.status, passes, residuals)
+    if pairs.status == "max_iter":
+        warnings.warn(
+            f"KernelPCA: {found}. The last components are not yet those of the {count} largest "
+            f"eigenvalues, which lie close together: ask for fewer, or for a larger tol (now {tol:g}).",
+            ConvergenceWarning,
+            stacklevel=_frames_inside(),
+        )
+    return pairs.values, pairs.vectors, found
+
+
+def _centred(K: Operator) -> Callable[[np.ndarray], np.ndarray]:
+    """V ↦ HKH V."""
+
+    def apply(V: np.ndarray) -> np.ndarray:
+        W = K @ (V - V.mean(axis=0))
+        return W - W.mean(axis=0)
+
+    return apply
+
+
+def _decomposed(K: KernelOperator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenpairs of HKH, from the matrix itself."""
+    n = K.shape[0]
+    need, free = 3 * 8 * n * n, available_memory()
+    if need > free:
+        raise ValueError(
+            f"all components of {n:,} examples take about {need / 1e9:.1f} GB, and {free / 1e9:.1f} GB are "
+            "free: say n_components=…, or representation='nystrom'"
+        )
+    values = np.asarray(K.dense(), dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{K.kernel!r} gives NaN or infinity between these points; are they too large?")
+    values -= values.mean(axis=0)
+    values -= values.mean(axis=1)[:, None]
+    w, U = eigh(values, subset_by_index=[n - count, n - 1], overwrite_a=True, check_finite=False)
+    return w[::-1], U[:, ::-1]

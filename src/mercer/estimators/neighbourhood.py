@@ -1,0 +1,241 @@
+"""Who is asked: the R nearest examples by a kernel, their weights, and R by leaving one out."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from mercer import _resolve
+from mercer.estimators.inputs import KernelInputs
+from mercer.estimators.search import WAYS, Search
+from mercer.estimators.tensors import engine_for, frozen, on_host, remember
+from mercer.kernels import Gaussian
+
+_GAUSSIAN = Gaussian()
+# Leave-one-out answers are made for so many numbers at a time.
+_NUMBERS_AT_ONCE = 1 << 21
+
+
+class KernelNeighbours(KernelInputs, ABC):
+    """What both machines share: the search, weights, and R by leaving one out."""
+
+    def __init__(
+        self,
+        kernel=_GAUSSIAN,
+        n_neighbors="auto",
+        weights="uniform",
+        max_neighbors=None,
+        search="auto",
+        engine="auto",
+    ):
+        self.kernel = kernel
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.max_neighbors = max_neighbors
+        self.search = search
+        self.engine = engine
+
+    # -- what the machines say --------------------------------------------------------------------
+
+    @abstractmethod
+    def _learn(self, y: Any) -> np.ndarray:
+        """Targets as they are looked up: one row an example."""
+
+    @abstractmethod
+    def _errors(self, own: np.ndarray, theirs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Sums of errors over rows for R = 1, 2, …, or for all neighbours if weights come from a function.
+
+        Targets are `own`, (n, …), and those of the neighbours, (n, R, …).
+        """
+
+    # -- fit --------------------------------------------------------------------------------------
+
+    def fit(self, X, y):
+        """Keep the examples; with n_neighbors="auto", choose R."""
+        given, kernel = X, clone(_resolve.kernel_of(self.kernel))
+        engine = _resolve.engine_of(engine_for(self.engine, X))
+        kernel.validate()
+        engine.validate()
+        self._validate()
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = self._check_X(on_host(X), kernel, reset=True)
+        y = on_host(y)
+        check_consistent_length(X, y)
+        n = X.shape[0]
+        self._targets = self._learn(y)
+        automatic = isinstance(self.n_neighbors, str)
+        if not automatic:
+            _require_count(self.n_neighbors, n, n, "n_neighbors")
+        self._points, _ = self._bind(kernel, X, engine, given)
+        self.n_samples_fit_ = n
+        self._found = Search(self.kernel_, self._points, self.search)
+        self.search_ = self._found.way
+        self.__dict__.pop("loo_errors_", None)
+        if automatic:
+            self.loo_errors_ = self._leave_one_out(engine)
+            # Of equals the first: fewer neighbours are quicker to ask.
+            self.n_neighbors_ = 1 + int(np.argmin(self.loo_errors_)) if n > 1 else 1
+        else:
+            self.n_neighbors_ = int(self.n_neighbors)
+        return self
+
+    def _validate(self) -> None:
+        count, most = self.n_neighbors, self.max_neighbors
+        if not (isinstance(count, str) and count == "auto"):
+            _require_count(count, None, None, "n_neighbors", " or 'auto', which chooses it by leave-one-out")
+        if most is not None:
+            _require_count(most, None, None, "max_neighbors", " or None")
+        named = isinstance(self.weights, str) and self.weights in ("uniform", "distance")
+        if not named and not callable(self.weights):
+            raise ValueError(
+                f"weights must be 'uniform', 'distance' or a function of an array of distances, got "
+                f"{self.weights!r}"
+            )
+        if not isinstance(self.search, str) or self.search not in WAYS:
+            raise ValueError(f"search must be one of {', '.join(map(repr, WAYS))}, got {self.search!r}")
+
+    def _leave_one_out(self, engine: Any) -> np.ndarray:
+        """The mean error for R = 1, 2, … from one search: every example answered for by the others."""
+        n = self.n_samples_fit_
+        most = max(15, math.ceil(2 * math.sqrt(n))) if self.max_neighbors is None else int(self.max_neighbors)
+        most = min(most, n - 1)
+        if most < 1:
+            return np.zeros(0)
+        index, gaps = self._found.nearest(None, most, engine)
+        distances = None if self._uniform() else self._found.distances(None, index, gaps)
+        total = np.zeros(most)
+        step = max(1, _NUMBERS_AT_ONCE // max(most * math.prod(self._targets.shape[1:]), 1))
+        for a in range(0, n, step):
+            rows = slice(a, min(a + step, n))
+            own, theirs = self._targets[rows], self._targets[index[rows]]
+            if callable(self.weights):
+                # What a function makes of R distances need not begin with what it makes of fewer.
+                assert distances is not None
+                for r in range(1, most + 1):
+                    w = self._weigh(distances[rows, :r])
+                    total[r - 1] += self._errors(own, theirs[:, :r], w)[-1]
+            else:
+                w = np.ones(theirs.shape[:2]) if distances is None else self._weigh(distances[rows])
+                total += self._errors(own, theirs, w)
+        return total / n
+
+    # -- neighbours -------------------------------------------------------------------------------
+
+    def kneighbors(self, X=None, n_neighbors=None, return_distance=True):
+        """The nearest examples of each point, the nearest first; of equally near ones the first in the data.
+
+        Parameters
+        ----------
+        X : points, optional
+            Without, the neighbours of every example among the others.
+        n_neighbors : int, optional
+            As many as the machine asks, if not given.
+        return_distance : bool
+
+        Returns
+        -------
+        distances : array, shape (n, n_neighbors)
+            √(k(x,x) + k(z,z) − 2k(x,z)); only if asked for.
+        index : int array, shape (n, n_neighbors)
+        """
+        check_is_fitted(self, "n_neighbors_")
+        if n_neighbors is None:
+            n_neighbors = self.n_neighbors_
+        n = self.n_samples_fit_
+        _require_count(n_neighbors, n - (X is None), n, "n_neighbors")
+        points, index, gaps = self._neighbours(X, int(n_neighbors))
+        if not return_distance:
+            return index
+        return self._searcher().distances(points, index, gaps), index
+
+    def _neighbours(self, X: Any, count: int) -> tuple[Any, np.ndarray, Any]:
+        """X as the kernel takes it, and what the search found."""
+        engine = _resolve.engine_of(engine_for(self.engine, X))
+        if X is None:
+            return (None, *self._searcher().nearest(None, count, engine))
+        given, X = X, self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+        X = self.kernel_.points(X)
+        if engine.remote:
+            X = frozen(X)
+            remember(engine, X, given)
+        return (X, *self._searcher().nearest(X, count, engine))
+
+    def _asked(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Targets of the neighbours of X, (n, R, …), and their weights, (n, R)."""
+        check_is_fitted(self, "n_neighbors_")
+        points, index, gaps = self._neighbours(X, self.n_neighbors_)
+        if self._uniform():
+            return self._targets[index], np.ones(index.shape)
+        return self._targets[index], self._weigh(self._searcher().distances(points, index, gaps))
+
+    def _uniform(self) -> bool:
+        return isinstance(self.weights, str) and self.weights == "uniform"
+
+    def _weigh(self, distances: np.ndarray) -> np.ndarray:
+        """Weights of neighbours; of a point that equals examples, only these count."""
+        if not callable(self.weights):
+            zero = distances == 0
+            weights = 1 / np.where(zero, 1, distances)
+            return np.where(zero.any(axis=1, keepdims=True), zero, weights)
+        weights = np.asarray(self.weights(distances), dtype=np.float64)
+        if weights.shape != distances.shape:
+            raise ValueError(
+                f"weights: the function got distances of shape {distances.shape} and returned weights of "
+                f"shape {weights.shape}; it must return one number for each"
+            )
+        if not np.isfinite(weights).all():
+            raise ValueError(
+                "weights: the function returned NaN or infinity; does it divide by a distance 0?"
+            )
+        return weights
+
+    def _searcher(self) -> Search:
+        if "_found" not in self.__dict__:  # after a trip through a file
+            self._found = Search(self.kernel_, self._points, self.search_)
+        return self._found
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def __getstate__(self):
+        # The search follows from the examples, and may be a tree that files don't take.
+        state = dict(super().__getstate__())
+        state.pop("_found", None)
+        return state
+
+    def _check_restored(self) -> None:
+        """Raise if what a file says is not what `fit` leaves."""
+        self._validate()
+        if "n_neighbors_" not in vars(self):
+            return
+        n, count = self.n_samples_fit_, self.n_neighbors_
+        whole = type(n) is int and type(count) is int and self.search_ in WAYS[1:]
+        if not whole or not 1 <= count <= n or self._points.shape[0] != n or len(self._targets) != n:
+            raise ValueError("examples, targets and the number of neighbours do not belong together")
+        points = self.kernel_.points(self._points)
+        if self.kernel_.vectors and points.shape[1] != self.n_features_in_:
+            raise ValueError("the examples have other features")
+        self._answer(self._targets[:1, None], np.ones((1, 1)))
+        Search(self.kernel_, points[:1], self.search_).nearest(points[:1], 1, _resolve.engine_of("auto"))
+
+    @abstractmethod
+    def _answer(self, theirs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """What neighbours with these targets and weights say."""
+
+
+def _require_count(value: Any, most: int | None, n: int | None, name: str, besides: str = "") -> None:
+    """Raise ValueError unless it is a whole number of at least 1, and of neighbours that there are."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or int(value) < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1{besides}, got {value!r}")
+    if most is not None and int(value) > most:
+        others = " besides itself" if n != most else ""
+        raise ValueError(
+            f"{name} = {value}, but each point has at most {most} neighbours{others}: the machine has "
+            f"n_samples = {n}. Take a smaller {name}, or more examples"
+        )
