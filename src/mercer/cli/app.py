@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import mercer
-from mercer.cli import demo, export, fit, info, predict, report, serve
+from mercer.cli import demo, export, fit, game, info, predict, report, serve
 from mercer.cli.console import guarded
 
 app = typer.Typer(
@@ -40,3 +40,4 @@ app.command("report")(guarded(report.report))
 app.command("serve")(guarded(serve.serve))
 app.command("export")(guarded(export.export))
 app.command("demo")(guarded(demo.demo))
+app.command("game")(guarded(game.game))

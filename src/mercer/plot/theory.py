@@ -1,0 +1,282 @@
+"""Figures of what can be learned: shattering, learning a rectangle, how often learning fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, to_rgba
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.patches import Rectangle as Drawn
+from matplotlib.path import Path
+
+from mercer.plot.style import COLOURS, INK, bare, dressed, legend, legend_above, log_ticks, number
+from mercer.theory import Box, HypothesisClass, PolynomialSet, Rectangles, Simulation, sample_size
+from mercer.theory.inputs import as_labels, signs
+from mercer.theory.shattering import labellings
+
+_POSITIVE, _NEGATIVE = COLOURS[0], COLOURS[1]
+_GRID = 301
+# More panels than this can't be told apart.
+_MOST_POINTS = 5
+
+
+def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = None) -> np.ndarray:
+    """Every labelling of some points, and where a hypothesis with that labelling is +; or that there is none.
+
+    Parameters
+    ----------
+    H : HypothesisClass
+        On the line or in the plane.
+    points : array, shape (n, d)
+        At most five, in one or two dimensions.
+    axes : sequence of 2ⁿ Axes, optional
+        None: a new figure.
+
+    Returns
+    -------
+    array of Axes
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from mercer.plot import shattering
+    >>> from mercer.theory import Intervals
+    >>> drawn = shattering(Intervals(), [1, 2], Figure().subplots(1, 4))
+    >>> [ax.get_title() for ax in drawn]
+    ['−−', '−+', '+−', '++']
+    """
+    H.validate()
+    X = H.points(points)
+    if X.ndim != 2 or X.shape[1] > 2 or len(X) > _MOST_POINTS:
+        raise ValueError(
+            f"a shattering can be drawn for up to {_MOST_POINTS} points in one or two dimensions, "
+            f"got shape {X.shape}"
+        )
+    row = _grid_of(1 << len(X), axes)
+    bounds = _window(X.astype(float))
+    for ax, labels in zip(row, labellings(len(X)), strict=True):
+        h = _with_room(H.find(X, np.array(labels)), X, np.array(labels), bounds)
+        bare(ax).set_xticks([])
+        ax.set_yticks([])
+        if h is not None:
+            _region(ax, h, X.shape[1], bounds)
+        # A labelling that defeats the class stands out.
+        _frame(ax, *((INK, 0.5) if h is not None else (_NEGATIVE, 1.4)))
+        _points(ax, X, labels)
+        (left, right), (bottom, top) = bounds
+        ax.set_xlim(left, right)
+        ax.set_ylim(bottom, top)
+        ax.set_title(signs(labels) + ("" if h is not None else ": none"), fontsize=9, color=INK)
+        if h is None:
+            ax.title.set_color(_NEGATIVE)
+    return row
+
+
+def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Axes:
+    """Learning a rectangle: the true one, the tightest fit to the examples, and between them where it errs.
+
+    Parameters
+    ----------
+    target : Box
+        In the plane.
+    X : array, shape (m, 2)
+    y : labels
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import plot
+    >>> from mercer.theory import Box
+    >>> X = np.random.default_rng(0).uniform(size=(50, 2))
+    >>> target = Box((0.2, 0.3), (0.8, 0.7))
+    >>> ax = plot.learned_rectangle(target, X, target(X), plot.axes(4, 4))
+    >>> len(ax.patches)
+    3
+    """
+    X = np.asarray(X, dtype=float)
+    if X.ndim != 2 or X.shape[1] != 2 or len(target.low) != 2:
+        raise ValueError("a rectangle is drawn in the plane: points and target need two coordinates")
+    labels = as_labels(y, len(X))
+    fit: Any = Rectangles(2).learn(X, labels)
+    ax = dressed(ax, grid=False)
+    # What lies between the two rectangles: the target, with a hole where the fit is.
+    outer, inner = _corners(target), _corners(fit)
+    inside = labels.any()
+    vertices = np.vstack([outer, inner[::-1]]) if inside else outer
+    codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * (2 if inside else 1)
+    missed = to_rgba(_NEGATIVE, 0.25)
+    ax.add_patch(PathPatch(Path(vertices, codes), facecolor=missed, edgecolor="none"))
+    for box, style in ((target, {"linestyle": (0, (5, 3))}), (fit, {})):
+        sides = (box.high[0] - box.low[0], box.high[1] - box.low[1])
+        colour = INK if box is target else _POSITIVE
+        ax.add_patch(Drawn(box.low, *sides, fill=False, edgecolor=colour, linewidth=1.6, **style))  # type: ignore[arg-type]
+    _points(ax, X, labels, size=18)
+    low = np.minimum(X.min(axis=0), target.low)
+    high = np.maximum(X.max(axis=0), target.high)
+    margin = 0.04 * (high - low)
+    ax.set_xlim(low[0] - margin[0], high[0] + margin[0])
+    ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
+    ax.set_aspect("equal")
+    handles = [
+        Patch(facecolor="none", edgecolor=INK, linestyle=(0, (3, 2)), label="target"),
+        Patch(facecolor="none", edgecolor=_POSITIVE, label="tightest fit"),
+        Patch(facecolor=missed, edgecolor="none", label="where it errs"),
+    ]
+    ax.legend(
+        handles=handles,
+        frameon=False,
+        labelcolor=INK,
+        fontsize=9,
+        ncols=3,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.06),
+        columnspacing=1.0,
+        handlelength=1.4,
+    )
+    return ax
+
+
+def failure_rates(
+    simulation: Simulation, ax: Axes | None = None, *, delta: float | None = None, H: Any = None
+) -> Axes:
+    """How often the error exceeded ε, against the number of examples, with the bound beside it.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        From `mercer.theory.simulate`, with several m.
+    ax : Axes, optional
+    delta : float, optional
+        Mark this level.
+    H : HypothesisClass, optional
+        With delta: mark the m that `sample_size` asks for.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from mercer import plot
+    >>> from mercer.theory import UniformBox, simulate
+    >>> found = simulate(UniformBox([0.2, 0.2], [0.8, 0.8]), m=[20, 40, 80], epsilon=0.1, random_state=0)
+    >>> ax = plot.failure_rates(found, plot.axes(), delta=0.05)
+    >>> ax.get_xlabel()
+    'examples m'
+    """
+    ax = dressed(ax)
+    m, rates = simulation.m, simulation.rates
+    ax.fill_between(m, simulation.lower, simulation.upper, color=_POSITIVE, alpha=0.2, linewidth=0)
+    trials = simulation.errors.shape[1]
+    # No failure at all has no place on a logarithmic axis; the interval has.
+    seen = np.where(rates > 0, rates, np.nan)
+    ax.plot(m, seen, "o-", color=_POSITIVE, markersize=3.5, label=f"measured in {trials:,} trials")
+    if np.isfinite(simulation.bounds).any():
+        ax.plot(m, simulation.bounds, color=_NEGATIVE, linewidth=2, label="bound")
+    if delta is not None:
+        ax.axhline(delta, color=INK, linewidth=1, dashes=(4, 3), label=f"δ = {number(delta)}")
+        if H is not None:
+            enough = sample_size(H, epsilon=simulation.epsilon, delta=delta)
+            ax.axvline(enough, color=INK, linewidth=1, dashes=(1, 2), label=f"m = {enough:,} suffices")
+    least = 0.3 / trials
+    log_ticks(ax, "y")
+    ax.set_ylim(max(least, 1e-6), 1.5)
+    ax.set_xlim(float(m.min()), float(m.max()))
+    ax.set_xlabel("examples m")
+    ax.set_ylabel(f"P(error > {number(simulation.epsilon)})")
+    legend_above(ax, 2) if delta is not None else legend(ax)
+    return ax
+
+
+def _grid_of(count: int, axes: Sequence[Axes] | None) -> np.ndarray:
+    if axes is None:
+        from matplotlib import pyplot
+
+        columns = min(count, 8 if count > 16 else 4)
+        rows = math.ceil(count / columns)
+        size = (1.7 * columns, 1.8 * rows)
+        made = pyplot.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)[1]
+        return made.ravel()
+    row = np.asarray(axes, dtype=object).ravel()
+    if len(row) != count:
+        raise ValueError(f"{count} labellings need {count} Axes, got {len(row)}")
+    return row
+
+
+def _window(X: np.ndarray) -> tuple[tuple[float, float], tuple[float, float]]:
+    """A little more than the points; in one dimension a band."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    room = np.where(high > low, 0.35 * (high - low), 1.0)
+    sides = list(zip((low - room).tolist(), (high + room).tolist(), strict=True))
+    return (sides[0], sides[1]) if X.shape[1] == 2 else (sides[0], (-1.0, 1.0))
+
+
+def _with_room(h: Any, X: np.ndarray, y: np.ndarray, bounds: Any) -> Any:
+    """A hypothesis with the same labels that is easier on the eye: between the points, not through them."""
+    drawn = h
+    points = X.astype(float)
+    if isinstance(h, Box):
+        pad = 0.05 * np.ptp(np.array(bounds[: X.shape[1]]), axis=1)
+        drawn = Box(tuple(h.low - pad), tuple(h.high + pad))
+    elif isinstance(h, PolynomialSet) and max(map(len, h.monomials)) == 1 and y.any() != y.all():
+        from sklearn.svm import LinearSVC
+
+        wide = LinearSVC(C=1e4, max_iter=100_000).fit(points, y)
+        drawn = PolynomialSet(
+            (*((j,) for j in range(X.shape[1])), ()), (*wide.coef_[0].tolist(), float(wide.intercept_[0]))
+        )
+    return drawn if h is None or np.array_equal(drawn(points), y) else h
+
+
+def _region(ax: Axes, h: Any, d: int, bounds: Any) -> None:
+    (left, right), (bottom, top) = bounds
+    across = np.linspace(left, right, _GRID if d == 2 else 8 * _GRID)
+    if d == 1:
+        inside = h(across[:, None])[None, :]
+        bottom, top = -0.25, 0.25
+    else:
+        grid = np.stack(np.meshgrid(across, np.linspace(bottom, top, _GRID)), axis=-1)
+        inside = h(grid.reshape(-1, 2)).reshape(_GRID, _GRID)
+    colours = ListedColormap([(0, 0, 0, 0), to_rgba(_POSITIVE, 0.25)])
+    ax.imshow(
+        inside.astype(int),
+        origin="lower",
+        extent=(left, right, bottom, top),
+        cmap=colours,
+        vmin=0,
+        vmax=1,
+        aspect="auto",
+        interpolation="nearest",
+    )
+
+
+def _frame(ax: Axes, colour: str, width: float) -> None:
+    for spine in ax.spines.values():
+        spine.set_visible(True)
+        spine.set_color(colour)
+        spine.set_linewidth(width)
+
+
+def _points(ax: Axes, X: Any, labels: Any, size: float = 40) -> None:
+    X = np.asarray(X, dtype=float)
+    xy = X if X.shape[1] == 2 else np.c_[X[:, 0], np.zeros(len(X))]
+    y = np.asarray(labels)
+    full, hollow = xy[y], xy[~y]
+    ax.scatter(full[:, 0], full[:, 1], s=size, color=_POSITIVE, zorder=3, linewidths=0)
+    ax.scatter(
+        hollow[:, 0], hollow[:, 1], s=size, facecolors="none", edgecolors=_NEGATIVE, zorder=3, linewidths=1.4
+    )
+
+
+def _corners(box: Box) -> np.ndarray:
+    (a, b), (c, d) = box.low, box.high
+    return np.array([[a, b], [c, b], [c, d], [a, d], [a, b]], dtype=float)

@@ -1,0 +1,277 @@
+"""Classes on the line: left-bounded intervals, intervals, unions of intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.theory.classes import HypothesisClass
+from mercer.theory.inputs import as_points, item, show_number, whole
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The points from low to high; closed, or without its right end.
+
+    Examples
+    --------
+    >>> from mercer.theory import Intervals
+    >>> h = Intervals().consistent([1, 2, 3], "−++")
+    >>> h, str(h), h([2, 2.5, 4]).tolist()
+    (Interval(low=2, high=3), '[2, 3]', [True, True, False])
+    """
+
+    low: Any
+    high: Any
+    closed: bool = True
+
+    def __call__(self, X: Any) -> np.ndarray:
+        x = as_points(X, 1)[:, 0]
+        below = x <= self.high if self.closed else x < self.high
+        return ((x >= self.low) & below).astype(bool)
+
+    def __str__(self) -> str:
+        return f"[{show_number(self.low)}, {show_number(self.high)}{']' if self.closed else ')'}"
+
+    def __repr__(self) -> str:
+        return f"Interval(low={self.low}, high={self.high}{'' if self.closed else ', closed=False'})"
+
+
+@dataclass(frozen=True)
+class IntervalUnion:
+    """The points that lie in any of some intervals.
+
+    Examples
+    --------
+    >>> from mercer.theory import UnionsOfIntervals
+    >>> print(UnionsOfIntervals(2).consistent([1, 2, 3, 4], "+−++"))
+    [1, 1] ∪ [3, 4]
+    """
+
+    intervals: tuple[Interval, ...]
+
+    def __call__(self, X: Any) -> np.ndarray:
+        return np.any([h(X) for h in self.intervals], axis=0)
+
+    def __str__(self) -> str:
+        return " ∪ ".join(map(str, self.intervals))
+
+
+class _OnTheLine(HypothesisClass):
+    """Points are numbers; sets worth trying are 1, 2, …, n, and random ones."""
+
+    def points(self, X):
+        return as_points(X, 1)
+
+    def candidates(self, n, rng):
+        yield np.arange(1, n + 1)[:, None]
+        while True:
+            yield rng.uniform(0, 1, (n, 1))
+
+
+class LeftIntervals(_OnTheLine):
+    """Intervals [0, a), a > 0: the left end is fixed.
+
+    What is found is the longest that holds no negative example, so it can err on one side only.
+
+    Examples
+    --------
+    >>> from mercer.theory import LeftIntervals, shatters
+    >>> H = LeftIntervals()
+    >>> print(H.consistent([1, 2, 5], [1, 1, 0]))
+    [0, 5)
+    >>> bool(shatters(H, [3])), bool(shatters(H, [3, 4]))
+    (True, False)
+    >>> H.vc_dimension, H.growth(10)
+    (1, 11)
+    """
+
+    @property
+    def vc_dimension(self):
+        return 1
+
+    @property
+    def why(self):
+        return (
+            "a point x > 0 is + for a > x and − for a ≤ x; of two points 0 < x < z, whatever holds z holds "
+            "x, so −+ is never realised (and points below 0 are always −)"
+        )
+
+    @property
+    def parts(self):
+        return 1
+
+    def growth(self, n):
+        return whole("n", n, 0) + 1
+
+    def find(self, X, y):
+        x = X[:, 0]
+        if (x[y] < 0).any():
+            return None
+        right = x[~y & (x >= 0)]
+        if len(right):
+            a = right.min()
+            return Interval(0, item(a), closed=False) if a > 0 and (x[y] < a).all() else None
+        return Interval(0, _beyond(x[y]), closed=False)
+
+    def from_numbers(self, values):
+        (a,) = _count(values, 1)
+        if not a > 0:
+            raise ValueError("a must be above 0")
+        return Interval(0, a, closed=False)
+
+    @property
+    def numbers(self):
+        return "a, for [0, a)"
+
+
+class Intervals(_OnTheLine):
+    """Closed intervals [a, b], a ≤ b. What is found is the shortest that holds all positive examples.
+
+    The text asks for a < b, which on finitely many points makes no difference.
+
+    Examples
+    --------
+    >>> from mercer.theory import Intervals, shatters
+    >>> H = Intervals()
+    >>> bool(shatters(H, [0, 1]))
+    True
+    >>> print(shatters(H, [0, 1, 2]))
+    Intervals() does not shatter these 3 points: no hypothesis labels them +−+.
+    >>> H.vc_dimension, H.growth(10)
+    (2, 56)
+    """
+
+    @property
+    def vc_dimension(self):
+        return 2
+
+    @property
+    def why(self):
+        return (
+            "two points: none, one or both lie in an interval, as one likes; of three, an interval that "
+            "holds the outer two holds the inner one, so +−+ is never realised"
+        )
+
+    @property
+    def parts(self):
+        return 2
+
+    def growth(self, n):
+        n = whole("n", n, 0)
+        return n * (n + 1) // 2 + 1
+
+    def find(self, X, y):
+        x = X[:, 0]
+        if not y.any():
+            far = _beyond(x)
+            return Interval(far, far + 1)
+        h = Interval(item(x[y].min()), item(x[y].max()))
+        return None if h(X)[~y].any() else h
+
+    def offender(self, X, y):
+        h = Interval(item(X[y, 0].min()), item(X[y, 0].max()))
+        return (
+            int(np.flatnonzero(h(X) & ~y)[0]),
+            f"it lies in {h}, which the positive examples span",
+        )
+
+    def from_numbers(self, values):
+        a, b = _count(values, 2)
+        if a > b:
+            raise ValueError("a must not be above b")
+        return Interval(a, b)
+
+    @property
+    def numbers(self):
+        return "a b, for [a, b]"
+
+
+class UnionsOfIntervals(_OnTheLine):
+    """Unions of at most k closed intervals.
+
+    Parameters
+    ----------
+    k : int
+
+    Examples
+    --------
+    >>> from mercer.theory import UnionsOfIntervals, shatters
+    >>> H = UnionsOfIntervals(2)
+    >>> bool(shatters(H, [1, 2, 3, 4])), shatters(H, [1, 2, 3, 4, 5]).defeat
+    (True, '+−+−+')
+    >>> H.vc_dimension, H.growth(5)                  # 31 of 32
+    (4, 31)
+    """
+
+    def __init__(self, k=2):
+        self.k = k
+
+    def validate(self):
+        whole("k", self.k, 1)
+
+    @property
+    def vc_dimension(self):
+        return 2 * self.k
+
+    @property
+    def why(self):
+        k = self.k
+        return (
+            f"a labelling of points in order is realised if its + form at most {k} runs; {2 * k} points "
+            f"have no more, but {2 * k + 1} labelled +−+…+ have {k + 1}"
+        )
+
+    def growth(self, n):
+        # Choose where runs begin and end among the n + 1 gaps.
+        n = whole("n", n, 0)
+        return sum(math.comb(n + 1, 2 * i) for i in range(self.k + 1))
+
+    def find(self, X, y):
+        x = X[:, 0]
+        if not y.any():
+            far = _beyond(x)
+            return IntervalUnion((Interval(far, far + 1),))
+        runs: list[list[Any]] = []
+        places: dict[Any, bool] = {}
+        for i in range(len(x)):
+            value = item(x[i])
+            if places.setdefault(value, bool(y[i])) != y[i]:
+                return None  # one place, two labels
+        inside = False
+        for value in sorted(places):
+            if places[value] and inside:
+                runs[-1][1] = value
+            elif places[value]:
+                runs.append([value, value])
+            inside = places[value]
+        return IntervalUnion(tuple(Interval(a, b) for a, b in runs)) if len(runs) <= self.k else None
+
+    def from_numbers(self, values):
+        if not values or len(values) % 2 or len(values) > 2 * self.k:
+            raise ValueError(f"give two numbers an interval, for at most {self.k} intervals")
+        intervals = Intervals()
+        return IntervalUnion(
+            tuple(intervals.from_numbers(values[i : i + 2]) for i in range(0, len(values), 2))
+        )
+
+    @property
+    def numbers(self):
+        return f"a b c d …, for [a, b] ∪ [c, d] ∪ …, at most {self.k} of them"
+
+
+def _beyond(x: np.ndarray) -> Any:
+    """A number beyond these."""
+    if not len(x):
+        return 1
+    top = max(item(x.max()), 0)
+    return top + 1 if top + 1 > top else 2 * top
+
+
+def _count(values: list[float], count: int) -> list[float]:
+    if len(values) != count:
+        raise ValueError(f"give {count} number{'s' * (count > 1)}, not {len(values)}")
+    return values
