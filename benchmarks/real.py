@@ -17,6 +17,8 @@ FILES = {
     "a9a": "libsvm/a9a.npz",
     "letter": "libsvm/letter_scale.npz",
     "covtype": "covtype.npz",
+    "elec2": "elec2.npz",
+    "phishing": "phishing_river.npz",
     "MNIST": "mnist.npz",
     "USPS": "usps.npz",
     "skillcraft": "uci/skillcraft.npz",

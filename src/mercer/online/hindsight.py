@@ -1,0 +1,146 @@
+"""The best fixed function for a stream that has been seen to its end."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.estimators.base import KernelMachine
+from mercer.kernels.base import Kernel
+from mercer.losses import Loss
+from mercer.losses.coding import TargetCoding
+from mercer.representations import Nystrom
+
+# A function in a ball is good enough when its loss is above the least by this part of that of f = 0.
+_TOLERANCE = 1e-4
+_TRIES, _LEAP = 60, 4.0
+
+
+class Batch(KernelMachine):
+    """The batch machine of a kernel and a loss, on targets that are coded already."""
+
+    def __init__(self, kernel: Kernel, loss: Loss, lam: float):
+        self.kernel, self.loss, self.lam = kernel, loss, lam
+        self.representation = self.solver = self.engine = "auto"
+        self.offset, self.random_state = False, 0
+
+    def _loss(self, y):
+        return self.loss
+
+    def _check_y(self, y):
+        return y
+
+    def _encode(self, loss, y):
+        return y, TargetCoding(loss, False, y.shape[1])
+
+    def _remarks(self, loss, targets):
+        return iter(())
+
+    def fit(self, X, y):
+        """f for targets of shape (n, t)."""
+        self._fit(X, y, None)
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """f*, as it is known: at the examples, and by its norm.
+
+    Attributes
+    ----------
+    loss : Σ V(y_t, f(x_t))
+    norm : ‖f‖
+    scores : (T, t) f(x_t)
+    gap : what the least value of the problem may be below this one; nan if that is not known
+    multiplier : the λ it is the solution for, apart from a factor
+    """
+
+    loss: float
+    norm: float
+    scores: np.ndarray
+    gap: float
+    multiplier: float
+
+
+def total(loss: Loss, targets: np.ndarray, scores: np.ndarray) -> float:
+    """Σ V(y_t, s_t)"""
+    return float(np.sum(loss.value(targets, scores)))
+
+
+def penalised(
+    kernel: Kernel, points: Any, targets: np.ndarray, loss: Loss, lam: float, begin: Batch | None = None
+) -> tuple[Best, Batch]:
+    """f minimising Σ [V(y_t, f(x_t)) + λ‖f‖²]: T times the objective of a batch machine with this λ."""
+    machine = Batch(kernel, loss, lam)
+    if begin is not None:
+        machine._begin_at(begin, lam)
+    with warnings.catch_warnings():
+        # Whether it converged is what the gap says.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(points, targets)
+    scores = np.asarray(machine._scores(points), np.float64)
+    gap = machine.solution_.certificate.gap
+    known = gap is not None and not isinstance(machine.plan_.representation, Nystrom)
+    return (
+        Best(
+            total(loss, targets, scores),
+            machine.function_.norm(),
+            scores,
+            len(targets) * float(gap) if gap is not None and known else math.nan,
+            lam,
+        ),
+        machine,
+    )
+
+
+def in_ball(
+    kernel: Kernel, points: Any, targets: np.ndarray, loss: Loss, radius: float, start: float
+) -> Best:
+    """f minimising Σ V(y_t, f(x_t)) among those with ‖f‖ ≤ U; of several as good, one of small norm.
+
+    For any μ > 0 and the minimiser f_μ of Σ [V + μ‖f‖²], Σ V(f_μ) + μT(‖f_μ‖² − U²) is no more than what is
+    sought (Lagrange), and f_μ, scaled down to the ball where it lies outside, costs no less. The μ is looked
+    for that brings the two together, from above.
+    """
+    T = len(targets)
+    goal = _TOLERANCE * total(loss, targets, np.zeros_like(targets))
+    found: Best | None = None
+    machine, least = None, math.inf
+    outside: tuple[float, float] | None = None  # (μ, ‖f_μ‖), the largest such μ
+    inside: tuple[float, float] | None = None
+    mu = start
+    for _ in range(_TRIES):
+        best, machine = penalised(kernel, points, targets, loss, mu, machine)
+        factor = min(1.0, radius / best.norm) if best.norm > 0 else 1.0
+        scores = factor * best.scores
+        value = total(loss, targets, scores)
+        below = best.loss + mu * T * (best.norm**2 - radius**2)
+        apart = max(value - below, 0.0)
+        if apart < least:
+            # What the solver left undone makes the bound from below that much worse.
+            least, found = apart, Best(value, factor * best.norm, scores, apart + best.gap, mu)
+        if apart <= goal:
+            break
+        if best.norm > radius:
+            outside = mu, best.norm
+        else:
+            inside = mu, best.norm
+        mu = _between(outside, inside, radius)
+    assert found is not None
+    return found
+
+
+def _between(outside: Any, inside: Any, radius: float) -> float:
+    """The next μ: a power law through what is known, or a leap."""
+    if outside is None:
+        return inside[0] / _LEAP
+    if inside is None:
+        return _LEAP * outside[0]
+    (low, far), (high, near) = outside, inside
+    part = math.log(far / radius) / math.log(far / near) if near > 0 else 0.5
+    return low * (high / low) ** min(max(part, 0.05), 0.95)

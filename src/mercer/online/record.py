@@ -1,0 +1,201 @@
+"""An online machine on a stream, example by example: what it said, what that cost, how far it went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_consistent_length
+
+from mercer._xp import take
+from mercer.estimators.tensors import on_host
+from mercer.kernels import Linear
+from mercer.kernels.base import Kernel
+from mercer.online import loops
+from mercer.online.budgets import Unlimited
+from mercer.online.coordinates import Coordinates
+from mercer.online.machine import OnlineMachine
+
+
+def begin(machine: OnlineMachine, X: Any, y: Any) -> tuple[OnlineMachine, Any, np.ndarray]:
+    """(a clone that has learned nothing yet, points, targets) of a stream."""
+    if not isinstance(machine, OnlineMachine):
+        raise TypeError(
+            f"machine must be an online machine, such as OnlineKernelRegressor(); got {machine!r}"
+        )
+    if y is None:
+        raise ValueError("a stream needs its y")
+    run = clone(machine)
+    run._forget()
+    run._rule_ = run._rule()
+    points = run._points(X, reset=True)
+    y = run._check_targets(on_host(y))
+    check_consistent_length(points, y)
+    targets = np.asarray(run._code_targets(y, None), np.float64)
+    run._start(points, X, targets)
+    return run, points, targets
+
+
+def progressive(machine: OnlineMachine, X: Any, y: Any) -> np.ndarray:
+    """The prediction for each example of a stream just before it was learned (test, then train).
+
+    Parameters
+    ----------
+    machine : OnlineKernelRegressor or OnlineKernelClassifier
+        A clone of it learns; it stays as it is.
+    X, y : the stream, in its order
+
+    Returns
+    -------
+    array, as `predict` gives it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.online import perceptron, progressive
+    >>> X = np.random.default_rng(0).standard_normal((500, 2))
+    >>> y = np.where(X.sum(axis=1) > 0, "up", "down")
+    >>> wrong = progressive(perceptron("linear"), X, y) != y
+    >>> int(wrong[:100].sum()) > int(wrong[-100:].sum())
+    True
+    """
+    run, points, targets = begin(machine, X, y)
+    scores = run._learner.learn(points, targets, np.ones(len(targets)))
+    return np.asarray(run._coding.decode(scores))
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A run over a stream. f_t is what predicted example t, t = 1 … n; f_1 = 0.
+
+    Attributes
+    ----------
+    machine : what has learned
+    kernel, points : of the space f lives in; for fixed coordinates φ the linear kernel on φ(x)
+    targets, scores : (n, t)
+    losses : (n,) V(y_t, f_t(x_t))
+    slopes : (n, t) V'(y_t, f_t(x_t))
+    power : (n,) k(x_t, x_t)
+    eta : (n,) η_t, or None where steps are not told beforehand
+    squared_norms : (n,) ‖f_t‖², or None with them
+    left, lost : (n,) what the budget did after step t, with u_t = f_t − η_t ∇C_t(f_t) the step's own result:
+        ‖f_{t+1}‖² − ‖u_t‖² and ‖f_{t+1} − u_t‖; None without a budget, or where it was never reached
+    """
+
+    machine: Any
+    kernel: Kernel
+    points: Any
+    targets: np.ndarray
+    scores: np.ndarray
+    losses: np.ndarray
+    slopes: np.ndarray
+    power: np.ndarray
+    eta: np.ndarray | None
+    squared_norms: np.ndarray | None
+    left: np.ndarray | None = None
+    lost: np.ndarray | None = None
+
+    @property
+    def lam(self) -> float:
+        """λ"""
+        return self.machine._rule_.lam
+
+    @property
+    def squared_gradients(self) -> np.ndarray:
+        """‖∇C_t(f_t)‖², with ∇C_t(f) = V'(y_t, f(x_t)) k(x_t,·) + 2λf."""
+        assert self.squared_norms is not None
+        slope = np.square(self.slopes).sum(axis=1) * self.power
+        both = np.einsum("ij,ij->i", self.slopes, self.scores)
+        # Rounding may leave a little less than nothing.
+        return np.maximum(slope + 4 * self.lam * both + 4 * self.lam**2 * self.squared_norms, 0)
+
+
+def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
+    """Let a clone of a machine learn a stream, and note everything."""
+    run, points, targets = begin(machine, X, y)
+    rule, n = run._rule_, len(targets)
+    learner: Any = run._learner
+    fixed = isinstance(learner, Coordinates) and not learner.most
+    told = rule.step.rate == loops.TOLD and _is_descent(rule.step)
+    budget = run._budget()
+    whole = fixed or isinstance(budget, Unlimited) or (not budget.projects and budget.size >= n)
+    eta = np.asarray(rule.step.sizes(np.arange(1.0, n + 1), rule.lam), np.float64) if told else None
+    kernel, space = (Linear(), learner.basis.rows(points)) if fixed else (run.kernel_, points)
+    power = np.asarray(kernel.diagonal(space), np.float64)
+    norms = left = lost = None
+    if whole or eta is None:
+        scores = learner.learn(points, targets, np.ones(n))
+    else:
+        scores, norms, left, lost = _watched(learner, rule, points, targets, power, eta)
+    losses = rule.loss.value(targets, scores)
+    slopes = rule.loss.grad(targets, scores)
+    if eta is not None and norms is None:
+        norms = _norms(scores, slopes, power, eta, rule.lam)
+    losses = losses if losses.ndim == 1 else losses.sum(axis=1)
+    return Record(run, kernel, space, targets, scores, losses, slopes, power, eta, norms, left, lost)
+
+
+def _is_descent(step: Any) -> bool:
+    """Is a step along the gradient? (Those of second order are not.)"""
+    from mercer.online.steps import Recursive
+
+    return not isinstance(step, Recursive)
+
+
+def _after(norm, shrink, eta, score, slope, power):
+    """‖u‖² for u = (1 − 2ηλ) f − η V' k(x,·)."""
+    return (
+        shrink**2 * norm - 2 * shrink * eta * (slope * score).sum() + eta**2 * (slope * slope).sum() * power
+    )
+
+
+def _norms(scores, slopes, power, eta, lam) -> np.ndarray:
+    """‖f_t‖² of a run without a budget: scores and slopes are all that is needed."""
+    norms, now = np.empty(len(eta)), 0.0
+    for t in range(len(eta)):
+        norms[t] = now
+        now = max(_after(now, 1 - 2 * eta[t] * lam, eta[t], scores[t], slopes[t], power[t]), 0.0)
+    return norms
+
+
+def _watched(learner: Any, rule: Any, points: Any, targets: np.ndarray, power: np.ndarray, eta: np.ndarray):
+    """Learn one by one, and measure what the budget does each time."""
+    n = len(targets)
+    scores, norms, left, lost = np.empty((n, targets.shape[1])), np.empty(n), np.empty(n), np.empty(n)
+    one, now, before = np.ones(1), 0.0, None
+    for t in range(n):
+        norms[t] = now
+        x, target = points[t : t + 1], targets[t : t + 1]
+        scores[t : t + 1] = learner.learn(x, target, one)
+        slope = rule.loss.grad(target, scores[t : t + 1])[0]
+        shrink = 1 - 2 * eta[t] * rule.lam
+        u = _after(now, shrink, eta[t], scores[t], slope, power[t])
+        if isinstance(learner, Coordinates):
+            # What is not in the span is left out, and orthogonal to all the rest.
+            now = float(np.square(learner.A).sum())
+            rest = max(power[t] - float(np.square(learner.basis.rows(x)).sum()), 0.0)
+            lost[t] = eta[t] * np.sqrt((slope * slope).sum() * rest)
+        else:
+            kernel, after = learner.kernel, _terms(learner)
+            now = _inner(kernel, after, after)
+            value = _inner(kernel, after, (x, slope[:, None]))
+            with_u = shrink * _inner(kernel, after, before) - eta[t] * value
+            lost[t] = np.sqrt(max(now - 2 * with_u + u, 0.0))
+            before = after
+        left[t] = now - u
+    return scores, norms, left, lost
+
+
+def _terms(expansion: Any) -> tuple[Any, np.ndarray]:
+    """(points, coefficients) of f; dropped terms may linger there for a while, without a birth."""
+    held = np.flatnonzero(expansion.birth > 0)
+    return take(expansion.points, held), expansion.A[:, held]
+
+
+def _inner(kernel: Kernel, f: Any, g: Any) -> float:
+    """⟨f, g⟩ of pairs (points, coefficients (outputs, terms))."""
+    if g is None or not f[1].shape[1] or not g[1].shape[1]:
+        return 0.0
+    return float(np.einsum("ti,ij,tj->", f[1], kernel.pairwise(f[0], g[0]), g[1], optimize=True))
