@@ -167,19 +167,25 @@ def test_no_reliability_of_numbers(price_model):
 
 @every
 def test_bounds(evidence, name):
-    first = evidence.bounds[0]
-    n = evidence.rows
+    risk, n = evidence.risk, evidence.rows
+    assert risk.bounds == evidence.bounds and risk.delta == 0.05
+    first, sure = risk.bounds[0], [b for b in risk.bounds if not b.on_average]
+    assert first.name == "Test-set bound" and "machines like this one" in first.assumptions
+    events = round(0.05 / first.delta)
+    assert {b.delta for b in sure} == {0.05 / events}
     if name == "price_model":
-        error = np.abs(evidence.truth - evidence.predicted)
-        outside = int((error > np.quantile(error, 0.9)).sum())
+        cap = float(risk.measure.rpartition(" ")[2])
+        error = np.minimum(np.abs(evidence.truth - evidence.predicted), cap)
+        assert first.measured == pytest.approx(error.mean()) and first.value < cap
+        assert first.value <= error.mean() + cap * np.sqrt(np.log(events / 0.05) / (2 * n))
     else:
-        outside = int((evidence.truth != evidence.predicted).sum())
-    two_sided = binomtest(outside, n).proportion_ci(0.9, method="exact")
-    assert first.value == pytest.approx(two_sided.high) and first.measured == outside / n
-    for bound in evidence.bounds:
-        assert bound.value >= bound.measured and bound.delta == 0.05
-        assert bound.vacuous == (bound.value >= 1)
-    assert len(evidence.bounds) == (1 if name == "species_model" else 2)
+        wrong = int((evidence.truth != evidence.predicted).sum())
+        two_sided = binomtest(wrong, n).proportion_ci(1 - 2 * first.delta, method="exact")
+        assert first.value == pytest.approx(two_sided.high) and first.measured == wrong / n
+        assert {"Margin bound"} <= {b.name for b in risk.bounds} or name == "species_model"
+    for bound in risk.bounds[1:]:
+        assert bound.value >= bound.measured
+        assert bound.on_average or "tuned" in bound.assumptions or bound.name == "VC bound"
 
 
 @every

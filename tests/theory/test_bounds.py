@@ -4,11 +4,25 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from mercer import KernelRidge
 from mercer.kernels import Gaussian
-from mercer.theory import Bound, binomial_bound, rademacher_bound
+from mercer.theory import (
+    Bound,
+    binomial_bound,
+    finite_class_bound,
+    finite_class_examples,
+    kl_inverse,
+    mean_bound,
+    rademacher_bound,
+    support_vector_bound,
+    vc_bound,
+    vc_examples,
+)
+from mercer.theory.bounds import examples_needed, finite_class_excess, vc_excess
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.05, 0.3])
@@ -100,7 +114,10 @@ def test_in_words():
     assert "independent" in bound.assumptions and "without them" in bound.assumptions
     rademacher = rademacher_bound(0.1, 100.0, 100.0, 100, 1.0)
     assert rademacher.vacuous and str(rademacher).endswith("(vacuous: it says nothing)")
-    assert "tuned" in rademacher.assumptions
+    assert "fixed before" in rademacher.assumptions and rademacher.largest_term[0] == "complexity"
+    assert rademacher.slack == pytest.approx(rademacher.value - 0.1)
+    average = support_vector_bound(3, 10)
+    assert str(average).endswith("≤ 0.3 on average") and average.largest_term is None
 
 
 @pytest.mark.parametrize(
@@ -118,3 +135,84 @@ def test_impossible_sizes(change):
     sizes = {"empirical": 0.1, "norm": 1.0, "trace": 10.0, "n": 10, "slope": 1.0, "delta": 0.05, **change}
     with pytest.raises(ValueError, match="must be nonnegative"):
         rademacher_bound(**sizes)
+
+
+DELTA = st.floats(1e-6, 0.5)
+
+
+@pytest.mark.parametrize(
+    "mean, n, delta, largest", [(0.0, 30, 0.05, 1.0), (0.4, 100, 0.1, 2.0), (3.0, 50, 0.01, 8.0)]
+)
+def test_means_of_bounded_losses(mean, n, delta, largest):
+    bound = mean_bound(mean, n, delta, largest)
+    assert bound.value == pytest.approx(largest * kl_inverse(mean / largest, math.log(1 / delta) / n))
+    assert bound.value <= mean + largest * math.sqrt(math.log(1 / delta) / (2 * n))  # Hoeffding's
+    assert sum(v for _, v in bound.terms) == pytest.approx(bound.value)
+
+
+def test_vc_by_hand():
+    """(3(ln(10000/3) + 1) + ln 80)/5000 = 0.0063434…"""
+    assert vc_excess(3, 5000, 0.05) ** 2 * 5000 == pytest.approx(
+        3 * (math.log(10_000 / 3) + 1) + math.log(80), rel=1e-12
+    )
+    bound = vc_bound(0.05, 3, 5000)
+    assert bound.value == pytest.approx(0.05 + 0.0796454, abs=1e-6) and not bound.vacuous
+    assert bound.terms[1] == ("VC dimension", pytest.approx(0.0796454, abs=1e-6))
+    assert vc_excess(0, 100, 0.05) == pytest.approx(math.sqrt(math.log(80) / 100))
+    assert vc_bound(0.0, math.inf, 100).vacuous and vc_bound(0.0, math.inf, 100).needed is None
+
+
+@given(st.floats(0, 500), st.floats(0.02, 0.9), DELTA)
+def test_how_many_examples_by_vc_dimension(dimension, epsilon, delta):
+    n = vc_examples(dimension, epsilon, delta)
+    assert vc_excess(dimension, n, delta) <= epsilon * (1 + 1e-12)
+    assert n <= max(math.ceil(dimension / 2), 1) or vc_excess(dimension, n - 1, delta) > epsilon
+
+
+@given(st.integers(1, 10**30), st.floats(0.01, 0.9), DELTA)
+def test_how_many_examples_for_a_finite_class(size, epsilon, delta):
+    n = finite_class_examples(size, epsilon, delta)
+    assert finite_class_excess(size, n, delta) <= epsilon
+    assert n == 1 or finite_class_excess(size, n - 1, delta) > epsilon
+
+
+def test_finite_class_by_hand():
+    """√((ln 1000 + ln 20)/4000)"""
+    bound = finite_class_bound(0.1, 1000, 2000, 0.05)
+    assert bound.value == pytest.approx(0.1 + math.sqrt((math.log(1000) + math.log(20)) / 4000), rel=1e-12)
+    assert finite_class_bound(0.3, 3**2000, 100).vacuous  # a size beyond floats
+
+
+@given(st.floats(0, 0.9), st.integers(1, 200), st.integers(10, 2000))
+def test_as_many_as_needed_make_it_say_something(empirical, dimension, n):
+    bound = vc_bound(empirical, dimension, n)
+    if bound.needed is None:
+        assert not bound.vacuous
+    else:
+        assert vc_bound(empirical, dimension, bound.needed).value < 1
+        assert vc_bound(empirical, dimension, bound.needed - 1).value >= 1
+
+
+def test_never_enough():
+    assert examples_needed(lambda n: 2.0, 10) is None
+    assert vc_bound(1.0, 3, 100).needed is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: vc_bound(1.2, 3, 10),
+        lambda: vc_bound(0.1, -1, 10),
+        lambda: vc_examples(math.inf, 0.1),
+        lambda: vc_examples(3, 0.0),
+        lambda: vc_examples(3, 1e-12),
+        lambda: finite_class_bound(0.1, 0, 10),
+        lambda: finite_class_examples(0, 0.1),
+        lambda: finite_class_examples(2, -0.1),
+        lambda: mean_bound(2.0, 10),
+        lambda: mean_bound(0.5, 10, delta=1.0),
+    ],
+)
+def test_what_makes_no_sense(call):
+    with pytest.raises(ValueError):
+        call()

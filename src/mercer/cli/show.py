@@ -53,9 +53,8 @@ def show_model(console: Console, model: Model) -> None:
     for remark in e.remarks:
         line(console, f"Note: {remark}", "dim")
     line(console, f"Solver: {e.certificate}", "dim")
-    for bound in e.bounds:
-        if not bound.vacuous:  # the report has those, too, and says why
-            line(console, str(bound), "dim")
+    for bound in e.telling:  # the report has the others, too, and says why
+        line(console, str(bound), "dim")
 
 
 def show_columns(console: Console, columns: Sequence[Column], dropped: Iterable[str]) -> None:

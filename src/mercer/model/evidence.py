@@ -16,7 +16,8 @@ from mercer.model.machines import LossTrial
 from mercer.model.search import Trial
 from mercer.model.tested import Tested
 from mercer.selection import path
-from mercer.theory import Bound, binomial_bound, rademacher_bound
+from mercer.theory import Bound, RiskCertificate
+from mercer.theory import certificate as risk_certificate
 
 _RESAMPLES = 400
 _CURVE_ROWS = 1500
@@ -74,7 +75,7 @@ class Evidence:
     lams, loo, loo_rows : the leave-one-out curve: λ, mean squared error as a share of the variance, and rows
     coverage : (nominal, measured) pairs of the prediction intervals, cross-checked on the test rows
     reliability : (mean probability, share that was right, count) triples of the predicted class
-    bounds : what holds with a stated probability
+    bounds : what holds with a stated probability, or on average
     certificate : the solver's, in words
     trials, loss_trials : what was tried
     dropped : columns left out, with reasons
@@ -82,6 +83,7 @@ class Evidence:
     rows, seconds, minutes, seed : of the fit: how long it took, and how long it was allowed to take
     versions : of what it was made with, by name
     command, source : the command line it was made with, and the name of the file; None if made in Python
+    risk : bounds beside measured errors, their worth, why others do not apply; None in old files
     """
 
     how: str
@@ -108,11 +110,17 @@ class Evidence:
     versions: dict[str, str]
     command: str | None = None
     source: str | None = None
+    risk: RiskCertificate | None = None
 
     @property
     def scores(self) -> tuple[Score, ...]:
         """Those of the model itself."""
         return self.contenders[0].scores
+
+    @property
+    def telling(self) -> tuple[Bound, ...]:
+        """Bounds that say something."""
+        return tuple(b for b in self.bounds if not b.vacuous) if self.risk is None else self.risk.telling
 
 
 def gather(
@@ -130,6 +138,7 @@ def gather(
     for name, (predicted, probability) in result.others.items():
         contenders.append(Contender(name, _scores(question, truth, predicted, probability, rng)))
     lams, curve, rows = _loo_curve(question, learned, seed)
+    risk = _risk(question, truth, result, learned)
     return {
         "how": result.how,
         "truth": truth,
@@ -142,7 +151,8 @@ def gather(
         "loo_rows": rows,
         "coverage": _coverage(conformal, seed),
         "reliability": _reliability(question, truth, result.probability),
-        "bounds": _bounds(question, truth, result, learned),
+        "bounds": risk.bounds,
+        "risk": risk,
         "certificate": str(learned.machine.solution_),
         "trials": learned.found.trials,
         "loss_trials": learned.loss_trials,
@@ -281,35 +291,9 @@ def _reliability(question: Question, truth, probability) -> tuple[tuple[float, f
     )
 
 
-def _bounds(question: Question, truth, result: Tested, learned: Learned) -> tuple[Bound, ...]:
-    wrong = binomial_bound(int(np.sum(result.predicted != truth)), len(truth))
-    if question.classes is not None and len(question.classes) > 2:
-        return (wrong,)
+def _risk(question: Question, truth, result: Tested, learned: Learned) -> RiskCertificate:
+    """What theory says of the machine, whose kernel and λ were chosen by looking at the target."""
     X = learned.columns.transform(question.table)
-    machine, n = learned.machine, len(question.y)
-    kernel = machine.kernel_
-    # The offset is a constant kernel's part of f: it adds 1 to k(x,x) and b² to the squared norm.
-    trace = float(np.sum(kernel.diag(X))) + n
-    intercept = np.atleast_1d(machine.intercept_)
-    norm = float(np.sqrt(machine.function_.squared_norm() + intercept @ intercept))
-    if question.classes is None:
-        middle, cap = float(np.median(question.y)), float(np.std(question.y))
-        norm = float(np.sqrt(machine.function_.squared_norm() + (intercept[0] - middle) ** 2))
-        error = np.minimum(np.abs(machine.predict(X) - question.y), cap) / cap
-        radius = float(np.quantile(np.abs(truth - result.predicted), 0.9))
-        outside = int(np.sum(np.abs(truth - result.predicted) > radius))
-        return (
-            binomial_bound(outside, len(truth), risk=f"share of errors above {radius:.3g}"),
-            rademacher_bound(
-                float(error.mean()),
-                norm,
-                trace,
-                n,
-                1 / cap,
-                risk=f"mean error, capped at {cap:.3g}, in units of it",
-            ),
-        )
-    sign = np.where(question.y == question.classes[1], 1.0, -1.0)
-    margin = sign * machine.decision_function(X)
-    loss = float(np.clip(1 - margin, 0, 1).mean())
-    return wrong, rademacher_bound(loss, norm, trace, n, 1.0, risk="error rate (margin loss)")
+    return risk_certificate(
+        learned.machine, X, question.y, y_test=truth, predicted=result.predicted, tuned=True
+    )

@@ -56,7 +56,7 @@ def summary(model: Model) -> str:
         if level == 0.9:
             lines.append(f"Intervals of nominal 90 % covered {measured:.1%} of test rows")
     lines.append(f"Solver: {e.certificate}")
-    lines += [f"{bound}" for bound in e.bounds if not bound.vacuous]
+    lines += [f"{bound}" for bound in e.telling]
     lines += [f"Left out: {name} ({why})" for name, why in list(e.dropped.items())[:8]]
     lines += [f"Note: {remark}" for remark in e.remarks]
     return "\n".join(lines)

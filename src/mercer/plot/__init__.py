@@ -27,11 +27,14 @@ from mercer.plot.model import (
     prediction_band,
     reliability,
 )
-from mercer.plot.neighbours import neighbours
+from mercer.plot.neighbours import neighbour_errors, neighbours
+from mercer.plot.online import budget_use, bumps, learning_curve, regret_curve
+from mercer.plot.rates import bias_variance, bounds, decay, risk_curve, slack
 from mercer.plot.regression import lam_path, predicted_vs_true, regression_1d
 from mercer.plot.solving import convergence
 from mercer.plot.style import COLOURS, INK, axes
 from mercer.plot.svg import to_svg
+from mercer.plot.theory import failure_rates, learned_rectangle, shattering
 from mercer.plot.tuning import surface
 from mercer.plot.voronoi import cells, lloyd_frames
 
@@ -39,6 +42,10 @@ __all__ = [
     "COLOURS",
     "INK",
     "axes",
+    "bias_variance",
+    "bounds",
+    "budget_use",
+    "bumps",
     "cells",
     "cloud",
     "cluster_cells",
@@ -49,23 +56,32 @@ __all__ = [
     "convergence",
     "covariance",
     "coverage",
+    "decay",
     "decision_regions",
     "dependence",
     "error_histogram",
+    "failure_rates",
     "function_1d",
     "image_sheet",
     "importance",
     "lam_path",
+    "learned_rectangle",
+    "learning_curve",
     "length_scales",
     "lloyd_frames",
     "loo_curve",
     "margin",
+    "neighbour_errors",
     "neighbours",
     "prediction_band",
     "predicted_vs_true",
     "quantiles",
     "regression_1d",
+    "regret_curve",
     "reliability",
+    "risk_curve",
+    "shattering",
+    "slack",
     "spectrum",
     "surface",
     "to_svg",

@@ -1,11 +1,17 @@
-"""Upper bounds on the risk that hold with a stated probability."""
+"""Upper bounds on the risk that hold with a stated probability: what a bound is, and those that count."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from scipy.stats import beta
+
+from mercer.theory.divergence import kl_inverse
+
+# Beyond so many examples nobody will go.
+_MOST = 2**60
 
 
 @dataclass(frozen=True)
@@ -17,10 +23,15 @@ class Bound:
     name : str
     risk : what is bounded, in words
     value : the bound
-    measured : the same quantity on the sample it was computed from
-    delta : the probability with which it may fail
+    measured : what was measured on the examples it was computed from
+    delta : the probability with which it may fail; 0 if it holds on average over samples
     assumptions : what must be true for it to hold
     vacuous : does it say nothing, the risk being below it anyway?
+    measured_as : what `measured` is, in words
+    terms : what it is the sum of, by name; empty if it is no sum
+    needed : so many examples would make it say something, all else being equal; None if it says something, or
+        no number would
+    on_average : is it about the mean over samples, not about the sample at hand?
     """
 
     name: str
@@ -30,16 +41,86 @@ class Bound:
     delta: float
     assumptions: str
     vacuous: bool
+    measured_as: str = ""
+    terms: tuple[tuple[str, float], ...] = ()
+    needed: int | None = None
+    on_average: bool = False
 
     def __str__(self) -> str:
         verdict = " (vacuous: it says nothing)" if self.vacuous else ""
-        return f"{self.name}: {self.risk} ≤ {self.value:.3g} with probability {1 - self.delta:.0%}{verdict}"
+        sure = "on average" if self.on_average else f"with probability {_percent(1 - self.delta)}"
+        return f"{self.name}: {self.risk} ≤ {self.value:.3g} {sure}{verdict}"
+
+    @property
+    def slack(self) -> float:
+        """By how much it is above what was measured."""
+        return self.value - self.measured
+
+    @property
+    def largest_term(self) -> tuple[str, float] | None:
+        """The term most of it is made of."""
+        return max(self.terms, key=lambda term: term[1], default=None)
+
+
+def _percent(p: float) -> str:
+    """95%, 98.75%: as many figures as there are.
+
+    >>> _percent(0.95), _percent(1 - 0.05 / 4)
+    ('95%', '98.75%')
+    """
+    return f"{100 * p:.4g}%"
+
+
+def require_delta(delta: float) -> None:
+    """Raise ValueError unless 0 < δ < 1."""
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
+
+
+def examples_needed(value: Callable[[int], float], n: int, trivial: float = 1.0) -> int | None:
+    """The least number of examples from n on at which a falling bound is below what is known anyway.
+
+    None if it is below at n, or never.
+
+    >>> examples_needed(lambda n: 10 / n**0.5, 25)
+    101
+    """
+    if value(n) < trivial:
+        return None
+    low, high = n, 2 * n
+    while value(high) >= trivial:
+        low, high = high, 2 * high
+        if high > _MOST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if value(middle) >= trivial else (low, middle)
+    return high
+
+
+def hoeffding(n: float, delta: float) -> float:
+    """√(ln(1/δ)/2n): by how much a mean of n numbers in [0, 1] may fall short of its expectation.
+
+    >>> round(hoeffding(200, 0.05), 4)
+    0.0865
+    """
+    return math.sqrt(math.log(1 / delta) / (2 * n))
+
+
+# -- examples that took no part ---------------------------------------------------------------------
 
 
 def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error rate") -> Bound:
     """The largest error rate under which so few errors on n fresh examples have probability δ.
 
     Clopper and Pearson's upper limit: exact, for any function chosen without those examples.
+
+    Parameters
+    ----------
+    errors : int
+    n : int
+    delta : float
+    risk : the name of what is bounded
 
     Examples
     --------
@@ -48,8 +129,7 @@ def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error 
     """
     if not 0 <= errors <= n or n == 0:
         raise ValueError(f"errors must lie between 0 and n > 0, got {errors!r} of {n!r}")
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
+    require_delta(delta)
     value = 1.0 if errors == n else float(beta.ppf(1 - delta, errors + 1, n - errors))
     return Bound(
         "Test-set bound",
@@ -59,51 +139,212 @@ def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error 
         delta,
         f"the {n:,} examples are independent draws, like new ones; what was tested was fitted without them",
         value >= 1,
+        "share of the test examples",
     )
 
 
-def rademacher_bound(
-    empirical: float,
-    norm: float,
-    trace: float,
-    n: int,
-    slope: float,
-    delta: float = 0.05,
-    risk: str = "expected loss",
+def mean_bound(
+    mean: float, n: int, delta: float = 0.05, largest: float = 1.0, risk: str = "mean loss"
 ) -> Bound:
-    """E V ≤ (1/n) Σ V_i + 2 L B √(tr K)/n + 3 √(ln(2/δ_B)/2n) for losses in [0, 1] and all ‖f‖ ≤ B.
+    """Chernoff's bound on the expectation of a loss in [0, M], from its mean on n fresh examples.
 
-    The first B = 2^j ≥ ‖f‖ is taken, and δ_B = δ/((|j|+1)(|j|+2)·2) pays for its having been looked up.
+    E V ≤ M kl⁻¹(mean/M, ln(1/δ)/n): never worse than Hoeffding's mean + M√(ln(1/δ)/2n), and far better for
+    small means.
 
     Parameters
     ----------
-    empirical : mean loss on the n examples f was fitted to, each between 0 and 1
-    norm : ‖f‖
-    trace : Σ k(x_i, x_i)
+    mean : of the losses, between 0 and `largest`
     n : int
-    slope : L, the Lipschitz constant of the loss
     delta : float
+    largest : M
     risk : the name of what is bounded
 
     Examples
     --------
-    >>> b = rademacher_bound(0.1, norm=1.0, trace=10_000, n=10_000, slope=1.0)
-    >>> round(b.value, 3), b.vacuous
-    (0.168, False)
+    >>> round(mean_bound(0.0, 100).value, 4), round(mean_bound(0.2, 100).value, 4)
+    (0.0295, 0.3086)
     """
-    if min(norm, trace, slope) < 0 or n < 1 or not 0 < delta < 1:
-        raise ValueError("norm, trace and slope must be nonnegative, n positive and delta between 0 and 1")
-    j = math.ceil(math.log2(norm)) if norm > 0 else -60
-    share = delta / (2 * (abs(j) + 1) * (abs(j) + 2))
-    complexity = 2 * slope * 2.0**j * math.sqrt(trace) / n
-    value = empirical + complexity + 3 * math.sqrt(math.log(2 / share) / (2 * n))
+    require_delta(delta)
+    if n < 1 or not largest > 0 or not 0 <= mean <= largest:
+        raise ValueError(f"the mean must lie between 0 and the largest loss, got {mean!r} and {largest!r}")
+    value = largest * kl_inverse(mean / largest, math.log(1 / delta) / n)
     return Bound(
-        "Rademacher bound",
+        "Test-set bound",
         risk,
         value,
+        mean,
+        delta,
+        f"the {n:,} examples are independent draws, like new ones; what was tested was fitted without them",
+        value >= largest,
+        "mean over the test examples",
+        (("test loss", mean), ("confidence", value - mean)),
+    )
+
+
+# -- all functions of a class at once ---------------------------------------------------------------
+
+
+def finite_class_bound(empirical: float, size: int, n: int, delta: float = 0.05) -> Bound:
+    """err_D ≤ err_S + √((ln|H| + ln(1/δ))/2n) for all of finitely many hypotheses at once.
+
+    Hoeffding's inequality for each, and the union of what may go wrong. (A hypothesis without errors does
+    better: see the sample sizes for consistent learners.)
+
+    Parameters
+    ----------
+    empirical : err_S, the error rate on n examples
+    size : |H|, how many hypotheses there were to choose from, before the examples were seen
+    n : int
+    delta : float
+
+    Examples
+    --------
+    >>> round(finite_class_bound(0.1, 1000, 2000).value, 4)
+    0.1498
+    """
+    _require_rate(empirical, n, delta)
+    if size < 1:
+        raise ValueError(f"a class holds at least one hypothesis, got {size!r}")
+    excess = finite_class_excess(size, n, delta)
+    return Bound(
+        "Finite class",
+        "error rate",
+        empirical + excess,
         empirical,
         delta,
-        "independent examples, and a kernel fixed before they were seen: here it was tuned on them, so this "
-        "is the bound of a machine like this one, not a guarantee for it",
-        value >= 1,
+        "independent examples; the hypotheses were listed before they were seen",
+        empirical + excess >= 1,
+        "error rate on the training examples",
+        (("training error", empirical), ("size of the class", excess)),
+        examples_needed(lambda m: empirical + finite_class_excess(size, m, delta), n),
     )
+
+
+def finite_class_excess(size: int, n: float, delta: float) -> float:
+    """√((ln|H| + ln(1/δ))/2n)."""
+    return math.sqrt((math.log(size) + math.log(1 / delta)) / (2 * n))
+
+
+def finite_class_examples(size: int, epsilon: float, delta: float = 0.05) -> int:
+    """How many examples make training and true error differ by at most ε for all of |H| hypotheses?
+
+    n ≥ (ln|H| + ln(1/δ))/(2ε²), the inverse of `finite_class_bound`.
+
+    Parameters
+    ----------
+    size : |H|
+    epsilon, delta : float
+
+    Examples
+    --------
+    >>> finite_class_examples(3**10, 0.05)              # conjunctions of ten variables
+    2797
+    """
+    require_delta(delta)
+    _require_excess(epsilon)
+    if size < 1:
+        raise ValueError(f"a class holds at least one hypothesis, got {size!r}")
+    n = max(math.ceil((math.log(size) + math.log(1 / delta)) / (2 * epsilon**2)), 1)
+    # Rounding in the formula must not cost the promise, nor an example too many.
+    while finite_class_excess(size, n, delta) > epsilon:
+        n += 1
+    while n > 1 and finite_class_excess(size, n - 1, delta) <= epsilon:
+        n -= 1
+    return n
+
+
+def vc_bound(empirical: float, dimension: float, n: int, delta: float = 0.05) -> Bound:
+    """err_D ≤ err_S + √((d(ln(2n/d)+1) + ln(4/δ))/n) for all hypotheses of a class of VC dimension d.
+
+    Parameters
+    ----------
+    empirical : err_S, the error rate on n examples
+    dimension : d, at least 0
+    n : int
+    delta : float
+
+    Notes
+    -----
+    Vapnik's statement has 1/n more; the lecture texts leave it out. Symmetrisation and Serfling's inequality
+    give 2 Π(2n) exp(−(ε − 1/n)² n²/(n+1)), with Sauer's Π(2n) ≤ (2en/d)^d, and the factor 2 between that and
+    ln(4/δ) pays for 1/n wherever ε² + 2ε ≤ ln 2, that is for ε ≤ 0.3. For d > 2n there is no bound below 1,
+    and d = 2n is used.
+
+    Examples
+    --------
+    >>> round(vc_bound(0.05, 3, 5000).value, 4)         # half-planes
+    0.1296
+    """
+    _require_rate(empirical, n, delta)
+    if not dimension >= 0:
+        raise ValueError(f"a VC dimension is at least 0, got {dimension!r}")
+    excess = vc_excess(dimension, n, delta)
+    return Bound(
+        "VC bound",
+        "error rate",
+        empirical + excess,
+        empirical,
+        delta,
+        f"independent examples, and a class of VC dimension {dimension:,.0f} fixed before they were seen"
+        if math.isfinite(dimension)
+        else "independent examples",
+        empirical + excess >= 1,
+        "error rate on the training examples",
+        (("training error", empirical), ("VC dimension", excess)),
+        examples_needed(lambda m: empirical + vc_excess(dimension, m, delta), n)
+        if math.isfinite(dimension)
+        else None,
+    )
+
+
+def vc_excess(dimension: float, n: float, delta: float) -> float:
+    """√((d(ln(2n/d)+1) + ln(4/δ))/n).
+
+    >>> round(vc_excess(3, 5000, 0.05), 4)
+    0.0796
+    """
+    d = min(dimension, 2 * n)
+    capacity = d * (math.log(2 * n) - math.log(d) + 1) if d > 0 else 0.0
+    return math.sqrt((capacity + math.log(4 / delta)) / n)
+
+
+def vc_examples(dimension: float, epsilon: float, delta: float = 0.05) -> int:
+    """How many examples make err_D ≤ err_S + ε for all hypotheses of a class of VC dimension d?
+
+    The inverse of `vc_bound`: its excess falls with n from n = d/2 on, so the least n is found by halving.
+
+    Parameters
+    ----------
+    dimension : d, finite
+    epsilon, delta : float
+
+    Examples
+    --------
+    >>> n = vc_examples(3, 0.1)
+    >>> n, round(vc_excess(3, n, 0.05), 4)
+    (3021, 0.1)
+    """
+    require_delta(delta)
+    _require_excess(epsilon)
+    if not 0 <= dimension < math.inf:
+        raise ValueError(
+            f"no number of examples will do for a class of VC dimension {dimension!r}: bounds by the norm of "
+            "f (margin_bound) do not need it"
+        )
+    # Up to n = d/2 the formula stays above 1; there is nothing to be found there.
+    first = max(math.ceil(dimension / 2), 1)
+    found = examples_needed(lambda m: vc_excess(dimension, m, delta), first, math.nextafter(epsilon, 2))
+    if found is None and vc_excess(dimension, first, delta) > epsilon:
+        raise ValueError(f"an excess of {epsilon!r} needs more than {_MOST:.0e} examples")
+    return first if found is None else found
+
+
+def _require_rate(rate: float, n: int, delta: float) -> None:
+    require_delta(delta)
+    if not 0 <= rate <= 1 or n < 1:
+        raise ValueError(f"an error rate between 0 and 1 on n > 0 examples is needed, got {rate!r}, {n!r}")
+
+
+def _require_excess(epsilon: float) -> None:
+    if not 0 < epsilon < math.inf:
+        raise ValueError(f"epsilon must be positive, got {epsilon!r}")

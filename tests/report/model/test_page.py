@@ -73,9 +73,21 @@ def test_nothing_is_said_of_the_machine(pages):
 
 def test_what_is_vacuous_is_called_so(regression_model, pages, parse):
     text = "".join(parse(pages["regression"]).text)
-    assert [b.vacuous for b in regression_model.evidence.bounds] == [False, True]
-    assert text.count("vacuous") == 1 and pages["regression"].count('<aside class="warn">') == 1
-    for bound in regression_model.evidence.bounds:
+    risk = regression_model.evidence.risk
+    vacuous = [b.vacuous for b in risk.bounds]
+    assert not vacuous[0] and any(vacuous)
+    assert text.count("vacuous") == pages["regression"].count('<aside class="warn">') == sum(vacuous)
+    for bound, (_, words) in zip(risk.bounds, risk.verdicts(), strict=True):
+        assert f"It assumes {bound.assumptions}." in text and words[1:] in text
+    for _, why in risk.absent:
+        assert f"does not apply: {why}" in text
+    assert risk.sharing() in text.replace("\xa0", " ")
+
+
+def test_a_model_of_an_earlier_version_shows_the_bounds_it_has(regression_model, parse):
+    old = replace(regression_model, evidence=replace(regression_model.evidence, risk=None))
+    text = "".join(parse(model_report(old).html()).text)
+    for bound in old.evidence.bounds:
         assert f"It assumes {bound.assumptions}." in text
 
 

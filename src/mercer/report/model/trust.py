@@ -11,7 +11,7 @@ from mercer.plot.style import number
 from mercer.report.model.words import amount, percent
 from mercer.report.page import Report
 from mercer.solvers import Certificate
-from mercer.theory import Bound
+from mercer.theory import Bound, RiskCertificate
 
 
 def intervals(page: Report, model: Model) -> None:
@@ -73,10 +73,41 @@ def certificate(page: Report, model: Model) -> None:
             *_measured(solution.certificate),
         ]
     )
-    if model.evidence.bounds:
-        page.text("Bounds say what holds for new rows with a stated probability, under assumptions:")
+    if model.evidence.risk is not None:
+        _risk(page, model.evidence.risk)
+        return
+    # A file of an earlier version knows its bounds only.
     for bound in model.evidence.bounds:
         page.note(_promise(bound), f"It assumes {bound.assumptions}.", warn=bound.vacuous)
+
+
+def _risk(page: Report, risk: RiskCertificate) -> None:
+    """Bounds beside what was measured; what they are worth, and what they assume."""
+    page.table(
+        RiskCertificate.header,
+        risk.rows(),
+        "Bounds say what holds for new rows, under assumptions, beside what was measured: the test-set bound "
+        "on test rows, the others on the rows the machine learned from. " + risk.sharing(),
+    )
+    said = list(zip(risk.bounds, risk.verdicts(), strict=True))
+    page.facts(
+        (name, f"{_sentence(words)} It assumes {bound.assumptions}.")
+        for bound, (name, words) in said
+        if not bound.vacuous
+    )
+    for bound, (name, words) in said:
+        if bound.vacuous:
+            page.note(f"{name}: {words}", f"It assumes {bound.assumptions}.", warn=True)
+    if risk.absent:
+        page.text(
+            "Of other bounds "
+            + "; ".join(f"the {name} does not apply: {why}" for name, why in risk.absent)
+            + "."
+        )
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _measured(c: Certificate) -> list[tuple[str, str]]:

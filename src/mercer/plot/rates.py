@@ -1,0 +1,268 @@
+"""Figures of experiments: risk against n, bias and variance, spectra, bounds beside what they bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from mercer.plot.style import COLOURS, INK, dressed, legend_above, log_ticks, number
+from mercer.theory import BiasVariance, Decay, GramSpectrum, RiskCertificate, RiskCurve, Smoothness
+
+
+def risk_curve(
+    curve: RiskCurve,
+    ax: Axes | None = None,
+    *,
+    expected: float | None = None,
+    label: str = "risk",
+    colour: str = COLOURS[0],
+) -> Axes:
+    """Risk against the number of examples on logarithmic axes, with the fitted power of n.
+
+    Parameters
+    ----------
+    curve : RiskCurve
+        From `mercer.theory.risk_curve`.
+    ax : Axes, optional
+    expected : float, optional
+        The exponent theory gives: a dashed line of that slope through the middle of the measurements.
+    label : str
+    colour : str
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.plot import axes
+    >>> from mercer.theory import RiskCurve, fit_rate
+    >>> n = np.array([100, 200, 400])
+    >>> risks = np.array([[2.0], [2.2]]) / n**0.5
+    >>> ax = risk_curve(RiskCurve(n, risks, fit_rate(n, risks.mean(axis=0))), axes())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['risk', 'n^−0.50 (95 %: 0.50 to 0.50)']
+    """
+    ax = dressed(ax)
+    n, mean = curve.sizes, curve.mean
+    if len(curve.risks) > 1:
+        for row in curve.risks:
+            ax.plot(n, row, ".", color=colour, markersize=3, alpha=0.25)
+    ax.plot(n, mean, "o", color=colour, markersize=5, label=label)
+    if curve.rate is not None:
+        r = curve.rate
+        words = f"n^−{r.exponent:.2f} ({100 * r.confidence:g} %: {r.low:.2f} to {r.high:.2f})"
+        ax.plot(n, r.at(n), color=colour, linewidth=2, label=words)
+    if expected is not None:
+        middle = np.exp(np.log(n).mean()), np.exp(np.log(mean).mean())
+        line = middle[1] * (n / middle[0]) ** -expected
+        ax.plot(n, line, "--", color=INK, linewidth=1.2, label=f"theory: n^−{expected:.2f}")
+    log_ticks(ax, "x")
+    log_ticks(ax, "y")
+    ax.set_xlabel("examples n")
+    ax.set_ylabel("risk")
+    legend_above(ax, columns=3)
+    return ax
+
+
+def bias_variance(found: BiasVariance, ax: Axes | None = None, *, name: str | None = None) -> Axes:
+    """Squared bias, variance and their sum against a parameter; the least sum is marked.
+
+    Parameters
+    ----------
+    found : BiasVariance
+        From `mercer.theory.bias_variance`.
+    ax : Axes, optional
+    name : str, optional
+        What the parameter is called; its own name by default.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.plot import axes
+    >>> from mercer.theory import BiasVariance
+    >>> found = BiasVariance("lam", [0.01, 0.1, 1.0], np.array([0.0, 0.1, 1.0]), np.array([1.0, 0.2, 0.1]))
+    >>> ax = bias_variance(found, axes())
+    >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
+    ('λ', ['bias²', 'variance', 'sum', 'least sum: 0.1'])
+    """
+    ax = dressed(ax)
+    values = np.asarray(found.values, dtype=float)
+    for height, label, colour in (
+        (found.bias, "bias²", COLOURS[0]),
+        (found.variance, "variance", COLOURS[1]),
+        (found.excess, "sum", INK),
+    ):
+        ax.plot(values, height, "o-", color=colour, markersize=4, linewidth=2, label=label)
+    best = int(found.excess.argmin())
+    ax.plot(
+        values[best], found.excess[best], "o", markersize=11, markerfacecolor="none", markeredgecolor=INK,
+        label=f"least sum: {number(float(values[best]))}",
+    )  # fmt: skip
+    if (values > 0).all() and values.max() > 20 * values.min():
+        log_ticks(ax, "x")
+    ax.set_ylim(bottom=0)
+    last = found.name.split("__")[-1]
+    ax.set_xlabel(name or {"lam": "λ", "sigma": "σ", "n_neighbors": "neighbours R"}.get(last, found.name))
+    ax.set_ylabel("squared error")
+    legend_above(ax, columns=4)
+    return ax
+
+
+def decay(
+    found: GramSpectrum,
+    ax: Axes | None = None,
+    *,
+    law: Decay | None = None,
+    smoothness: Smoothness | None = None,
+) -> Axes:
+    """Eigenvalues of K/n, and how much of a target lies along each eigenvector, with the laws fitted to them.
+
+    Parameters
+    ----------
+    found : GramSpectrum
+        From `mercer.theory.spectrum`.
+    ax : Axes, optional
+    law : Decay, optional
+        From `mercer.theory.fit_decay`.
+    smoothness : Smoothness, optional
+        From `mercer.theory.smoothness`: adds the law of the target's coefficients and the noise.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.plot import axes
+    >>> from mercer.theory import fit_decay, GramSpectrum
+    >>> values = np.arange(1, 101.0) ** -2
+    >>> ax = decay(GramSpectrum(values, None), axes(), law=fit_decay(values))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['eigenvalues', 'i^−2.00']
+    """
+    ax = dressed(ax)
+    i = np.arange(1, found.n + 1)
+    kept = found.values > found.values[0] * found.n * np.finfo(float).eps
+    if found.energy is not None:
+        ax.plot(i, found.energy, ".", color=COLOURS[1], markersize=3, alpha=0.35, label="target, squared")
+    ax.plot(i[kept], found.values[kept], ".", color=COLOURS[0], markersize=4, label="eigenvalues")
+    if law is not None:
+        where = i[law.first - 1 : law.last]
+        words = f"i^−{law.exponent:.2f}" if law.kind == "polynomial" else f"exp(−{law.exponent:.2g} i)"
+        ax.plot(where, law.at(where), color=INK, linewidth=1.6, label=words)
+    if smoothness is not None:
+        energy, along = smoothness.energy, np.geomspace(2, max(4, found.n // 8), 50)
+        ax.plot(along, energy.at(along), color=COLOURS[1], linewidth=1.6, label=f"i^−{energy.exponent:.2f}")
+        ax.axhline(
+            smoothness.noise / found.n, color=COLOURS[1], linewidth=1, linestyle=":", label="noise σ²/n"
+        )
+        floor = smoothness.noise / found.n
+        ax.set_ylim(bottom=min(floor, float(found.values[kept].min())) / 30)
+    # An exponential is a straight line over i itself.
+    if law is None or law.kind == "polynomial":
+        log_ticks(ax, "x")
+    elif smoothness is None:
+        ax.set_xlim(0, 2 * law.last)
+    log_ticks(ax, "y")
+    ax.set_xlabel("i")
+    ax.set_ylabel("size")
+    legend_above(ax, columns=3)
+    return ax
+
+
+def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:
+    """The bounds of a certificate as bars beside the measured errors; what is above the axis says nothing.
+
+    Parameters
+    ----------
+    certificate : RiskCertificate
+        From `mercer.theory.certificate`. Bounds of another measure than its own are left out.
+    ax : Axes, optional
+    colour : str
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from mercer.plot import axes
+    >>> from mercer.theory import RiskCertificate, vc_bound
+    >>> found = RiskCertificate("", "error rate", 0.1, None, 0.5, 0.05, (vc_bound(0.1, 3, 1000),), ())
+    >>> [text.get_text() for text in bounds(found, axes()).get_legend().get_texts()]
+    ['bound', 'best constant: 0.5', 'measured']
+    """
+    ax = dressed(ax)
+    shown = [b for b in certificate.bounds if b.risk.startswith(certificate.measure)]
+    if not shown:
+        raise ValueError("the certificate has no bound on what it measures")
+    places = np.arange(len(shown))[::-1]
+    top = max([1.0 if certificate.measure == "error rate" else 2 * certificate.guess, certificate.guess])
+    ax.barh(places, [min(b.measured, top) for b in shown], 0.55, color=colour, alpha=0.75, label="measured")
+    for place, b in zip(places, shown, strict=True):
+        ax.plot(
+            [b.measured, min(b.value, top)], [place, place], color=INK, linewidth=1.4,
+            label="bound" if b is shown[0] else None,
+        )  # fmt: skip
+        beyond = b.value > top
+        ax.plot(min(b.value, top), place, ">" if beyond else "|", color=INK, markersize=7 if beyond else 12)
+        if beyond:
+            ax.annotate(
+                f"{b.value:.3g}", (top, place), (-4, 5), textcoords="offset points", color=INK, fontsize=8,
+                ha="right",
+            )  # fmt: skip
+    ax.axvline(certificate.guess, color=COLOURS[1], linestyle="--", linewidth=1.2,
+               label=f"best constant: {certificate.guess:.3g}")  # fmt: skip
+    names = [b.name + "\n(average)" * b.on_average for b in shown]
+    ax.set_yticks(places, names)
+    ax.set_xlim(0, 1.02 * top)
+    ax.set_xlabel(certificate.measure)
+    legend_above(ax, columns=3)
+    return ax
+
+
+def slack(
+    sizes: Any, series: dict[str, Sequence[float]], risk: Any, ax: Axes | None = None, *, ylabel: str = "risk"
+) -> Axes:
+    """Bounds and the true risk against the number of examples: the gap is what a bound gives away.
+
+    Parameters
+    ----------
+    sizes : numbers of examples
+    series : from the name of a bound to its values at these sizes
+    risk : the true risk at these sizes
+    ax : Axes, optional
+    ylabel : str
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> from mercer.plot import axes
+    >>> ax = slack([100, 200], {"VC bound": [0.5, 0.4]}, [0.2, 0.15], axes())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['VC bound', 'true risk']
+    """
+    ax = dressed(ax)
+    for (name, values), colour in zip(series.items(), (*COLOURS, *COLOURS), strict=False):
+        again = "--" if list(series).index(name) >= len(COLOURS) else "-"
+        ax.plot(sizes, values, again, color=colour, marker="o", markersize=4, linewidth=2, label=name)
+    ax.plot(sizes, risk, color=INK, linewidth=2.4, label="true risk")
+    log_ticks(ax, "x")
+    log_ticks(ax, "y")
+    ax.set_xlabel("examples n")
+    ax.set_ylabel(ylabel)
+    legend_above(ax, columns=3)
+    return ax

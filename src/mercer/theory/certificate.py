@@ -1,0 +1,281 @@
+"""All that can be promised of a fitted machine, in one table beside what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from html import escape
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.theory.applicable import Promise, promises
+from mercer.theory.bounds import Bound, binomial_bound, mean_bound, require_delta
+from mercer.theory.facts import Facts, cap_of, facts_of
+
+_ELSEWHERE = "; it was machines like this one, fitted to fewer examples, not this one itself"
+
+
+@dataclass(frozen=True)
+class RiskCertificate:
+    """Bounds on the risk of a machine, beside its measured errors.
+
+    Attributes
+    ----------
+    machine : its name and sizes, in words
+    measure : what errors are measured by
+    training, test : the measured error; test is None where no test examples were given
+    guess : the training error of the best constant answer
+    delta : the probability with which any of the bounds may fail; each has an equal share of it
+    bounds : those that apply
+    absent : (name, why not) of the others
+    """
+
+    machine: str
+    measure: str
+    training: float
+    test: float | None
+    guess: float
+    delta: float
+    bounds: tuple[Bound, ...]
+    absent: tuple[tuple[str, str], ...]
+
+    header: ClassVar[tuple[str, ...]] = ("bound", "what it bounds", "measured", "at most", "how sure")
+
+    def rows(self) -> list[tuple[str, str, str, str, str]]:
+        """The table, a row a bound: name, what it bounds, measured, at most, how sure."""
+        return [
+            (
+                b.name,
+                b.risk,
+                f"{b.measured:.3g}",
+                f"{b.value:.3g}",
+                "on average" if b.on_average else f"{100 * (1 - b.delta):.4g} %",
+            )
+            for b in self.bounds
+        ]
+
+    @property
+    def telling(self) -> tuple[Bound, ...]:
+        """Those that say more than is known anyway, or a constant answer does."""
+        return tuple(b for b, guess in self._guesses() if not b.vacuous and b.value < guess)
+
+    def _guesses(self) -> list[tuple[Bound, float]]:
+        # Another measure, such as a squared error, is not to be compared with the constant's.
+        return [(b, self.guess if b.risk.startswith(self.measure) else math.inf) for b in self.bounds]
+
+    def verdicts(self) -> list[tuple[str, str]]:
+        """(name, what to make of it) for every bound."""
+        return [(b.name, verdict(b, guess)) for b, guess in self._guesses()]
+
+    def sharing(self) -> str:
+        """How δ is shared, in a sentence."""
+        sure = [b.delta for b in self.bounds if not b.on_average]
+        if not sure:
+            return ""
+        whole = f"{100 * (1 - self.delta):.4g} %"
+        if len(sure) == 1:
+            words = f"The bound with a probability holds with {whole}."
+        else:
+            words = (
+                f"All bounds with a probability hold at the same time with {whole}; for that each may fail "
+                f"with {100 * max(sure):.3g} % only."
+            )
+        if len(sure) < len(self.bounds):
+            words += " Those that hold on average are about the mean over samples, not about this one."
+        return words
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        measured = f"{self.measure}: {self.training:.3g} on the training examples"
+        if self.test is not None:
+            measured += f", {self.test:.3g} on the test examples"
+        lines = [self.machine, f"{measured}; the best constant answer has {self.guess:.3g}", ""]
+        lines += _table(self.header, self.rows())
+        lines += ["", *(f"{name}: {words}" for name, words in self.verdicts())]
+        lines += [f"{name}: does not apply: {why}" for name, why in self.absent]
+        if sharing := self.sharing():
+            lines += ["", sharing]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        def line(cells: Sequence[str], tag: str) -> str:
+            return f"<tr>{''.join(f'<{tag}>{escape(c)}</{tag}>' for c in cells)}</tr>"
+
+        body = "".join(line(row, "td") for row in self.rows())
+        notes = "".join(f"<li>{escape(name)}: {escape(words)}</li>" for name, words in self.verdicts())
+        return (
+            f"<p>{escape(self.machine)}</p><table><thead>{line(self.header, 'th')}</thead>"
+            f"<tbody>{body}</tbody></table>"
+            f"<ul>{notes}</ul><p>{escape(self.sharing())}</p>"
+        )
+
+
+def certificate(
+    machine: Any,
+    X: Any,
+    y: Any,
+    delta: float = 0.05,
+    X_test: Any = None,
+    y_test: Any = None,
+    *,
+    predicted: Any = None,
+    tuned: bool = False,
+) -> RiskCertificate:
+    """Every bound on the risk of a fitted machine that applies to it, and what it is worth.
+
+    It takes the scores of the examples, ‖f‖ and k(x_i,x_i); no n × n matrix is made, and nothing is fitted
+    again.
+
+    Parameters
+    ----------
+    machine : fitted KernelRidge, KernelLogistic, KernelSVC, KernelSVR, KernelClassifier or KernelRegressor
+        Any other estimator with `predict` has the test-set bound only.
+    X, y : the examples it was fitted to
+    delta : float
+        δ: all bounds hold at once with probability 1 − δ; each has an equal share of it.
+    X_test, y_test : examples that took no part, optional
+    predicted : array, optional
+        Predictions for y_test by machines like this one, where not this one made them (cross-validation).
+    tuned : bool
+        Were kernel or λ chosen by looking at y? Then bounds from training errors are those of a machine like
+        this one, fixed beforehand, and say so.
+
+    Returns
+    -------
+    RiskCertificate
+        ``print`` it; ``.bounds``, ``.rows()``, ``.to_dict()``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from mercer import KernelLogistic
+    >>> from mercer.kernels import Gaussian
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = scale(X)
+    >>> machine = KernelLogistic(Gaussian(4.0), lam=1e-3).fit(X[::2], y[::2])
+    >>> found = certificate(machine, X[::2], y[::2], X_test=X[1::2], y_test=y[1::2])
+    >>> for bound in found.bounds[:2]:
+    ...     print(bound.name, round(bound.measured, 2), bound.vacuous)
+    Test-set bound 0.05 False
+    Margin bound 0.01 False
+    """
+    require_delta(delta)
+    tested, elsewhere = y_test is not None, predicted is not None
+    if tested and predicted is None:
+        if X_test is None:
+            raise ValueError("y_test needs X_test, or predictions made elsewhere (predicted)")
+        predicted = machine.predict(X_test)
+    facts = facts_of(machine, X, y) if _one_function(machine) else None
+    if facts is None:
+        made: list[Promise] = []
+        absent = [("Bounds from training errors", "it is no function of a kernel's space with a known norm")]
+    else:
+        made, absent = promises(machine, X, facts, tuned)
+    sure = tested + sum(p.spends for p in made)
+    share = delta / max(sure, 1)
+    labels, training, measure, guess, cap = _measured(machine, facts, X, y)
+    bounds: list[Bound] = []
+    test = None
+    if tested:
+        test, bound = _tested(np.asarray(y_test), np.asarray(predicted), labels, cap, share)
+        if elsewhere:
+            bound = replace(bound, assumptions=bound.assumptions + _ELSEWHERE)
+        bounds.append(bound)
+    else:
+        absent = [("Test-set bound", "no test examples were given"), *absent]
+    bounds += [b for p in made for b in p.make(share)]
+    return RiskCertificate(
+        _described(machine, facts, len(np.asarray(y))),
+        measure,
+        training,
+        test,
+        guess,
+        float(delta),
+        tuple(bounds),
+        tuple(absent),
+    )
+
+
+def _one_function(machine: Any) -> bool:
+    """Are its predictions those of a function in H_K (and not votes of many, as a perceptron may take)?"""
+    known = hasattr(machine, "function_") and hasattr(machine, "_coding")
+    return known and getattr(machine, "_votes", None) is None
+
+
+def _described(machine: Any, facts: Facts | None, n: int) -> str:
+    name = type(machine).__name__
+    if facts is None:
+        return f"{name}, {n:,} examples"
+    lam = f", λ = {facts.lam:.3g}" if facts.lam > 0 else ""
+    offset = ", with an offset" if facts.has_offset else ""
+    return f"{name}, {facts.n:,} examples{lam}, ‖f‖ = {facts.norm:.3g}{offset}"
+
+
+def _measured(machine: Any, facts: Facts | None, X: Any, y: Any) -> tuple[bool, float, str, float, float]:
+    """Labels or numbers? The training error, what it is, that of the best constant, and the cap of errors."""
+    y = np.asarray(y)
+    if hasattr(machine, "classes_"):
+        wrong: Any = facts.wrong if facts is not None else machine.predict(X) != y
+        guess = 1 - np.unique(y, return_counts=True)[1].max() / len(y)
+        return True, float(np.mean(wrong)), "error rate", float(guess), 1.0
+    cap = cap_of(y)
+    predicted = machine.predict(X) if facts is None else machine._coding.decode(facts.scores)
+    errors = np.abs(y - np.asarray(predicted).reshape(y.shape))
+    constant = np.abs(y - np.median(y, axis=0))
+    return (
+        False,
+        float(np.minimum(errors, cap).mean()),
+        f"mean error, capped at {cap:g}",
+        float(np.minimum(constant, cap).mean()),
+        cap,
+    )
+
+
+def _tested(truth: np.ndarray, predicted: np.ndarray, labels: bool, cap: float, delta: float):
+    if truth.shape != predicted.shape:
+        raise ValueError(f"y_test and predictions differ in shape: {truth.shape} and {predicted.shape}")
+    if labels:
+        errors = int(np.sum(truth != predicted))
+        return errors / len(truth), binomial_bound(errors, len(truth), delta)
+    mean = float(np.minimum(np.abs(truth - predicted), cap).mean())
+    risk = f"mean error, capped at {cap:g}"
+    return mean, mean_bound(mean, len(truth), delta, largest=cap, risk=risk)
+
+
+def verdict(bound: Bound, guess: float) -> str:
+    """What to make of a bound, in a sentence or two: does it say anything, and if not, why not?
+
+    >>> from mercer.theory import vc_bound
+    >>> print(verdict(vc_bound(0.1, 70, 200), guess=0.5))
+    vacuous: it promises no more than is known anyway, mostly because of VC dimension (0.991). All
+    else being equal it would say something from 268 examples on.
+    """
+    top = bound.largest_term
+    if bound.vacuous:
+        words = "vacuous: it promises no more than is known anyway"
+        if top is not None:
+            words += f", mostly because of {top[0]} ({top[1]:.3g})"
+        if bound.needed is not None:
+            return f"{words}. All else being equal it would say something from {bound.needed:,} examples on."
+        return f"{words}."
+    if not bound.value < guess:
+        words = f"weak: a constant answer, with {guess:.3g}, is below it"
+        return words + (f"; most of it is {top[0]} ({top[1]:.3g})." if top is not None else ".")
+    return f"it says something: at most {bound.value:.3g}, where {bound.measured:.3g} was measured."
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns side by side, numbers to the right."""
+    widths = [max(len(r[j]) for r in (header, *rows)) for j in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = (v.rjust(w) if j in (2, 3) else v.ljust(w) for j, (v, w) in enumerate(zip(row, widths)))
+        return "  ".join(cells).rstrip()
+
+    return [line(header), "  ".join("─" * w for w in widths), *map(line, rows)]

@@ -1,0 +1,113 @@
+"""Which bounds apply to which machine, and the reasons why others do not."""
+
+import numpy as np
+import pytest
+
+from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC, KernelSVR
+from mercer.kernels import Gaussian, Linear
+from mercer.losses import Huber, Poisson, SquaredHinge
+from mercer.representations import Lasso
+from mercer.theory.applicable import largest_slope, promises
+from mercer.theory.facts import facts_of
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((80, 2))
+Y = np.sin(2 * X[:, 0]) + 0.2 * RNG.standard_normal(80)
+SIGN = np.where(Y > 0, 1, -1)
+THREE = np.digitize(Y, [-0.5, 0.5])
+G = Gaussian(1.0)
+
+
+def found(machine, y, tuned=False):
+    machine.fit(X, y)
+    made, absent = promises(machine, X, facts_of(machine, X, y), tuned)
+    bounds = [b for p in made for b in p.make(0.01)]
+    assert all(b.value >= b.measured and b.delta == (0 if b.on_average else 0.01) for b in bounds)
+    return {b.name for b in bounds}, dict(absent), bounds
+
+
+ALL = {"Margin bound", "PAC–Bayes bound", "PAC–Bayes of draws", "Stability bound", "Leave-one-out bound"}
+
+
+@pytest.mark.parametrize(
+    "machine, y, names",
+    [
+        (KernelLogistic(G), SIGN, ALL),
+        (KernelLogistic(Linear()), SIGN, ALL | {"VC bound"}),
+        (KernelClassifier(G, loss=SquaredHinge()), SIGN, ALL),
+        (KernelClassifier(G, loss="squared"), SIGN, ALL),
+        (KernelSVC(G, offset=False), SIGN, ALL | {"Support vectors"}),
+        (
+            KernelSVC(G),
+            SIGN,
+            {"Margin bound", "PAC–Bayes bound", "PAC–Bayes of draws", "ξα estimate", "Support vectors"},
+        ),
+        (KernelLogistic(G, offset=True), SIGN, {"Margin bound", "PAC–Bayes bound", "PAC–Bayes of draws"}),
+        (
+            KernelLogistic(G, representation="nystrom"),
+            SIGN,
+            {"Margin bound", "PAC–Bayes bound", "PAC–Bayes of draws"},
+        ),
+        (KernelLogistic(G, representation="features"), SIGN, ALL | {"VC bound"}),
+        (KernelLogistic(G), THREE, {"Margin bound"}),
+        (KernelSVC(G), THREE, set()),
+        (KernelRidge(G), Y, {"Rademacher bound", "Stability bound", "Leave-one-out bound"}),
+        (KernelRidge(G, offset=True), Y, {"Rademacher bound"}),
+        (KernelRidge(G, representation="nystrom"), Y, {"Rademacher bound"}),
+        (KernelRegressor(G, loss=Huber()), Y, {"Rademacher bound", "Stability bound", "Leave-one-out bound"}),
+        (KernelSVR(G, offset=False), Y, {"Rademacher bound", "Stability bound", "Leave-one-out bound"}),
+        (KernelSVR(G), Y, {"Rademacher bound"}),
+        (KernelRidge(G), np.column_stack([Y, Y]), set()),
+        (KernelRegressor(G, loss=Poisson()), np.round(np.exp(Y)), {"Stability bound", "Leave-one-out bound"}),
+        (KernelRegressor(Linear(), representation=Lasso()), Y, {"Rademacher bound"}),
+    ],
+)
+def test_names(machine, y, names):
+    assert found(machine, y)[0] == names
+
+
+@pytest.mark.parametrize(
+    "machine, y, name, why",
+    [
+        (KernelSVC(G), SIGN, "Stability bound", "offset=False"),
+        (KernelSVC(G), SIGN, "VC bound", "infinite VC dimension"),
+        (KernelSVC(G), THREE, "Margin bound", "votes of pairs"),
+        (KernelLogistic(G), THREE, "PAC–Bayes bound", "more than two classes"),
+        (KernelLogistic(G, offset=True), SIGN, "Leave-one-out bound", "support vector machines only"),
+        (KernelLogistic(G, representation="nystrom"), SIGN, "Stability bound", "centres"),
+        (KernelLogistic(G, class_weight="balanced"), SIGN, "Stability bound", "weights"),
+        (KernelLogistic(G, class_weight="balanced"), SIGN, "Leave-one-out bound", "weights"),
+        (KernelRidge(G), np.column_stack([Y, Y]), "Rademacher bound", "more than one output"),
+        (KernelRidge(G), np.zeros(80), "Stability bound", "all targets are 0"),
+        (KernelRegressor(G, loss=Poisson()), np.round(np.exp(Y)), "Rademacher bound", "function of them"),
+        (KernelRegressor(Linear(), representation=Lasso()), Y, "Stability bound", "does not minimise"),
+    ],
+)
+def test_reasons(machine, y, name, why):
+    assert why in found(machine, y)[1][name]
+
+
+def test_what_is_said_of_the_kernel():
+    for machine, tuned, words in (
+        (KernelLogistic(G), False, "a kernel fixed before they were seen"),
+        (KernelLogistic(Gaussian()), False, "taken from the points"),
+        (KernelLogistic(G), True, "tuned on them"),
+    ):
+        margin = found(machine, SIGN, tuned)[2][0]
+        assert (
+            margin.name == "Margin bound" and margin.assumptions.endswith(words)
+        ) or words in margin.assumptions
+    stable = next(b for b in found(KernelLogistic(Linear()), SIGN)[2] if b.name == "Stability bound")
+    assert "the largest seen" in stable.assumptions
+
+
+def test_slopes():
+    def slope(machine, y):
+        return largest_slope(facts_of(machine.fit(X, y), X, y))
+
+    assert slope(KernelSVC(G, offset=False), SIGN) == 1.0
+    assert slope(KernelLogistic(G, lam=1e-3), SIGN) == pytest.approx(1.0, abs=1e-9)
+    top = np.abs(Y).max()
+    assert slope(KernelRidge(G, lam=0.04), Y) == pytest.approx(2 * top * (1 + 2.5))
+    assert slope(KernelRegressor(G, loss=Huber(0.5)), Y) == 1.0
+    assert slope(KernelClassifier(G, loss=SquaredHinge(), lam=0.25), SIGN) == pytest.approx(2 * (1 + 2))
