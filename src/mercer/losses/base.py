@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from mercer._params import Params
 from mercer.losses.coding import LabelCoding, TargetCoding
@@ -48,6 +49,11 @@ def exp(a: Array) -> Array:
     """Return e^a, +inf where that is too large for a float: a line search can step back from inf."""
     with np.errstate(over="ignore", under="ignore"):
         return np.exp(a)
+
+
+def expit(a: Array) -> Array:
+    """Return 1/(1 + e^−a); symbols write it down themselves, where SciPy's may insist on arrays."""
+    return a.expit() if getattr(a, "symbolic", False) else special.expit(a)  # type: ignore[attr-defined]
 
 
 class HessianRoot(ABC):

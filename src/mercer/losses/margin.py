@@ -6,9 +6,9 @@ from abc import abstractmethod
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import entr, expit
+from scipy.special import entr
 
-from mercer.losses.base import Array, Loss, aligned, exp, floating
+from mercer.losses.base import Array, Loss, aligned, exp, expit, floating
 from mercer.losses.dual import DualForm
 
 

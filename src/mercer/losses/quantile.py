@@ -74,7 +74,7 @@ class Quantile(ResidualLoss):
     def _q(self, like: Array) -> Array:
         """The levels, one for each column."""
         q = self.levels
-        if len(q) > 1 and like.shape[-1] != len(q):
+        if len(q) > 1 and not getattr(like, "symbolic", False) and like.shape[-1] != len(q):
             raise ValueError(
                 f"there are {len(q)} levels, so targets and scores need as many columns, got {like.shape}"
             )

@@ -147,6 +147,9 @@ class Symbol:
     def clip(self, low: Any, high: Any) -> Symbol:
         return self._made("min(max({0}, {1}), {2})", self, low, high)
 
+    def expit(self) -> Symbol:
+        return self._made(_ONE["expit"], self)
+
     def astype(self, dtype: Any, copy: bool = True) -> Symbol:
         return self
 
@@ -205,6 +208,14 @@ class Symbol:
 
     def __ge__(self, o):
         return np.greater_equal(self, o)
+
+    def __eq__(self, o):
+        return np.equal(self, o)
+
+    def __ne__(self, o):
+        return np.not_equal(self, o)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _is_constant(value: Any) -> bool:

@@ -20,16 +20,23 @@ from mercer.online.budgets import (
     Unlimited,
     Window,
 )
+from mercer.online.drift import MeanShift
+from mercer.online.encoding import Encoding
 from mercer.online.machine import OnlineKernelClassifier, OnlineKernelRegressor
 from mercer.online.mistakes import Mistakes
+from mercer.online.record import progressive
+from mercer.online.regret import Regret, regret
 from mercer.online.steps import Constant, InverseRoot, PassiveAggressive, Pegasos, Recursive, Step
+from mercer.online.tally import Tally
 
 __all__ = [
     "AtRandom",
     "Budget",
     "Constant",
+    "Encoding",
     "Forgetron",
     "InverseRoot",
+    "MeanShift",
     "Merge",
     "Mistakes",
     "Oldest",
@@ -39,8 +46,10 @@ __all__ = [
     "Pegasos",
     "Projection",
     "Recursive",
+    "Regret",
     "Smallest",
     "Step",
+    "Tally",
     "Unlimited",
     "Window",
     "forgetron",
@@ -49,5 +58,7 @@ __all__ = [
     "passive_aggressive",
     "pegasos",
     "perceptron",
+    "progressive",
     "projectron",
+    "regret",
 ]

@@ -258,13 +258,13 @@ class Projection(Budget):
 
 
 def budget_of(value: Any) -> Budget:
-    """A Budget, a number of terms (of a Projection), or None: no limit."""
+    """A Budget, a number of terms (which are merged), or None: no limit."""
     if value is None:
         return Unlimited()
     if isinstance(value, Budget):
         return value
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        return Projection(int(value))
+        return Merge(int(value))
     raise TypeError(
         "budget must be None, a number of terms or one of mercer.online's budgets, such as Oldest(500); "
         f"got {value!r}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import dtrmm, dtrsm
+from scipy.linalg.lapack import dtrtri
 
 from mercer._xp import issparse, take
 from mercer.engines import Engine
@@ -20,6 +21,10 @@ from mercer.online.steps import Recursive
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
 _FEW = 4096
+
+
+# Distances from the span of earlier points, over the largest: above this an inverse loses three digits at most.
+_APART = 1e-3
 
 
 class Basis:
@@ -43,6 +48,8 @@ class Basis:
 class Mapped(Basis):
     """Features of a fitted map."""
 
+    _kept = ("map", "width")
+
     def __init__(self, map: Any, width: int):
         self.map, self.width = map, width
 
@@ -56,6 +63,8 @@ class Mapped(Basis):
 
 class Centres(Basis):
     """Kernels at fixed points, made orthonormal: φ(x) = Tᵀ k(Z, x) with TᵀK(Z,Z)T = I."""
+
+    _kept = ("kernel", "points", "T", "engine")
 
     def __init__(self, kernel: Kernel, points: Any, T: np.ndarray, engine: Engine):
         self.kernel, self.points, self.T, self.engine = kernel, points, T, engine
@@ -81,8 +90,9 @@ class Centres(Basis):
 
 
 class Span(Centres):
-    """Kernels at points that were met, made orthonormal in their order: K(Z,Z) = L Lᵀ and φ(x) = L⁻¹ k(Z,
-    x)."""
+    """Kernels at points that were met, orthonormal in their order: K(Z,Z) = L Lᵀ and φ(x) = L⁻¹ k(Z, x)."""
+
+    _kept = ("kernel", "points", "L", "engine")
 
     def __init__(self, kernel: Kernel, points: Any, L: np.ndarray, engine: Engine):
         self.kernel, self.points, self.L, self.engine = kernel, points, np.asfortranarray(L), engine
@@ -94,8 +104,16 @@ class Span(Centres):
     def rows(self, points):
         if not self.width:
             return np.zeros((points.shape[0], 0))
-        # Solved, not multiplied by an inverse: these must be the coordinates that were learned with.
-        return dtrsm(1.0, self.L, self.values(points).T, lower=1, overwrite_b=1).T
+        K = self.values(points).T
+        if self._inverse is not None:
+            return dtrmm(1.0, self._inverse, K, lower=1, overwrite_b=1).T
+        return dtrsm(1.0, self.L, K, lower=1, overwrite_b=1).T
+
+    @cached_property
+    def _inverse(self) -> np.ndarray | None:
+        """L⁻¹ where points are far enough from each other's span that multiplying by it is as good as solving."""
+        pivots = self.L.diagonal()
+        return dtrtri(self.L, lower=1)[0] if pivots.min() > _APART * pivots.max() else None
 
     def lifted(self, coef):
         return dtrsm(1.0, self.L, coef, lower=1, trans_a=1) if self.width else coef
@@ -109,11 +127,16 @@ class Coordinates(Learner):
         self.basis, self.most, self.threshold = basis, most, threshold
         self.A = np.zeros((outputs, basis.width))
         self.U = np.zeros((outputs, basis.width))
-        self.recursive = isinstance(rule.step, Recursive)
+        self.P = np.zeros((0, 0))
         if isinstance(rule.step, Recursive):
             self.P = np.eye(basis.width) / rule.step.penalty
 
     _by_output = ("offset", "A", "U")
+    _kept = ("basis", "most", "threshold", *Learner._kept, "A", "U", "P")
+
+    @property
+    def recursive(self) -> bool:
+        return isinstance(self.rule.step, Recursive)
 
     @property
     def size(self) -> int:

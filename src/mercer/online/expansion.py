@@ -30,6 +30,10 @@ class Expansion(Learner):
     """
 
     _by_output = ("offset", "A", "U")
+    _kept = (
+        *("kernel", "points", "budget", "engine", *Learner._kept),
+        *("A", "U", "diagonal", "birth", "K", "partner", "near"),
+    )
 
     def __init__(self, kernel: Kernel, points: Any, rule: Rule, outputs: int, budget: Budget, engine: Engine):
         super().__init__(rule, outputs)
@@ -59,7 +63,7 @@ class Expansion(Learner):
 
     def _learn(self, points, Y, weight):
         n, t, pairs = points.shape[0], self.outputs, self.budget.pairs
-        if self.budget.size and len(self.birth) + n > self.budget.size + CHUNK:
+        if len(self.birth) + n > (self.budget.size or 2 * self.size) + CHUNK:
             self._clear()
         m = len(self.birth)
         every = self._with(points)
@@ -76,12 +80,14 @@ class Expansion(Learner):
             U[:, :m] = self.U
         diagonal, size, near = (np.empty(m + n) for _ in range(3))
         diagonal[:m], diagonal[m:] = self.diagonal, self.kernel.diagonal(points)
-        size[:m], size[m:] = np.einsum("ij,ij->j", self.A, self.A) * self.diagonal, np.inf
+        size[:m] = np.fmin(np.einsum("ij,ij->j", self.A, self.A) * self.diagonal, loops.HUGE)
+        size[m:] = np.inf
         size[:m][self.birth == GONE] = np.inf
         birth, partner = np.empty((2, m + n), np.int64)
         birth[:m], birth[m:] = self.birth, GONE
         if self.budget.policy == loops.MERGE:
             partner[:m], near[:m] = self.partner, self.near
+            partner[m:], near[m:] = -1, 0.0
         chance = draws(self.rule.seed, self.seen, n) if self.budget.policy == loops.AT_RANDOM else _NOTHING
         eta, state, count, S = self._begin(n)
         count[loops.HELD] = np.count_nonzero(self.birth != GONE)
@@ -104,8 +110,10 @@ class Expansion(Learner):
         return S
 
     def _fill(self, X: Any, Z: Any, out: np.ndarray) -> None:
-        if self.engine.remote or out.size > _FEW:
+        if self.engine.remote:
             out[:] = self.engine.gram(self.kernel, X, Z)
+        elif out.size > _FEW:
+            self.engine.gram(self.kernel, X, Z, out=out)
         else:
             out[:] = self.kernel.pairwise(X, Z)
 
@@ -121,8 +129,9 @@ class Expansion(Learner):
         if issparse(points):
             return stacked(self.points, points) if m else points
         room = self._room.get("points")
-        if room is None or self.points.base is not room or len(room) < m + n:
-            room = np.empty((self._most(m + n), *points.shape[1:]), np.result_type(self.points, points))
+        dtype = np.result_type(self.points, points)
+        if room is None or self.points.base is not room or len(room) < m + n or room.dtype != dtype:
+            room = np.empty((self._most(m + n), *points.shape[1:]), dtype)
             room[:m] = self.points
             self._room["points"] = room
         room[m : m + n] = points

@@ -45,13 +45,16 @@ class Learner(ABC):
     offset : b, one number for each output
     """
 
+    # Attributes that files keep: with these f goes on as if nothing had happened, the rest is made again.
+    _kept: tuple[str, ...] = ("rule", "outputs", "seen", "offset", "tallies")
+    _code: LossCode | None = None
+
     def __init__(self, rule: Rule, outputs: int):
         self.rule, self.outputs = rule, outputs
         self.seen = 0
         self.offset = np.zeros(outputs)
         # Σ of the scales (for the mean function), what the Forgetron has spent, steps that changed f.
         self.tallies = np.zeros(3)
-        self._code: LossCode | None = None
 
     @property
     def updates(self) -> int:
@@ -72,12 +75,18 @@ class Learner(ABC):
         """Go through examples one by one; the scores each had just before it was learned."""
         n = points.shape[0]
         S = np.empty((n, self.outputs))
-        done = 0
-        while done < n:
-            rows = slice(done, min(n, done + self._chunk()))
-            with np.errstate(over="ignore", invalid="ignore"):
-                S[rows] = self._learn(points[rows], np.ascontiguousarray(Y[rows], np.float64), weight[rows])
-            done = rows.stop
+        done, before = 0, self.__dict__.copy()
+        try:
+            while done < n:
+                rows = slice(done, min(n, done + self._chunk()))
+                with np.errstate(over="ignore", invalid="ignore"):
+                    S[rows] = self._learn(
+                        points[rows], np.ascontiguousarray(Y[rows], np.float64), weight[rows]
+                    )
+                done = rows.stop
+        except BaseException:
+            self.__dict__.update(before)  # arrays are made anew, never changed
+            raise
         return S
 
     def _chunk(self) -> int:
@@ -109,8 +118,8 @@ class Learner(ABC):
         if not (np.isfinite(S).all() and np.isfinite(A).all() and np.isfinite(offset).all()):
             raise Diverged(
                 "f has grown beyond all bounds (or the kernel gives NaN or infinity on these points); what "
-                "was learned before these examples is kept. Take a shorter step (for the squared loss one below "
-                "1/max k(x,x)), scale the features, or take a loss of bounded slope: Huber(), "
+                "was learned before these examples is kept. Take a shorter step (for the squared loss one "
+                "below 1/max k(x,x)), scale the features, or take a loss of bounded slope: Huber(), "
                 "EpsilonInsensitive()"
             )
         state[loops.SUM] /= scale

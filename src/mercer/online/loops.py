@@ -8,7 +8,8 @@ shrunk term by term: it is `scale` times what the arrays say, and shrinking chan
 
 The mean of all functions so far, (1/T) Σ f_t, needs no sum over terms either. With s_t the scale after step t
 and P_t = Σ_{u≤t} s_u, a change δ of a coefficient at step t counts (P_T − P_{t−1}) δ in the sum, so P_{t−1} δ
-is noted (in U) and the sum is P_T a − U.
+is noted (in U) and the sum is P_T a − U. That difference is only as good as s_t is large beside P_t, so now
+and then (`rescale`, and when a loop ends) all of it is put into U, and P begins again at 0.
 """
 
 # mypy: ignore-errors
@@ -28,9 +29,15 @@ NOBODY, OLDEST, SMALLEST, AT_RANDOM, FORGETRON, MERGE, WINDOW = 0, 1, 2, 3, 4, 5
 TOLD, PLAIN, CAPPED, SOFT = 0, 1, 2, 3
 # A smaller scale is multiplied through, long before it is lost.
 TINY = 1e-100
+# With a mean to keep, that happens earlier.
+SMALL = 0.01
+# Sizes end here: infinity means that a term is gone.
+HUGE = 1e300
 # A squared distance from a span, over k(x,x), that rounding can't tell from 0: with rest r the coefficients
 # of the projection may be as large as 1/r, and their rounding, eps/r, has to stay below r.
 NOISE = 1e-7
+# A penalty that has become so many times less is as good as none.
+FORGOTTEN = 1e6
 # The Forgetron may spend this part of a mistake on forgetting.
 SHARE = 15.0 / 32.0
 
@@ -44,18 +51,12 @@ def dot(a: "f64[:]", b: "T[:]", n: int) -> float:
 
 def rescale(A: "f64[:,:]", U: "f64[:,:]", state: "f64[:]", t: int, n: int, averaged: int):
     """Put the scale into the coefficients, which leaves f and the sum of functions as they are."""
-    scale = state[SCALE]
-    if scale == 0.0:
-        for j in range(t):
-            for c in range(n):
-                if averaged == 1:
-                    U[j, c] = U[j, c] - state[SUM] * A[j, c]
-                A[j, c] = 0.0
-    else:
-        for j in range(t):
-            for c in range(n):
-                A[j, c] = A[j, c] * scale
-        state[SUM] = state[SUM] / scale
+    for j in range(t):
+        for c in range(n):
+            if averaged == 1:
+                U[j, c] = U[j, c] - state[SUM] * A[j, c]
+            A[j, c] = A[j, c] * state[SCALE]
+    state[SUM] = 0.0
     state[SCALE] = 1.0
 
 
@@ -71,7 +72,10 @@ def step_length(
     told: float,
     power: float,
 ) -> float:
-    """η: as told, or what makes the loss zero at this example, V/(‖V'‖² k(x,x)), bounded or damped."""
+    """η: as told, or what makes the loss zero at this example, V/(‖V'‖² k(x,x)), bounded or damped.
+
+    `power` is k(x,x), and 1 more if there is an offset, which moves as well.
+    """
     if rate == TOLD:
         return told
     squared = 0.0
@@ -81,7 +85,7 @@ def step_length(
     wanted = squared * power
     if rate == SOFT:
         wanted += 0.5 / told
-    eta = v[0] / wanted if wanted > 0.0 else 0.0
+    eta = v[0] / wanted if wanted > 0.0 and v[0] > 0.0 else 0.0
     return min(eta, told) if rate == CAPPED else eta
 
 
@@ -227,7 +231,7 @@ def merge(
             total += A[j, p] * A[j, p]
             if averaged == 1:
                 U[j, p] = U[j, p] + ratio * U[j, i]
-        size[p] = total * diagonal[p]
+        size[p] = min(total * diagonal[p], HUGE)
     drop(A, U, size, count, i, t, averaged)
     for c in range(n):
         if size[c] != inf and partner[c] == i:
@@ -288,9 +292,9 @@ def expansion(
             y[j] = Y[i, j]
             S[i, j] = s[j]
         slope(y, s, g, w, t)
-        length = step_length(value, y, s, g, v, w, t, rate, eta[i], diagonal[c])
+        length = step_length(value, y, s, g, v, w, t, rate, eta[i], diagonal[c] + float(shifted))
         state[SCALE] = state[SCALE] * (1.0 - 2.0 * length * lam)
-        if state[SCALE] < TINY:
+        if state[SCALE] < TINY or (averaged == 1 and state[SCALE] < SMALL):
             before = state[SCALE]
             rescale(A, U, state, t, c, averaged)
             for b in range(c):
@@ -306,7 +310,7 @@ def expansion(
             if shifted == 1:
                 offset[j] = offset[j] - length * weight[i] * g[j]
         if total > 0.0:
-            size[c] = total * diagonal[c]
+            size[c] = min(total * diagonal[c], HUGE) if diagonal[c] > 0.0 else 0.0
             birth[c] = count[NOW]
             count[HELD] = count[HELD] + 1
             state[MISTAKES] = state[MISTAKES] + 1.0
@@ -326,7 +330,10 @@ def expansion(
                     if policy == FORGETRON:
                         forget(K, A, diagonal, state, gone, c + 1, t, length)
                     drop(A, U, size, count, gone, t, averaged)
-        state[SUM] = state[SUM] + state[SCALE]
+        if averaged == 1:
+            state[SUM] = state[SUM] + state[SCALE]
+    if averaged == 1:
+        rescale(A, U, state, t, m + n, averaged)
 
 
 def grow(
@@ -389,9 +396,9 @@ def coordinates(
             y[j] = Y[i, j]
             S[i, j] = s[j]
         slope(y, s, g, w, t)
-        length = step_length(value, y, s, g, v, w, t, rate, eta[i], diagonal[i])
+        length = step_length(value, y, s, g, v, w, t, rate, eta[i], diagonal[i] + float(shifted))
         state[SCALE] = state[SCALE] * (1.0 - 2.0 * length * lam)
-        if state[SCALE] < TINY:
+        if state[SCALE] < TINY or (averaged == 1 and state[SCALE] < SMALL):
             rescale(A, U, state, t, width, averaged)
         total = 0.0
         for j in range(t):
@@ -412,7 +419,10 @@ def coordinates(
                         U[j, c] = U[j, c] + state[SUM] * change * F[i, c]
                 if shifted == 1:
                     offset[j] = offset[j] - length * weight[i] * g[j]
-        state[SUM] = state[SUM] + state[SCALE]
+        if averaged == 1:
+            state[SUM] = state[SUM] + state[SCALE]
+    if averaged == 1:
+        rescale(A, U, state, t, count[WIDTH], averaged)
 
 
 def recursive(
@@ -439,7 +449,8 @@ def recursive(
     keep^T/prior ‖f‖².
 
     P is the inverse of the matrix of that problem; a new coordinate begins with what the penalty alone says
-    of it.
+    of it, so one found at step t has keep^(T−t+1)/prior. P is kept exactly symmetric, and its diagonal below
+    FORGOTTEN times the prior: where nothing new is learned forgetting would let it grow for ever.
     """
     for i in range(n):
         count[NOW] = count[NOW] + 1
@@ -456,11 +467,19 @@ def recursive(
             for c in range(width):
                 q[c] = dot(P[c], F[i], width)
             power = keep / weight[i] + dot(q, F[i], width)
+            root = sqrt(power)
             for c in range(width):
-                ratio = q[c] / power
+                q[c] = q[c] / root
+            for c in range(width):
                 for b in range(width):
-                    P[c, b] = (P[c, b] - ratio * q[b]) / keep
+                    P[c, b] = (P[c, b] - q[c] * q[b]) / keep
+            for c in range(width):
+                if P[c, c] > FORGOTTEN * prior:
+                    ratio = sqrt(FORGOTTEN * prior / P[c, c])
+                    for b in range(width):
+                        P[c, b] = P[c, b] * ratio
+                        P[b, c] = P[b, c] * ratio
             for j in range(t):
-                change = (Y[i, j] - S[i, j]) / power
+                change = (Y[i, j] - S[i, j]) / root
                 for c in range(width):
                     A[j, c] = A[j, c] + change * q[c]

@@ -173,9 +173,11 @@ class OnlineMachine(KernelInputs):
     def fit(self, X, y, sample_weight=None):
         """Forget everything, and go through the examples in their order, `passes` times."""
         self._forget()
-        return self._learn(X, y, None, sample_weight, int(self.passes) if self._rule() else 1)
+        self._learn(X, y, None, sample_weight, int(self.passes) if self._rule() else 1)
+        return self
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, passes: int = 1) -> Any:
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, passes: int = 1) -> np.ndarray:
+        """Learn; the scores each example (of weight above 0) had just before."""
         first = not self._begun
         rule = self._rule() if first else self._rule_
         points = self._points(X, reset=first)
@@ -200,7 +202,7 @@ class OnlineMachine(KernelInputs):
         for _ in range(passes):
             scores = self._learner.learn(points, targets, weight)
             self._follow(scores, targets, weight)
-        return self
+        return scores
 
     def _follow(self, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray) -> None:
         """Keep count of what was lost on the way."""
@@ -208,6 +210,10 @@ class OnlineMachine(KernelInputs):
             value = self._rule_.loss.value(targets, scores)
         total = value if value.ndim == 1 else value.sum(axis=1)
         self.cumulative_loss_ += float(weight @ total)
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_one"}  # made again when needed
 
     @property
     def _begun(self) -> bool:
@@ -304,7 +310,7 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
         η: a constant, `InverseRoot`, `Pegasos`, `PassiveAggressive`, or `Recursive` (least squares of second
         order).
     budget : int, a Budget or None
-        How many terms f may have, and what happens then: `Projection` (an int means this one), `Merge`,
+        How many terms f may have, and what happens then: `Merge` (an int means this one), `Projection`,
         `Oldest`, `Smallest`, `AtRandom`, `Window`, `Forgetron`; None: no limit, and every step costs more
         than the last.
     representation : "full", "features", "nystrom" or a Representation
@@ -382,16 +388,18 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
         )
 
     def _code_targets(self, y, classes):
-        if hasattr(self, "_coding"):
-            return self._coding.encode(y)
-        targets, self._coding = self._rule_.loss.encode_targets(y)
+        targets, coding = self._rule_.loss.encode_targets(y)
+        known = self.__dict__.setdefault("_coding", coding)
+        if coding.n_outputs != known.n_outputs:
+            raise ValueError(f"y has {coding.n_outputs} columns, and had {known.n_outputs} before")
         return targets
 
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from some more examples, in their order."""
         if not self._begun:
             self._forget()
-        return self._learn(X, y, None, sample_weight)
+        self._learn(X, y, None, sample_weight)
+        return self
 
     @follows_data
     def predict(self, X):
@@ -450,7 +458,7 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
         kernel=_GAUSSIAN,
         loss="logistic",
         lam=1e-6,
-        step=0.5,
+        step=1.0,
         budget=500,
         representation="full",
         offset=False,
@@ -475,7 +483,8 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
         return _resolve.loss_of(self.loss, classification=True)
 
     def _check_targets(self, y):
-        return checked_labels(y)
+        plain = self._begun and isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU"
+        return y if plain else checked_labels(y)
 
     def _forget(self):
         super()._forget()
@@ -539,7 +548,8 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
         """
         if not self._begun:
             self._forget()
-        return self._learn(X, y, classes, sample_weight)
+        self._learn(X, y, classes, sample_weight)
+        return self
 
     def _follow(self, scores, targets, weight):
         super()._follow(scores, targets, weight)

@@ -26,7 +26,7 @@ class Mistakes(MarginLoss):
         return np.maximum(-m, 0)
 
     def profile_grad(self, m):
-        return np.where(m <= 0, -1.0, 0.0)
+        return np.where(m <= 0, -np.ones_like(m), np.zeros_like(m))
 
     def profile_conjugate(self, v):
         return np.where((v >= -1) & (v <= 0), np.zeros_like(v), np.inf)

@@ -113,6 +113,8 @@ class OneByOne:
     def learn_one(self, x, y, w=1.0) -> None:
         """Learn from one example: a dict of features (or an object the kernel takes), and its y; w is its
         weight."""
+        if not 0 <= w < np.inf:
+            raise ValueError(f"w must be a nonnegative number, got {w!r}")
         if not self._begun:
             names = self.__dict__.get("_names")
             self._forget()
@@ -123,8 +125,6 @@ class OneByOne:
         target = self._target(y)
         if not self._begun:
             self._start(point, point, target)
-        if not 0 <= w < np.inf:
-            raise ValueError(f"w must be a nonnegative number, got {w!r}")
         if w > 0:
             weight = np.array([float(w)])
             self._follow(self._learner.learn(point, target, weight), target, weight)
@@ -152,20 +152,19 @@ class OneByOne:
 class OneNumber(OneByOne):
     """Numbers to predict."""
 
+    _code_targets: Any
+
     def _target(self, y):
-        if not hasattr(self, "_coding"):
-            _, self._coding = self._rule_.loss.encode_targets(
-                np.atleast_1d(y) if np.ndim(y) == 0 else np.array([y])
-            )
-        y = np.array([y], np.float64)
-        if not np.isfinite(y).all():
-            raise ValueError(f"y is {y[0]!r}, and should be a number")
-        return y[:, None] if y.ndim == 1 else y
+        try:
+            row = np.array([y], np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"y is {y!r}, and should be a number") from None
+        return self._code_targets(row, None)
 
     def predict_one(self, x) -> float:
-        """The prediction for one example; 0 before anything is learned."""
+        """The prediction for one example, a list if y has several numbers; 0 before anything is learned."""
         scores = self._score_one(x)
-        return 0.0 if scores is None else self._coding.decode(scores)[0].item()
+        return 0.0 if scores is None else self._coding.decode(scores)[0].tolist()
 
 
 class OneLabel(OneByOne):

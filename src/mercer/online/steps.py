@@ -177,7 +177,8 @@ class Recursive(Step):
 
     After T examples f minimises Σ_t ρ^(T−t) (y_t − f(x_t))² + ρ^T μ ‖f‖²; with ρ = 1 that is kernel ridge
     regression with λ = μ/T on the examples seen. A step costs the square of the number of coordinates. With
-    `budget=Projection(…)` this is KRLS with approximate linear dependence.
+    `budget=Projection(…)` this is KRLS with approximate linear dependence; a coordinate that was found at
+    step t then has the penalty ρ^(T−t+1) μ. No penalty falls below a millionth of μ.
 
     Parameters
     ----------

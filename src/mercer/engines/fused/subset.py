@@ -30,6 +30,7 @@ _DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "i64": np.d
 # Reductions become vectors only where the order of additions is free.
 _FREE = ("reassoc", "contract", "nsz")
 _ONE = {"abs": "llvm.fabs.f64", "sqrt": "llvm.sqrt.f64"}
+_NUMBERS = {"int": I64, "float": F64}
 _LIBRARY = ("exp", "expm1", "log", "log1p", "tanh", "sin", "cos")
 
 
@@ -50,6 +51,7 @@ class Given:
     """A function that is handed over: its address."""
 
     address: Any
+    type = "a function"
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,28 @@ class View:
 def _type_of(note: Any, fill: str) -> Any:
     if isinstance(note, ast.Constant):
         note = note.value
-    elif isinstance(note, ast.Name):
-        return {"int": I64, "float": F64}[note.id]
+    elif isinstance(note, ast.Name) and note.id in _NUMBERS:
+        return _NUMBERS[note.id]
     if note == "function":
         return Given
-    kind, _, axes = str(note).partition("[")
-    return ArrayOf(fill if kind == "T" else kind, axes.count(":"))
+    kind, _, axes = note.partition("[") if isinstance(note, str) else ("", "", "")
+    kind = fill if kind == "T" else kind
+    if kind not in _ENTRIES or axes not in (":]", ":,:]"):
+        given = ast.unparse(note) if isinstance(note, ast.AST) else repr(note)
+        raise Unsupported(
+            f'a parameter is an int, a float, a "function" or an array such as "f64[:]", got {given}'
+        )
+    return ArrayOf(kind, axes.count(":"))
+
+
+def _types(tree: ast.FunctionDef, fill: str) -> tuple[list[Any], Any]:
+    """Types of the parameters, and of the result: a number or None."""
+    if tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults:
+        raise Unsupported(f"{tree.name} has parameters other than plain ones")
+    result = None if tree.returns is None else _type_of(tree.returns, fill)
+    if result not in (None, I64, F64):
+        raise Unsupported(f"{tree.name} returns something other than a number")
+    return [_type_of(a.annotation, fill) for a in tree.args.args], result
 
 
 class _Function:
@@ -77,8 +95,8 @@ class _Function:
 
     def __init__(self, module: ir.Module, tree: ast.FunctionDef, fill: str, constants: dict, public: bool):
         self.module, self.tree, self.constants = module, tree, {"inf": float("inf")} | constants
-        self.types = [_type_of(a.annotation, fill) for a in tree.args.args]
-        self.result = ir.VoidType() if tree.returns is None else _type_of(tree.returns, fill)
+        self.types, result = _types(tree, fill)
+        self.result = ir.VoidType() if result is None else result
         flat: list[ir.Type] = []
         for kind in self.types:
             if isinstance(kind, ArrayOf):
@@ -134,14 +152,17 @@ class _Function:
             self._value(node.value)
 
     def _do_Return(self, node: ast.Return) -> None:
-        if node.value is None:
+        if node.value is None and isinstance(self.result, ir.VoidType):
             self.b.ret_void()
+        elif node.value is None or isinstance(self.result, ir.VoidType):
+            self._refuse(node)
         else:
             self.b.ret(self._as(self._value(node.value), self.result))
 
     def _do_Assign(self, node: ast.Assign) -> None:
-        (target,) = node.targets
-        self._store(target, self._value(node.value))
+        if len(node.targets) != 1:
+            self._refuse(node)
+        self._store(node.targets[0], self._value(node.value))
 
     def _do_AugAssign(self, node: ast.AugAssign) -> None:
         load = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
@@ -162,6 +183,8 @@ class _Function:
     def _assign(self, name: str, value: Any) -> None:
         if name not in self.names:
             kind = value.type
+            if kind not in (I1, I64, F64):
+                raise Unsupported(f"{name} can only be given a number, in {self.tree.name}")
             with self.b.goto_block(self.entry):
                 self.names[name] = self.b.alloca(kind, name=name)
         place = self.names[name]
@@ -173,15 +196,21 @@ class _Function:
         yes, after = (self.ir.append_basic_block() for _ in range(2))
         no = self.ir.append_basic_block() if node.orelse else after
         self.b.cbranch(self._truth(node.test), yes, no)
+        goes_on = not node.orelse
         for block, statements in ((yes, node.body), (no, node.orelse)):
             if statements:
                 self.b.position_at_end(block)
                 self._block(statements)
                 if not self.b.block.is_terminated:
                     self.b.branch(after)
+                    goes_on = True
         self.b.position_at_end(after)
+        if not goes_on:
+            self.b.unreachable()
 
     def _do_While(self, node: ast.While) -> None:
+        if node.orelse:
+            self._refuse(node)
         head, body, after = (self.ir.append_basic_block() for _ in range(3))
         self.b.branch(head)
         self.b.position_at_end(head)
@@ -190,11 +219,11 @@ class _Function:
 
     def _do_For(self, node: ast.For) -> None:
         call = node.iter
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"):
+        if node.orelse or not isinstance(node.target, ast.Name) or not _is_range(call):
             self._refuse(node)
         assert isinstance(call, ast.Call) and isinstance(node.target, ast.Name)
         bounds = [self._as(self._value(a), I64) for a in call.args]
-        low, high = (ir.Constant(I64, 0), bounds[0]) if len(bounds) == 1 else bounds[:2]
+        low, high = (ir.Constant(I64, 0), bounds[0]) if len(bounds) == 1 else bounds
         head, body, step, after = (self.ir.append_basic_block() for _ in range(4))
         before = self.b.block
         self.b.branch(head)
@@ -288,7 +317,7 @@ class _Function:
         value = self._value(node.operand)
         if not isinstance(node.op, ast.USub):
             self._refuse(node)
-        return self.b.fneg(value) if value.type == F64 else self.b.neg(value)
+        return self.b.neg(value) if value.type == I64 else self.b.fneg(self._as(value, F64))
 
     def _see_BinOp(self, node: ast.BinOp) -> Any:
         a, b = self._value(node.left), self._value(node.right)
@@ -339,15 +368,23 @@ class _Function:
         for block, part in ((yes, node.body), (no, node.orelse)):
             self.b.position_at_end(block)
             found.append((self._value(part), self.b.block))
+        kinds = [value.type for value, _ in found]
+        kind = F64 if F64 in kinds else kinds[0]
+        if kind not in (I1, I64, F64):
+            self._refuse(node)
+        values = []
+        for value, block in found:
+            self.b.position_at_end(block)
+            values.append((self._as(value, kind), block))
             self.b.branch(after)
         self.b.position_at_end(after)
-        phi = self.b.phi(found[0][0].type)
-        for value, block in found:
+        phi = self.b.phi(kind)
+        for value, block in values:
             phi.add_incoming(value, block)
         return phi
 
     def _see_Call(self, node: ast.Call) -> Any:
-        if not isinstance(node.func, ast.Name):
+        if not isinstance(node.func, ast.Name) or node.keywords:
             self._refuse(node)
         assert isinstance(node.func, ast.Name)
         name, args = node.func.id, [self._value(a) for a in node.args]
@@ -359,10 +396,14 @@ class _Function:
             return self.b.call(self.b.inttoptr(given.address, kind.as_pointer()), flat)
         if name in ("min", "max") and len(args) == 2:
             return self._extreme(name, *args)
+        if len(args) != 1:
+            self._refuse(node)
         if name == "float":
             return self._as(args[0], F64)
         if name == "int":
-            return args[0] if args[0].type == I64 else self.b.fptosi(args[0], I64)
+            return args[0] if args[0].type == I64 else self.b.fptosi(self._as(args[0], F64), I64)
+        if name == "abs" and args[0].type == I64:
+            return self._extreme("max", args[0], self.b.neg(args[0]))
         if name in _ONE or name in _LIBRARY:
             value = self._as(args[0], F64)
             return self.b.call(self._declared(_ONE.get(name, name), F64, F64), [value])
@@ -378,7 +419,9 @@ class _Function:
 
     def _call(self, other: _Function, args: list[Any]) -> Any:
         flat: list[Any] = []
-        for value, kind in zip(args, other.types, strict=True):
+        if len(args) != len(other.types):
+            raise Unsupported(f"{other.tree.name} needs {len(other.types)} arguments, got {len(args)}")
+        for value, kind in zip(args, other.types):
             if isinstance(kind, ArrayOf) and not (isinstance(value, View) and value.type == kind):
                 raise Unsupported(f"{other.tree.name} needs {kind}")
             numeric = not isinstance(value, (View, Given))
@@ -388,6 +431,17 @@ class _Function:
     def _declared(self, name: str, result: ir.Type, *kinds: ir.Type) -> Any:
         known = self.module.globals.get(name)
         return known or ir.Function(self.module, ir.FunctionType(result, kinds), name)
+
+
+def _is_range(call: ast.expr) -> bool:
+    """range(n) or range(low, high)"""
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "range"
+        and len(call.args) in (1, 2)
+        and not call.keywords
+    )
 
 
 def _flat(value: Any) -> list[Any]:
@@ -426,14 +480,14 @@ class Compiled:
         from mercer.engines.fused import code
 
         tree = _tree(sources[-1])
-        self._types = [_type_of(a.annotation, fill) for a in tree.args.args]
+        self._types, returns = _types(tree, fill)
         flat: list[Any] = []
         for kind in self._types:
             if isinstance(kind, ArrayOf):
                 flat += [ctypes.c_void_p, *[ctypes.c_int64] * (kind.axes - 1)]
             else:
                 flat.append(ctypes.c_double if kind == F64 else ctypes.c_int64)
-        result = None if tree.returns is None else ctypes.c_double
+        result = None if returns is None else ctypes.c_double if returns == F64 else ctypes.c_int64
         digest = hashlib.sha256("\n".join([*sources, repr(sorted(constants.items()))]).encode()).hexdigest()
         self._run = code.function(
             ("subset", fill, digest),

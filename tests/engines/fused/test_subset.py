@@ -1,0 +1,468 @@
+"""The compiled subset does what Python does with the same source; the rest is refused in a sentence."""
+
+import math
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("llvmlite")
+
+from mercer.engines.fused import subset
+from mercer.engines.fused.subset import Callback, Compiled, Unsupported, compiled, source_of, subset_ir
+
+NAMES = {name: getattr(math, name) for name in ("sqrt", "exp", "expm1", "log", "log1p", "tanh", "sin", "cos")}
+STEPS, SHIFT = 7, 0.25
+
+
+def both(source, *others, dtype=np.float64, constants=None):
+    """The same function twice: as Python runs it, and as machine code."""
+    space = {**NAMES, "inf": math.inf, **(constants or {})}
+    for text in (*others, source):
+        exec(text, space)
+    name = source.split("def ")[1].split("(")[0]
+    if constants is None:
+        return space[name], compiled([*others, source], dtype)
+    fill = {np.float64: "f64", np.float32: "f32"}[dtype]
+    return space[name], Compiled([*others, source], fill, constants)
+
+
+# -- a table of functions, one a construct ---------------------------------------------------------
+
+NUMBERS = {
+    "arithmetic": "x + 2.0 * y - x / (y * y + 1.0)",
+    "minus": "-x - -y",
+    "integer times number": "3 * x - 2 / 4 + 1",
+    "integer division": "(i + 1) / 4 + x",
+    "min": "min(x, y) + min(i, 3)",
+    "max": "max(x, y) * max(i, 2)",
+    "absolute": "abs(x) + abs(-i) + abs(i)",
+    "rounding": "int(x * 10.0) + float(i)",
+    "roots": "sqrt(abs(x)) + exp(-abs(y))",
+    "library": "tanh(x) + sin(y) * cos(x) + log(1.0 + x * x) + log1p(abs(y)) + expm1(y / 4.0)",
+    "choice": "x if x > y else y * 2.0",
+    "choice of kinds": "i if x > y else y",
+    "nested choice": "1.0 if x > 1.0 else (2.0 if x > 0.0 else (3.0 if x > -1.0 else 4.0))",
+    "and": "1.0 if x > 0.0 and y > 0.0 and i > 1 else 0.0",
+    "or": "1.0 if x > 0.0 or y > 0.0 or i > 1 else 0.0",
+    "not": "1.0 if not x > 0.0 else 0.0",
+    "comparisons": "(1.0 if x < y else 0.0) + (2.0 if x <= y else 0.0) + (4.0 if x >= y else 0.0)",
+    "equalities": "(1.0 if x == y else 0.0) + (2.0 if x != y else 0.0) + (4.0 if i == 2 else 0.0)",
+    "mixed comparison": "1.0 if x < i else 0.0",
+    "truth of an integer": "1.0 if i else 2.0",
+    "infinity": "min(x, inf) + (1.0 if -inf < y else 0.0)",
+}
+
+
+@pytest.mark.parametrize("text", NUMBERS.values(), ids=NUMBERS)
+def test_expressions(text):
+    plain, fast = both(f"def f(x: float, y: float, i: int) -> float:\n    return {text}\n")
+    for x, y in [(0.7, -1.3), (-0.4, 2.2), (1.5, 1.5), (0.0, 0.0), (-3.0, -2.0), (1e3, -1e-3)]:
+        for i in (0, 1, 2, 5):
+            assert fast(x, y, i) == pytest.approx(plain(x, y, i), rel=1e-14, abs=1e-14)
+
+
+ARRAYS = {
+    "for": """
+    for i in range(n):
+        a[i] = b[i] + 1.0
+""",
+    "for from": """
+    for i in range(2, n):
+        a[i] += a[i - 1] * b[i - 2]
+""",
+    "empty for": """
+    for i in range(n, 2):
+        a[i] = 9.0
+""",
+    "the loop variable stays": """
+    for i in range(n):
+        a[i] = 1.0
+    a[0] = i
+""",
+    "changing the loop variable": """
+    for i in range(n):
+        a[i] = b[i]
+        i = 0
+""",
+    "while": """
+    i = 0
+    while i < n and b[i] < 2.0:
+        a[i] = 7.0
+        i += 1
+""",
+    "break and continue": """
+    for i in range(n):
+        if b[i] < 0.0:
+            continue
+        if a[i] > 1.5:
+            break
+        a[i] = 3.0
+""",
+    "break out of the inner one": """
+    for i in range(n):
+        for j in range(n):
+            if j > i:
+                break
+            a[i] += b[j]
+""",
+    "continue in while": """
+    i = 0
+    while i < n:
+        i += 1
+        if b[i - 1] > 0.0:
+            continue
+        a[i - 1] = -1.0
+""",
+    "else if": """
+    for i in range(n):
+        if b[i] < -0.5:
+            a[i] = 1.0
+        elif b[i] < 0.5:
+            a[i] = 2.0
+        else:
+            a[i] = 3.0
+""",
+    "return early": """
+    for i in range(n):
+        a[i] = 5.0
+        if i == 2:
+            return
+""",
+    "augmented": """
+    for i in range(n):
+        a[i] -= 0.5
+        a[i] *= b[i]
+        a[i] /= 3.0
+""",
+    "local numbers": """
+    total = 0.0
+    k = 3
+    for i in range(n):
+        total += a[i] * b[i]
+        k -= 1
+    a[0] = total
+    a[1] = k
+""",
+    "a condition kept": """
+    flag = b[0] > 0.0
+    for i in range(n):
+        if flag or not b[i] > 0.0:
+            a[i] = 8.0
+""",
+    "nothing": """
+    pass
+""",
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
+@pytest.mark.parametrize("body", ARRAYS.values(), ids=ARRAYS)
+def test_statements(body, dtype):
+    plain, fast = both(f'def f(a: "T[:]", b: "f64[:]", n: int):{body}', dtype=dtype)
+    rng = np.random.default_rng(0)
+    for n in (3, 6, 17):
+        a, b = rng.standard_normal(n).astype(dtype), rng.standard_normal(n)
+        slow, quick = a.copy(), a.copy()
+        plain(slow, b, n)
+        fast(quick, b, n)
+        np.testing.assert_allclose(quick, slow, rtol=1e-6 if dtype == np.float32 else 1e-13)
+        assert quick.dtype == dtype
+
+
+def test_results_of_both_kinds():
+    whole = "def f(n: int) -> int:\n    k = 1\n    for i in range(n):\n        k = k * 2\n    return k\n"
+    plain, fast = both(whole)
+    assert (fast(40), type(fast(40))) == (plain(40), int)
+    plain, fast = both(
+        "def g(x: float) -> float:\n    if x > 0.0:\n        return x\n    else:\n        return 2\n"
+    )
+    assert [fast(3.5), fast(-1.0)] == [plain(3.5), plain(-1.0)] == [3.5, 2.0]
+
+
+def test_whole_numbers_in_arrays():
+    plain, fast = both('def f(c: "i64[:]", n: int):\n    for i in range(n):\n        c[i] = c[i] * 3 - i\n')
+    slow, quick = np.arange(6), np.arange(6)
+    plain(slow, 6)
+    fast(quick, 6)
+    np.testing.assert_array_equal(quick, slow)
+
+
+# -- rows, and functions that call each other ------------------------------------------------------
+
+DOT = """
+def dot(a: "f64[:]", b: "T[:]", n: int) -> float:
+    total = 0.0
+    for i in range(n):
+        total += a[i] * b[i]
+    return total
+"""
+PRODUCT = """
+def product(A: "f64[:,:]", B: "T[:,:]", out: "f64[:,:]", n: int, m: int, d: int):
+    for i in range(n):
+        for j in range(m):
+            out[i, j] = dot(A[i], B[j], d)
+"""
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
+def test_rows_of_arrays(dtype):
+    rng = np.random.default_rng(1)
+    wide = rng.standard_normal((5, 40))
+    A, B = wide[:, 3:20], rng.standard_normal((4, 17)).astype(dtype)  # A: rows apart from each other
+    plain, fast = both(PRODUCT, DOT, dtype=dtype)
+    slow, quick = np.zeros((5, 4)), np.zeros((5, 4))
+    plain(A, B, slow, 5, 4, 17)
+    fast(A, B, quick, 5, 4, 17)
+    np.testing.assert_allclose(quick, A @ B.T.astype(float), rtol=1e-12)
+    np.testing.assert_allclose(quick, slow, rtol=1e-12)
+
+
+def test_rows_written_through_another_function():
+    fill = 'def fill(a: "f64[:]", n: int, x: float):\n    for i in range(n):\n        a[i] = x\n'
+    rows = 'def rows(A: "f64[:,:]", n: int, m: int):\n    for i in range(n):\n        fill(A[i], m, i)\n'
+    A = np.full((4, 7), -1.0)
+    compiled([fill, rows])(A[:, :5], 4, 5)
+    np.testing.assert_array_equal(A[:, :5], np.arange(4.0)[:, None] * np.ones(5))
+    np.testing.assert_array_equal(A[:, 5:], -1.0)
+
+
+def apply(f: "function", a: "f64[:]", out: "f64[:]", n: int):  # noqa: F821
+    for i in range(n):
+        f(a, out, i)
+
+
+DOUBLE = 'def double(a: "f64[:]", out: "f64[:]", i: int):\n    out[i] = 2.0 * a[i]\n'
+
+
+def test_functions_are_handed_over():
+    a, out = np.arange(6.0), np.zeros(6)
+    compiled([source_of(apply)])(compiled([DOUBLE]), a, out, 6)
+    np.testing.assert_array_equal(out, 2 * a)
+
+
+def test_python_is_called_back():
+    a, out, calls = np.arange(4.0), np.zeros(4), []
+    compiled([apply])(Callback(lambda: calls.append(out.sum())), a, out, 4)
+    assert calls == [0.0] * 4
+
+
+def test_errors_of_callbacks_wait_until_they_are_asked_for():
+    first = []
+
+    def fails():
+        first.append(1)
+        raise ZeroDivisionError(f"number {len(first)}")
+
+    callback = Callback(fails)
+    compiled([apply])(callback, np.zeros(3), np.zeros(3), 3)
+    assert len(first) == 3
+    assert isinstance(callback.error, ZeroDivisionError)
+    assert str(callback.error) == "number 1"
+    assert Callback(lambda: None).error is None
+
+
+# -- random programmes -----------------------------------------------------------------------------
+
+
+def expressions(depth):
+    leaf = st.sampled_from(["x", "y", "a[i]", "b[i]", "float(i)"]) | st.floats(-3, 3).map(repr)
+    if depth == 0:
+        return leaf
+    inner = expressions(depth - 1)
+    return st.one_of(
+        leaf,
+        st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), inner),
+        st.builds("({} / (1.0 + abs({})))".format, inner, inner),
+        st.builds("{}({}, {})".format, st.sampled_from(["min", "max"]), inner, inner),
+        st.builds("{}({})".format, st.sampled_from(["abs", "tanh", "-"]), inner),
+        st.builds("({} if {} else {})".format, inner, conditions(depth - 1), inner),
+    )
+
+
+def conditions(depth):
+    inner = expressions(depth)
+    compare = st.builds("{} {} {}".format, inner, st.sampled_from(["<", ">", "<=", ">="]), inner)
+    return st.one_of(
+        compare,
+        st.builds("({} {} {})".format, compare, st.sampled_from(["and", "or"]), compare),
+        st.builds("not ({})".format, compare),
+    )
+
+
+def indented(lines):
+    return [f"    {line}" for line in lines]
+
+
+def joined(blocks):
+    return list(chain.from_iterable(blocks))
+
+
+def statements(depth):
+    target = st.sampled_from(["x", "y", "a[i]"])
+    simple = st.builds(
+        lambda t, o, e: [f"{t} {o} {e}"], target, st.sampled_from(["=", "+=", "-="]), expressions(2)
+    )
+    if depth == 0:
+        return simple
+    block = st.lists(statements(depth - 1), min_size=1, max_size=2).map(joined)
+    return st.one_of(
+        simple,
+        st.builds(lambda c, b: [f"if {c}:", *indented(b)], conditions(1), block),
+        st.builds(
+            lambda c, b, e: [f"if {c}:", *indented(b), "else:", *indented(e)], conditions(1), block, block
+        ),
+        st.builds(lambda c: [f"if {c}:", "    continue"], conditions(0)),
+        st.builds(lambda c: [f"if {c}:", "    break"], conditions(0)),
+    )
+
+
+@settings(max_examples=30)
+@given(
+    body=st.lists(statements(2), min_size=1, max_size=4).map(joined),
+    seed=st.integers(0, 99),
+)
+def test_random_programmes(body, seed):
+    head = ['def f(a: "f64[:]", b: "f64[:]", n: int, x: float, y: float) -> float:', "    for i in range(n):"]
+    source = "\n".join([*head, *indented(indented(body)), "    return x + y", ""])
+    plain, fast = both(source)
+    a, b = np.random.default_rng(seed).uniform(-2, 2, (2, 5))
+    slow, quick = a.copy(), a.copy()
+    with np.errstate(all="ignore"):
+        expected = plain(slow, b, 5, 0.3, -0.8)
+    found = fast(quick, b, 5, 0.3, -0.8)
+    # Squaring five times over leaves the range of floats, where order of evaluation matters.
+    if np.abs(slow).max() < 1e6 and abs(expected) < 1e6:
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        np.testing.assert_allclose(quick, slow, rtol=1e-9, atol=1e-9)
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+REFUSED = {
+    "a step in range": ("for i in range(0, n, 2):\n        pass", "For in f"),
+    "a list to go through": ("for i in a:\n        pass", "For in f"),
+    "for … else": ("for i in range(n):\n        pass\n    else:\n        n = 2", "For in f"),
+    "while … else": ("while n > 2:\n        n = 1\n    else:\n        n = 2", "While in f"),
+    "a pair as loop variable": ("for i, j in range(n):\n        pass", "For in f"),
+    "with": ("with a:\n        pass", "With in f"),
+    "two targets": ("i = j = n", "Assign in f"),
+    "a tuple": ("i, j = n, n", "Tuple in f"),
+    "a chain of comparisons": ("i = 0 if 1 < n < 3 else 1", "Compare in f"),
+    "in": ("i = 0 if n in a else 1", "Compare in f"),
+    "floor division": ("i = n // 2", "BinOp in f"),
+    "remainder of numbers": ("x = a[0] % 2.0", "BinOp in f"),
+    "a string": ("x = 'word'", "Constant in f"),
+    "a truth value": ("x = True", "Constant in f"),
+    "plus": ("x = +a[0]", "UnaryOp in f"),
+    "an attribute": ("x = a.size", "Attribute in f"),
+    "a slice": ("x = a[1:2]", "Slice in f"),
+    "two indices": ("x = a[1, 2]", "Subscript in f"),
+    "an index of a number": ("x = n[0]", "Subscript in f"),
+    "an unknown function": ("x = arctan(a[0])", "Call in f"),
+    "a method": ("x = a.sum()", "Call in f"),
+    "a keyword": ("x = min(a[0], a[1], default=3)", "Call in f"),
+    "too few arguments": ("x = sqrt()", "Call in f"),
+    "an unknown name": ("x = m + 1.0", "m has no value"),
+    "a number of another kind": ("n = a[0]", "double where i64 is needed"),
+    "an index that is no integer": ("x = a[a[0]]", "double where i64 is needed"),
+    "the truth of a number": ("if a[0]:\n        pass", "double where i64 is needed"),
+    "an array in a sum": ("x = a + 1.0", "where double is needed"),
+    "minus an array": ("x = -a", "where double is needed"),
+    "an array by another name": ("b = a", "b can only be given a number"),
+    "an array replaced": ("a = 1.0", "a can't be assigned to"),
+    "a choice of arrays": ("x = a if n > 1 else a", "IfExp in f"),
+    "a result where none is due": ("return 1.0", "Return in f"),
+    "a lambda": ("x = lambda: 1", "Lambda in f"),
+    "an annotation": ("x: float = 1.0", "AnnAssign in f"),
+    "a function inside": ("def g():\n        pass", "FunctionDef in f"),
+}
+
+
+@pytest.mark.parametrize("body, words", REFUSED.values(), ids=REFUSED)
+def test_refusals(body, words):
+    with pytest.raises(Unsupported, match=words):
+        compiled([f'def f(a: "f64[:]", n: int):\n    {body}\n'])
+
+
+SIGNATURES = {
+    "no annotation": ("def f(x):\n    pass", "an int, a float.*got None"),
+    "an unknown kind": ("def f(x: str):\n    pass", "got str"),
+    "unknown entries": ('def f(x: "f16[:]"):\n    pass', "got 'f16"),
+    "three axes": ('def f(x: "f64[:,:,:]"):\n    pass', "got 'f64"),
+    "a default": ("def f(x: float = 1.0):\n    pass", "other than plain"),
+    "any number": ("def f(*x: float):\n    pass", "other than plain"),
+    "an array as result": ('def f(x: float) -> "f64[:]":\n    pass', "returns something other than a number"),
+    "no result on one path": (
+        "def f(x: float) -> float:\n    if x > 0.0:\n        return x\n",
+        "f ends without a result",
+    ),
+    "an empty return": ("def f(x: float) -> float:\n    return\n", "Return in f"),
+}
+
+
+@pytest.mark.parametrize("source, words", SIGNATURES.values(), ids=SIGNATURES)
+def test_signatures_that_are_refused(source, words):
+    with pytest.raises(Unsupported, match=words):
+        compiled([source])
+
+
+def test_calls_between_functions_are_checked():
+    with pytest.raises(Unsupported, match="dot needs 3 arguments, got 2"):
+        compiled([DOT, 'def f(a: "f64[:]") -> float:\n    return dot(a, 3)\n'])
+    with pytest.raises(Unsupported, match="dot needs .*f32"):
+        compiled([DOT, 'def f(a: "f64[:]") -> float:\n    return dot(a, a, 3)\n'], np.float32)
+    with pytest.raises(Unsupported, match="a function where double"):
+        compiled(['def f(g: "function") -> float:\n    return g + 1.0\n'])
+
+
+def test_arrays_are_checked_when_called():
+    f = compiled([DOT])
+    a = np.arange(8.0)
+    assert f(a, a, 8) == a @ a
+    for wrong in (a.astype(np.float32), a.astype(int), a[::2], a[:, None] * np.ones((1, 3)), a[:, None]):
+        with pytest.raises(TypeError, match="in rows is needed"):
+            f(a, wrong, 3)
+    with pytest.raises(ValueError, match="argument"):
+        f(a, a)
+
+
+# -- compiled once ---------------------------------------------------------------------------------
+
+SCALED = "def scaled(x: float) -> float:\n    return FACTOR * x + LEAP\n"
+
+
+def test_constants_are_part_of_the_code():
+    for factor, leap in ((2.0, 1), (3.0, 1), (3.0, 2)):
+        plain, fast = both(SCALED, constants={"FACTOR": factor, "LEAP": leap})
+        assert fast(5.0) == plain(5.0) == factor * 5 + leap
+
+
+def test_capitals_of_the_module_are_constants():
+    def f(x: float) -> float:
+        return x * STEPS + SHIFT
+
+    assert compiled([f])(2.0) == 2.0 * STEPS + SHIFT
+
+
+def test_the_same_source_is_compiled_once(monkeypatch):
+    made = []
+    monkeypatch.setattr(subset, "subset_ir", lambda *a: made.append(a) or subset_ir(*a))
+    source = "def once(x: float) -> float:\n    return x + 1234.5\n"
+    constants = {"FRESH": float(np.random.default_rng().random())}  # so that no file has it
+    for _ in range(3):
+        assert Compiled([source], "f64", constants)(1.0) == 1235.5
+    assert len(made) == 1
+    assert Compiled([source], "f64", {"FRESH": 2.0 + constants["FRESH"]})(1.0) == 1235.5
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("error", [ImportError, OSError, RuntimeError])
+def test_no_machine_code_where_llvm_fails(monkeypatch, error):
+    def broken(*args):
+        raise error("no LLVM here")
+
+    monkeypatch.setattr("mercer.engines.fused.code.function", broken)
+    assert compiled(["def f(x: float) -> float:\n    return x\n"]) is None
