@@ -52,6 +52,11 @@ def test_files_that_lie():
     good = Tally("regression", window=5)
     good.update(np.zeros((3, 2)))
     good._check_restored()
-    for change in ({"count": -1}, {"sums": np.zeros(3)}, {"recent": np.zeros((4, 2))}, {"history": np.zeros(5)}):
+    for change in (
+        {"count": -1},
+        {"sums": np.zeros(3)},
+        {"recent": np.zeros((4, 2))},
+        {"history": np.zeros(5)},
+    ):
         with pytest.raises(ValueError, match="make no sense"):
             replace(good, **change)._check_restored()

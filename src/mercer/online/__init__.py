@@ -20,11 +20,12 @@ from mercer.online.budgets import (
     Unlimited,
     Window,
 )
+from mercer.online.classification import OnlineKernelClassifier
 from mercer.online.drift import MeanShift
 from mercer.online.encoding import Encoding
-from mercer.online.machine import OnlineKernelClassifier, OnlineKernelRegressor
 from mercer.online.mistakes import Mistakes
 from mercer.online.record import progressive
+from mercer.online.regression import OnlineKernelRegressor
 from mercer.online.regret import Regret, regret
 from mercer.online.steps import Constant, InverseRoot, PassiveAggressive, Pegasos, Recursive, Step
 from mercer.online.tally import Tally

@@ -6,8 +6,9 @@ from typing import Any
 
 from mercer.losses import EpsilonInsensitive
 from mercer.online.budgets import Forgetron, Oldest, Projection
-from mercer.online.machine import OnlineKernelClassifier, OnlineKernelRegressor
+from mercer.online.classification import OnlineKernelClassifier
 from mercer.online.mistakes import Mistakes
+from mercer.online.regression import OnlineKernelRegressor
 from mercer.online.steps import PassiveAggressive, Pegasos, Recursive
 
 

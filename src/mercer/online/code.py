@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.losses.base import Loss
 from mercer.losses.source import NotTraceable, loss_source
-from mercer.online import loops
+from mercer.online import linear_loops, loops
 
 _SHARED = (loops.dot, loops.rescale, loops.step_length)
 _HELPERS = {
@@ -25,15 +25,20 @@ _HELPERS = {
         loops.join,
         loops.merge,
     ),
-    "coordinates": (*_SHARED, loops.grow),
-    "recursive": (loops.dot, loops.grow),
+    "coordinates": (*_SHARED, linear_loops.grow),
+    "recursive": (loops.dot, linear_loops.grow),
 }
+
+
+def as_python(name: str) -> Any:
+    """One of the loops, as it stands."""
+    return getattr(loops if name == "expansion" else linear_loops, name)
 
 
 @lru_cache(maxsize=16)
 def loop(name: str, dtype: str = "float64") -> Any:
     """One of the loops, compiled for kernel values of that dtype; the Python function where that fails."""
-    plain = getattr(loops, name)
+    plain = as_python(name)
     try:
         from mercer.engines.fused.subset import compiled
     except ImportError:
@@ -43,7 +48,7 @@ def loop(name: str, dtype: str = "float64") -> Any:
 
 def is_compiled() -> bool:
     """Is there machine code?"""
-    return loop("expansion") is not loops.expansion
+    return loop("expansion") is not as_python("expansion")
 
 
 class LossCode:

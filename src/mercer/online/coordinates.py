@@ -23,7 +23,7 @@ from mercer.online.steps import Recursive
 _FEW = 4096
 
 
-# Distances from the span of earlier points, over the largest: above this an inverse loses three digits at most.
+# Distances from the span of earlier points, over the largest: above this an inverse loses few digits.
 _APART = 1e-3
 
 
@@ -111,7 +111,7 @@ class Span(Centres):
 
     @cached_property
     def _inverse(self) -> np.ndarray | None:
-        """L⁻¹ where points are far enough from each other's span that multiplying by it is as good as solving."""
+        """L⁻¹, where points are so far from each other's span that it is as good as solving."""
         pivots = self.L.diagonal()
         return dtrtri(self.L, lower=1)[0] if pivots.min() > _APART * pivots.max() else None
 

@@ -91,8 +91,8 @@ class Encoding:
         X = np.zeros((rows, self.width))
         for j, x in enumerate(numbers):
             spread = np.sqrt(self.squares[j] / self.count[j]) if self.count[j] else 0.0
-            mean, spread = (self.mean[j], spread or 1.0) if self.standardise else (0.0, 1.0)
-            X[:, j] = np.where(np.isnan(x), self.mean[j] if not self.standardise else 0.0, (x - mean) / spread)
+            whole = np.where(np.isnan(x), self.mean[j], x)
+            X[:, j] = (whole - self.mean[j]) / (spread or 1.0) if self.standardise else whole
         at = len(numbers)
         for column, words, room in zip(texts, self.words, self.rooms):
             for i, word in enumerate(column.tolist()):

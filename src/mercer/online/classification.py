@@ -1,0 +1,185 @@
+"""Labels, one example at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from mercer import _resolve
+from mercer.estimators.inputs import Labelled, checked_labels
+from mercer.estimators.tensors import follows_data
+from mercer.kernels import Gaussian
+from mercer.losses.coding import LabelCoding
+from mercer.online.machine import OnlineMachine
+from mercer.online.one import OneLabel
+
+_GAUSSIAN = Gaussian()
+
+
+def _gives_probability(machine) -> bool:
+    loss = machine._loss()
+    if loss.has_probability:
+        return True
+    raise AttributeError(f"{loss!r} has no probabilities; use loss='logistic' for predict_proba")
+
+
+class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
+    """Classification one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
+
+    Two classes are coded ±1; more are done one against the rest, or jointly by Multinomial(). A class that
+    turns up later gets a function of its own, which begins at 0. `partial_fit` takes batches, `learn_one` and
+    `predict_one` one example (a dict of features, as river's pipelines hand over), `fit` begins anew.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function of two points
+    loss : Loss or str
+        Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.Mistakes() (a
+        perceptron), …
+    lam, step, budget, representation, offset, averaging, passes, engine, random_state
+        As in `OnlineKernelRegressor`.
+
+    Attributes
+    ----------
+    classes_ : the labels seen or named so far
+    function_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_
+        As in `OnlineKernelRegressor`.
+    n_mistakes_ : int
+        Labels that were predicted wrongly before they were learned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OnlineKernelClassifier
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.random.default_rng(0).standard_normal((2000, 2))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "different")
+    >>> machine = OnlineKernelClassifier(Gaussian(0.5), budget=100).fit(X, y)
+    >>> machine.predict([[1.0, 1.0], [1.0, -1.0]])
+    array(['same', 'different'], dtype='<U9')
+    >>> machine.n_mistakes_ < 250
+    True
+    """
+
+    def __init__(
+        self,
+        kernel=_GAUSSIAN,
+        loss="logistic",
+        lam=1e-6,
+        step=1.0,
+        budget=500,
+        representation="full",
+        offset=False,
+        averaging=False,
+        passes=1,
+        engine="auto",
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.loss = loss
+        self.lam = lam
+        self.step = step
+        self.budget = budget
+        self.representation = representation
+        self.offset = offset
+        self.averaging = averaging
+        self.passes = passes
+        self.engine = engine
+        self.random_state = random_state
+
+    def _loss(self):
+        return _resolve.loss_of(self.loss, classification=True)
+
+    def _check_targets(self, y):
+        plain = self._begun and isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU"
+        return y if plain else checked_labels(y)
+
+    def _forget(self):
+        super()._forget()
+        self.n_mistakes_ = 0
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        self._require()
+        return self._coding.classes
+
+    def _code_targets(self, y, classes):
+        loss = self._rule_.loss
+        seen = np.unique(y)
+        if not hasattr(self, "_coding"):
+            known = seen if classes is None else np.unique(checked_labels(classes))
+            _require_all(seen, known)
+            _, self._coding = loss.encode_labels(known)
+        else:
+            known = self._coding.classes
+            if classes is not None and not np.array_equal(np.unique(checked_labels(classes)), known):
+                raise ValueError(
+                    f"classes={np.asarray(classes).tolist()} is not the same as on the last call, "
+                    f"{known.tolist()}"
+                )
+            if len(unseen := np.setdiff1d(seen, known)):
+                self._more_classes(np.union1d(known, unseen))
+        return self._coding.encode(y)
+
+    def _meet(self, label: Any) -> None:
+        """A label that comes by itself; the first one makes a problem of a single class."""
+        known = self._coding.classes if hasattr(self, "_coding") else checked_labels([label])[:0]
+        fresh = checked_labels([label])
+        if (
+            len(known)
+            and known.dtype.kind != fresh.dtype.kind
+            and "O" not in (known.dtype.kind, fresh.dtype.kind)
+        ):
+            raise ValueError(f"labels must be of one kind, got {label!r} after {known.tolist()}")
+        classes = np.union1d(known, fresh)
+        if len(known):
+            self._more_classes(classes)
+        else:
+            self._coding = LabelCoding(self._rule_.loss, classes)
+
+    def _more_classes(self, classes: np.ndarray) -> None:
+        """Functions for classes nobody has named before; those of the others stay."""
+        before, after = self._coding, LabelCoding(self._rule_.loss, classes)
+        old, new = _by_class(before), _by_class(after)
+        place = np.searchsorted(classes, before.classes)
+        scores = np.zeros((len(classes), before.n_outputs))
+        scores[place] = old
+        # Where two classes share a function (only one of them was known before), it is that of the second.
+        self._learner.spread(new.T @ scores)
+        self._coding = after
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from some more examples, in their order.
+
+        classes : labels to expect, needed in the first call only if its examples are all of one class
+        """
+        if not self._begun:
+            self._forget()
+        self._learn(X, y, classes, sample_weight)
+        return self
+
+    def _follow(self, scores, targets, weight):
+        super()._follow(scores, targets, weight)
+        right = self._coding.decode(targets) == self._coding.decode(scores)
+        self.n_mistakes_ += len(right) - int(np.count_nonzero(right))
+
+    @available_if(_gives_probability)
+    @follows_data
+    def predict_proba(self, X):
+        """Probability of each class, rows summing to one."""
+        scores = self._scores(X)
+        return self._coding.probability(scores)
+
+
+def _by_class(coding: LabelCoding) -> np.ndarray:
+    """What the outputs are to each class: one function serves two classes as −f and f."""
+    outputs, classes = coding.n_outputs, len(coding.classes)
+    return np.array([[-1.0], [1.0]]) if outputs == 1 and classes == 2 else np.eye(classes)
+
+
+def _require_all(seen: np.ndarray, known: np.ndarray) -> None:
+    if len(unknown := np.setdiff1d(seen, known)):
+        raise ValueError(f"y holds {unknown.tolist()}, not among classes={known.tolist()}")

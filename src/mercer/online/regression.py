@@ -1,0 +1,131 @@
+"""Numbers, one example at a time."""
+
+from __future__ import annotations
+
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_array
+
+from mercer import _resolve
+from mercer.estimators.tensors import follows_data
+from mercer.kernels import Gaussian
+from mercer.online.machine import OnlineMachine
+from mercer.online.one import OneNumber
+
+_GAUSSIAN = Gaussian()
+
+
+class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineMachine):
+    """Regression one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
+
+    `partial_fit` takes batches, `learn_one` and `predict_one` one example (a dict of features, as river's
+    pipelines hand over), `fit` begins anew and goes through the rows in their order.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function of two points
+        A width that is left open is found from the first batch. One example alone can't tell it: then it is
+        that of standardised features.
+    loss : Loss or str
+        Squared(), Huber(), Absolute(), EpsilonInsensitive(), Quantile(0.9), Poisson(), … or one of your own.
+    lam : float ≥ 0
+        λ: f is multiplied by 1 − 2ηλ in every step.
+    step : float or a Step
+        η: a constant, `InverseRoot`, `Pegasos`, `PassiveAggressive`, or `Recursive` (least squares of second
+        order).
+    budget : int, a Budget or None
+        How many terms f may have, and what happens then: `Merge` (an int means this one), `Projection`,
+        `Oldest`, `Smallest`, `AtRandom`, `Window`, `Forgetron`; None: no limit, and every step costs more
+        than the last.
+    representation : "full", "features", "nystrom" or a Representation
+        Coordinates in place of kernels at examples: random or explicit features, or centres from the first
+        batch. The cost of a step is then constant, and there is no budget.
+    offset : bool
+        Learn a constant b beside f.
+    averaging : bool
+        Predict with the mean of all functions so far instead of the last.
+    passes : int
+        How often `fit` goes through the rows.
+    engine : "auto" or an Engine
+    random_state : int, RandomState or None
+        For AtRandom and random features.
+
+    Attributes
+    ----------
+    function_ : Function
+        What predicts, in H_K (without b).
+    coef_, intercept_ : its coefficients, and b
+    kernel_ : the kernel with its parameters found
+    n_seen_, n_updates_ : examples so far, and those that changed f
+    cumulative_loss_ : float
+        Σ V(y_t, f_t(x_t)) of predictions made before the example was learned.
+
+    References
+    ----------
+    J. Kivinen, A. Smola, R. Williamson, Online learning with kernels, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OnlineKernelRegressor
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.random.default_rng(0).uniform(0, 6, (2000, 1))
+    >>> machine = OnlineKernelRegressor(Gaussian(1.0), budget=50)
+    >>> for batch in np.split(X, 20):
+    ...     machine = machine.partial_fit(batch, np.sin(batch[:, 0]))
+    >>> bool(abs(machine.predict([[1.0]])[0] - np.sin(1.0)) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel=_GAUSSIAN,
+        loss="squared",
+        lam=1e-6,
+        step=0.25,
+        budget=500,
+        representation="full",
+        offset=False,
+        averaging=False,
+        passes=1,
+        engine="auto",
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.loss = loss
+        self.lam = lam
+        self.step = step
+        self.budget = budget
+        self.representation = representation
+        self.offset = offset
+        self.averaging = averaging
+        self.passes = passes
+        self.engine = engine
+        self.random_state = random_state
+
+    def _loss(self):
+        return _resolve.loss_of(self.loss)
+
+    def _check_targets(self, y):
+        return check_array(
+            y, ensure_2d=False, allow_nd=False, dtype=None, input_name="y", ensure_min_samples=0
+        )
+
+    def _code_targets(self, y, classes):
+        targets, coding = self._rule_.loss.encode_targets(y)
+        known = self.__dict__.setdefault("_coding", coding)
+        if coding.n_outputs != known.n_outputs:
+            raise ValueError(f"y has {coding.n_outputs} columns, and had {known.n_outputs} before")
+        return targets
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from some more examples, in their order."""
+        if not self._begun:
+            self._forget()
+        self._learn(X, y, None, sample_weight)
+        return self
+
+    @follows_data
+    def predict(self, X):
+        """Predictions for X, shaped as y was."""
+        scores = self._scores(X)
+        return self._coding.decode(scores)
