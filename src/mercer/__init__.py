@@ -56,6 +56,7 @@ _ROOMS = (
     "selection",
     "serve",
     "solvers",
+    "stream",
     "testing",
     "theory",
     "voronoi",

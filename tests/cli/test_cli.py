@@ -23,7 +23,7 @@ def test_python_m_mercer():
 
 def test_help_names_the_commands_and_the_exit_codes(call):
     text = call("--help").stdout
-    for words in ("fit", "predict", "info", "report", "serve", "export", "demo", "130 interrupted"):
+    for words in ("fit", "predict", "stream", "info", "report", "serve", "export", "demo", "130 interrupted"):
         assert words in text, words
 
 

@@ -25,11 +25,14 @@ from mercer import (
     KernelRegressor,
     KernelRidge,
     KernelSVC,
+    OnlineKernelClassifier,
+    OnlineKernelRegressor,
     fit,
 )
 from mercer.io import save
 from mercer.kernels import ArcCosine, Gaussian, Linear, Polynomial
 from mercer.losses import Quantile
+from mercer.online import AtRandom, Merge, Projection, krls
 from mercer.representations import Features, Nystrom
 
 _SEAL = b"mercer sha256 "
@@ -73,6 +76,12 @@ def machines() -> list[Any]:
         KernelKMeans(Linear(), n_clusters=3, random_state=0).fit(X),
         KernelPerceptron(Gaussian(0.5), prediction="voted").fit(X, labels),
         KernelNeighborsClassifier(Polynomial(2), weights="distance").fit(X, labels),
+        OnlineKernelRegressor(Gaussian(1.0), budget=AtRandom(9), averaging=True).fit(X, np.c_[y, -y]),
+        OnlineKernelClassifier(Gaussian(1.0), budget=Merge(9), offset=True).fit(X, labels),
+        OnlineKernelClassifier(Gaussian(1.0), "hinge", budget=Projection(9)).fit(X, labels == "low"),
+        OnlineKernelRegressor(representation=Features(n_features=10), random_state=1).fit(X, y),
+        OnlineKernelRegressor(representation=Nystrom(m=6), random_state=1).fit(X, y),
+        krls(Gaussian(1.0), 9).fit(X, y),
         KernelRidge(Gaussian(1.0).normalize(), lam=0.1).fit(X, y).function_,
         fit(table(), number, minutes=1e-3),
         fit(table(), np.array(["a", "b", "c"])[np.digitize(number, [-0.5, 0.5])], minutes=1e-3),

@@ -62,6 +62,7 @@ BROKEN = [
     (RIDGE, "representation", "nonsense", "unknown representation"),
     (MONOMIALS, "n_features_in_", 3, "feature map has other"),
     (MARGINS, "classes_", np.array(["x", "y", "z"]), "others than coded"),
+    (MARGINS, "_coding", LabelCoding(Hinge(), np.array(["a"])), "one class only"),
     (MARGINS, "_calibration", None, "not calibrated"),
     (MARGINS, "_calibration", replace(MARGINS._calibration, slopes=(1.0, 2.0)), "has not 1 slopes"),
     (ONE_CLASS, "offset_", "high", "no number"),
@@ -99,7 +100,7 @@ def test_conditions(x, name, value, match):
 @pytest.mark.parametrize(
     "make, match",
     [
-        (lambda: LabelCoding(Hinge(), np.array(["a"])), "1 classes"),
+        (lambda: LabelCoding(Hinge(), np.array(["a"])[:0]), "0 classes"),
         (lambda: LabelCoding(Hinge(), np.zeros((2, 2))), "no list of labels"),
         (lambda: PairCoding(Hinge(), np.array(["a", "b"])), "2 classes"),
         (lambda: TargetCoding(Hinge(), True, 2), "one-dimensional"),

@@ -22,6 +22,7 @@ from mercer.functions import KernelFunction, section, zero
 from mercer.io import ModelFileError, load, save
 from mercer.kernels import ArcCosine, Finite, FunctionKernel, Gaussian, Linear, Polynomial, Precomputed
 from mercer.losses import FunctionLoss, Huber, Poisson, Quantile
+from mercer.online import Oldest, Projection
 from mercer.representations import Features, Lasso, Nystrom
 
 RNG = np.random.default_rng(0)
@@ -77,6 +78,12 @@ MACHINES = {
     "components, linear": lambda: mercer.KernelPCA(Linear(), 2).partial_fit(X),
     "perceptron": lambda: mercer.KernelPerceptron(Gaussian(0.5)).fit(X, Y > 0),
     "perceptron, votes": lambda: mercer.KernelPerceptron(Gaussian(0.5), prediction="voted").fit(X, WORDS),
+    "online": lambda: mercer.OnlineKernelRegressor(budget=20, averaging=True).fit(X, Y),
+    "online, spanned": lambda: mercer.OnlineKernelRegressor(budget=Projection(9)).fit(X, np.c_[Y, -Y]),
+    "online, words": lambda: mercer.OnlineKernelClassifier(budget=Oldest(9), offset=True).fit(X, WORDS),
+    "online, features": lambda: mercer.OnlineKernelClassifier(
+        representation=Features(n_features=30), random_state=np.random.RandomState(5)
+    ).fit(X, Y > 0),
     "named columns": lambda: mercer.KernelRidge(lam=0.1).fit(pd.DataFrame(X, columns=list("abc")), Y),
 }
 
@@ -117,7 +124,7 @@ def test_machines(name, again):
 
 
 def test_every_estimator_is_tried():
-    exported = {getattr(mercer.estimators, n) for n in mercer.estimators.__all__}
+    exported = {getattr(room, n) for room in (mercer.estimators, mercer.online) for n in room.__all__}
     wanted = {c for c in exported if inspect.isclass(c) and issubclass(c, BaseEstimator)}
     assert wanted <= {type(make()) for make in MACHINES.values()}
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import mercer
-from mercer.cli import demo, export, fit, game, info, predict, report, serve
+from mercer.cli import demo, export, fit, game, info, predict, report, serve, stream
 from mercer.cli.console import guarded
 
 app = typer.Typer(
@@ -35,6 +35,7 @@ def _main(
 
 app.command("fit")(guarded(fit.fit))
 app.command("predict")(guarded(predict.predict))
+app.command("stream")(guarded(stream.stream))
 app.command("info")(guarded(info.info))
 app.command("report")(guarded(report.report))
 app.command("serve")(guarded(serve.serve))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -76,7 +76,13 @@ def load_model(path: Path) -> Model:
     """A model from its file; fails if it is something else."""
     import mercer
 
-    found = mercer.load(path)
+    return as_model(mercer.load(path), path)
+
+
+def as_model(found: Any, path: Path) -> Model:
+    """What a file held, if it is a model."""
+    import mercer
+
     if not isinstance(found, mercer.Model):
         fail(f"{path} holds a {type(found).__name__}, not a model of mercer fit, which knows its columns")
     return found

@@ -22,8 +22,8 @@ from mercer.cli.options import (
     TableFile,
     TableName,
     Text,
+    as_model,
     file_of,
-    load_model,
     name_of,
 )
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from mercer.data import Table
     from mercer.model import Model
+    from mercer.stream import Streamed
 
 _COVERAGE = 0.9
 
@@ -92,14 +93,30 @@ def predict(
     if output is not None:
         require_writable(output)
         require_apart(output, table, model_file)
-    model = load_model(model_file)
+    import mercer
+    from mercer.data import Table
+    from mercer.stream import Streamed
+
+    found = mercer.load(model_file)
+    if isinstance(found, Streamed):
+        if proba or interval is not None:
+            fail("--proba and --interval are for models of mercer fit; this one is of mercer stream")
+        kinds = found.kinds | dict.fromkeys(text or (), "text")
+        with file_of(table, form) as file:
+            data = mercer.data.read(file, query=query, table=table_name, limit=limit, kinds=kinds, empty=True)
+        new = Table.of(_renamed(_streamed(found, data), set(keep or ()), _nothing if quiet else note))
+        if as_json and output is None:
+            print_json({"target": found.target, "task": found.task, "rows": len(data), **new.columns})
+        else:
+            copied = data if all_columns else data.select(dict.fromkeys(keep or ()))
+            _write(Table({**copied.columns, **new.columns}, len(data)), output)
+        return
+    model = as_model(found, model_file)
     if proba and model.task == "regression":
         fail("--proba is for classifications; this model predicts numbers, with intervals")
     if interval is not None and model.task == "classification":
         fail("--interval is for regressions; this model predicts labels, with probabilities")
     import numpy as np
-
-    from mercer.data import Table
 
     data, sparse = _read(table, form, model, query, table_name, limit, text or [])
     kept = data.names if all_columns else tuple(dict.fromkeys(keep or ()))
@@ -129,6 +146,16 @@ def predict(
         print_json({"rows": len(result), "columns": result.names, "output": output})
     elif output is not None and not quiet:
         typer.echo(f"Predictions: {output} ({len(result):,} rows: {', '.join(new.names)})")
+
+
+def _streamed(state: Streamed, data: Table) -> dict[str, Any]:
+    """Predictions of a machine that learned from a stream, and their probabilities where it has them."""
+    machine: Any = state.machine
+    points = state.points(data)
+    found = {"prediction": machine.predict(points)}
+    if hasattr(machine, "predict_proba"):
+        found["probability"] = machine.predict_proba(points).max(axis=1)
+    return found
 
 
 def _read(

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -45,17 +45,8 @@ class Sheet:
     remarks: list[str]
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
-        """(line, cells) of every record, header first, without blank lines. Lines count as in an editor."""
-        reader = csv.reader(text_stream(self.data), delimiter=self.delimiter, strict=True)
-        line, width = 1, 0
-        try:
-            for cells in reader:
-                if _counts(cells, width):
-                    width = width or len(cells)
-                    yield line, cells
-                line = reader.line_num + 1
-        except csv.Error as error:
-            raise TableError(_explained(str(error)), path=self.path, line=line) from None
+        """(line, cells) of every record, header first, without blank lines."""
+        return records_of(text_stream(self.data), self.delimiter, self.path)
 
     def line_of(self, row: int) -> int:
         """The line on which a row (from 0) begins."""
@@ -64,6 +55,20 @@ class Sheet:
     def body(self) -> int:
         """Where the rows begin, in bytes."""
         return len(_first_records(io.BytesIO(self.data), self.delimiter, 1))
+
+
+def records_of(lines: Iterable[str], delimiter: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """(line, cells) of every record that has something in it. Lines count as in an editor."""
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    line, width = 1, 0
+    try:
+        for cells in reader:
+            if _counts(cells, width):
+                width = width or len(cells)
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(_explained(str(error)), path=path, line=line) from None
 
 
 def _counts(cells: list[str], width: int) -> bool:
@@ -202,15 +207,20 @@ def read_delimited(path: Path, kinds: dict[str, str], limit: int | None = None) 
 
 def _names(sheet: Sheet) -> list[str]:
     line, first = next(sheet.records())
+    return header_names(first, sheet.path, line)
+
+
+def header_names(first: list[str], path: Path, line: int) -> list[str]:
+    """The names of the columns, from the first record."""
     names = [name.strip(BLANK) for name in first]
     if all(map(is_number, names)):
         raise TableError(
             f"the first line must hold the names of the columns, but has numbers: {shown(', '.join(names))}. "
             "Put a line of names above it.",
-            path=sheet.path,
+            path=path,
             line=line,
         )
-    return checked_names(names, sheet.path, line)
+    return checked_names(names, path, line)
 
 
 def _fast(sheet: Sheet, kinds: list[str | None]) -> list[Any] | None:

@@ -21,7 +21,7 @@ def read_json_lines(path: Path, kinds: dict[str, str], limit: int | None = None)
     for number, raw in enumerate(data.splitlines(), 1):
         if raw.isspace() or not raw:
             continue
-        for name, value in _record(raw, path, number).items():
+        for name, value in record(raw, path, number).items():
             before = columns.setdefault(name, [])
             before.extend([None] * (len(lines) - len(before)))
             before.append(value)
@@ -43,7 +43,9 @@ def read_json_lines(path: Path, kinds: dict[str, str], limit: int | None = None)
     return with_dates(Table(made, remarks=remarks), but=kinds)
 
 
-def _record(raw: bytes, path: Path, line: int) -> dict[str, Any]:
+def record(raw: bytes | str, path: Path, line: int) -> dict[str, Any]:
+    """The object of one line."""
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):

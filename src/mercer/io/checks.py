@@ -92,7 +92,8 @@ def conditions(x: Any) -> None:
 def _labels(x: LabelCoding) -> None:
     require(isinstance(x.loss, Loss), "the coding of labels has no loss")
     require(isinstance(x.classes, np.ndarray) and x.classes.ndim == 1, "the classes are no list of labels")
-    least = 3 if isinstance(x, PairCoding) else 2
+    # One class: a machine that learns example by example begins with that.
+    least = 3 if isinstance(x, PairCoding) else 1
     require(len(x.classes) >= least, f"there are {len(x.classes)} classes")
 
 
@@ -189,6 +190,7 @@ def _machine(x: KernelInputs) -> None:
     coding: Any = getattr(x, "_coding", None)
     wanted = LabelCoding if isinstance(x, Labelled) else TargetCoding
     require(isinstance(coding, wanted), "the coding of answers is missing")
+    require(coding.classes is None or len(coding.classes) > 1, "there is one class only")
     outputs = 1 if f.outputs is None else f.outputs
     require(coding.n_outputs == outputs, f"{coding.n_outputs} outputs are made of {outputs} functions")
     require(

@@ -2,7 +2,8 @@
 
 A kernel, loss, solver, … is its parameters; a dataclass its fields; an estimator its parameters and the
 attributes `fit` has set, as `__getstate__` gives them. Loading calls the constructor, sets the attributes
-and checks and tries the result. No method is chosen by the file.
+and checks and tries the result. What an online machine has learned is the attributes its class names
+(`_kept`), and is put together without a constructor. No method is chosen by the file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._params import Params
 from mercer.functions import Function, KernelFunction, zero
-from mercer.io import checks, model_checks, registry  # noqa: F401  model_checks adds to checks
+from mercer.io import checks, model_checks, online_checks, registry  # noqa: F401  two add to checks
 from mercer.io.errors import ModelFileError
 from mercer.io.kind import Kind
 
@@ -54,10 +55,13 @@ class Object(Kind):
             raise ModelFileError(f"it holds an object of class {str(name)[:80]!r}, {_UNKNOWN}")
         if not isinstance(given, dict) or not isinstance(state, dict):
             raise ModelFileError(f"a {name} is not given by parameters and a state")
+        kept = _kept(cls)
         unknown = [p for p in given if p not in constructor(cls)]
-        if unknown or (state and not issubclass(cls, (BaseEstimator, Function))):
+        if unknown or (state and not kept and not issubclass(cls, (BaseEstimator, Function))):
             raise ModelFileError(f"a {name} has {(unknown or list(state))[0][:80]!r}, {_UNKNOWN}")
-        x = _made(cls, {p: get(v) for p, v in given.items()})
+        if kept and set(state) != set(kept):
+            raise ModelFileError(f"a {name} is made of other parts than this mercer's")
+        x = object.__new__(cls) if kept else _made(cls, {p: get(v) for p, v in given.items()})
         for attribute, said in state.items():
             _check_attribute(cls, attribute)
             x.__dict__[attribute] = get(said)
@@ -94,6 +98,8 @@ class Steps(Kind):
 @cache
 def constructor(cls: Any) -> tuple[str, ...]:
     """Names of what the constructor takes."""
+    if _kept(cls):
+        return ()
     if dataclasses.is_dataclass(cls):
         return tuple(f.name for f in dataclasses.fields(cls) if f.init)
     if issubclass(cls, Params):
@@ -101,8 +107,15 @@ def constructor(cls: Any) -> tuple[str, ...]:
     return () if cls.__init__ is object.__init__ else tuple(inspect.signature(cls).parameters)
 
 
+def _kept(cls: Any) -> tuple[str, ...]:
+    """Attributes of a class that names what it is made of."""
+    return getattr(cls, "_kept", ())
+
+
 def _state(x: Any) -> dict[str, Any]:
     """What an object knows besides what it was made from."""
+    if kept := _kept(type(x)):
+        return {name: getattr(x, name) for name in kept}
     if isinstance(x, BaseEstimator):
         return dict(x.__getstate__())
     return dict(vars(x)) if isinstance(x, Function) else {}

@@ -20,7 +20,7 @@ from mercer._params import Params
 from mercer.functions import Function
 
 # Rooms above this one, and those that hold nothing but tests of others.
-_ABOVE = {"io", "plot", "report", "serve", "cli", "lab", "testing"}
+_ABOVE = {"io", "plot", "report", "serve", "stream", "cli", "lab", "testing"}
 
 
 def room_of(cls: type) -> str | None:
@@ -30,12 +30,15 @@ def room_of(cls: type) -> str | None:
 
 
 def is_storable(cls: Any) -> bool:
-    """Values, functions, estimators and dataclasses: what is made by a constructor from data."""
+    """Values, functions, estimators and dataclasses, which are made by a constructor from data; and classes
+    that say what they are made of (`_kept`, names of attributes)."""
     if not inspect.isclass(cls) or inspect.isabstract(cls):
         return False
     if issubclass(cls, BaseEstimator) and cls.__init__ is object.__init__:
         return False  # what machines have in common
-    return issubclass(cls, (Params, Function, BaseEstimator)) or dataclasses.is_dataclass(cls)
+    if issubclass(cls, (Params, Function, BaseEstimator)) or dataclasses.is_dataclass(cls):
+        return True
+    return hasattr(cls, "_kept")
 
 
 def name_of(cls: type) -> str | None:

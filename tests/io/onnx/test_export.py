@@ -24,6 +24,8 @@ from mercer.kernels import ArcCosine, FunctionKernel, Gaussian, Laplacian, Linea
 from mercer.losses import FunctionLoss, Quantile
 from mercer.model import Columns
 from mercer.model.machines import calibrated
+from mercer.online import Oldest, Projection
+from mercer.online.machine import OnlineMachine
 from mercer.representations import Features, Lasso, Nystrom
 
 RNG = np.random.default_rng(0)
@@ -78,6 +80,14 @@ MACHINES = {
     "perceptron": lambda: mercer.KernelPerceptron(Gaussian(0.5)).fit(X, WORDS),
     "perceptron, averaged": lambda: mercer.KernelPerceptron(Gaussian(0.5), prediction="averaged").fit(X, TWO),
     "perceptron, voted": lambda: mercer.KernelPerceptron(Gaussian(0.5), prediction="voted").fit(X, WORDS),
+    "online": lambda: mercer.OnlineKernelRegressor(Gaussian(1.0), budget=20, offset=True).fit(X, Y),
+    "online, spanned": lambda: mercer.OnlineKernelRegressor(
+        EXPRESSION, step=1e-3, budget=Projection(20), averaging=True
+    ).fit(X, np.c_[Y, -Y]),
+    "online, words": lambda: mercer.OnlineKernelClassifier(budget=Oldest(20), offset=True).fit(X, WORDS),
+    "online, waves": lambda: mercer.OnlineKernelClassifier(
+        loss="hinge", representation=Features(n_features=40), random_state=0
+    ).fit(X, TWO),
     "clusters": lambda: mercer.KernelKMeans(Gaussian(1.0), 3, random_state=0).fit(X),
     "clusters, linear": lambda: mercer.KernelKMeans(Linear(), 3, random_state=0).fit(X),
     "clusters, cut": lambda: mercer.KernelKMeans(Gaussian(1.0), 2, normalized=True, random_state=0).fit(X),
@@ -110,7 +120,7 @@ def test_machines(name, dtype):
     onnx.checker.check_model(model, full_check=True)
     outputs = run(model, points)
     wanted = {"prediction"} if not hasattr(machine, "decision_function") else {"label", "scores"}
-    if not isinstance(machine, KernelMachine | mercer.KernelPerceptron):
+    if not isinstance(machine, KernelMachine | mercer.KernelPerceptron | OnlineMachine):
         wanted = {"embedding"} if isinstance(machine, mercer.KernelPCA) else {"label"}
     assert set(outputs) == wanted | ({"probabilities"} if hasattr(machine, "predict_proba") else set())
     for title, values in outputs.items():
@@ -125,13 +135,24 @@ def test_machines(name, dtype):
 
 
 def test_every_machine_is_tried():
-    exported = {getattr(mercer.estimators, n) for n in mercer.estimators.__all__}
+    exported = {getattr(room, n) for room in (mercer.estimators, mercer.online) for n in room.__all__}
     wanted = {c for c in exported if inspect.isclass(c) and issubclass(c, BaseEstimator)}
     wanted -= {
         mercer.KernelNeighborsClassifier,
         mercer.KernelNeighborsRegressor,
     }  # have none, which is tested there
     assert wanted == {type(make()) for make in MACHINES.values()}
+
+
+def test_a_machine_that_has_met_one_class():
+    machine = mercer.OnlineKernelClassifier()
+    with pytest.raises(NotFittedError):
+        to_onnx(machine)
+    machine.learn_one(X[0], "low")
+    with pytest.raises(TypeError, match="one class only"):
+        to_onnx(machine)
+    machine.learn_one(X[1], "high")
+    assert run(to_onnx(machine), X)["label"].tolist() == machine.predict(X).tolist()
 
 
 def test_batches_of_any_size():

@@ -24,6 +24,7 @@ from mercer.io.onnx.pairs import Points
 from mercer.io.onnx.scores import scores, votes
 from mercer.kernels.symbols import NotTraceable
 from mercer.model import Columns, Model
+from mercer.online.machine import OnlineMachine
 
 _LARGEST = 2_000_000_000
 _DTYPES = ("float64", "float32")
@@ -84,6 +85,8 @@ def to_onnx(
             f"{machine!r} has no ONNX version: its answers come from a search among examples, not from one "
             "function; a KernelClassifier or KernelRegressor fitted to the same examples has one"
         )
+    if isinstance(machine, OnlineMachine) and len(getattr(machine, "classes_", [0, 1])) < 2:
+        raise TypeError("the machine has met one class only, so there is nothing to tell apart yet")
     check_is_fitted(machine, "means_" if isinstance(machine, KernelKMeans) else "function_")
     if not machine.kernel_.vectors:
         raise TypeError(f"{machine.kernel_!r} is not a kernel on vectors, so the machine has no ONNX version")
@@ -181,6 +184,8 @@ def _outputs(points: Points, machine: Any, calibration: Calibration | None) -> O
         s = scores(points, machine.function_)
     if isinstance(machine, KernelMachine):
         s = s + np.asarray(machine.solution_.intercept, np.float64)[None, :]
+    if isinstance(machine, OnlineMachine):
+        s = s + np.atleast_1d(machine.intercept_)[None, :]
     if isinstance(machine, KernelOneClass):
         d = graph.flat(s)
         d = graph.op("Where", np.abs(d) <= _ROUNDING * abs(machine.offset_), 0.0, d)

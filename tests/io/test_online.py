@@ -1,0 +1,292 @@
+"""Online machines saved half-way go on as if nothing had happened; broken files are refused."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mercer import OnlineKernelClassifier, OnlineKernelRegressor
+from mercer.engines import Cuda, Tiled
+from mercer.io.checks import check, trial
+from mercer.kernels import Finite, Gaussian, Linear, Polynomial
+from mercer.losses import Hinge, Huber, Quantile
+from mercer.online import (
+    AtRandom,
+    Forgetron,
+    InverseRoot,
+    Merge,
+    Mistakes,
+    Oldest,
+    PassiveAggressive,
+    Pegasos,
+    Projection,
+    Recursive,
+    Smallest,
+    Window,
+    krls,
+)
+from mercer.online.learner import Rule
+from mercer.representations import Features, Nystrom
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((260, 3))
+Y = X[:, 0] + np.sin(2 * X[:, 1]) + 0.1 * RNG.standard_normal(260)
+WORDS = np.array(["low", "middle", "high"])[np.digitize(Y, [-0.7, 0.7])]
+WORDS[:90][WORDS[:90] == "high"] = "low"  # a class that comes later
+TWO = Y > 0
+
+
+def regressor(**options):
+    return OnlineKernelRegressor(**{"kernel": Gaussian(1.0), "random_state": 3, **options})
+
+
+def classifier(**options):
+    return OnlineKernelClassifier(**{"kernel": Gaussian(1.0), "random_state": 3, **options})
+
+
+MACHINES = {
+    "projection": lambda: (regressor(budget=Projection(30)), Y),
+    "projection, growing": lambda: (regressor(budget=Projection(500, 0.01)), Y),
+    "unlimited": lambda: (regressor(budget=None, loss=Huber(0.5)), Y),
+    "oldest": lambda: (regressor(budget=Oldest(30), lam=0.01), Y),
+    "smallest": lambda: (regressor(budget=Smallest(30), offset=True), Y),
+    "random": lambda: (regressor(budget=AtRandom(30)), Y),
+    "window": lambda: (regressor(budget=Window(30)), Y),
+    "forgetron": lambda: (classifier(loss=Mistakes(), lam=0.0, step=1.0, budget=Forgetron(20)), TWO),
+    "merge": lambda: (regressor(budget=Merge(30), averaging=True), Y),
+    "merge, float32": lambda: (regressor(budget=Merge(30)), Y.astype(np.float32)),
+    "averaging": lambda: (regressor(budget=Oldest(30), averaging=True, lam=0.01), Y),
+    "averaging, projected": lambda: (regressor(budget=Projection(20), averaging=True, offset=True), Y),
+    "inverse root": lambda: (regressor(step=InverseRoot(0.5)), Y),
+    "pegasos": lambda: (classifier(loss="hinge", lam=0.01, step=Pegasos(), budget=Smallest(25)), TWO),
+    "passive-aggressive": lambda: (
+        classifier(loss="hinge", lam=0.0, step=PassiveAggressive(0.5, 2), budget=AtRandom(25)),
+        TWO,
+    ),
+    "recursive": lambda: (krls(Gaussian(1.0), 30, forgetting=0.99), Y),
+    "recursive, features": lambda: (
+        regressor(lam=0.0, step=Recursive(0.1), representation=Features(n_features=20)),
+        Y,
+    ),
+    "features": lambda: (regressor(representation=Features(n_features=20), averaging=True), Y),
+    "monomials": lambda: (regressor(kernel=Polynomial(2), step=0.01, representation=Features()), Y),
+    "centres": lambda: (regressor(representation=Nystrom(m=15)), Y),
+    "many outputs": lambda: (regressor(budget=Oldest(30)), np.c_[Y, -Y]),
+    "quantiles": lambda: (regressor(loss=Quantile([0.1, 0.9]), budget=Projection(30)), Y),
+    "a class that comes later": lambda: (classifier(budget=Oldest(40), averaging=True), WORDS),
+    "a class that comes later, projected": lambda: (classifier(budget=Projection(40), offset=True), WORDS),
+    "multinomial": lambda: (classifier(loss="multinomial", budget=Merge(40)), WORDS),
+    "an open width": lambda: (regressor(kernel=Gaussian() + 0.1 * Linear(), budget=Projection(30)), Y),
+}
+
+
+def arrays(x):
+    """Every number of a machine, as bytes, by the path to it."""
+    out, stack = {}, [("", x)]
+    while stack:
+        path, v = stack.pop()
+        if isinstance(v, np.ndarray) and v.dtype != object:
+            out[path] = v.dtype, v.shape, v.tobytes()
+        elif isinstance(v, (bool, int, float, str, type(None))):
+            out[path] = v
+        elif hasattr(v, "_kept"):
+            stack += [(f"{path}.{name}", getattr(v, name)) for name in v._kept]
+        elif isinstance(v, dict):
+            stack += [(f"{path}[{k!r}]", w) for k, w in v.items() if k != "_one"]
+        elif isinstance(v, (list, tuple)):
+            stack += [(f"{path}[{i}]", w) for i, w in enumerate(v)]
+        elif hasattr(v, "__dict__"):
+            stack.append((path, vars(v)))
+    return out
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_it_goes_on_as_if_nothing_had_happened(name, again):
+    machine, y = MACHINES[name]()
+    points = X.astype(np.float32) if "float32" in name else X
+    machine.partial_fit(points[:100], y[:100])
+    other = again(machine)
+    assert arrays(other._learner) == arrays(machine._learner)
+    for rows in (slice(100, 101), slice(101, 200), slice(200, 260)):
+        machine.partial_fit(points[rows], y[rows])
+        other.partial_fit(points[rows], y[rows])
+    assert arrays(other._learner) == arrays(machine._learner)
+    assert other.cumulative_loss_ == machine.cumulative_loss_
+    assert other.n_seen_ == machine.n_seen_ == 260 and other.n_updates_ == machine.n_updates_
+    assert other.predict(points).tobytes() == machine.predict(points).tobytes()
+    if hasattr(machine, "predict_proba"):
+        assert other.predict_proba(points).tobytes() == machine.predict_proba(points).tobytes()
+        assert other.n_mistakes_ == machine.n_mistakes_
+
+
+def test_every_budget_and_step_is_tried():
+    from mercer import online
+
+    made = [make()[0] for make in MACHINES.values()]
+    tried = {type(m._budget()) for m in made} | {type(m._rule().step) for m in made}
+    assert tried >= {getattr(online, n) for n in online.__all__ if isinstance(getattr(online, n), type)} - {
+        *(online.Budget, online.Step, online.Mistakes, online.Constant),
+        *(OnlineKernelClassifier, OnlineKernelRegressor),
+    } - {c for c in map(online.__dict__.get, online.__all__) if not hasattr(c, "validate")}
+
+
+def test_one_by_one_with_names(again):
+    rows = [{"a": float(x[0]), ("b", 2): float(x[1])} for x in X[:60]]
+    for i in range(30, 60):
+        rows[i][7] = float(X[i, 2])
+    machine = classifier(budget=Oldest(12))
+    words = WORDS.tolist()
+    for i in range(60):
+        if i in (0, 1, 5, 29, 31, 50):  # before anything, with one class, with two, before and after 7 comes
+            assert arrays(again(machine)) == arrays(machine)
+            machine = again(machine)
+        twin = copy.deepcopy(machine)
+        for m in (machine, twin):
+            m.learn_one(rows[i], words[i])
+        assert arrays(twin._learner) == arrays(machine._learner)
+    assert list(machine._names) == ["a", ("b", 2), 7]
+
+
+def test_other_points(again):
+    sparse = sp.csr_array(X * (np.abs(X) > 0.7))
+    for machine, points in (
+        (regressor(budget=Oldest(20)), sparse),
+        (regressor(kernel=Finite(Gaussian(1.0)(X[:9])), budget=Oldest(5)), np.arange(260) % 9),
+    ):
+        machine.partial_fit(points[:100], Y[:100])
+        other = again(machine)
+        machine.partial_fit(points[100:], Y[100:])
+        other.partial_fit(points[100:], Y[100:])
+        assert other.predict(points).tobytes() == machine.predict(points).tobytes()
+
+
+def test_a_machine_of_a_gpu_goes_on_without_it(again, monkeypatch):
+    from mercer.engines._triton import call
+
+    def missing(device):
+        raise ImportError("no torch")
+
+    monkeypatch.setattr(call, "require", missing)
+    for budget in (Oldest(20), Projection(20)):
+        machine = regressor(budget=budget).partial_fit(X[:50], Y[:50])
+        place = machine._learner if hasattr(machine._learner, "engine") else machine._learner.basis
+        place.engine = Cuda()
+        other = again(machine)
+        place = other._learner if hasattr(other._learner, "engine") else other._learner.basis
+        assert place.engine == Tiled()
+        other.partial_fit(X[50:], Y[50:])
+
+
+def test_not_begun(again):
+    machine = again(classifier(budget=Merge(7), step=Pegasos(3), lam=0.1))
+    assert repr(machine) == repr(classifier(budget=Merge(7), step=Pegasos(3), lam=0.1))
+    machine.fit(X, TWO)
+
+
+# -- conditions, each broken ----------------------------------------------------------------------
+
+OLDEST = regressor(budget=Oldest(9), averaging=True).fit(X[:50], Y[:50])
+MERGED = classifier(budget=Merge(9)).fit(X[:50], WORDS[:50])
+SPAN = regressor(budget=Projection(9), averaging=True).fit(X[:50], Y[:50])
+CENTRES = regressor(representation=Nystrom(m=5)).fit(X[:50], Y[:50])
+WAVES = regressor(representation=Features(n_features=6)).fit(X[:50], Y[:50])
+KRLS = krls(Gaussian(1.0), 9).fit(X[:50], Y[:50])
+A, M = OLDEST._learner, MERGED._learner
+
+
+@pytest.mark.parametrize("x", [OLDEST, MERGED, SPAN, CENTRES, WAVES, KRLS])
+def test_what_was_learned_is_in_order(x):
+    check(x)
+    trial(x)
+    check(x._learner)
+
+
+BROKEN = [
+    (A, "rule", None, "no rule"),
+    (A, "outputs", 2, "offsets"),
+    (A, "outputs", 10**12, "offsets"),
+    (A, "offset", np.zeros(1, np.float32), "offsets"),
+    (A, "offset", np.array([np.nan]), "offsets"),
+    (A, "seen", -1, "miscounted"),
+    (A, "seen", True, "miscounted"),
+    (A, "tallies", np.zeros(2), "miscounted"),
+    (A, "budget", None, "no budget"),
+    (A, "budget", Projection(9), "no budget"),
+    (A, "budget", Oldest(8), "more terms"),
+    (A, "birth", np.where(A.birth == A.birth.max(), -1, A.birth), "gone have"),
+    (A, "budget", Oldest(10**30), "larger than any"),
+    (A, "birth", A.birth.astype(np.int32), "no age"),
+    (A, "birth", A.birth[::-1].copy(), "order of their age"),
+    (A, "birth", np.where(A.birth > 0, A.birth + 10**6, -1), "order of their age"),
+    (A, "A", np.full_like(A.A, np.inf), "coefficients are wrong"),
+    (A, "A", np.zeros((9, 1)), "coefficients are wrong"),
+    (A, "U", np.zeros((1, 0)), "coefficients are wrong"),
+    (A, "diagonal", A.diagonal * np.nan, "wrong"),
+    (A, "points", X[:8], "differ in number"),
+    (A, "points", None, "differ in number"),
+    (A, "kernel", "gaussian", "no kernel"),
+    (A, "engine", None, "no engine"),
+    (M, "K", M.K[:5, :5], "between terms"),
+    (M, "K", M.K.astype(np.float32), "between terms"),
+    (M, "partner", M.partner + 99, "partners"),
+    (M, "partner", M.partner - 99, "partners"),
+    (M, "near", M.near[:3], "partners"),
+    (SPAN._learner, "basis", None, "no coordinates"),
+    (SPAN._learner, "basis", CENTRES._learner.basis, "can't grow"),
+    (SPAN._learner, "most", 5, "more coordinates"),
+    (SPAN._learner, "most", 10**30, "can't grow"),
+    (SPAN._learner, "threshold", np.nan, "no distance"),
+    (SPAN._learner, "A", np.zeros((1, 3)), "coefficients"),
+    (SPAN._learner, "U", np.zeros((1, 3)), "sum of functions"),
+    (SPAN._learner, "P", np.zeros((3, 3)), "recursive"),
+    (KRLS._learner, "P", np.zeros((3, 3)), "recursive"),
+    (SPAN._learner.basis, "L", -SPAN._learner.basis.L, "span"),
+    (SPAN._learner.basis, "L", np.zeros((9, 8)), "span"),
+    (SPAN._learner.basis, "points", X[:3], "differ in number"),
+    (CENTRES._learner.basis, "T", np.zeros((3, 3), int), "orthonormal"),
+    (WAVES._learner.basis, "width", 7, "another number"),
+    (WAVES._learner.basis, "map", None, "not those of a feature map"),
+    (OLDEST, "_rule_", replace(OLDEST._rule_), "another rule"),
+    (OLDEST, "_learner", 3, "another rule"),
+    (OLDEST, "_coding", replace(OLDEST._coding, one_dimensional=False, n_outputs=2), "each output"),
+    (OLDEST, "_coding", MERGED._coding, "another's"),
+    (MERGED, "_coding", replace(MERGED._coding, loss=Hinge()), "another's"),
+    (OLDEST, "kernel_", Gaussian(1.0), "another kernel"),
+    (OLDEST, "n_features_in_", 4, "other features"),
+    (WAVES, "n_features_in_", 4, "other features"),
+    (OLDEST, "_names", {"a": 1}, "numbered"),
+    (OLDEST, "cumulative_loss_", "much", "miscounted"),
+    (MERGED, "n_mistakes_", -1, "miscounted"),
+    (OLDEST, "kernel", "nonsense", "unknown kernel"),
+    (OLDEST, "representation", "nonsense", "unknown representation"),
+]
+
+
+@pytest.mark.parametrize("x, name, value, match", BROKEN)
+def test_conditions(x, name, value, match):
+    broken = copy.copy(x)
+    broken.__dict__[name] = value
+    with pytest.raises(ValueError, match=match):
+        check(broken)
+
+
+RULE = OLDEST._rule_
+
+
+@pytest.mark.parametrize(
+    "rule, match",
+    [
+        (replace(RULE, lam=-1.0), "lam"),
+        (replace(RULE, seed=-1), "seed"),
+        (replace(RULE, seed=2**40), "seed"),
+        (replace(RULE, lam=10.0), "would shrink"),
+        (replace(RULE, step=Recursive(), lam=0.0), "least squares alone"),
+        (replace(RULE, averaging=1), "field averaging"),
+        (Rule("squared", RULE.step, 0.0, False, False, 1), "field loss"),
+    ],
+)
+def test_rules(rule, match):
+    with pytest.raises(ValueError, match=match):
+        check(rule)
