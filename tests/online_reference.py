@@ -116,7 +116,7 @@ class Machine:
     def __init__(self, K, loss, lam, rate, budget=None, offset=False):
         self.K, self.loss, self.lam, self.rate, self.budget = K, loss, lam, rate, budget
         self.offset = offset
-        self.terms, self.sums, self.b, self.updates = {}, {}, 0.0, 0
+        self.terms, self.sums, self.b, self.b_sum, self.updates = {}, {}, 0.0, 0.0, 0
         self.scores, self.steps = [], 0
 
     def at(self, i):
@@ -152,7 +152,12 @@ class Machine:
                 self.budget(self, i)
         for j, a in self.terms.items():
             self.sums[j] = self.sums.get(j, 0) + a
+        self.b_sum = self.b_sum + self.b
         return self
+
+    def constant(self, averaged=False):
+        """b, the last or the mean."""
+        return (self.b_sum / self.steps if averaged else self.b) + np.zeros(len(self.scores[0]))
 
     def values(self, averaged=False):
         """f (without b) at all points of the stream."""

@@ -67,8 +67,8 @@ def _learner(x: Learner) -> int:
     """What all have in common; how many outputs there are."""
     require(isinstance(x.rule, Rule), "there is no rule")
     # Not more than there are numbers for: checked before anything of that size is made.
-    t = len(x.offset) if isinstance(x.offset, np.ndarray) and x.offset.ndim == 1 else 0
-    require(_whole(x.outputs, 1) and x.outputs == t and _doubles(x.offset, t), "offsets are wrong")
+    t = len(x.offset) if isinstance(x.offset, np.ndarray) and x.offset.ndim == 2 else 0
+    require(_whole(x.outputs, 1) and x.outputs == t and _doubles(x.offset, t, 2), "offsets are wrong")
     require(_whole(x.seen, 0) and _doubles(x.tallies, 3), "examples are miscounted")
     return t
 

@@ -223,7 +223,7 @@ class Coordinates(Learner):
 
     def scores(self, points):
         mean = self._mean(self.A, self.U)
-        return self.basis.rows(points) @ mean.T + self.offset
+        return self.basis.rows(points) @ mean.T + self.intercept
 
 
 def _enlarged(square: np.ndarray, size: int) -> np.ndarray:

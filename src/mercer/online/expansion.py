@@ -176,9 +176,9 @@ class Expansion(Learner):
 
     def scores(self, points):
         if not len(self.birth):
-            return np.zeros((points.shape[0], self.outputs)) + self.offset
+            return np.zeros((points.shape[0], self.outputs)) + self.intercept
         coef = self._mean(self.A, self.U).T
         if points.shape[0] * len(coef) > _FEW:
             values = self.engine.product(self.kernel, points, self.points, coef)
-            return np.asarray(values, np.float64) + self.offset
-        return self.kernel.pairwise(points, self.points) @ coef + self.offset
+            return np.asarray(values, np.float64) + self.intercept
+        return self.kernel.pairwise(points, self.points) @ coef + self.intercept

@@ -42,7 +42,7 @@ class Learner(ABC):
     ----------
     seen : examples so far
     updates : those that changed f
-    offset : b, one number for each output
+    offset : b of each output, and its sum over the examples
     """
 
     # Attributes that files keep: with these f goes on as if nothing had happened, the rest is made again.
@@ -52,7 +52,8 @@ class Learner(ABC):
     def __init__(self, rule: Rule, outputs: int):
         self.rule, self.outputs = rule, outputs
         self.seen = 0
-        self.offset = np.zeros(outputs)
+        # b of every output and, for the mean, the sum of all b so far.
+        self.offset = np.zeros((outputs, 2))
         # Σ of the scales (for the mean function), what the Forgetron has spent, steps that changed f.
         self.tallies = np.zeros(3)
 
@@ -140,6 +141,12 @@ class Learner(ABC):
     @abstractmethod
     def scores(self, points: Any) -> np.ndarray:
         """f + b at points, shape (n, outputs)."""
+
+    @property
+    def intercept(self) -> np.ndarray:
+        """b of each output, as it predicts: the last one, or the mean."""
+        averaged = self.rule.averaging and self.seen
+        return self.offset[:, 1] / self.seen if averaged else self.offset[:, 0]
 
     def _mean(self, A: np.ndarray, U: np.ndarray) -> np.ndarray:
         """The mean of all functions so far, or the last one."""

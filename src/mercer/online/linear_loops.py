@@ -55,7 +55,7 @@ def coordinates(
     S: "f64[:,:]",
     eta: "f64[:]",
     weight: "f64[:]",
-    offset: "f64[:]",
+    offset: "f64[:,:]",
     state: "f64[:]",
     count: "i64[:]",
     y: "f64[:]",
@@ -79,7 +79,7 @@ def coordinates(
         count[NOW] = count[NOW] + 1
         width = count[WIDTH]
         for j in range(t):
-            s[j] = state[SCALE] * dot(A[j], F[i], width) + offset[j]
+            s[j] = state[SCALE] * dot(A[j], F[i], width) + offset[j, 0]
             y[j] = Y[i, j]
             S[i, j] = s[j]
         slope(y, s, g, w, t)
@@ -105,9 +105,11 @@ def coordinates(
                     for c in range(width):
                         U[j, c] = U[j, c] + state[SUM] * change * F[i, c]
                 if shifted == 1:
-                    offset[j] = offset[j] - length * weight[i] * g[j]
+                    offset[j, 0] = offset[j, 0] - length * weight[i] * g[j]
         if averaged == 1:
             state[SUM] = state[SUM] + state[SCALE]
+            for j in range(t):
+                offset[j, 1] = offset[j, 1] + offset[j, 0]
     if averaged == 1:
         rescale(A, U, state, t, count[WIDTH], averaged)
 

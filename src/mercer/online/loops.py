@@ -250,7 +250,7 @@ def expansion(
     eta: "f64[:]",
     weight: "f64[:]",
     draws: "f64[:]",
-    offset: "f64[:]",
+    offset: "f64[:,:]",
     state: "f64[:]",
     count: "i64[:]",
     partner: "i64[:]",
@@ -288,7 +288,7 @@ def expansion(
                     drop(A, U, size, count, count[FIRST], t, averaged)
                 count[FIRST] = count[FIRST] + 1
         for j in range(t):
-            s[j] = state[SCALE] * dot(A[j], K[base + i], c) + offset[j]
+            s[j] = state[SCALE] * dot(A[j], K[base + i], c) + offset[j, 0]
             y[j] = Y[i, j]
             S[i, j] = s[j]
         slope(y, s, g, w, t)
@@ -308,7 +308,7 @@ def expansion(
             if averaged == 1:
                 U[j, c] = state[SUM] * change
             if shifted == 1:
-                offset[j] = offset[j] - length * weight[i] * g[j]
+                offset[j, 0] = offset[j, 0] - length * weight[i] * g[j]
         if total > 0.0:
             size[c] = min(total * diagonal[c], HUGE) if diagonal[c] > 0.0 else 0.0
             birth[c] = count[NOW]
@@ -332,5 +332,7 @@ def expansion(
                     drop(A, U, size, count, gone, t, averaged)
         if averaged == 1:
             state[SUM] = state[SUM] + state[SCALE]
+            for j in range(t):
+                offset[j, 1] = offset[j, 1] + offset[j, 0]
     if averaged == 1:
         rescale(A, U, state, t, m + n, averaged)

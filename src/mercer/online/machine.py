@@ -252,8 +252,8 @@ class OnlineMachine(KernelInputs):
     def intercept_(self) -> Any:
         """b: a number, or one for each output."""
         self._require()
-        offset = self._learner.offset
-        return float(offset[0]) if len(offset) == 1 else offset.copy()
+        b = self._learner.intercept
+        return float(b[0]) if len(b) == 1 else b.copy()
 
     @property
     def n_seen_(self) -> int:
