@@ -25,7 +25,7 @@ COLUMNS = (
     number("accuracy", "accuracy", ".4f"),
     text("chosen", "chosen"),
 )
-ROWS = {"phishing": 1_250, "elec2": 45_312, "covtype": 20_000, "a9a": 15_000, "MNIST": 5_000}
+ROWS = {"phishing": 1_250, "elec2": 45_312, "covtype": 20_000, "a9a": 15_000, "MNIST": 1_000}
 LONG = {"covtype": 581_012, "a9a": 32_561, "MNIST": 60_000}
 OURS = (
     "merge",

@@ -24,4 +24,7 @@ def test_a_plane():
 def test_coincident_points_and_others():
     assert board([[1, 1]], "+").count("+") == 1
     assert board([[1]], "+").splitlines()[2].strip() == "1"
+    assert board([[0], [0]], "+−").splitlines()[0].strip() == "*"
+    assert "*" in board([[0, 0], [0, 0], [1, 1]]) and "*" not in board([[0, 0], [0, 0], [1, 1]], "++−")
+    assert board([[1000001], [1000002]]).splitlines()[2].split() == ["1000001", "1000002"]
     assert board([[1, 0, 1], [0, 0, 1]], "+−").splitlines() == ["  +  (1, 0, 1)", "  −  (0, 0, 1)"]

@@ -15,8 +15,20 @@ def test_a_person_labels_and_the_machine_finds():
     assert result.exit_code == 0, result.output
     assert "labels the points +−+: the placer wins." in result.stdout
     assert "has been met already" in result.stdout  # the second time
+    assert "No labelling would have won: the class shatters these points." in result.stdout
     assert "You 0, machine 2." in result.stdout
     assert "The VC dimension of HalfSpaces(d=2) is 3" in result.stdout
+
+
+def test_a_person_who_labelled_in_vain_is_told():
+    result = play("--class", "intervals", "--points", 3, "--rounds", 1, moves=["+++"])
+    assert "+−+ would have won: no hypothesis gives these labels." in result.stdout
+
+
+def test_numbers_that_are_none():
+    moves = ["0 0; 1 0; 0 1", "inf 0 0", "nan 0 0", "none"]
+    result = play("--side", "place", "--rounds", 1, moves=moves)
+    assert result.exit_code == 0 and result.stdout.count("made of finite numbers") == 2
 
 
 def test_a_person_finds_the_evil_labelling():
@@ -30,7 +42,7 @@ def test_a_person_places_and_finds():
     moves = ["1; two", "1 2 3", "3; 1", "0 0", "none"]
     result = play("--class", "intervals", "--points", 2, "--side", "place", "--seed", 3, moves=moves)
     assert "'two' is not a list of numbers" in result.stdout.replace('"', "'")
-    assert "must have 1 coordinates, got 3" in result.stdout
+    assert "must have 1 coordinate, got 3" in result.stdout
     assert "The machine labels them" in result.stdout
     labels = result.stdout.split("The machine labels them ")[1][:2]
     if labels == "−−":

@@ -12,6 +12,7 @@ from mercer import KernelRidge
 from mercer.kernels import Gaussian
 from mercer.theory import (
     Bound,
+    HalfSpaces,
     binomial_bound,
     finite_class_bound,
     finite_class_examples,
@@ -20,6 +21,7 @@ from mercer.theory import (
     rademacher_bound,
     support_vector_bound,
     vc_bound,
+    vc_dimension,
     vc_examples,
 )
 from mercer.theory.bounds import examples_needed, finite_class_excess, vc_excess
@@ -124,7 +126,7 @@ def test_in_words():
     "errors, n, delta", [(-1, 5, 0.1), (6, 5, 0.1), (0, 0, 0.1), (1, 5, 0.0), (1, 5, 1.0)]
 )
 def test_impossible_counts(errors, n, delta):
-    with pytest.raises(ValueError, match="must lie between"):
+    with pytest.raises(ValueError, match="must lie between|must be a whole number from 0 to n"):
         binomial_bound(errors, n, delta)
 
 
@@ -209,6 +211,12 @@ def test_never_enough():
         lambda: finite_class_bound(0.1, 0, 10),
         lambda: finite_class_examples(0, 0.1),
         lambda: finite_class_examples(2, -0.1),
+        lambda: vc_bound(0.1, math.nan, 10),
+        lambda: binomial_bound(1.5, 4),
+        lambda: rademacher_bound(math.nan, 1.0, 10.0, 10, 1.0),
+        lambda: rademacher_bound(1.5, 1.0, 10.0, 10, 1.0),
+        lambda: rademacher_bound(0.1, math.nan, 10.0, 10, 1.0),
+        lambda: mean_bound(0.5, 0),
         lambda: mean_bound(2.0, 10),
         lambda: mean_bound(0.5, 10, delta=1.0),
     ],
@@ -216,3 +224,12 @@ def test_never_enough():
 def test_what_makes_no_sense(call):
     with pytest.raises(ValueError):
         call()
+
+
+def test_a_dimension_that_was_searched_for():
+    found = vc_dimension(HalfSpaces(2))
+    assert vc_bound(0.1, found, 1000) == vc_bound(0.1, 3, 1000)
+    assert vc_examples(found, 0.1) == vc_examples(3, 0.1)
+    for wrong in ("3", HalfSpaces(2), None):
+        with pytest.raises(TypeError, match="what vc_dimension found"):
+            vc_bound(0.1, wrong, 1000)

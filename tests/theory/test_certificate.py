@@ -6,9 +6,21 @@ import time
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from mercer import KernelLogistic, KernelPerceptron, KernelRegressor, KernelRidge, KernelSVC, KernelSVR
+from mercer import (
+    KernelLogistic,
+    KernelOneClass,
+    KernelPCA,
+    KernelPerceptron,
+    KernelRegressor,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+)
 from mercer.kernels import Gaussian
 from mercer.theory import PointsProblem, binomial_bound, certificate, coverage
 from mercer.theory.certificate import verdict
@@ -179,3 +191,35 @@ def test_promises_are_kept(machine):
 
     for name, seen in coverage(trial, 50).items():
         assert seen.kept, name
+
+
+def test_pipelines_and_searches_say_whom_to_ask():
+    X, y = DIGITS[:200], ODD[:200]
+    pipe = make_pipeline(StandardScaler(), KernelSVC(G)).fit(X, y)
+    assert "p[:-1].transform(X)" in dict(certificate(pipe, X, y).absent)["Bounds from training errors"]
+    assert certificate(pipe[-1], pipe[:-1].transform(X), y).bounds
+    search = GridSearchCV(KernelSVC(G), {"lam": [0.1, 0.01]}, cv=2).fit(X, y)
+    assert "best_estimator_" in dict(certificate(search, X, y).absent)["Bounds from training errors"]
+
+
+def test_what_has_no_certificate():
+    X, y = DIGITS[:50], ODD[:50]
+    for machine in (KernelPCA(G).fit(X), KernelOneClass(G).fit(X), "svc"):
+        with pytest.raises(TypeError, match="fitted classifier or regression"):
+            certificate(machine, X, y)
+
+
+def test_test_examples_come_whole():
+    X, y = DIGITS[:50], ODD[:50]
+    machine = KernelSVC(G).fit(X, y)
+    for options in ({"X_test": X}, {"predicted": y}):
+        with pytest.raises(ValueError, match="give y_test too"):
+            certificate(machine, X, y, **options)
+    ridge = KernelRidge(G).fit(X, y.astype(float))
+    with pytest.raises(ValueError, match="contain NaN"):
+        certificate(ridge, X, y.astype(float), X_test=X[:2], y_test=[np.nan, 1.0])
+
+
+def test_of_one_example():
+    found = certificate(KernelRidge(G).fit(X[:1], Y[:1]), X[:1], Y[:1])
+    assert dict(found.absent)["Stability bound"] == "there is one example only"

@@ -108,6 +108,29 @@ def test_weights_are_noticed():
     assert facts_of(KernelSVC(class_weight="balanced").fit(X, LABELS), X, LABELS).weighted
 
 
+@pytest.mark.parametrize(
+    "machine",
+    [
+        KernelSVC(Gaussian(1.0), lam=0.01, offset=False),
+        KernelSVC(Gaussian(1.0), lam=0.01),
+        KernelSVR(Gaussian(1.0), lam=0.01),
+        KernelClassifier(Gaussian(1.0), loss="squared_hinge", lam=0.01),
+        KernelLogistic(Linear(), lam=0.01),
+        KernelLogistic(
+            Gaussian(1.0), lam=0.01, representation=Features(RandomFourierFeatures(n_features=50))
+        ),
+        KernelRidge(Polynomial(2), lam=0.01, offset=True),
+    ],
+    ids=repr,
+)
+def test_weights_are_noticed_by_dual_coefficients_and_features(machine):
+    y = LABELS if hasattr(machine, "decision_function") else Y
+    assert not facts_of(machine.fit(X, y), X, y).weighted
+    assert not facts_of(machine.fit(X, y, np.full(60, 2.0)), X, y).weighted
+    weights = np.random.default_rng(1).uniform(0.1, 3, 60)
+    assert facts_of(machine.fit(X, y, weights), X, y).weighted
+
+
 def test_more_outputs_and_losses_with_kinks():
     both = np.column_stack([Y, -Y])
     facts = facts_of(KernelRidge(Gaussian(1.0)).fit(X, both), X, both)

@@ -1,6 +1,7 @@
 """The game as a pure object: states, moves, verdicts."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -71,6 +72,7 @@ def test_wrong_moves_say_why():
             "look at point 2",
         ),
         (lambda: game.place([1, 2]).label("+-").answer([1]), "give 2 numbers"),
+        (lambda: game.place([1, 2]).label("++").answer([0, math.inf]), "finite numbers"),
         (lambda: game.place([1, 2]).label("+-").label("+-"), "answered next"),
         (lambda: game.place([1, 2]).label("+-").surrender().surrender(), "over"),
         (lambda: game.place([1, 2]).label("+-").answer([1, 1]).again().label("+-"), "met already"),

@@ -78,6 +78,7 @@ def test_as_many_as_needed():
         lambda: gibbs_bound(1.1, 1.0, 10),
         lambda: gibbs_bound(0.1, -1.0, 10),
         lambda: pac_bayes_bound([1.0], -1.0, [1.0]),
+        lambda: pac_bayes_bound([math.nan], 1.0, [1.0]),
         lambda: pac_bayes_bound([1.0], 1.0, [1.0, 1.0]),
         lambda: pac_bayes_bound([1.0], 1.0, [-1.0]),
         lambda: pac_bayes_bound([1.0], 1.0, [1.0], delta=2.0),

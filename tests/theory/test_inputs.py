@@ -49,7 +49,7 @@ def test_labels():
         assert as_labels(given, 2).tolist() == [True, False]
     assert as_labels([-1, -1], 2).tolist() == [False, False]
     assert signs(as_labels("+−+", 3)) == "+−+"
-    with pytest.raises(ValueError, match="one label a point"):
+    with pytest.raises(ValueError, match="one label a point: 3 points, 2 labels"):
         as_labels("++", 3)
     with pytest.raises(ValueError, match="labels must be"):
         as_labels([1, 2], 2)

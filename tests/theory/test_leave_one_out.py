@@ -1,5 +1,7 @@
 """Leaving one out: every example really left out, against what is claimed without doing so."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,12 @@ def test_by_hand():
         lambda: support_vector_bound(5, 4),
         lambda: support_vector_bound(0, 0),
         lambda: xi_alpha_bound([1.0], [-1.0], 1.0),
+        # NaN is not ≤ 0, and would count as right.
+        lambda: xi_alpha_bound([math.nan], [1.0], 1.0),
+        lambda: left_out_bound([1], [math.nan], [1.0], [1.0]),
+        lambda: left_out_bound([0, 1], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]),
+        lambda: left_out_bound([1, 1], [1.0], [1.0], [1.0]),
+        lambda: left_out_error_bound([1.0], [1.0], [1.0], [1.0], cap=-1.0),
     ],
 )
 def test_what_makes_no_sense(call):

@@ -17,6 +17,10 @@ from mercer.theory.strata import share
 RNG = np.random.default_rng(0)
 
 
+def test_a_matrix_may_be_a_list():
+    assert rademacher_complexity([[1, 0], [0, 1]]) == rademacher_complexity(np.eye(2))
+
+
 def test_complexity_of_few_points_is_exact():
     K = Gaussian(1.0)(RNG.standard_normal((7, 2)))
     sizes = [math.sqrt(np.array(s) @ K @ np.array(s)) for s in itertools.product((-1, 1), repeat=7)]
@@ -131,7 +135,11 @@ def test_an_offset_far_away_costs_little():
     [
         lambda: rademacher_complexity(np.ones((2, 3))),
         lambda: rademacher_complexity(np.eye(2), radius=-1),
+        lambda: rademacher_complexity([1.0, 2.0]),
         lambda: margin_bound([], 1.0, 1.0),
+        lambda: margin_bound([math.nan], 1.0, 1.0),
+        lambda: margin_bound([1.0], 1.0, math.nan),
+        lambda: capped_error_bound([math.nan], 1.0, 1.0, cap=1.0),
         lambda: margin_bound([1.0], -1.0, 1.0),
         lambda: margin_bound([1.0], 1.0, 1.0, classes=1),
         lambda: margin_bound([1.0], 1.0, 1.0, delta=0.0),

@@ -47,3 +47,9 @@ def test_words():
 def test_what_has_no_rate(sizes, risks, confidence):
     with pytest.raises(ValueError):
         fit_rate(sizes, risks, confidence)
+
+
+def test_signs_in_words():
+    assert str(fit_rate([1, 2, 4], [4.0, 2.0, 1.0])).startswith("n^−1.00 (")
+    rising = str(fit_rate([1, 2, 4], [1.0, 2.0, 4.0]))
+    assert rising == "n^1.00 (95 % confidence: −1.00 to −1.00)"

@@ -17,6 +17,7 @@ from mercer.theory import (
     dichotomies,
     sauer_bound,
     shatters,
+    vc_dimension,
 )
 from mercer.theory.inputs import signs
 from mercer.theory.shattering import labellings
@@ -85,3 +86,14 @@ def test_long_answers_are_cut():
     text = str(shatters(KernelHalfSpaces(Gaussian(1.0)), np.arange(7.0)[:, None]))
     assert text.endswith("… 64 more")
     assert str(shatters(LeftIntervals(), [1])).startswith("LeftIntervals() shatters this point:")
+
+
+def test_what_is_no_class():
+    for given in ("rectangles", Rectangles):
+        for ask in (shatters, dichotomies, vc_dimension):
+            with pytest.raises(TypeError, match="a class of hypotheses such as Rectangles"):
+                ask(given, [[0, 0]])
+
+
+def test_one_point_is_it():
+    assert str(shatters(LeftIntervals(), [-1])).endswith("this point: no hypothesis labels it +.")

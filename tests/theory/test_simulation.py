@@ -158,3 +158,10 @@ def test_what_is_refused():
         simulate(UniformBox([0], [1]), 0, 0.1)
     assert BooleanCube(3, (1, 2)).target == Conjunction((1, 2))
     assert UniformBox([0], [1]).target == Box((0.0,), (1.0,))
+
+
+def test_no_world_and_no_sizes():
+    with pytest.raises(TypeError, match="UniformBox"):
+        simulate(Rectangles(2), m=5, epsilon=0.1)
+    with pytest.raises(ValueError, match="one number of examples"):
+        simulate(UniformBox([0], [1]), m=[], epsilon=0.1)

@@ -106,3 +106,24 @@ def test_the_exponent_by_hand():
 def test_refusals(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_a_width_left_to_the_points():
+    X = np.random.default_rng(0).random((80, 2))
+    exact, near = (
+        effective_dimension(Gaussian(), 0.01, X),
+        effective_dimension(Gaussian(), 0.01, X, centres=60),
+    )
+    assert near.low[0] <= exact.low[0] * (1 + 1e-6) and exact.high[0] <= near.high[0] * (1 + 1e-6)
+
+
+def test_no_law_for_these():
+    for values, options, message in (
+        (np.arange(1, 50.0), {}, "largest first"),
+        ([1.0, np.nan, 0.5, 0.2, 0.1], {}, "finite"),
+        (np.arange(1, 50.0) ** -2, {"first": 0}, "counted from 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit_decay(values, **options)
+    with pytest.raises(TypeError, match="spectrum"):
+        smoothness(np.eye(3))

@@ -9,12 +9,14 @@ import numpy as np
 from mercer.theory.inputs import show_point
 
 _WIDTH, _HEIGHT = 49, 15
+_SEVERAL = "*"
 
 
 def board(points: Any, labels: str | None = None, hypothesis: Any = None) -> str:
     """Points on a line or in a plane, with their labels, or numbers before there are any.
 
-    Where a hypothesis is +, the ground is dotted. Points of other kinds are listed.
+    Where a hypothesis is +, the ground is dotted. A star is several points that differ in their labels or
+    numbers. Points of other kinds are listed.
 
     Examples
     --------
@@ -27,15 +29,24 @@ def board(points: Any, labels: str | None = None, hypothesis: Any = None) -> str
     X = np.asarray(points)
     if X.ndim != 2 or X.shape[1] > 2 or X.dtype == bool:
         return "\n".join(f"  {_mark(i, labels)}  {show_point(x)}" for i, x in enumerate(X))
-    X = X.astype(float)
-    return _line(X[:, 0], labels, hypothesis) if X.shape[1] == 1 else _plane(X, labels, hypothesis)
+    if X.shape[1] == 1:
+        return _line(X[:, 0], labels, hypothesis)
+    return _plane(X.astype(float), labels, hypothesis)
 
 
 def _mark(i: int, labels: str | None) -> str:
     return str((i + 1) % 10) if labels is None else labels[i]
 
 
-def _line(x: np.ndarray, labels: str | None, hypothesis: Any) -> str:
+def _put(cells: Any, place: Any, mark: str, taken: set[Any]) -> None:
+    """A mark, or one that says that there are several in this place, and not all the same."""
+    cells[place] = mark if place not in taken or cells[place] == mark else _SEVERAL
+    taken.add(place)
+
+
+def _line(given: np.ndarray, labels: str | None, hypothesis: Any) -> str:
+    x = given.astype(float)
+    taken: set[Any] = set()
     low, high = _span(x, 0.0)
     at = np.rint((x - low) / (high - low) * (_WIDTH - 1)).astype(int)
     marks, names, ground = [" "] * (_WIDTH + 8), [" "] * (_WIDTH + 16), ["─"] * (_WIDTH + 3)
@@ -43,8 +54,8 @@ def _line(x: np.ndarray, labels: str | None, hypothesis: Any) -> str:
         inside = hypothesis(np.linspace(low, high, _WIDTH)[:, None])
         ground[2 : 2 + _WIDTH] = ["═" if h else "─" for h in inside]
     for i, column in enumerate(at.tolist()):
-        marks[2 + column] = _mark(i, labels)
-        text = show_point(x[i : i + 1])
+        _put(marks, 2 + column, _mark(i, labels), taken)
+        text = show_point(given[i : i + 1])  # as it was given: whole numbers are not rounded
         names[2 + column : 2 + column + len(text)] = text
     return "\n".join("".join(row).rstrip() for row in (marks, ground, names))
 
@@ -58,8 +69,9 @@ def _plane(X: np.ndarray, labels: str | None, hypothesis: Any) -> str:
         canvas[hypothesis(grid).reshape(_HEIGHT, _WIDTH)] = "·"
     columns = np.rint((X[:, 0] - left) / (right - left) * (_WIDTH - 1)).astype(int)
     rows = np.rint((top - X[:, 1]) / (top - bottom) * (_HEIGHT - 1)).astype(int)
+    taken: set[Any] = set()
     for i in range(len(X)):
-        canvas[rows[i], columns[i]] = _mark(i, labels)
+        _put(canvas, (int(rows[i]), int(columns[i])), _mark(i, labels), taken)
     frame = "─" * _WIDTH
     return "\n".join([f"┌{frame}┐", *(f"│{''.join(row)}│" for row in canvas), f"└{frame}┘"])
 

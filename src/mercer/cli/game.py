@@ -76,6 +76,8 @@ def game(
             break
         state = state.again()
     you, machine = ("placer", "adversary") if person_places else ("adversary", "placer")
+    if not person_places and not score["adversary"]:
+        _say(_missed(state))
     _say(f"You {score[you]}, machine {score[machine]}.")
     if H.vc_dimension is not None:
         _say(f"The VC dimension of {H!r} is {H.vc_dimension}: {H.why}.")
@@ -97,6 +99,16 @@ def _round(state: Any, person_places: bool, seed: Any) -> Any:
         state = state.surrender() if found is None else state.answer(found)
     _say(board(state.points, state.labels, state.hypothesis))
     return state
+
+
+def _missed(state: Any) -> str:
+    """What a person who labelled in vain could have done."""
+    from mercer.theory import shatters
+
+    answer = shatters(state.H, state.points)
+    if answer:
+        return "No labelling would have won: the class shatters these points."
+    return f"{answer.defeat} would have won: no hypothesis gives these labels."
 
 
 # -- what is asked --------------------------------------------------------------------------------

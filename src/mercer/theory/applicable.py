@@ -24,6 +24,7 @@ from mercer.theory.stability import ridge_slope, stability_bound, uniform_stabil
 _TUNED = (
     "; here it was tuned on them, so this is the bound of a machine like this one, not a guarantee for it"
 )
+_LINK = "predictions are not the scores themselves, but a function of them"
 _CENTRES = "the centres were drawn from the examples, and change with them"
 _WIDTH = "; here its width was taken from the points, though not from the targets"
 
@@ -95,9 +96,8 @@ def _errors(machine: Any, X: Any, facts: Facts, words: str):
     if facts.scores.shape[1] != 1 or facts.targets.shape[1] != 1:
         return "Rademacher bound", "there is more than one output"
     y = facts.targets[:, 0]
-    # A link (of counts, say) is not 1-Lipschitz: then the score is no prediction.
-    if not np.array_equal(machine._coding.loss.link(facts.scores), facts.scores):
-        return "Rademacher bound", "predictions are not the scores themselves, but a function of them"
+    if _linked(machine, facts):
+        return "Rademacher bound", _LINK
     residuals, trace = y - facts.scores[:, 0], float(facts.diagonal.sum())
     return Promise(
         lambda delta: [
@@ -113,6 +113,11 @@ def _errors(machine: Any, X: Any, facts: Facts, words: str):
             )
         ]
     )
+
+
+def _linked(machine: Any, facts: Facts) -> bool:
+    """A link (of counts, say) is not 1-Lipschitz: then the score is no prediction."""
+    return not facts.classes and not np.array_equal(machine._coding.loss.link(facts.scores), facts.scores)
 
 
 def _pac_bayes(machine: Any, X: Any, facts: Facts, words: str):
@@ -156,7 +161,7 @@ def _vc(machine: Any, X: Any, facts: Facts, words: str):
 
 
 def _stability(machine: Any, X: Any, facts: Facts, words: str):
-    why = _unstable(facts)
+    why = _LINK if _linked(machine, facts) else _unstable(facts)
     if why is not None:
         return "Stability bound", why
     loss, kappa2, n = facts.loss, facts.largest_diagonal, facts.n
@@ -205,6 +210,8 @@ def _unstable(facts: Facts) -> str | None:
         return "there is more than one output"
     if not facts.loss.convex:
         return "the loss is not convex"
+    if facts.n < 2:
+        return "there is one example only"
     if not facts.classes and not np.any(facts.targets):
         return "all targets are 0"
     return None
@@ -243,8 +250,10 @@ def _left_out(machine: Any, X: Any, facts: Facts, words: str):
                 "Leave-one-out bound",
                 "an offset without a penalty may move far",
             )
+        if _linked(machine, facts):
+            return "Leave-one-out bound", _LINK
         error = left_out_error_bound(y, facts.scores[:, 0], coef, facts.diagonal, cap_of(y))
-        return Promise(lambda delta: [error], spends=False)
+        return _said([error], words)
     assert facts.wrong is not None and facts.margins is not None
     sparse = facts.support is not None and facts.support < n
     made: list[Bound] = []
@@ -256,4 +265,10 @@ def _left_out(machine: Any, X: Any, facts: Facts, words: str):
         made.append(support_vector_bound(facts.support, n, int(facts.wrong.sum())))
     if not made:
         return "Leave-one-out bound", "with an offset it is known for support vector machines only"
-    return Promise(lambda delta: made, spends=False)
+    return _said(made, words)
+
+
+def _said(made: list[Bound], words: str) -> Promise:
+    """Bounds on average, with what is to be added to their assumptions."""
+    told = [replace(b, assumptions=b.assumptions + words) for b in made]
+    return Promise(lambda delta: told, spends=False)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import SupportsFloat
 
+import numpy as np
 from scipy.stats import beta
 
 from mercer.theory.divergence import kl_inverse
@@ -77,6 +79,12 @@ def require_delta(delta: float) -> None:
         raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
 
 
+def require_numbers(name: str, values: np.ndarray) -> None:
+    """Raise ValueError if any is NaN: comparisons with NaN are false, and would count it as no error."""
+    if np.isnan(values).any():
+        raise ValueError(f"{name} contain NaN")
+
+
 def examples_needed(value: Callable[[int], float], n: int, trivial: float = 1.0) -> int | None:
     """The least number of examples from n on at which a falling bound is below what is known anyway.
 
@@ -127,8 +135,8 @@ def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error 
     >>> round(binomial_bound(0, 100).value, 4)          # 1 − 0.05^(1/100)
     0.0295
     """
-    if not 0 <= errors <= n or n == 0:
-        raise ValueError(f"errors must lie between 0 and n > 0, got {errors!r} of {n!r}")
+    if n < 1 or not 0 <= errors <= n or errors != int(errors):
+        raise ValueError(f"errors must be a whole number from 0 to n > 0, got {errors!r} of {n!r}")
     require_delta(delta)
     value = 1.0 if errors == n else float(beta.ppf(1 - delta, errors + 1, n - errors))
     return Bound(
@@ -165,7 +173,9 @@ def mean_bound(
     (0.0295, 0.3086)
     """
     require_delta(delta)
-    if n < 1 or not largest > 0 or not 0 <= mean <= largest:
+    if n < 1:
+        raise ValueError(f"there must be an example at least, got n = {n!r}")
+    if not largest > 0 or not 0 <= mean <= largest:
         raise ValueError(f"the mean must lie between 0 and the largest loss, got {mean!r} and {largest!r}")
     value = largest * kl_inverse(mean / largest, math.log(1 / delta) / n)
     return Bound(
@@ -253,13 +263,13 @@ def finite_class_examples(size: int, epsilon: float, delta: float = 0.05) -> int
     return n
 
 
-def vc_bound(empirical: float, dimension: float, n: int, delta: float = 0.05) -> Bound:
+def vc_bound(empirical: float, dimension: SupportsFloat, n: int, delta: float = 0.05) -> Bound:
     """err_D ≤ err_S + √((d(ln(2n/d)+1) + ln(4/δ))/n) for all hypotheses of a class of VC dimension d.
 
     Parameters
     ----------
     empirical : err_S, the error rate on n examples
-    dimension : d, at least 0
+    dimension : d, at least 0; a number, or what `vc_dimension` found
     n : int
     delta : float
 
@@ -276,24 +286,21 @@ def vc_bound(empirical: float, dimension: float, n: int, delta: float = 0.05) ->
     0.1296
     """
     _require_rate(empirical, n, delta)
-    if not dimension >= 0:
-        raise ValueError(f"a VC dimension is at least 0, got {dimension!r}")
-    excess = vc_excess(dimension, n, delta)
+    d = _dimension(dimension)
+    excess = vc_excess(d, n, delta)
     return Bound(
         "VC bound",
         "error rate",
         empirical + excess,
         empirical,
         delta,
-        f"independent examples, and a class of VC dimension {dimension:,.0f} fixed before they were seen"
-        if math.isfinite(dimension)
+        f"independent examples, and a class of VC dimension {d:,.0f} fixed before they were seen"
+        if math.isfinite(d)
         else "independent examples",
         empirical + excess >= 1,
         "error rate on the training examples",
         (("training error", empirical), ("VC dimension", excess)),
-        examples_needed(lambda m: empirical + vc_excess(dimension, m, delta), n)
-        if math.isfinite(dimension)
-        else None,
+        examples_needed(lambda m: empirical + vc_excess(d, m, delta), n) if math.isfinite(d) else None,
     )
 
 
@@ -308,14 +315,14 @@ def vc_excess(dimension: float, n: float, delta: float) -> float:
     return math.sqrt((capacity + math.log(4 / delta)) / n)
 
 
-def vc_examples(dimension: float, epsilon: float, delta: float = 0.05) -> int:
+def vc_examples(dimension: SupportsFloat, epsilon: float, delta: float = 0.05) -> int:
     """How many examples make err_D ≤ err_S + ε for all hypotheses of a class of VC dimension d?
 
     The inverse of `vc_bound`: its excess falls with n from n = d/2 on, so the least n is found by halving.
 
     Parameters
     ----------
-    dimension : d, finite
+    dimension : d, finite; a number, or what `vc_dimension` found
     epsilon, delta : float
 
     Examples
@@ -326,17 +333,26 @@ def vc_examples(dimension: float, epsilon: float, delta: float = 0.05) -> int:
     """
     require_delta(delta)
     _require_excess(epsilon)
-    if not 0 <= dimension < math.inf:
+    d = _dimension(dimension)
+    if d == math.inf:
         raise ValueError(
-            f"no number of examples will do for a class of VC dimension {dimension!r}: bounds by the norm of "
+            f"no number of examples will do for a class of VC dimension {d!r}: bounds by the norm of "
             "f (margin_bound) do not need it"
         )
     # Up to n = d/2 the formula stays above 1; there is nothing to be found there.
-    first = max(math.ceil(dimension / 2), 1)
-    found = examples_needed(lambda m: vc_excess(dimension, m, delta), first, math.nextafter(epsilon, 2))
-    if found is None and vc_excess(dimension, first, delta) > epsilon:
+    first = max(math.ceil(d / 2), 1)
+    found = examples_needed(lambda m: vc_excess(d, m, delta), first, math.nextafter(epsilon, 2))
+    if found is None and vc_excess(d, first, delta) > epsilon:
         raise ValueError(f"an excess of {epsilon!r} needs more than {_MOST:.0e} examples")
     return first if found is None else found
+
+
+def _dimension(d: SupportsFloat) -> float:
+    if isinstance(d, str) or not hasattr(d, "__float__"):
+        raise TypeError(f"a VC dimension is a number, or what vc_dimension found, got {d!r}")
+    if not float(d) >= 0:
+        raise ValueError(f"a VC dimension is at least 0, got {d!r}")
+    return float(d)
 
 
 def _require_rate(rate: float, n: int, delta: float) -> None:

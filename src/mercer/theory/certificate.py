@@ -9,12 +9,16 @@ from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import is_outlier_detector
 
 from mercer.theory.applicable import Promise, promises
 from mercer.theory.bounds import Bound, binomial_bound, mean_bound, require_delta
 from mercer.theory.facts import Facts, cap_of, facts_of
 
-_ELSEWHERE = "; it was machines like this one, fitted to fewer examples, not this one itself"
+_ELSEWHERE = (
+    "; it was machines like this one, fitted to fewer examples, not this one itself, and if those share "
+    "examples, as in cross-validation, the probability is not exact"
+)
 
 
 @dataclass(frozen=True)
@@ -166,7 +170,10 @@ def certificate(
     Margin bound 0.01 False
     """
     require_delta(delta)
+    _require_predictor(machine)
     tested, elsewhere = y_test is not None, predicted is not None
+    if not tested and (X_test is not None or elsewhere):
+        raise ValueError("test examples need their answers: give y_test too")
     if tested and predicted is None:
         if X_test is None:
             raise ValueError("y_test needs X_test, or predictions made elsewhere (predicted)")
@@ -174,7 +181,7 @@ def certificate(
     facts = facts_of(machine, X, y) if _one_function(machine) else None
     if facts is None:
         made: list[Promise] = []
-        absent = [("Bounds from training errors", "it is no function of a kernel's space with a known norm")]
+        absent = [("Bounds from training errors", _why_unknown(machine))]
     else:
         made, absent = promises(machine, X, facts, tuned)
     sure = tested + sum(p.spends for p in made)
@@ -206,6 +213,23 @@ def _one_function(machine: Any) -> bool:
     """Are its predictions those of a function in H_K (and not votes of many, as a perceptron may take)?"""
     known = hasattr(machine, "function_") and hasattr(machine, "_coding")
     return known and getattr(machine, "_votes", None) is None
+
+
+def _require_predictor(machine: Any) -> None:
+    if not hasattr(machine, "predict") or is_outlier_detector(machine):
+        raise TypeError(f"a certificate is of a fitted classifier or regression, got {machine!r}")
+
+
+def _why_unknown(machine: Any) -> str:
+    """Why nothing is known but predictions, and whom to ask instead."""
+    if hasattr(machine, "best_estimator_"):
+        return "it is a search: ask about its best_estimator_, with tuned=True"
+    if hasattr(machine, "steps"):
+        return (
+            "it is a pipeline: ask about its last step, p[-1], with the points that one sees, "
+            "p[:-1].transform(X)"
+        )
+    return "it is no function of a kernel's space with a known norm"
 
 
 def _described(machine: Any, facts: Facts | None, n: int) -> str:
@@ -240,6 +264,8 @@ def _measured(machine: Any, facts: Facts | None, X: Any, y: Any) -> tuple[bool, 
 def _tested(truth: np.ndarray, predicted: np.ndarray, labels: bool, cap: float, delta: float):
     if truth.shape != predicted.shape:
         raise ValueError(f"y_test and predictions differ in shape: {truth.shape} and {predicted.shape}")
+    if not labels and not (np.isfinite(truth).all() and np.isfinite(predicted).all()):
+        raise ValueError("y_test or predictions contain NaN or infinity: leave those examples out")
     if labels:
         errors = int(np.sum(truth != predicted))
         return errors / len(truth), binomial_bound(errors, len(truth), delta)

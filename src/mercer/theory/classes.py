@@ -150,6 +150,13 @@ class HypothesisClass(Params):
         return ""
 
 
+def require_class(H: Any) -> None:
+    """Raise unless H is a class of hypotheses whose parameters are right."""
+    if not isinstance(H, HypothesisClass):
+        raise TypeError(f"H must be a class of hypotheses such as Rectangles(2), got {H!r}")
+    H.validate()
+
+
 class UserClass(HypothesisClass):
     """A class of your own, given by a consistency oracle.
 

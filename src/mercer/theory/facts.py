@@ -99,7 +99,7 @@ def facts_of(machine: Any, X: Any, y: Any) -> Facts:
     labels = None if coding.classes is None else np.searchsorted(coding.classes, np.asarray(y))
     penalised = getattr(getattr(machine, "plan_", None), "representation", None)
     diagonal, sup, width = _diagonal(f, kernel, points)
-    coef, weighted = _coefficients(machine, loss, lam, targets, scores)
+    coef, weighted = _coefficients(machine, loss, lam, targets, scores, points)
     return Facts(
         classes=0 if labels is None else len(coding.classes),
         scores=scores,
@@ -161,25 +161,41 @@ def _margins(coding: Any, scores: np.ndarray, labels: np.ndarray | None) -> np.n
     return own - others.max(axis=1)
 
 
-def _coefficients(machine, loss, lam, targets, scores) -> tuple[np.ndarray | None, bool]:
-    """c_i of one output, and whether examples were weighted, as far as that can be told."""
+def _coefficients(machine, loss, lam, targets, scores, points) -> tuple[np.ndarray | None, bool]:
+    """c_i of one output, and whether examples were weighted, as far as that can be told.
+
+    The representer theorem's equations −2λn c_i ∈ ∂V(y_i, s_i) hold with equal weights only.
+    """
     weighted = getattr(machine, "class_weight", None) is not None
     if loss is None or loss.joint or scores.shape[1] != 1 or not lam > 0:
         return None, weighted
     dual = machine.solution_.dual_coef
     if dual is not None:
-        return np.asarray(dual[:, 0], dtype=np.float64), weighted
+        coef = np.asarray(dual[:, 0], dtype=np.float64)
+        return coef, weighted or _unequal(loss, targets, scores, -2 * lam * len(scores) * coef)
     if not (loss.smooth and loss.convex):
         return None, weighted
     coef = -np.asarray(loss.grad(targets, scores), dtype=np.float64)[:, 0] / (2 * lam * len(scores))
-    own = machine.coef_
-    if (
-        isinstance(machine.function_, KernelFunction)
-        and own.shape == coef.shape == machine.function_.coef.shape
-    ):
-        # The representer theorem's equations hold with equal weights only.
-        weighted |= bool(np.abs(own - coef).max() > 0.01 * max(np.abs(own).max(), np.abs(coef).max(), 1e-300))
+    f, own = machine.function_, np.asarray(machine.coef_, dtype=np.float64)
+    if isinstance(f, FeatureFunction):
+        meant = sum(Phi.T @ coef[rows] for rows, Phi in f._blocks(points))
+        weighted |= _differ(own.ravel(), np.asarray(meant, dtype=np.float64).ravel())
+    elif _space(machine, f) == "full" and own.shape == coef.shape:
+        weighted |= _differ(own, coef)
     return coef, weighted
+
+
+def _differ(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.abs(a - b).max() > 0.01 * max(np.abs(a).max(), np.abs(b).max(), 1e-300))
+
+
+def _unequal(loss: Loss, targets: np.ndarray, scores: np.ndarray, slopes: np.ndarray) -> bool:
+    """Are some slopes none of the loss's? A kink has all between those on its two sides."""
+    # A solver's tolerance puts scores beside a kink.
+    near = 0.0 if loss.smooth else 0.01 * np.maximum(np.abs(scores), 1)
+    low, high = (np.asarray(loss.grad(targets, scores + h), dtype=np.float64)[:, 0] for h in (-near, near))
+    outside = np.maximum(low - slopes, slopes - high).clip(0)
+    return bool(outside.sum() > 0.01 * np.abs(slopes).sum())
 
 
 def _support(solution: Any) -> int | None:

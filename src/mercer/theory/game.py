@@ -7,13 +7,14 @@ dimension d if the placer can win every round with some d points, and never with
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 
-from mercer.theory.classes import Hypothesis, HypothesisClass
+from mercer.theory.classes import Hypothesis, HypothesisClass, require_class
 from mercer.theory.inputs import as_labels, show_point, signs, whole
 from mercer.theory.shattering import labellings, shatters
 
@@ -73,7 +74,7 @@ class Game:
     met: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        self.H.validate()
+        require_class(self.H)
         if whole("n", self.n, 1) > _MOST_POINTS:
             raise ValueError(f"the game is played with at most {_MOST_POINTS} points, got {self.n}")
 
@@ -157,6 +158,8 @@ class Game:
         """The placer names a hypothesis, or the numbers that stand for one."""
         self._must_be("answer")
         if isinstance(hypothesis, list | tuple):
+            if not all(map(math.isfinite, hypothesis)):
+                raise WrongMove("a hypothesis is made of finite numbers")
             try:
                 hypothesis = self.H.from_numbers(list(hypothesis))
             except ValueError as error:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from mercer.theory.bounds import Bound, examples_needed, require_delta
+from mercer.theory.bounds import Bound, examples_needed, require_delta, require_numbers
 from mercer.theory.divergence import kl_inverse
 from mercer.theory.rademacher import FIXED
 
@@ -82,6 +82,7 @@ def pac_bayes_bound(
     require_delta(delta)
     if m.ndim != 1 or m.shape != k.shape or not len(m) or not 0 <= norm < math.inf or (k < 0).any():
         raise ValueError("margins and diagonal must be vectors of one length, norm and diagonal nonnegative")
+    require_numbers("margins", m)
     n = len(m)
     # In units of its own norm f is at most 1 times √k(x,x).
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -20,7 +20,7 @@ def as_points(X: Any, d: int | None = None) -> np.ndarray:
         more = "; for one coordinate a plain list will do" if d == 1 else ""
         raise ValueError(f"points must be rows of a table, one or more, got shape {given.shape}{more}")
     if d is not None and given.shape[1] != d:
-        raise ValueError(f"points must have {d} coordinates, got {given.shape[1]}")
+        raise ValueError(f"points must have {d} coordinate{'s' * (d > 1)}, got {given.shape[1]}")
     if given.dtype == object:
         for value in given.flat:
             if not isinstance(value, numbers.Rational | float | np.floating):
@@ -73,7 +73,8 @@ def as_labels(y: Any, n: int) -> np.ndarray:
         y = [c == "+" for c in kept]
     labels = np.asarray(y)
     if labels.shape != (n,):
-        raise ValueError(f"there must be one label a point: {n} points, labels of shape {labels.shape}")
+        given = f"{len(labels)} labels" if labels.ndim == 1 else f"labels of shape {labels.shape}"
+        raise ValueError(f"there must be one label a point: {n} points, {given}")
     if labels.dtype == bool:
         return labels
     found = set(labels.tolist())

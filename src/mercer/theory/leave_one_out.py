@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.bounds import Bound
+from mercer.theory.bounds import Bound, require_numbers
 
 _ASSUMED = (
     "independent examples; kernel and C = 1/(2λn) fixed before they were seen, and kept when one is left out"
@@ -38,6 +38,7 @@ def left_out_scores(scores: Any, coef: Any, diagonal: Any) -> np.ndarray:
     s, c, k = (np.asarray(a, dtype=float) for a in (scores, coef, diagonal))
     if not s.shape == c.shape == k.shape or s.ndim != 1 or (k < 0).any():
         raise ValueError("scores, coef and diagonal must be vectors of one length, the diagonal nonnegative")
+    require_numbers("scores, coef or diagonal", s + c + k)
     return s - c * k
 
 
@@ -54,8 +55,10 @@ def left_out_bound(y: Any, scores: Any, coef: Any, diagonal: Any) -> Bound:
     >>> left_out_bound([1, -1], [0.9, -0.2], [0.5, -1.0], [1.0, 1.0]).value
     0.5
     """
-    y = np.asarray(y, dtype=float)
-    wrong = y * left_out_scores(scores, coef, diagonal) <= 0
+    y, ends = np.asarray(y, dtype=float), left_out_scores(scores, coef, diagonal)
+    if y.shape != ends.shape or not np.isin(y, (-1, 1)).all():
+        raise ValueError("y must be −1 or 1, one for each score")
+    wrong = y * ends <= 0
     measured = float((y * np.asarray(scores, dtype=float) <= 0).mean())
     return _on_average("Leave-one-out bound", float(wrong.mean()), measured, "no offset")
 
@@ -78,6 +81,9 @@ def left_out_error_bound(y: Any, scores: Any, coef: Any, diagonal: Any, cap: flo
     """
     y, s = np.asarray(y, dtype=float), np.asarray(scores, dtype=float)
     end = left_out_scores(s, coef, diagonal)
+    if y.shape != end.shape or not cap > 0:
+        raise ValueError("y must have one target for each score, and the cap must be positive")
+    require_numbers("targets", y)
     worst = np.minimum(np.maximum(np.abs(y - s), np.abs(y - end)), cap)
     measured = float(np.minimum(np.abs(y - s), cap).mean())
     risk = f"mean error, capped at {cap:g}, mean over samples of n − 1"
@@ -124,6 +130,7 @@ def xi_alpha_bound(margins: Any, alpha: Any, spread: Any, *, offset: bool = True
     m, a = np.asarray(margins, dtype=float), np.asarray(alpha, dtype=float)
     if m.ndim != 1 or m.shape != a.shape or (a < 0).any():
         raise ValueError("margins and alpha must be vectors of one length, alpha nonnegative")
+    require_numbers("margins or alpha", m + a)
     slack = np.maximum(1 - m, 0)
     wrong = (a > 0) & ((2 if offset else 1) * a * np.asarray(spread, dtype=float) + slack >= 1)
     return _on_average("ξα estimate", float(wrong.mean()), float((m <= 0).mean()), "the solution is exact")

@@ -57,7 +57,7 @@ def sample_size(
     of the target. If each has probability at most ε/L, all together have ε. One that has more shows in an
     example with probability above ε/L, so it survives m of them with probability below (1 − ε/L)^m ≤
     e^{−mε/L}; and that one of L does has probability below L e^{−mε/L}, which is δ for the m above. (All this
-    being strict, m may equal the right-hand side.)
+    being strict, m may equal the right-hand side. For [0, a), + and − change roles.)
 
     The text has L = n for conjunctions, (n/ε)(ln n + ln 1/δ), "n: # literals". That is so without negations,
     `Conjunctions(n, negations=False)`. With them there are 2n literals to begin with, and it takes

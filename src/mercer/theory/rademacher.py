@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.bounds import Bound, examples_needed, hoeffding, require_delta
+from mercer.theory.bounds import Bound, examples_needed, hoeffding, require_delta, require_numbers
 from mercer.theory.strata import exponent_above, share
 
 # All signs of so many examples are looked at; of more, some are drawn.
@@ -59,9 +59,10 @@ def rademacher_complexity(K: Any, radius: float = 1.0, *, draws: int = 400, seed
     >>> round(c.value, 4), round(c.high, 4), c.error
     (0.3333, 0.3333, 0.0)
     """
-    n = K.shape[0]
-    if K.shape != (n, n) or n < 1:
+    K = K if hasattr(K, "shape") else np.asarray(K, dtype=float)
+    if len(K.shape) != 2 or K.shape[0] != K.shape[1] or not K.shape[0]:
         raise ValueError(f"K must be a square matrix, got shape {K.shape}")
+    n = K.shape[0]
     if not 0 <= radius < math.inf or draws < 2:
         raise ValueError("radius must not be negative, and at least two signs must be drawn")
     diagonal = np.diagonal(K) if isinstance(K, np.ndarray) else K.diag()
@@ -122,8 +123,10 @@ def rademacher_bound(
     >>> round(rademacher_bound(0.1, 1.0, 10_000, 10_000, 1.0, sup_diagonal=1.0).value, 3)
     0.135
     """
-    if min(norm, trace, slope) < 0 or n < 1 or not 0 < delta < 1:
+    if not _sizes(norm, trace, slope) or n < 1 or not 0 < delta < 1:
         raise ValueError("norm, trace and slope must be nonnegative, n positive and delta between 0 and 1")
+    if not 0 <= empirical <= 1:
+        raise ValueError(f"losses must lie between 0 and 1, and so must their mean, got {empirical!r}")
     j = exponent_above(norm)
 
     def terms(m: int) -> tuple[tuple[str, float], ...]:
@@ -172,8 +175,9 @@ def margin_bound(
     """
     m = np.asarray(margins, dtype=float)
     require_delta(delta)
-    if m.ndim != 1 or not len(m) or norm < 0 or trace < 0 or classes < 2:
+    if m.ndim != 1 or not len(m) or not _sizes(norm, trace) or classes < 2:
         raise ValueError("margins must be a vector, norm and trace nonnegative, and classes at least two")
+    require_numbers("margins", m)
     n = len(m)
     wide = 1.0 if classes == 2 else 2 * math.sqrt(classes)
 
@@ -206,6 +210,10 @@ def margin_bound(
         "error rate on the training examples",
         float((m <= 0).mean()),
     )
+
+
+def _sizes(*values: float) -> bool:
+    return all(0 <= v < math.inf for v in values)
 
 
 def _sum(terms: tuple[tuple[str, float], ...]) -> float:
@@ -249,8 +257,9 @@ def capped_error_bound(
     """
     r = np.asarray(residuals, dtype=float)
     require_delta(delta)
-    if r.ndim != 1 or not len(r) or norm < 0 or trace < 0 or not 0 < cap < math.inf:
+    if r.ndim != 1 or not len(r) or not _sizes(norm, trace) or not 0 < cap < math.inf:
         raise ValueError("residuals must be a vector, norm and trace nonnegative, and the cap positive")
+    require_numbers("residuals", r)
     n, i = len(r), exponent_above(cap)
     most = 2.0**i
     j, centre = exponent_above(norm / most), round(offset / most)

@@ -36,7 +36,8 @@ class Rate:
 
     def __str__(self) -> str:
         sure = f"{100 * self.confidence:g} % confidence"
-        return f"n^−{self.exponent:.2f} ({sure}: {self.low:.2f} to {self.high:.2f})"
+        power = f"{-self.exponent:.2f}"  # a risk that rises has n to a power above 0
+        return f"n^{power} ({sure}: {self.low:.2f} to {self.high:.2f})".replace("-", "−")
 
 
 def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, seed: int = 0) -> Rate:

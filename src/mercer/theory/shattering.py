@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.classes import Hypothesis, HypothesisClass
+from mercer.theory.classes import Hypothesis, HypothesisClass, require_class
 from mercer.theory.inputs import signs, whole
 
 # The most labellings that are kept.
@@ -92,7 +92,7 @@ def shatters(H: HypothesisClass, points: Any) -> Shattering:
     >>> shatters(HalfSpaces(2), square).defeat                    # exclusive or
     '−++−'
     """
-    H.validate()
+    require_class(H)
     X = H.points(points)
     realised, failed = _grow(H, X, stop=True)
     n = len(X)
@@ -102,7 +102,7 @@ def shatters(H: HypothesisClass, points: Any) -> Shattering:
     # An extension of what can't be realised can't be either.
     defeat = signs(failed + (False,) * (n - len(failed)))
     k = len(failed)
-    reason = f"no hypothesis labels them {defeat}"
+    reason = f"no hypothesis labels {'them' if n > 1 else 'it'} {defeat}"
     if k < n:
         reason += f", nor the first {k} of them {signs(failed)}"
     if obstacle := H.obstacle(X[:k], np.array(failed)):
@@ -136,7 +136,7 @@ def dichotomies(H: HypothesisClass, points: Any) -> np.ndarray:
     >>> len(dichotomies(H, [[0, 0], [1, 1], [2, 2], [3, 3]]))
     8
     """
-    H.validate()
+    require_class(H)
     X = H.points(points)
     realised, _ = _grow(H, X, stop=False)
     return np.array(sorted(realised), dtype=bool)

@@ -301,8 +301,12 @@ def simulate(
     m = 20: error above 0.1 in 85.20%, bound 100.00%
     m = 176: error above 0.1 in 0.00%, bound 4.91%
     """
+    if not isinstance(world, World):
+        raise TypeError(f"world must be UniformBox(…), BooleanCube(…) or Sampled(…), got {world!r}")
     world.validate()
     sizes = [whole("m", v, 1) for v in (m if isinstance(m, Iterable) else [m])]
+    if not sizes:
+        raise ValueError("m must be one number of examples at least")
     trials = whole("trials", trials, 1)
     if not 0 < epsilon < 1:
         raise ValueError(f"epsilon must lie between 0 and 1, got {epsilon!r}")

@@ -122,7 +122,7 @@ def effective_dimension(
             raise ValueError("a kernel needs points: give X, or a kernel matrix instead")
         if centres is not None:
             return _with_centres(kernel, lams, X, centres, seed)
-        kernel = kernel(X)
+        kernel = kernel.resolve(X)(X)
     values = kernel.values if isinstance(kernel, GramSpectrum) else spectrum(kernel).values
     exact = (values / (values + lams[:, None])).sum(axis=1)
     return EffectiveDimension(lams, exact, exact)
@@ -199,6 +199,10 @@ def fit_decay(values: Any, kind: str | None = None, first: int = 3, last: int | 
     mu = np.asarray(values, dtype=float)
     if mu.ndim != 1 or kind not in (None, "polynomial", "exponential"):
         raise ValueError("values must be a vector, and kind 'polynomial', 'exponential' or None")
+    if not np.isfinite(mu).all() or (np.diff(mu) > 0).any():
+        raise ValueError("values must be finite numbers, the largest first")
+    if first < 1:
+        raise ValueError(f"eigenvalues are counted from 1, got first = {first!r}")
     usable = int(np.searchsorted(-mu, -len(mu) * np.finfo(float).eps * mu[0], side="left")) if len(mu) else 0
     stop = min(max(len(mu) // 10, first + _FEWEST) if last is None else last, usable)
     if stop - first + 1 < 3:
@@ -259,6 +263,8 @@ def smoothness(found: GramSpectrum, decay: Decay | None = None) -> Smoothness:
     >>> round(s.b, 1), bool(abs(s.r - 1) < 0.3)
     (1.9, True)
     """
+    if not isinstance(found, GramSpectrum):
+        raise TypeError("smoothness is that of a spectrum: smoothness(spectrum(K, y))")
     if found.energy is None:
         raise ValueError("smoothness is that of a target: make the spectrum with y")
     if decay is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.classes import HypothesisClass
+from mercer.theory.classes import HypothesisClass, require_class
 from mercer.theory.inputs import whole
 from mercer.theory.shattering import Shattering, shatters
 
@@ -70,9 +70,11 @@ class VCDimension:
             said = f"at least {self.lower}"
         lines = [f"VC dimension {said}" + (f": {self.why}." if self.why else ".")]
         if self.witness is not None:
-            lines.append(f"A search found {self.lower} points that are shattered.")
+            many = f"{self.lower} points that are" if self.lower > 1 else "a point that is"
+            lines.append(f"A search found {many} shattered.")
         if self.defeats:
-            lines.append(f"None of {len(self.defeats)} sets of {self.lower + 1} that it tried was.")
+            sets = f"{len(self.defeats)} sets" if len(self.defeats) > 1 else "the one set"
+            lines.append(f"None of {sets} of {self.lower + 1} that it tried was.")
         return "\n".join(lines)
 
 
@@ -115,7 +117,7 @@ def vc_dimension(
     >>> vc_dimension(Rectangles(2), [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4]]).value
     2
     """
-    H.validate()
+    require_class(H)
     tries = whole("tries", tries, 1)
     known = H.vc_dimension
     upper = known if known is not None else None if H.size is None else H.size.bit_length() - 1
