@@ -121,9 +121,27 @@ def test_predictions_for_new_rows(call, file, tmp_path):
     assert out.names == ("label", "prediction", "probability")
     assert np.mean(out["label"] == out["prediction"]) > 0.9
     facts = json.loads(call("predict", model, file, "--limit", 2, "--json").stdout)
-    assert facts["rows"] == 2 and len(facts["prediction"]) == 2
-    assert "of mercer stream" in call("predict", model, file, "--proba").stderr
-    assert "not a model of mercer fit" in call("info", model).stderr
+    assert facts["rows"] == 2 and len(facts["predictions"]) == len(facts["probability"]) == 2
+    both = json.loads(call("predict", model, file, "--limit", 2, "--proba", "--json").stdout)
+    assert both["classes"] == ["down", "up"] and np.sum(both["probabilities"], axis=1).tolist() == [1.0, 1.0]
+    assert call("predict", model, file, "--limit", 2, "--proba").stdout.startswith(
+        "prediction,probability down,probability up"
+    )
+    assert "--interval is for models of mercer fit" in call("predict", model, file, "--interval", 0.9).stderr
+    assert "of mercer stream, and good for predict and info" in call("report", model).stderr
+
+
+def test_info(call, file, tmp_path):
+    model = tmp_path / "m.mercer"
+    assert call("stream", file, "-t", "label", "--ignore", "y", "-o", model, "-q").exit_code == 0
+    said = call("info", model).stdout
+    for words in ("Classification of label: 1,200 rows", "Columns: a (number), b (number), w (text)"):
+        assert words in said
+    assert "Classes: down, up" in said and "accuracy 0." in said
+    facts = json.loads(call("info", model, "--json").stdout)
+    assert facts["columns"]["w"] == "text" and facts["classes"] == ["down", "up"] and facts["rows"] == 1200
+    assert call("stream", file, "-t", "y", "--ignore", "label", "-o", model, "-q").exit_code == 0
+    assert "Regression of y" in call("info", model).stdout
 
 
 def test_what_is_refused(call, file, tmp_path):
@@ -135,6 +153,9 @@ def test_what_is_refused(call, file, tmp_path):
     out = ["-o", tmp_path / "m.mercer"]
     assert "no column 'why'" in said(1, "-t", "why", *out)
     assert "--checkpoint" in said(2, "-t", "y", "--resume", *out)
+    assert "--resume" in said(2, "-t", "y", "--no-skip", *out)
+    assert said(1, "-t", "label", "--loss", "foo", *out).startswith("mercer: unknown loss 'foo'")  # no row's
+    assert said(1, "-t", "label", "--step", "0", *out).startswith("mercer: eta must be")
     assert "standard input" in said(2, "-t", "y", "--format", "csv", *out)
     assert "did you mean" in said(1, "-t", "y", "--kernel", "gausian", *out)
     assert "choose another name" in said(1, "-t", "y", "-o", file)
@@ -142,4 +163,11 @@ def test_what_is_refused(call, file, tmp_path):
     (tmp_path / "empty.csv").write_text("a,y\n")
     result = call("stream", tmp_path / "empty.csv", "-t", "y", *out)
     assert result.exit_code == 1 and "no rows" in result.output
+    (tmp_path / "lacking.csv").write_text("a,y\n1,\n2,\n")
+    result = call("stream", tmp_path / "lacking.csv", "-t", "y", *out)
+    assert result.exit_code == 1 and "'y' is missing in all 2 rows" in result.output
+    (tmp_path / "whole.csv").write_text("a,y\n1,3\n2,4\n")
+    options = ("--task", "classification", "--classes", "up,down")
+    result = call("stream", tmp_path / "whole.csv", "-t", "y", *options, *out)
+    assert result.exit_code == 1 and "labels that come are whole numbers, such as 3" in result.output
     assert not (tmp_path / "m.mercer").exists()

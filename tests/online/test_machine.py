@@ -226,12 +226,35 @@ def test_classes_may_be_named_beforehand():
     assert "c" not in named.predict(X)
     one = OnlineKernelClassifier(K).partial_fit(X[:3], ["a"] * 3, classes=["a", "b"])
     np.testing.assert_array_equal(one.predict(X[:3]), ["a"] * 3)
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="one class only, 'a'.*classes="):
         OnlineKernelClassifier(K).partial_fit(X[:3], ["a"] * 3)
     with pytest.raises(ValueError, match=r"y holds \['z'\], not among classes"):
         OnlineKernelClassifier(K).partial_fit(X[:3], ["a", "b", "z"], classes=["a", "b"])
     with pytest.raises(ValueError, match="not the same as on the last call"):
         named.partial_fit(X, y, classes=["a", "b"])
+
+
+def test_after_a_first_batch_that_failed_all_is_open_again():
+    machine = OnlineKernelRegressor(K, step=1e5, lam=0.0)
+    with pytest.raises(ValueError, match="beyond all bounds"):
+        machine.partial_fit(np.zeros((200, 2)), np.ones(200))
+    with pytest.raises(NotFittedError):
+        machine.predict(X)
+    machine.set_params(step=0.1).partial_fit(X, Y)
+    expected = OnlineKernelRegressor(K, step=0.1, lam=0.0).fit(X, Y)
+    np.testing.assert_array_equal(machine.predict(X), expected.predict(X))
+
+
+def test_labels_stay_of_one_kind():
+    numbers = OnlineKernelClassifier(K).partial_fit(X[:4], [1, 2, 1, 1])
+    for other in (["1", "3"], np.array(["1", "3"], dtype=object), [True, False]):
+        with pytest.raises(ValueError, match=r"one kind, got .* after \[1, 2\]"):
+            numbers.partial_fit(X[4:6], other)
+    assert numbers.n_seen_ == 4 and numbers.classes_.tolist() == [1, 2]
+    numbers.partial_fit(X[4:6], np.array([3, 1], np.uint8)).learn_one(X[6], np.uint8(4))
+    assert numbers.classes_.tolist() == [1, 2, 3, 4]
+    words = OnlineKernelClassifier(K).partial_fit(X[:2], ["a", "b"])
+    assert words.partial_fit(X[2:4], np.array(["c", "a"], dtype=object)).classes_.tolist() == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Multinomial()], ids=repr)

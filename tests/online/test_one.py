@@ -128,7 +128,8 @@ def test_weights():
 
 WRONG = {
     "a word": ({"a": "red", "b": 1.0}, 1.0, "feature 'a' is 'red'.*encode it first"),
-    "nothing": ({"a": None, "b": 1.0}, 1.0, "NaN or infinity|needs numbers"),
+    "nothing": ({"a": None, "b": 1.0}, 1.0, "feature 'a' is None.*leave the key out"),
+    "a new key with nothing": ({"a": 1.0, "b": 1.0, "c": None}, 1.0, "feature 'c' is None"),
     "NaN": ({"a": np.nan, "b": 1.0}, 1.0, "NaN or infinity"),
     "infinity": ({"a": np.inf, "b": 1.0}, 1.0, "NaN or infinity"),
     "y is NaN": ({"a": 1.0, "b": 1.0}, np.nan, "NaN"),
@@ -151,17 +152,38 @@ def test_after_an_error_it_is_what_it_was(x, y, words):
     with pytest.raises(ValueError, match=words):
         machine.learn_one(x, y)
     assert machine.predict_one(DICTS[3]) == before
-    assert machine.n_seen_ == 20
+    assert machine.n_seen_ == 20 and machine.n_features_in_ == fresh.n_features_in_ == 2
 
 
 def test_labels_of_another_kind_and_missing_ones():
     machine = OnlineKernelClassifier(K)
     machine.learn_one(DICTS[0], "yes")
-    for wrong in (3, np.nan, None):
-        with pytest.raises((ValueError, TypeError)):
+    for wrong, words in ((3, "one kind, got 3 after"), (np.nan, "not known"), (None, "y is None.*not known")):
+        with pytest.raises(ValueError, match=words):
             machine.learn_one(DICTS[0], wrong)
     assert machine.classes_.tolist() == ["yes"]
     assert machine.n_seen_ == 1
+
+
+def test_keys_that_are_no_words():
+    machine = OnlineKernelRegressor(K)
+    machine.learn_one({"a": 1.0}, 1.0)
+    assert machine.feature_names_in_.tolist() == ["a"]
+    machine.learn_one({"a": 1.0, 7: 2.0}, 1.0)
+    assert machine.n_features_in_ == 2 and not hasattr(machine, "feature_names_in_")
+    assert machine.predict_one({7: 2.0, "a": 1.0}) == pytest.approx(machine.predict([[1.0, 2.0]])[0])
+
+
+def test_frames_in_series_out():
+    frame, index = pd.DataFrame(ROWS, columns=["a", "b"]), pd.RangeIndex(5, 85)
+    frame.index = index
+    machine, numbers = OnlineKernelClassifier(K), OnlineKernelRegressor(K)
+    machine.learn_many(frame, pd.Series(Y > 0, index=index))
+    numbers.learn_many(frame, pd.Series(Y, index=index))
+    assert numbers.predict_many(frame).index.equals(index)
+    said, sure = machine.predict_many(frame), machine.predict_proba_many(frame)
+    assert sure.columns.tolist() == [False, True] and sure.index.equals(index)
+    assert (sure.idxmax(axis=1) == said).all() and (said == (Y > 0)).mean() > 0.9
 
 
 def test_what_the_examples_are_must_be_known():

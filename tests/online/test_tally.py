@@ -41,8 +41,13 @@ def test_classification():
     assert np.isfinite(certain.total["log loss"])
 
 
+def test_several_predictions_of_one_number():
+    errors = Tally.errors(np.array([1.0, 2.0]), np.array([[1.0, 3.0], [2.0, 2.0]]))
+    np.testing.assert_allclose(errors, [[1, 2], [0, 0]])
+
+
 def test_nothing_yet():
-    assert Tally("regression").total == Tally("regression").late == {"MAE": 0.0, "RMSE": 0.0}
+    assert Tally("regression").total == Tally("regression").late == {}  # not 0, which is perfect
     for options in ({"task": "thing"}, {"task": "regression", "window": 0}):
         with pytest.raises(ValueError, match="must be"):
             Tally(**options)

@@ -7,7 +7,9 @@ import threading
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 
 import mercer
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor
@@ -128,6 +130,27 @@ def test_sources_say_the_same(table, tmp_path):
         assert through(source) == first, source
 
 
+def test_x_and_y_apart():
+    def through(source):
+        machine = regressor()
+        return run_stream(machine, source, batch=64).position, machine.coef_.tobytes()
+
+    first = through(iter([({"x1": a, "x2": b}, y) for (a, b), y in zip(X.tolist(), Y.tolist())]))
+    frame = pd.DataFrame(X, columns=["x1", "x2"])
+    for source in ((X, Y), (frame, pd.Series(Y)), (sparse.csr_array(X), Y), (X.tolist(), Y.tolist())):
+        assert through(source) == first
+
+    class Endless:  # as river's data sets: to be iterated over, and no iterator
+        def __iter__(self):
+            return zip(({"x1": a, "x2": b} for a, b in X.tolist()), Y.tolist())
+
+    assert through(Endless()) == first
+    with pytest.raises(ValueError, match="X has 700 rows, and y has 30"):
+        run_stream(regressor(), (X, Y[:30]))
+    with pytest.raises(ValueError, match="X has a column 'x1'"):
+        run_stream(regressor(), (frame, Y), target="x1")
+
+
 def test_rows_without_a_target_are_predicted_and_not_learned(table, tmp_path):
     machine = regressor()
     state = run_stream(machine, table, batch=64, predictions=tmp_path / "p.csv")
@@ -149,6 +172,33 @@ def test_new_rows_are_predicted_from_tables(table):
     with pytest.raises(ValueError, match="no column 'b'"):
         state.predict(whole.drop("b"))
     assert str(state).startswith("OnlineKernelRegressor after 700 rows: MAE 0.")
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_numbers_far_from_zero_are_standardised(loss, tmp_path):
+    def through(y, **options):
+        return run_stream(OnlineKernelRegressor(loss=loss), (X, y), batch=100, **options)
+
+    near, path = through(Y), tmp_path / "far.mercer"
+    far = through(1e6 + 50 * Y, checkpoint=path, predictions=tmp_path / "p.csv")
+    assert far.tally.total["MAE"] == pytest.approx(50 * near.tally.total["MAE"], rel=1e-6)
+    assert far.centre == pytest.approx(1e6 + 50 * Y[:100].mean()) and far.scale == pytest.approx(
+        50 * Y[:100].std()
+    )
+    rows = {"x1": X[:5, 0], "x2": X[:5, 1]}
+    np.testing.assert_allclose(far.predict(rows), 1e6 + 50 * near.predict(rows), rtol=1e-10)
+    np.testing.assert_array_equal(load(path).predict(rows), far.predict(rows))
+    late = [float(row[2]) for row in lines(tmp_path / "p.csv")[-50:]]
+    assert np.abs(np.array(late) - 1e6).max() < 500
+
+
+def test_where_numbers_are_left_as_they_are():
+    counts = np.round(np.exp(Y))
+    assert run_stream(OnlineKernelRegressor(loss="poisson", step=0.05), (X, counts)).scale == 1.0
+    assert run_stream(regressor(), (X, Y), standardise=False).scale == 1.0
+    assert run_stream(regressor().fit(X, Y), (X, 9 + Y)).centre == 0.0  # it has begun in these units
+    alike = run_stream(regressor(), (X, np.full(700, 0.1)))
+    assert alike.scale == 1.0 and alike.predict({"x1": X[:3, 0], "x2": X[:3, 1]}) == pytest.approx([0.1] * 3)
 
 
 def test_objects_of_a_kernel():
@@ -254,7 +304,7 @@ def test_checkpoints_of_something_else(tmp_path):
 
     refused("target was y, and is z", target="z")
     refused("batch was 256, and is 64", batch=64)
-    refused("the machine was .*lam=1e-06.* and is .*lam=0.1", regressor(lam=0.1))
+    refused("the machine's lam was 1e-06, and is 0.1. Ask for the same again", regressor(lam=0.1))
     refused("drift was NoneType, and is MeanShift", drift=True)
     refused("window was 1000", window=10)
     save(Gaussian(1.0), path)
@@ -272,6 +322,8 @@ def test_what_is_asked_for_must_make_sense():
     ):
         with pytest.raises(ValueError, match=match):
             run_stream(regressor(), (X, Y), **options)
+    with pytest.raises(TypeError, match="drift must be True"):
+        run_stream(regressor(), (X, Y), drift="ADWIN")
     with pytest.raises(TypeError, match="machine must be"):
         run_stream(mercer.KernelRidge(), (X, Y))
     with pytest.raises(ValueError, match="pairs"):

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mercer.cli.console import print_json, stdout
-from mercer.cli.options import AsJson, ModelFile, load_model
+from mercer.cli.options import AsJson, ModelFile, as_model
+
+if TYPE_CHECKING:
+    from mercer.stream import Streamed
 
 
 def info(model_file: ModelFile, as_json: AsJson = False) -> None:
     """Say what a model is, which columns it needs, how good it is and how that was tested."""
-    model = load_model(model_file)
+    import mercer
+    from mercer.stream import Streamed
+
+    found = mercer.load(model_file)
     file = _file(model_file)
+    if isinstance(found, Streamed):
+        _streamed(found, file, as_json)
+        return
+    model = as_model(found, model_file)
     if as_json:
         from mercer.cli.facts import facts
 
@@ -35,6 +45,28 @@ def info(model_file: ModelFile, as_json: AsJson = False) -> None:
         f"File: {model_file}, {size(file['bytes'])}, format {file['format']}, written by mercer "
         f"{file['mercer']}; fitted in {model.evidence.seconds:.0f} s with seed {model.evidence.seed}",
     )
+
+
+def _streamed(state: Streamed, file: dict[str, Any], as_json: bool) -> None:
+    """What `mercer stream` left."""
+    from mercer.cli.show import line, size
+    from mercer.cli.stream import show_state, state_facts
+
+    machine: Any = state.machine
+    facts = state_facts(state, state.position, 0.0)
+    if as_json:
+        left_out = {"now", "seconds", "rows_per_second"}  # of a run, which is over
+        known = {name: value for name, value in facts.items() if name not in left_out}
+        classes = machine.classes_ if state.task == "classification" and machine._begun else None
+        print_json(known | {"columns": state.kinds, "classes": classes, "file": file})
+        return
+    console = stdout()
+    show_state(console, state, facts, "")
+    line(console, f"Columns: {', '.join(f'{name} ({kind})' for name, kind in state.kinds.items())}")
+    if state.task == "classification" and machine._begun:
+        shown = ", ".join(map(str, machine.classes_[:20].tolist()))
+        line(console, f"Classes: {shown}{', …' * (len(machine.classes_) > 20)}")
+    line(console, f"File: {file['path']}, {size(file['bytes'])}, written by mercer {file['mercer']}")
 
 
 def _file(path: Path) -> dict[str, Any]:

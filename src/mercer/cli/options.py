@@ -82,7 +82,10 @@ def load_model(path: Path) -> Model:
 def as_model(found: Any, path: Path) -> Model:
     """What a file held, if it is a model."""
     import mercer
+    from mercer.model.streamed import Streamed
 
+    if isinstance(found, Streamed):
+        fail(f"{path} is of mercer stream, and good for predict and info; this needs a model of mercer fit")
     if not isinstance(found, mercer.Model):
         fail(f"{path} holds a {type(found).__name__}, not a model of mercer fit, which knows its columns")
     return found

@@ -99,14 +99,16 @@ def predict(
 
     found = mercer.load(model_file)
     if isinstance(found, Streamed):
-        if proba or interval is not None:
-            fail("--proba and --interval are for models of mercer fit; this one is of mercer stream")
+        if interval is not None:
+            fail("--interval is for models of mercer fit; one of mercer stream knows none")
+        if proba and not hasattr(found.machine, "predict_proba"):
+            fail("--proba is for classifications with a loss that has probabilities, such as logistic")
         kinds = found.kinds | dict.fromkeys(text or (), "text")
         with file_of(table, form) as file:
             data = mercer.data.read(file, query=query, table=table_name, limit=limit, kinds=kinds, empty=True)
-        new = Table.of(_renamed(_streamed(found, data), set(keep or ()), _nothing if quiet else note))
+        new = Table.of(_renamed(_streamed(found, data, proba), set(keep or ()), _nothing if quiet else note))
         if as_json and output is None:
-            print_json({"target": found.target, "task": found.task, "rows": len(data), **new.columns})
+            print_json(_streamed_object(found, dict(new.columns)))
         else:
             copied = data if all_columns else data.select(dict.fromkeys(keep or ()))
             _write(Table({**copied.columns, **new.columns}, len(data)), output)
@@ -148,14 +150,34 @@ def predict(
         typer.echo(f"Predictions: {output} ({len(result):,} rows: {', '.join(new.names)})")
 
 
-def _streamed(state: Streamed, data: Table) -> dict[str, Any]:
+def _streamed(state: Streamed, data: Table, proba: bool) -> dict[str, Any]:
     """Predictions of a machine that learned from a stream, and their probabilities where it has them."""
     machine: Any = state.machine
     points = state.points(data)
-    found = {"prediction": machine.predict(points)}
-    if hasattr(machine, "predict_proba"):
-        found["probability"] = machine.predict_proba(points).max(axis=1)
-    return found
+    found = {"prediction": state.in_units(machine.predict(points))}
+    if not hasattr(machine, "predict_proba"):
+        return found
+    P = machine.predict_proba(points)
+    if proba:
+        return found | {f"probability {c}": P[:, j] for j, c in enumerate(machine.classes_.tolist())}
+    return found | {"probability": P.max(axis=1)}
+
+
+def _streamed_object(state: Streamed, answers: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What ``--json`` prints, named as for models of mercer fit."""
+    import numpy as np
+
+    said, *rest = answers.values()
+    found: dict[str, Any] = {
+        "target": state.target,
+        "task": state.task,
+        "rows": len(said),
+        "predictions": said,
+    }
+    if len(rest) > 1:
+        machine: Any = state.machine
+        return found | {"classes": machine.classes_, "probabilities": np.column_stack(rest)}
+    return found | ({"probability": rest[0]} if rest else {})
 
 
 def _read(

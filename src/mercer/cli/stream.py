@@ -135,6 +135,8 @@ def stream(
         require_apart(path, table, *(p for p in written[:i] if p != output or path == predictions))
     if resume and checkpoint is None:
         raise typer.BadParameter("it needs --checkpoint, the file to go on from", param_hint="--resume")
+    if no_skip and not resume:
+        raise typer.BadParameter("it says what --resume shall do, and needs it", param_hint="--no-skip")
     if form is not None and table != STDIN:
         raise typer.BadParameter("it is for a table on standard input (-)", param_hint="--format")
     with spinner(quiet) as say:
@@ -181,8 +183,10 @@ def stream(
         seconds = time.perf_counter() - began
         if not state.position:
             fail(f"{name_of(table)} has no rows to learn from")
+        if not state.tally.count:
+            fail(f"the target {target!r} is missing in all {state.position:,} rows: nothing is learned")
         mercer.save(state, output)
-    facts = _facts(state, first, seconds) | {"output": output, "checkpoint": checkpoint}
+    facts = state_facts(state, first, seconds) | {"output": output, "checkpoint": checkpoint}
     if as_json:
         print_json(facts | {"predictions": predictions})
     elif not quiet:
@@ -231,7 +235,7 @@ def _machine(task, kernel, loss, budget, policy, step, lam, averaging, seed) -> 
     return cls(kernel, budget=rule, averaging=averaging, random_state=seed, **said)
 
 
-def _facts(state: Streamed, first: int, seconds: float) -> dict[str, Any]:
+def state_facts(state: Streamed, first: int, seconds: float) -> dict[str, Any]:
     machine: Any = state.machine
     begun = machine._begun
     return {
@@ -253,14 +257,15 @@ def _facts(state: Streamed, first: int, seconds: float) -> dict[str, Any]:
     }
 
 
-def _show(state: Streamed, facts: dict[str, Any], name: str, predictions: Path | None) -> None:
-    from mercer.cli.show import line, size
+def show_state(console: Any, state: Streamed, facts: dict[str, Any], source: str) -> None:
+    """What the machine is, and what its predictions were worth."""
+    from mercer.cli.show import line
 
     def said(measures: dict[str, float]) -> str:
         return ", ".join(f"{key} {value:.4g}" for key, value in measures.items())
 
-    console = stdout()
-    line(console, f"{state.task.capitalize()} of {state.target}: {state.position:,} rows of {name}")
+    rows = f"{state.position:,} row{'s' * (state.position != 1)}{source}"
+    line(console, f"{state.task.capitalize()} of {state.target}: {rows}")
     machine: Any = state.machine
     loss = machine.loss_ if machine._begun else machine.loss
     rule = f"{facts['terms']:,} terms, {facts['updates']:,} updates"
@@ -272,6 +277,13 @@ def _show(state: Streamed, facts: dict[str, Any], name: str, predictions: Path |
         rows = ", ".join(f"{row:,}" for row in state.drifts[:10]) + (", …" if len(state.drifts) > 10 else "")
         again = f"; begun again {state.restarts} times" if state.restarts else ""
         line(console, f"Changes found at row {rows}{again}" if rows else "No change found")
+
+
+def _show(state: Streamed, facts: dict[str, Any], name: str, predictions: Path | None) -> None:
+    from mercer.cli.show import line, size
+
+    console = stdout()
+    show_state(console, state, facts, f" of {name}")
     line(
         console,
         f"{facts['now']:,} rows in {facts['seconds']:.1f} s, {facts['rows_per_second']:,.0f} a second",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +44,9 @@ class Streamed:
         What columns are.
     written : int
         Bytes of the file of predictions so far.
+    centre, scale : float
+        The machine learns (y − centre)/scale: mean and deviation of numbers in the first batch, 0 and 1
+        where y is not standardised.
     """
 
     machine: OnlineMachine
@@ -57,6 +61,8 @@ class Streamed:
     labels: list[Any] = field(default_factory=list)
     kinds: dict[str, str] = field(default_factory=dict)
     written: int = 0
+    centre: float = 0.0
+    scale: float = 1.0
 
     @property
     def task(self) -> str:
@@ -73,7 +79,11 @@ class Streamed:
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for the rows of a table (a Table, data frame, dict of columns, list of dicts)."""
         machine: Any = self.machine
-        return machine.predict(self.points(X))
+        return self.in_units(machine.predict(self.points(X)))
+
+    def in_units(self, said: np.ndarray) -> np.ndarray:
+        """What the machine predicts, in the units of y."""
+        return said if self.task == "classification" else said * self.scale + self.centre
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, where the machine has them."""
@@ -90,6 +100,8 @@ class Streamed:
         fine = all(type(n) is int and n >= 0 for n in counts) and type(self.batch) is int and self.batch > 0
         fine = fine and (self.drift is None or isinstance(self.drift, MeanShift))
         fine = fine and all(type(n) is int for n in self.drifts)
+        fine = fine and all(isinstance(v, float) and math.isfinite(v) for v in (self.centre, self.scale))
+        fine = fine and self.scale > 0
         if not fine or self.tally.task != self.task:
             raise ValueError("the state of a stream makes no sense")
         width = getattr(self.machine, "n_features_in_", None)

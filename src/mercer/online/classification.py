@@ -37,7 +37,7 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
     kernel : Kernel, str or function of two points
     loss : Loss or str
         Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.Mistakes() (a
-        perceptron), …
+        perceptron), … Squared() needs a step below 1/k(x,x), such as 0.25.
     lam, step, budget, representation, offset, averaging, passes, engine, random_state
         As in `OnlineKernelRegressor`.
 
@@ -112,6 +112,12 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
         if not hasattr(self, "_coding"):
             known = seen if classes is None else np.unique(checked_labels(classes))
             _require_all(seen, known)
+            if len(known) == 1:
+                raise ValueError(
+                    f"y holds one class only, {known.tolist()[0]!r}, and a classifier needs at least two: "
+                    "name those to come in the first call, partial_fit(X, y, classes=[…]), or begin with "
+                    "learn_one"
+                )
             _, self._coding = loss.encode_labels(known)
         else:
             known = self._coding.classes
@@ -120,6 +126,7 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
                     f"classes={np.asarray(classes).tolist()} is not the same as on the last call, "
                     f"{known.tolist()}"
                 )
+            _require_one_kind(known, seen)
             if len(unseen := np.setdiff1d(seen, known)):
                 self._more_classes(np.union1d(known, unseen))
         return self._coding.encode(y)
@@ -128,12 +135,7 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
         """A label that comes by itself; the first one makes a problem of a single class."""
         known = self._coding.classes if hasattr(self, "_coding") else checked_labels([label])[:0]
         fresh = checked_labels([label])
-        if (
-            len(known)
-            and known.dtype.kind != fresh.dtype.kind
-            and "O" not in (known.dtype.kind, fresh.dtype.kind)
-        ):
-            raise ValueError(f"labels must be of one kind, got {label!r} after {known.tolist()}")
+        _require_one_kind(known, fresh)
         classes = np.union1d(known, fresh)
         if len(known):
             self._more_classes(classes)
@@ -178,6 +180,21 @@ def _by_class(coding: LabelCoding) -> np.ndarray:
     """What the outputs are to each class: one function serves two classes as −f and f."""
     outputs, classes = coding.n_outputs, len(coding.classes)
     return np.array([[-1.0], [1.0]]) if outputs == 1 and classes == 2 else np.eye(classes)
+
+
+def _require_one_kind(known: np.ndarray, fresh: np.ndarray) -> None:
+    """1 and "1" are two labels, and have no order; NumPy would make words of both."""
+
+    def kind(labels: np.ndarray) -> str:
+        if labels.dtype.kind != "O":
+            return {"b": "truth value", "U": "word", "S": "word"}.get(labels.dtype.kind, "number")
+        return "word" if isinstance(labels[0], str) else type(labels[0]).__name__
+
+    if len(known) and len(fresh) and kind(known) != kind(fresh):
+        raise ValueError(
+            f"labels must be of one kind, got {fresh.tolist()[0]!r} after {known.tolist()}: make all of them "
+            "words, or all of them numbers"
+        )
 
 
 def _require_all(seen: np.ndarray, known: np.ndarray) -> None:

@@ -195,9 +195,14 @@ class OnlineMachine(KernelInputs):
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
             points, targets, weight = points[used], targets[used], weight[used]
-        for _ in range(passes):
-            scores = self._learner.learn(points, targets, weight)
-            self._follow(scores, targets, weight)
+        try:
+            for _ in range(passes):
+                scores = self._learner.learn(points, targets, weight)
+                self._follow(scores, targets, weight)
+        except BaseException:
+            if first:
+                self._forget()  # so that another step or kernel can be tried
+            raise
         return scores
 
     def _follow(self, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ class OneByOne:
     _begun: Any
     kernel: Any
     partial_fit: Any
+    predict: Any
     _learner: Any
     _points: Any
     _rule: Any
@@ -61,24 +63,29 @@ class OneByOne:
         names = self.__dict__.get("_names")
         if names is None:
             names = self._first_names(x)
-            if learning:
-                self._names = names
-        new = [key for key in x if key not in names]
-        if new and learning:
-            self._widen(new)
-            names = self._names
-        row = np.zeros((1, len(names)))
+        new = [key for key in x if key not in names] if learning else []
+        places = {**names, **{key: len(names) + i for i, key in enumerate(new)}} if new else names
+        row = np.zeros((1, len(places)))
         try:
             for key, value in x.items():
-                if key in names:
-                    row[0, names[key]] = value
+                if key in places:
+                    row[0, places[key]] = value
         except (TypeError, ValueError):
             raise ValueError(
                 f"feature {key!r} is {value!r}, and a kernel on vectors needs numbers: encode it first, for "
                 "example with river's OneHotEncoder, or give the machine a kernel on such objects"
             ) from None
         if not np.isfinite(row).all():
-            raise ValueError("an example holds NaN or infinity; fill such features in first")
+            key = next(key for key, place in places.items() if not np.isfinite(row[0, place]))
+            raise ValueError(
+                f"feature {key!r} is {x[key]!r}, and an example must not hold NaN or infinity: fill it in "
+                "first, or leave the key out, which counts as 0"
+            )
+        if learning and (new or "_names" not in self.__dict__):  # not before all is well
+            if self._begun and new:
+                self._learner.widen(len(new))
+            self._names = places
+            self._name(list(places))
         return row
 
     def _first_names(self, x: dict) -> dict:
@@ -93,20 +100,14 @@ class OneByOne:
                 "go on with arrays, or begin with dicts or a data frame"
             )
         names = list(x) if known is None else known.tolist()
-        if known is None:
-            self._name(names)
         return {key: i for i, key in enumerate(names)}
 
     def _name(self, names: list) -> None:
         self.n_features_in_ = len(names)
         if all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.array(names, dtype=object)
-
-    def _widen(self, keys: list) -> None:
-        if self._begun:
-            self._learner.widen(len(keys))
-        self._names = {**self._names, **{key: len(self._names) + i for i, key in enumerate(keys)}}
-        self._name(list(self._names))
+        else:
+            self.__dict__.pop("feature_names_in_", None)  # scikit-learn knows names that are words only
 
     # -- river -------------------------------------------------------------------------------------
 
@@ -141,6 +142,11 @@ class OneByOne:
         """Learn from a data frame of examples."""
         self.partial_fit(X, y)
 
+    def predict_many(self, X) -> Any:
+        """Predictions for a data frame of examples, as a series."""
+        pd: Any = import_module("pandas")
+        return pd.Series(self.predict(X), index=X.index)
+
     def clone(self, new_params: dict | None = None, include_attributes: bool = False) -> Any:
         """A machine with the same parameters that has learned nothing; river's way to ask for one."""
         from sklearn.base import clone
@@ -171,8 +177,11 @@ class OneLabel(OneByOne):
     """Labels to predict."""
 
     _meet: Any
+    predict_proba: Any
 
     def _target(self, y):
+        if y is None or y != y:
+            raise ValueError(f"y is {y!r}: leave out examples whose label is not known")
         row = self._rows().get(y)
         if row is None:
             self._meet(y)
@@ -201,6 +210,11 @@ class OneLabel(OneByOne):
             best = self._coding.decode(scores)[0]
             return {label: float(label == best) for label in labels}
         return dict(zip(labels, self._coding.probability(scores)[0].tolist()))
+
+    def predict_proba_many(self, X) -> Any:
+        """Probabilities for a data frame of examples, a column for each label."""
+        pd: Any = import_module("pandas")
+        return pd.DataFrame(self.predict_proba(X), columns=self._coding.classes.tolist(), index=X.index)
 
     def predict_one(self, x) -> Any:
         """The label for one example; None before anything is learned."""

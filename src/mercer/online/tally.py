@@ -50,7 +50,8 @@ class Tally:
     @staticmethod
     def errors(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
         """(|error|, error²) of every example; of several outputs the mean."""
-        error = (np.asarray(prediction, np.float64) - truth).reshape(len(truth), -1)
+        n = len(truth)
+        error = np.asarray(prediction, np.float64).reshape(n, -1) - np.reshape(truth, (n, -1))
         return np.column_stack([np.abs(error).mean(axis=1), np.square(error).mean(axis=1)])
 
     @staticmethod
@@ -71,14 +72,14 @@ class Tally:
 
     @property
     def total(self) -> dict[str, float]:
-        """Both measures, of all examples."""
-        return self._named(self.sums / max(self.count, 1))
+        """Both measures, of all examples; nothing before there is one."""
+        return self._named(self.sums / self.count) if self.count else {}
 
     @property
     def late(self) -> dict[str, float]:
         """Both measures, of the last examples."""
         held = self.recent[: min(self.count, self.window)]
-        return self._named(held.mean(axis=0) if len(held) else np.zeros(2))
+        return self._named(held.mean(axis=0)) if len(held) else {}
 
     def note(self) -> None:
         """A line for `history`."""

@@ -29,14 +29,21 @@ class Batch:
     values: np.ndarray
 
 
-def learn(machine: OnlineMachine, X: Any, y: np.ndarray, classes: Any = None) -> Batch:
-    """Predict and learn examples in their order."""
+def learn(
+    machine: OnlineMachine,
+    X: Any,
+    y: np.ndarray,
+    classes: Any = None,
+    centre: float = 0.0,
+    scale: float = 1.0,
+) -> Batch:
+    """Predict and learn examples in their order; of numbers, (y − centre)/scale is what is learned."""
     if not isinstance(machine, Labelled):
-        scores = _learned(machine, X, y, None)
-        prediction = machine._coding.decode(scores)
+        scores = _learned(machine, X, (y - centre) / scale, None)
+        prediction = machine._coding.decode(scores) * scale + centre
         return Batch(prediction, None, Tally.errors(y, prediction))
     if not machine._begun:
-        classes = np.union1d(y, y if classes is None else np.asarray(classes, y.dtype))
+        classes = np.union1d(y, y if classes is None else _expected(classes, y))
         if len(classes) > 1:
             return _labelled(machine, X, y, classes)
         # Nothing to tell apart yet. `learn_one` begins with one class, and with what is said of it.
@@ -44,6 +51,15 @@ def learn(machine: OnlineMachine, X: Any, y: np.ndarray, classes: Any = None) ->
         first = Batch(y[:1], np.ones(1), Tally.mistakes(np.ones(1), np.ones(1)))
         return _joined([first, learn(machine, X[1:], y[1:])] if len(y) > 1 else [first])
     return _joined([_labelled(machine, X[a:b], y[a:b]) for a, b in _stretches(machine, y)])
+
+
+def _expected(classes: Any, y: np.ndarray) -> np.ndarray:
+    """Labels that were announced, as those that came; the command knows words only."""
+    try:
+        return np.asarray(classes).astype(y.dtype if y.dtype.kind != "U" else str)
+    except ValueError:
+        what = f"classes={list(classes)} are expected, but the labels that come are whole numbers"
+        raise ValueError(f"{what}, such as {y[0]}") from None
 
 
 def _joined(parts: list[Batch]) -> Batch:

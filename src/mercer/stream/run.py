@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import numbers
 import os
 import signal
 import threading
@@ -13,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from mercer import _resolve
 from mercer.data import Table
 from mercer.data.objects import as_word
 from mercer.estimators.inputs import Labelled
 from mercer.io import ModelFileError, load, save
+from mercer.losses.regression import ResidualLoss
 from mercer.model.streamed import Streamed
 from mercer.online.drift import MeanShift
 from mercer.online.encoding import Encoding
@@ -56,10 +59,10 @@ def run_stream(
     ----------
     machine : OnlineKernelRegressor or OnlineKernelClassifier
         It learns, and may have learned before.
-    source : path, binary file, table, iterator of dicts or of pairs (x, y), or a tuple (X, y)
+    source : path, binary file, table, iterable of dicts or of pairs (x, y), or a tuple (X, y)
         CSV, JSON lines and Parquet files are read batch by batch and may be larger than memory; a binary
-        file, such as ``sys.stdin.buffer``, line by line. In pairs x is a dict, a vector, or an object the
-        kernel takes.
+        file, such as ``sys.stdin.buffer``, line by line. X is an array or a data frame; in pairs x is a dict,
+        a vector, or an object the kernel takes.
     target : str
         The column to predict; for pairs, what y is called. Rows without it are predicted and not learned.
     batch : int
@@ -70,7 +73,9 @@ def run_stream(
     kinds, ignore
         What columns shall be, and which are not looked at; see `mercer.data.read`.
     standardise : bool
-        See `mercer.online.Encoding`: numbers are standardised as they come, words become coordinates.
+        See `mercer.online.Encoding`: numbers are standardised as they come, words become coordinates. A
+        regressor whose loss looks at y − f(x) only learns (y − centre)/scale, with the mean and deviation of
+        the first batch; predictions and measures are in the units of y.
     classes : labels to expect, optional
     window : int
         How many examples are "late" in `tally.late`.
@@ -119,11 +124,14 @@ def run_stream(
         raise TypeError(f"machine must be OnlineKernelRegressor() or …Classifier(), got {machine!r}")
     if on_drift not in ("report", "restart"):
         raise ValueError(f"on_drift must be 'report' or 'restart', got {on_drift!r}")
-    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-        raise ValueError(f"every must be a whole number of at least 1, got {every!r}")
+    for name, value in (("batch", batch), ("every", every), ("limit", 1 if limit is None else limit)):
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
     if resume and checkpoint is None:
         raise ValueError("resume=True needs checkpoint=, the file to go on from")
     detector = MeanShift() if drift is True else None if drift is False else drift
+    if detector is not None and not hasattr(detector, "update"):
+        raise TypeError(f"drift must be True, None or a detector, such as MeanShift(); got {drift!r}")
     if checkpoint is not None and detector is not None and not isinstance(detector, MeanShift):
         raise ValueError(
             f"a {type(detector).__name__} can't be kept in a checkpoint, which holds mercer's own data: use "
@@ -144,6 +152,9 @@ def run_stream(
         vectors=vectors,
         ignore=ignore,
     )
+    if not machine._begun:
+        clone(machine)._rule()  # before any row is read, so that no row is blamed
+        machine._budget()
     with _interruptible() as interrupt, _written(predictions, state) as out:
         while limit is None or state.position < limit:
             try:
@@ -181,6 +192,8 @@ def _step(state: Streamed, part: Rows, out: Any, classes: Any, on_drift: str, st
     as_targets = labels_of if state.task == "classification" else numbers_of
     try:
         y = as_targets(part.y[known], state.target)
+        if standardise:
+            _settle(state, y)
         X = _points(state, part, standardise)
         done = _predicted_and_learned(state, X, y, known, classes)
     except ValueError as error:
@@ -198,6 +211,19 @@ def _step(state: Streamed, part: Rows, out: Any, classes: Any, on_drift: str, st
         state.labels = machine.classes_.tolist() if state.task == "classification" else []
         machine._forget()
         state.restarts += 1
+
+
+def _settle(state: Streamed, y: np.ndarray) -> None:
+    """Units for numbers, where a machine begins: far from 0, f would be busy with a constant for long."""
+    machine: Any = state.machine
+    if state.task == "classification" or machine._begun or not len(y):
+        return
+    if isinstance(machine._loss(), ResidualLoss):  # others, such as that of counts, mean what y is
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre, scale = float(y.mean()), float(y.std())
+        if np.isfinite([centre, scale]).all():
+            # Numbers that are all alike have no deviation, up to rounding.
+            state.centre, state.scale = centre, scale if scale > 1e-12 * abs(centre) else 1.0
 
 
 def _points(state: Streamed, part: Rows, standardise: bool) -> Any:
@@ -218,15 +244,17 @@ def _predicted_and_learned(state: Streamed, X: Any, y: np.ndarray, known: np.nda
     machine: Any = state.machine
     classes = [*(() if classes is None else classes), *state.labels] or None
     if known.all():
-        return learn(machine, X, y, classes)
+        return learn(machine, X, y, classes, state.centre, state.scale)
     prediction = np.full(len(known), None, dtype=object)
     rest = np.flatnonzero(~known)
     if machine._begun:
-        prediction[rest] = machine.predict(X[rest] if isinstance(X, np.ndarray) else [X[i] for i in rest])
+        said = machine.predict(X[rest] if isinstance(X, np.ndarray) else [X[i] for i in rest])
+        prediction[rest] = state.in_units(said)
     if not known.any():
         return Batch(prediction, None, np.zeros((0, 2)))
     some = np.flatnonzero(known)
-    done = learn(machine, X[some] if isinstance(X, np.ndarray) else [X[i] for i in some], y, classes)
+    points = X[some] if isinstance(X, np.ndarray) else [X[i] for i in some]
+    done = learn(machine, points, y, classes, state.centre, state.scale)
     prediction[some] = done.prediction
     return Batch(prediction, None, done.values)
 
@@ -264,22 +292,27 @@ def _resumed(asked: Streamed, path: Any) -> Streamed:
         ("the target", found.target, asked.target),
         ("batch", found.batch, asked.batch),
         ("window", found.tally.window, asked.tally.window),
-        ("the machine", _said(found.machine), _said(asked.machine)),
+        ("the machine", type(found.machine).__name__, type(asked.machine).__name__),
+        *_differences(found.machine, asked.machine),
         ("drift", type(found.drift).__name__, type(asked.drift).__name__),
     ):
         if one != other:
-            raise ValueError(f"{path} is of another stream: {what} was {one}, and is {other}")
+            raise ValueError(
+                f"{path} is of another stream: {what} was {one}, and is {other}. Ask for the same again, or "
+                "begin with another checkpoint"
+            )
     asked.machine.__dict__.update(found.machine.__dict__)
     found.machine = asked.machine
     return found
 
 
-def _said(machine: OnlineMachine) -> str:
-    """A machine's parameters; a generator of random numbers has no words."""
-    said = machine.get_params(deep=False)
-    state = said["random_state"]
-    said["random_state"] = state if state is None or isinstance(state, int) else type(state).__name__
-    return f"{type(machine).__name__}({', '.join(f'{k}={v!r}' for k, v in said.items())})"
+def _differences(one: OnlineMachine, other: OnlineMachine) -> Iterator[tuple[str, str, str]]:
+    """The machines' parameters in words; a generator of random numbers has none."""
+    for name, value in one.get_params(deep=False).items():
+        values = [value, getattr(other, name, None)]
+        if name == "random_state":
+            values = [v if v is None or isinstance(v, int) else type(v).__name__ for v in values]
+        yield f"the machine's {name}", repr(values[0]), repr(values[1])
 
 
 def _advice(state: Streamed, checkpoint: Any) -> str:

@@ -38,7 +38,9 @@ def rows_of(
 ) -> Iterator[Rows]:
     """Batches of a stream; `vectors` says that points are columns of numbers, not objects of a kernel."""
     if isinstance(source, tuple) and len(source) == 2:
-        source = zip(*source)  # (X, y), as fit takes them
+        source = _together(*source, target, vectors)  # (X, y), as fit takes them
+    elif _is_stream(source):
+        source = iter(source)
     is_file = isinstance(source, (str, os.PathLike)) or hasattr(source, "readline")
     if not is_file and isinstance(source, Iterator):
         first = next(source, None)
@@ -56,6 +58,27 @@ def rows_of(
             source = (_named(pair, target) for pair in source)
     for table in batches(source, size, start=start, kinds=kinds, form=form):
         yield Rows(table.drop(target, *ignore), table[target])
+
+
+def _is_stream(source: Any) -> bool:
+    """Something to iterate over that is no table, such as river's data sets."""
+    known = ("__len__", "readline", "shape", "columns", "__dataframe__", "__arrow_c_stream__", "__fspath__")
+    return hasattr(source, "__iter__") and not any(hasattr(source, name) for name in known)
+
+
+def _together(X: Any, y: Any, target: str, vectors: bool) -> Any:
+    """(X, y) as one table, or as pairs of an object and its y."""
+    if not (hasattr(X, "__len__") or hasattr(X, "shape")) or not hasattr(y, "__len__"):
+        return zip(X, y)
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if not isinstance(X, Mapping) and n != len(y):
+        raise ValueError(f"X has {n:,} rows, and y has {len(y):,}")
+    if not vectors:
+        return zip(X, y)
+    table, column = Table.of(X), Table.of({target: y})[target]
+    if target in table:
+        raise ValueError(f"X has a column {target!r}, which is the name of y: give another one as target")
+    return Table({**table.columns, target: column}, len(table))
 
 
 def _require_pair(pair: Any) -> None:
