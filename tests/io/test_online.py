@@ -71,7 +71,7 @@ MACHINES = {
         Y,
     ),
     "features": lambda: (regressor(representation=Features(n_features=20), averaging=True), Y),
-    "monomials": lambda: (regressor(kernel=Polynomial(2), step=0.01, representation=Features()), Y),
+    "monomials": lambda: (regressor(kernel=Polynomial(2), step=1e-4, representation=Features()), Y),
     "centres": lambda: (regressor(representation=Nystrom(m=15)), Y),
     "many outputs": lambda: (regressor(budget=Oldest(30)), np.c_[Y, -Y]),
     "quantiles": lambda: (regressor(loss=Quantile([0.1, 0.9]), budget=Projection(30)), Y),

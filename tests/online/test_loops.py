@@ -439,6 +439,7 @@ def test_the_mean_survives_a_strong_penalty():
     np.testing.assert_allclose(flat.predict(X[:20]), total / 1200, atol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:steps of 1 overshoot")
 @pytest.mark.parametrize("averaging", [False, True], ids=["last", "mean"])
 @pytest.mark.parametrize("budget", [None, Oldest(5), Projection(9), Merge(5)], ids=repr)
 def test_a_step_that_forgets_everything(budget, averaging):

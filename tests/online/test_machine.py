@@ -16,7 +16,7 @@ from mercer import OnlineKernelClassifier, OnlineKernelRegressor
 from mercer.features import RandomFourierFeatures
 from mercer.kernels import FunctionKernel, Gaussian, Linear, Precomputed
 from mercer.losses import FunctionLoss, Hinge, Logistic, Multinomial, Poisson, Quantile
-from mercer.online import Merge, Mistakes, Oldest, PassiveAggressive, Projection, Smallest, krls
+from mercer.online import InverseRoot, Merge, Mistakes, Oldest, PassiveAggressive, Projection, Smallest, krls
 from mercer.online.learner import Diverged
 from mercer.representations import Features, Nystrom
 
@@ -234,6 +234,7 @@ def test_classes_may_be_named_beforehand():
         named.partial_fit(X, y, classes=["a", "b"])
 
 
+@pytest.mark.filterwarnings("ignore:steps of .* overshoot")
 def test_after_a_first_batch_that_failed_all_is_open_again():
     machine = OnlineKernelRegressor(K, step=1e5, lam=0.0)
     with pytest.raises(ValueError, match="beyond all bounds"):
@@ -428,3 +429,27 @@ def test_the_width_comes_from_the_first_batch():
     lonely.learn_one({"a": 3.0, "b": -7.0}, 1.0)
     normal = np.random.default_rng(0).standard_normal((400, 2))
     assert lonely.kernel_.sigma == pytest.approx(Gaussian().resolve(normal).sigma, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "options, overshoots",
+    [
+        (dict(step=0.99), False),
+        (dict(step=1.0), True),
+        (dict(kernel=Gaussian(1.0) * 4.0, step=0.25), True),
+        (dict(step=InverseRoot(5.0)), False),
+        (dict(loss="huber", step=1.0), True),
+        (dict(loss="absolute", step=100.0), False),
+        (dict(loss="squared", step=PassiveAggressive(5.0), lam=0.0), False),
+    ],
+    ids=lambda o: str(o),
+)
+def test_steps_that_overshoot_are_warned_of(options, overshoots):
+    """Just where the errors at one point stop shrinking: f ← f − 2η(f − y) k(x,x)."""
+    machine = OnlineKernelRegressor(**{"kernel": Gaussian(1.0)} | options)
+    X, y = np.zeros((5, 1)), np.ones(5)
+    if overshoots:
+        with pytest.warns(UserWarning, match="overshoot.*Take step="):
+            machine.fit(X, y)
+    else:
+        machine.fit(X, y)

@@ -314,6 +314,7 @@ def test_checkpoints_of_something_else(tmp_path):
     refused("resume=True needs checkpoint=", checkpoint=None)
 
 
+@pytest.mark.filterwarnings("ignore:steps of .* overshoot")
 def test_what_is_asked_for_must_make_sense():
     for options, match in (
         ({"on_drift": "panic"}, "on_drift must"),

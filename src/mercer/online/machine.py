@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,22 @@ from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
 from mercer.functions import Function
-from mercer.kernels import Gaussian, Precomputed
+from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import as_objects
 from mercer.losses import Loss, Squared
+from mercer.online import loops
 from mercer.online.budgets import Budget, Unlimited, budget_of
 from mercer.online.coordinates import Centres, Coordinates, Mapped, Span
 from mercer.online.expansion import Expansion
 from mercer.online.learner import Learner, Rule
 from mercer.online.steps import Recursive, Step, step_of
 from mercer.representations import Features, Full, Nystrom
+from mercer.solvers.base import _frames_inside
 from mercer.solvers.primal import whitening
 
-_GAUSSIAN = Gaussian()
+# When steps that fall have fallen.
+_LATE = 1e6
 # Points of a made-up sample that a kernel's width is found from, where there is one example only.
 _MADE_UP = 200
 
@@ -165,6 +169,22 @@ class OnlineMachine(KernelInputs):
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
         self._learner = self._learner_for(self.kernel_, points, targets.shape[1], X)
+        self._mind_the_step(float(np.max(self.kernel_.diagonal(points))))
+
+    def _mind_the_step(self, power: float) -> None:
+        """Warn of steps that go on to overshoot: f(x) moves by η V' k(x,x), and V' by up to V'' times that."""
+        step, curvature = self._rule_.step, self._rule_.loss.curvature
+        if curvature is None or step.rate != loops.TOLD or isinstance(step, Recursive):
+            return
+        late = float(step.sizes(np.array([_LATE]), self._rule_.lam)[0])
+        if late * curvature * power >= 2:
+            warnings.warn(
+                f"steps of {late:g} overshoot: with {self._rule_.loss!r} and k(x,x) up to {power:g} errors "
+                f"grow with steps of {2 / (curvature * power):.3g} or more. Take "
+                f"step={0.5 / (curvature * power):.2g}, or one that falls: InverseRoot(…)",
+                UserWarning,
+                stacklevel=_frames_inside(),
+            )
 
     def fit(self, X, y, sample_weight=None):
         """Forget everything, and go through the examples in their order, `passes` times."""
