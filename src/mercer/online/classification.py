@@ -121,7 +121,8 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
             _, self._coding = loss.encode_labels(known)
         else:
             known = self._coding.classes
-            if classes is not None and not np.array_equal(np.unique(checked_labels(classes)), known):
+            same = classes is None or np.array_equal(classes, known)
+            if not same and not np.array_equal(np.unique(checked_labels(classes)), known):
                 raise ValueError(
                     f"classes={np.asarray(classes).tolist()} is not the same as on the last call, "
                     f"{known.tolist()}"
@@ -165,7 +166,10 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
 
     def _follow(self, scores, targets, weight):
         super()._follow(scores, targets, weight)
-        right = self._coding.decode(targets) == self._coding.decode(scores)
+        if scores.shape[1] == 1 and len(self._coding.classes) == 2:
+            right = (scores > 0) == (targets > 0)
+        else:
+            right = self._coding.decode(targets) == self._coding.decode(scores)
         self.n_mistakes_ += len(right) - int(np.count_nonzero(right))
 
     @available_if(_gives_probability)

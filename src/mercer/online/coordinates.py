@@ -16,7 +16,7 @@ from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.code import loop
-from mercer.online.learner import Learner, Rule, stacked, widened
+from mercer.online.learner import Learner, Rule, engine_for_chunk, stacked, widened
 from mercer.online.steps import Recursive
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
@@ -76,7 +76,8 @@ class Centres(Basis):
     def values(self, points: Any) -> np.ndarray:
         """K(points, Z)"""
         few = points.shape[0] * self.points.shape[0] < _FEW and not self.engine.remote
-        gram = self.kernel.pairwise if few else partial(self.engine.gram, self.kernel)
+        engine = engine_for_chunk(self.engine, points, self.points)
+        gram = self.kernel.pairwise if few else partial(engine.gram, self.kernel)
         return np.asarray(gram(points, self.points), np.float64)
 
     def rows(self, points):

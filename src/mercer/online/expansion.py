@@ -13,7 +13,7 @@ from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Budget
 from mercer.online.code import loop
-from mercer.online.learner import CHUNK, Learner, Rule, draws, stacked, widened
+from mercer.online.learner import CHUNK, Learner, Rule, draws, engine_for_chunk, stacked, widened
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
 _FEW = 4096
@@ -92,7 +92,7 @@ class Expansion(Learner):
         eta, state, count, S = self._begin(n)
         count[loops.HELD] = np.count_nonzero(self.birth != GONE)
         offset, code = self.offset.copy(), self.code
-        loop("expansion", K.dtype.name)(
+        loop("expansion", "float32" if K.dtype == np.float32 else "float64")(
             *(K, A, U, size, diagonal, birth, Y, S, eta, weight, chance, offset, state, count, partner, near),
             *(*code.buffers, code.slope, code.value, m if pairs else 0, m, n, t, self.rule.lam),
             *(self.budget.policy, int(self.budget.size), self.rule.step.rate),
@@ -113,7 +113,7 @@ class Expansion(Learner):
         if self.engine.remote:
             out[:] = self.engine.gram(self.kernel, X, Z)
         elif out.size > _FEW:
-            self.engine.gram(self.kernel, X, Z, out=out)
+            engine_for_chunk(self.engine, X, Z).gram(self.kernel, X, Z, out=out)
         else:
             out[:] = self.kernel.pairwise(X, Z)
 
@@ -161,7 +161,7 @@ class Expansion(Learner):
         if self.rule.averaging:
             self.U = self.U[:, kept]
         if self.budget.pairs:
-            self.K = self.K[kept[:, None], kept]
+            self.K = self.K.take(kept, 0).take(kept, 1)
 
     def widen(self, columns):
         self.points = widened(self.points, columns)

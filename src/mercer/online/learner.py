@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import issparse
+from mercer.engines import Engine
 from mercer.functions import Function
 from mercer.losses.base import Loss
 from mercer.online import loops
@@ -17,6 +18,8 @@ from mercer.online.steps import Step
 
 # Examples whose kernel values are computed together, and the most values of them at a time.
 CHUNK, _ENTRIES = 512, 1 << 22
+# Multiplications of coordinates that several threads make in less time than one.
+_WORTH_THREADS = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -170,6 +173,12 @@ class Learner(ABC):
             "an example has features that none had before, and explicit features can't grow: begin with "
             "an example that has them all, or use representation='full'"
         )
+
+
+def engine_for_chunk(engine: Engine, X: Any, Z: Any) -> Engine:
+    """The engine, on one thread where handing blocks to others takes longer than computing them."""
+    work = X.shape[0] * Z.shape[0] * (X.shape[1] if X.ndim == 2 else 1)
+    return engine.alone() if work < _WORTH_THREADS else engine
 
 
 def stacked(first: Any, second: Any) -> Any:

@@ -172,7 +172,7 @@ class OnlineMachine(KernelInputs):
         self._mind_the_step(float(np.max(self.kernel_.diagonal(points))))
 
     def _mind_the_step(self, power: float) -> None:
-        """Warn of steps that go on to overshoot: f(x) moves by η V' k(x,x), and V' by up to V'' times that."""
+        """Warn of steps that go on to overshoot: f(x) moves by η V' k(x,x), and V' by V'' times that."""
         step, curvature = self._rule_.step, self._rule_.loss.curvature
         if curvature is None or step.rate != loops.TOLD or isinstance(step, Recursive):
             return

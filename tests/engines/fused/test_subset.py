@@ -423,7 +423,7 @@ def test_arrays_are_checked_when_called():
     a = np.arange(8.0)
     assert f(a, a, 8) == a @ a
     for wrong in (a.astype(np.float32), a.astype(int), a[::2], a[:, None] * np.ones((1, 3)), a[:, None]):
-        with pytest.raises(TypeError, match="in rows is needed"):
+        with pytest.raises(TypeError, match="in rows, is needed"):
             f(a, wrong, 3)
     with pytest.raises(ValueError, match="argument"):
         f(a, a)

@@ -487,6 +487,11 @@ class Compiled:
                 flat += [ctypes.c_void_p, *[ctypes.c_int64] * (kind.axes - 1)]
             else:
                 flat.append(ctypes.c_double if kind == F64 else ctypes.c_int64)
+        # What __call__ looks at: axes and dtype of an array, or no axes.
+        self._plan = [
+            (kind.axes, _DTYPES[kind.entries]) if isinstance(kind, ArrayOf) else (0, None)
+            for kind in self._types
+        ]
         result = None if returns is None else ctypes.c_double if returns == F64 else ctypes.c_int64
         digest = hashlib.sha256("\n".join([*sources, repr(sorted(constants.items()))]).encode()).hexdigest()
         self._run = code.function(
@@ -495,25 +500,24 @@ class Compiled:
             ctypes.CFUNCTYPE(result, *flat),
             lambda: subset_ir(sources, fill, constants),
         )
-
-    @property
-    def address(self) -> int:
-        """Where the machine code is, to be handed to another function of the subset."""
-        return ctypes.cast(self._run, ctypes.c_void_p).value or 0
+        # Where the machine code is, to be handed to another function of the subset.
+        self.address: int = ctypes.cast(self._run, ctypes.c_void_p).value or 0
 
     def __call__(self, *args: Any) -> Any:
         flat: list[Any] = []
-        for value, kind in zip(args, self._types, strict=True):
-            if not isinstance(kind, ArrayOf):
-                flat.append(value.address if isinstance(value, (Compiled, Callback)) else value)
+        for value, (axes, dtype) in zip(args, self._plan, strict=True):
+            if dtype is None:
+                flat.append(getattr(value, "address", value))
                 continue
             strides = value.strides
-            in_rows = strides[-1] == value.itemsize or value.shape[-1] <= 1
-            if value.dtype != _DTYPES[kind.entries] or len(strides) != kind.axes or not in_rows:
-                raise TypeError(f"an array {kind} in rows is needed, got {value.dtype} {value.strides}")
+            in_rows = strides[-1] == dtype.itemsize or value.shape[-1] <= 1
+            if value.dtype != dtype or len(strides) != axes or not in_rows:
+                raise TypeError(
+                    f"an array of {dtype} with {axes} axes, in rows, is needed; got {value.dtype} {strides}"
+                )
             flat.append(value.ctypes.data)
-            if kind.axes == 2:
-                flat.append(strides[0] // value.itemsize)
+            if axes == 2:
+                flat.append(strides[0] // dtype.itemsize)
         return self._run(*flat)
 
 
@@ -535,10 +539,7 @@ class Callback:
                 self.error = self.error or error
 
         self._run = ctypes.CFUNCTYPE(None)(run)
-
-    @property
-    def address(self) -> int:
-        return ctypes.cast(self._run, ctypes.c_void_p).value or 0
+        self.address: int = ctypes.cast(self._run, ctypes.c_void_p).value or 0
 
 
 def source_of(function: Callable) -> str:
