@@ -488,7 +488,7 @@ class Compiled:
             else:
                 flat.append(ctypes.c_double if kind == F64 else ctypes.c_int64)
         # What __call__ looks at: axes and dtype of an array, or no axes.
-        self._plan = [
+        self._plan: list[tuple[int, Any]] = [
             (kind.axes, _DTYPES[kind.entries]) if isinstance(kind, ArrayOf) else (0, None)
             for kind in self._types
         ]
