@@ -453,3 +453,13 @@ def test_steps_that_overshoot_are_warned_of(options, overshoots):
             machine.fit(X, y)
     else:
         machine.fit(X, y)
+
+
+def test_the_default_budget_is_known_by_its_value():
+    """Coordinates have no use for a budget; a copy of the default, as unpickling makes one, is none."""
+    X = np.linspace(-1, 1, 30)[:, None]
+    machine = OnlineKernelRegressor(Gaussian(1.0), representation="features", random_state=0)
+    other = pickle.loads(pickle.dumps(machine)).fit(X, X[:, 0])
+    np.testing.assert_array_equal(other.predict(X), machine.fit(X, X[:, 0]).predict(X))
+    with pytest.raises(ValueError, match="no use for budget=20"):
+        machine.set_params(budget=20).fit(X, X[:, 0])

@@ -109,7 +109,7 @@ class OnlineMachine(KernelInputs):
         form = _resolve.representation_of(self.representation) or Full()
         form.validate()
         if isinstance(form, (Features, Nystrom)):
-            if not isinstance(budget, Unlimited) and self.budget is not _default(self, "budget"):
+            if not isinstance(budget, Unlimited) and self.budget != _default(self, "budget"):
                 raise ValueError(
                     f"{form!r} has a fixed number of coordinates, and no use for budget={self.budget!r}"
                 )

@@ -23,6 +23,18 @@ class Step(Params):
     """Contract: `sizes(t, lam)` gives η for an array of times; `validate` refuses what makes no sense.
 
     `rate` says whether η is that number, or follows from the loss and is bounded by it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OnlineKernelRegressor
+    >>> from mercer.kernels import Gaussian
+    >>> class ByLogarithm(Step):
+    ...     def sizes(self, t, lam):
+    ...         return 0.4 / np.log2(1 + t)
+    >>> machine = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=ByLogarithm())
+    >>> machine.fit([[0.0]], [1.0]).predict([[0.0]])                # 2η(y − 0), η₁ = 0.4
+    array([0.8])
     """
 
     rate = loops.TOLD
