@@ -184,7 +184,24 @@ def test_all_weights_zero():
         machine = OnlineKernelRegressor(K, averaging=averaging)
         machine.learn_one(X[0], 1.0, w=0.0)
         assert machine.n_seen_ == machine.n_updates_ == 0
-        np.testing.assert_array_equal(machine.predict(X), 0.0)
+        assert machine.predict_one(X[0]) == 0.0
+
+
+def test_examples_of_weight_zero_count_nowhere():
+    """Neither in the width of a kernel, nor in centres, nor as a class."""
+    w = np.r_[np.zeros(10), np.ones(60)]
+    far = X[:70] + np.where(w == 0, 1000.0, 0.0)[:, None]
+    labels = np.where(w == 0, "zero", LABELS[:70])
+    for more in ({}, {"representation": Nystrom(20), "random_state": 0}):
+        machine = OnlineKernelClassifier(**more).partial_fit(far, labels, sample_weight=w)
+        without = OnlineKernelClassifier(**more).partial_fit(far[10:], labels[10:])
+        assert machine.kernel_ == without.kernel_
+        np.testing.assert_array_equal(machine.classes_, without.classes_)
+        np.testing.assert_array_equal(machine.predict_proba(X), without.predict_proba(X))
+    one = OnlineKernelClassifier()
+    one.learn_one(dict(enumerate(far[0])), "zero", w=0.0)
+    one.learn_one(dict(enumerate(far[20])), "more")
+    assert one.classes_.tolist() == ["more"]
 
 
 # -- classes that come later --------------------------------------------------------------------------

@@ -106,8 +106,9 @@ class KernelMachine(KernelInputs):
     def _build(self, X: Any, y: Any, sample_weight: Any):
         """The problem to be solved, and what is needed to make a function of its solution."""
         given = X
-        kernel, X, loss, targets, coding, plan = self._prepare(X, y)
-        weights, total = _weights(self._example_weights(y, on_host(sample_weight)), X, X.shape[0])
+        counted = None if y is None else self._example_weights(y, on_host(sample_weight))
+        kernel, X, loss, targets, coding, plan = self._prepare(X, self._without_absent(y, counted))
+        weights, total = _weights(counted, X, X.shape[0])
         # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
         points, _ = self._bind(kernel, X, plan.engine, given, seen)
@@ -120,6 +121,21 @@ class KernelMachine(KernelInputs):
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:
         """The weights of examples; classifiers may weigh classes, too."""
         return sample_weight
+
+    def _without_absent(self, y: Any, weights: Any) -> Any:
+        """y, where examples of weight 0 have the y of one that counts.
+
+        They are absent, so any will do; and then none is a class of its own, or moves a mean or a median.
+        """
+        w = np.asarray(weights)
+        if w.ndim != 1 or w.dtype.kind not in "fiub" or w.all() or not w.any():
+            return y
+        y = self._check_y(on_host(y))
+        if len(y) != len(w):
+            return y  # refused where weights are checked
+        y = np.array(y)
+        y[w == 0] = y[w.argmax()]
+        return y
 
     def _adapt(self, problem: Problem) -> Problem:
         """What a subclass wants said differently, or besides, to the solver."""

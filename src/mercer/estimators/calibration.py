@@ -29,8 +29,12 @@ class Calibration:
     @classmethod
     def learn(cls, machine: Any, X: Any, y: Any, sample_weight: Any, weights: Any) -> Calibration:
         """From scores of examples by machines that have not seen them; `weights` include those of classes."""
-        scores, labels = _out_of_sample(machine, X, y, sample_weight)
-        return cls.of_scores(scores, labels, machine._coding, weights)
+        y = np.asarray(y).ravel()
+        w = np.ones(len(y)) if weights is None else np.broadcast_to(weights, len(y))
+        given = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight), len(y))
+        rows = np.flatnonzero(w)  # weight 0 means absent: no fold has such examples
+        scores, labels = _out_of_sample(machine, X, y, given, rows)
+        return cls.of_scores(scores, labels, machine._coding, w[rows])
 
     @classmethod
     def of_scores(
@@ -108,13 +112,14 @@ def _sure(labels: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
     return target
 
 
-def _out_of_sample(machine: Any, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Scores (n, outputs) of every example by a machine fitted to other folds, and the examples' classes."""
+def _out_of_sample(
+    machine: Any, X: Any, y: np.ndarray, sample_weight: Any, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores (rows, outputs) of examples by a machine fitted to other folds, and the examples' classes."""
     from sklearn.model_selection import StratifiedKFold
     from sklearn.utils.metaestimators import _safe_split
 
-    y = np.asarray(y).ravel()
-    labels = np.searchsorted(machine.classes_, y)
+    labels = np.searchsorted(machine.classes_, y[rows])
     fewest = int(np.bincount(labels).min())
     if fewest < 2:
         rare = machine.classes_[int(np.bincount(labels).argmin())]
@@ -124,10 +129,10 @@ def _out_of_sample(machine: Any, X: Any, y: Any, sample_weight: Any) -> tuple[np
         )
     folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=0)
     other = clone(machine).set_params(probability=False, warm_start=False)
-    scores = np.empty((len(y), machine.solution_.intercept.shape[0]))
-    for train, test in folds.split(np.zeros(len(y)), y):
-        here, labels_here = _safe_split(other, X, y, train)
-        there, _ = _safe_split(other, X, y, test, train)
-        w = None if sample_weight is None else np.asarray(sample_weight)[train]
+    scores = np.empty((len(rows), machine.solution_.intercept.shape[0]))
+    for train, test in folds.split(np.zeros(len(rows)), labels):
+        here, labels_here = _safe_split(other, X, y, rows[train])
+        there, _ = _safe_split(other, X, y, rows[test], rows[train])
+        w = None if sample_weight is None else sample_weight[rows[train]]
         scores[test] = clone(other).fit(here, labels_here, w)._scores(there)
     return scores, labels

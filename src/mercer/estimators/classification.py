@@ -5,12 +5,11 @@ from __future__ import annotations
 import numbers
 
 import numpy as np
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import Labelled
+from mercer.estimators.inputs import Labelled, checked_weights
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.kernels import Gaussian
 from mercer.losses import Logistic, Loss, Multinomial
@@ -20,6 +19,36 @@ _GAUSSIAN = Gaussian()
 
 def _gives_probability(machine) -> bool:
     return machine._has_probability()
+
+
+def _class_factors(chosen, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What `class_weight` multiplies the weight of each example by; one of weight 0 counts as absent."""
+    seen = weights > 0
+    classes, index = np.unique(y[seen], return_inverse=True)
+    if isinstance(chosen, dict):
+        factors = _chosen_factors(chosen, classes.tolist())
+    elif isinstance(chosen, str) and chosen == "balanced":
+        # Sums of weights are balanced, not numbers of rows: a weight of 2 is the same as a row given twice.
+        sums = np.bincount(index, weights=weights[seen], minlength=len(classes))
+        factors = sums.sum() / (len(classes) * sums)
+    else:
+        raise ValueError(f"class_weight must be a dict of labels, 'balanced' or None, got {chosen!r}")
+    out = np.zeros(len(y))
+    out[seen] = factors[index]
+    return out
+
+
+def _chosen_factors(chosen: dict, labels: list) -> np.ndarray:
+    """The factors of these labels; 1 for those that are not named."""
+    unknown, unnamed = set(chosen) - set(labels), [label for label in labels if label not in chosen]
+    if unknown and unnamed:
+        raise ValueError(
+            f"class_weight names {sorted(unknown, key=str)}, which y does not hold, and not {unnamed}"
+        )
+    for label, factor in chosen.items():
+        if not isinstance(factor, numbers.Real) or not 0 <= float(factor) < np.inf:
+            raise ValueError(f"class_weight: {label!r} has {factor!r}, which must be a number of at least 0")
+    return np.array([float(chosen.get(label, 1.0)) for label in labels])
 
 
 class Classifier(Labelled, KernelMachine):
@@ -43,13 +72,11 @@ class Classifier(Labelled, KernelMachine):
         if chosen is None and getattr(sample_weight, "ndim", 0) != 1:
             return sample_weight
         y = self._check_y(on_host(y))
-        weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weights = checked_weights(sample_weight, y)
         if chosen is not None:
-            try:
-                weights = weights * compute_sample_weight(chosen, y)
-            except ValueError as error:
-                raise ValueError(f"class_weight: {error}") from None
-        if len(weights) == len(y) and weights.any() and len(left := np.unique(y[weights != 0])) < 2:
+            weights = weights * _class_factors(chosen, y, weights)
+        left = np.unique(y[weights > 0])
+        if len(left) == 1 and (y != left[0]).any():
             raise ValueError(
                 f"only class {left.tolist()[0]!r} has examples of positive weight, and a classifier needs two"
             )
@@ -93,7 +120,8 @@ class KernelClassifier(Classifier):
     offset : bool
         Add an unpenalised constant b to f.
     class_weight : dict, "balanced" or None
-        Factors for the weights of the examples of each class.
+        Factors for the weights of the examples of each class; "balanced": such that the weights of each
+        class add up to the same.
     random_state : int, RandomState or None
 
     Attributes
@@ -153,7 +181,8 @@ class KernelLogistic(Classifier):
     offset : bool
         Add an unpenalised constant b to f.
     class_weight : dict, "balanced" or None
-        Factors for the weights of the examples of each class.
+        Factors for the weights of the examples of each class; "balanced": such that the weights of each
+        class add up to the same.
     random_state : int, RandomState or None
 
     Attributes

@@ -103,7 +103,8 @@ class KernelSVC(SupportVectors, Classifier):
         The unpenalised constant b.
     multiclass : "ovo" or "ovr"
     class_weight : dict, "balanced" or None
-        Factors for the weights of the examples of each class.
+        Factors for the weights of the examples of each class; "balanced": such that the weights of each
+        class add up to the same.
     probability : bool
         Learn probabilities from five-fold out-of-sample scores at fit. They never contradict `predict`.
     warm_start : bool

@@ -202,6 +202,10 @@ class OnlineMachine(KernelInputs):
         y = self._check_targets(on_host(y))
         check_consistent_length(points, y)
         weight = self._weights(on_host(sample_weight), points)
+        # Weight 0 means absent: such examples say nothing of classes, widths or centres either.
+        used = np.flatnonzero(weight)
+        if len(used) < len(weight):
+            points, y, weight = points[used], y[used], weight[used]
         if first:
             self._rule_ = rule
         try:
@@ -212,9 +216,6 @@ class OnlineMachine(KernelInputs):
             if first:
                 self._forget()
             raise
-        used = np.flatnonzero(weight)
-        if len(used) < len(weight):
-            points, targets, weight = points[used], targets[used], weight[used]
         try:
             for _ in range(passes):
                 scores = self._learner.learn(points, targets, weight)

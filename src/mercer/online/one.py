@@ -116,6 +116,8 @@ class OneByOne:
         weight."""
         if not 0 <= w < np.inf:
             raise ValueError(f"w must be a nonnegative number, got {w!r}")
+        if w == 0:
+            return  # weight 0 means absent
         if not self._begun:
             names = self.__dict__.get("_names")
             self._forget()
@@ -126,9 +128,8 @@ class OneByOne:
         target = self._target(y)
         if not self._begun:
             self._start(point, point, target)
-        if w > 0:
-            weight = np.array([float(w)])
-            self._follow(self._learner.learn(point, target, weight), target, weight)
+        weight = np.array([float(w)])
+        self._follow(self._learner.learn(point, target, weight), target, weight)
 
     def _target(self, y: Any) -> np.ndarray:
         raise NotImplementedError
