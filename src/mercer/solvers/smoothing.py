@@ -91,6 +91,14 @@ class Smoothing(Solver):
         return reason
 
     def run(self, problem: Problem) -> Solution:
+        return self.solve(problem)[0]
+
+    def solve(self, problem: Problem) -> tuple[Solution, np.ndarray]:
+        """The solution, and the point of the dual problem that its gap is measured with.
+
+        That is a coefficient c_i = w_i a_i/(2λn) for each example, (n, t), with the a of the loss as last
+        smoothed: 0 beyond the window about a kink, a bound on its other side.
+        """
         self.validate()
         if problem.pull:
             raise IncompatibleError(f"solver {self!r} {_PRICED}")
@@ -108,7 +116,7 @@ class Smoothing(Solver):
             form.refresh()
         # A little further than asked, so that computing all anew does not undo it.
         loss = self._minimise(form, loss, track, 0.95 * self.tol)
-        solution = self._solution(form, loss, track, start)
+        solution, dual = self._solution(form, loss, track, start)
         share = relative_to(solution.certificate.gap or 0.0, solution.certificate.objective)
         warn_if_unconverged(
             solution,
@@ -117,7 +125,7 @@ class Smoothing(Solver):
             problem.A.dtype,
             f"the duality gap is {share:.1e} of the objective",
         )
-        return solution
+        return solution, dual
 
     def _sample(self, form: Form) -> np.ndarray | None:
         """Some of the examples, where a solution for them is a start worth having."""
@@ -175,8 +183,10 @@ class Smoothing(Solver):
         form.problem = _with(form.problem, new)
         form.advance(direction, _line_search(form, direction)[0])
 
-    def _solution(self, form: Form, loss: Rounded, track: _Track, start: float) -> Solution:
-        """The best point seen, with all its numbers computed anew."""
+    def _solution(
+        self, form: Form, loss: Rounded, track: _Track, start: float
+    ) -> tuple[Solution, np.ndarray]:
+        """The best point seen, with all its numbers computed anew, and its point of the dual."""
         problem = form.problem
         form.coef, form.offset = track.best
         form.refresh()
@@ -186,6 +196,7 @@ class Smoothing(Solver):
         track.measure(form, loss)
         value, gap = track.value, max(track.value + track.dual, 0.0)
         relative, residual = form.norm / start if start > 0 else 0.0, form.representer_residual()
+        dual = form.g / (-2 * problem.lam * problem.n)
         form.coef, form.offset = track.best
         coef, intercept = form.result()
         if gap <= max(self.tol * abs(value), track.floor):
@@ -199,9 +210,10 @@ class Smoothing(Solver):
             representer_residual=residual,
             jitter=form.jitter,
         )
-        return Solution(
+        solution = Solution(
             coef, intercept, status, track.iterations, certificate, tuple(track.history), self.name
         )
+        return solution, dual
 
 
 @dataclass

@@ -32,8 +32,6 @@ _SINGLE_TOL = 1e-4
 _SOON = 20
 # Rows in which the effect of rounding is measured, at least.
 _SAMPLE = 256
-# So many rounds with a few coefficients of features, before something else is tried.
-_SOON = 20
 # Rows in which the kernel is looked at, where no rule says that it is one.
 _LOOKED_AT = 1000
 
@@ -130,9 +128,10 @@ class Dual(Solver):
         solution = self._solution(problem, primal, parts, states)
         if primal is not None and self.max_iter is None and not solution.converged and not problem.pull:
             # Coordinates one or two at a time get nowhere where features differ much in size; Newton does.
-            other = Smoothing(tol=1e-6).run(problem)
+            other, dual = Smoothing(tol=1e-6).solve(problem)
             if other.converged:
-                return replace(other, solver=f"{self.name}, then {other.solver}")
+                name = f"{self.name}, then {other.solver}"
+                return replace(other, solver=name, support=_support(parts, dual), dual_coef=dual)
         worst = _worst(parts, states)[0]
         warn_if_unconverged(
             solution,
@@ -225,7 +224,7 @@ class Dual(Solver):
         scale = 2 * problem.lam
         # Written column by column.
         coef, intercept = np.zeros((n, t), order="F"), np.zeros(t)
-        objective, gap, free, bounded = 0.0, 0.0, [], []
+        objective, gap = 0.0, 0.0
         for j, (part, state) in enumerate(zip(parts, states, strict=True)):
             coef[part.rows, j] = state.c
             if problem.offset:
@@ -238,9 +237,6 @@ class Dual(Solver):
                 )
             objective += value
             gap += value + dual + part.doubt(state, float(intercept[j]))
-            at_bound = (state.c != 0) & ((state.c == part.qp.lower) | (state.c == part.qp.upper))
-            bounded.append(int(at_bound.sum()))
-            free.append(int((state.c != 0).sum()) - bounded[-1])
         dual_coef = coef
         if primal is not None:
             coef, _ = primal.back(primal.Phi.adjoint(coef))
@@ -259,9 +255,21 @@ class Dual(Solver):
             certificate,
             tuple(max(states, key=lambda state: state.rounds).history),
             self.name,
-            support=Support(tuple(free), tuple(bounded)),
+            support=_support(parts, dual_coef),
             dual_coef=dual_coef,
         )
+
+
+def _support(parts: list[Part], dual_coef: np.ndarray) -> Support:
+    """How many coefficients (n, t) are free, and how many at a bound."""
+    free, bounded = [], []
+    for j, part in enumerate(parts):
+        c, qp = dual_coef[part.rows, j], part.qp
+        # Smoothing multiplies by C in another order, and rounds differently.
+        ends = [np.isclose(c, end, rtol=1e-12, atol=0.0) for end in (qp.lower, qp.upper)]
+        bounded.append(int(np.count_nonzero((c != 0) & (ends[0] | ends[1]))))
+        free.append(int(np.count_nonzero(c)) - bounded[-1])
+    return Support(tuple(free), tuple(bounded))
 
 
 def _worst(parts: list[Part], states: list[State]) -> tuple[Part, State]:
