@@ -22,8 +22,9 @@ from mercer.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
-from mercer.selection import gradient
+from mercer.selection import gradient, loo
 from mercer.selection.gradient import LooSurface, refine
+from mercer.selection.path import leave_one_out_error
 
 RNG = np.random.default_rng(0)
 N = 30
@@ -45,24 +46,31 @@ outputs = pytest.mark.parametrize("t", [1, 2])
 
 @kernels
 @outputs
+@pytest.mark.parametrize("offset", [False, True])
 @pytest.mark.parametrize("mu", [1e-3, 0.3, 10.0])
-def test_the_error_is_that_of_n_refits(kernel, t, mu):
-    K, y = kernel(X), Y[:, :t]
+def test_the_error_is_that_of_n_refits(kernel, t, mu, offset):
+    K, y = kernel(X), Y[:, :t] + (3.0 if offset else 0.0)
     left = []
     for i in range(N):
         kept = np.arange(N) != i
-        c = np.linalg.solve(K[np.ix_(kept, kept)] + mu * np.eye(N - 1), y[kept])
-        left.append(y[i] - K[i, kept] @ c)
-    error, value, _, _ = LooSurface(X, y).value_and_slopes(kernel, mu)
+        # (K + μI) c + b1 = y, 1ᵀc = 0
+        system = np.zeros((N, N))
+        system[:-1, :-1] = K[np.ix_(kept, kept)] + mu * np.eye(N - 1)
+        system[-1, :-1] = system[:-1, -1] = 1.0 if offset else 0.0
+        system[-1, -1] = 0.0 if offset else 1.0
+        c = np.linalg.solve(system, np.vstack([y[kept], np.zeros(t)]))
+        left.append(y[i] - K[i, kept] @ c[:-1] - c[-1])
+    error, value, _, _ = LooSurface(X, y, offset=offset).value_and_slopes(kernel, mu)
     assert error == pytest.approx(np.mean(np.square(left)), rel=1e-8)
     assert value == pytest.approx(N / 2 * math.log(error), rel=1e-12)
 
 
 @kernels
 @outputs
+@pytest.mark.parametrize("offset", [False, True])
 @pytest.mark.parametrize("likelihood", [0.0, 0.5, 1.0])
-def test_slopes_are_central_differences(kernel, t, likelihood):
-    surface, mu, h = LooSurface(X, Y[:, :t], likelihood), 0.2, 1e-5
+def test_slopes_are_central_differences(kernel, t, likelihood, offset):
+    surface, mu, h = LooSurface(X, Y[:, :t], likelihood, offset), 0.2, 1e-5
     _, _, slopes, slope_mu = surface.value_and_slopes(kernel, mu)
 
     def value(k, m):
@@ -151,11 +159,29 @@ def test_what_it_reports_is_true():
     """Error and objective at the end, from the machine it returns."""
     X, y = relevant()
     found = refine(KernelRidge(Matern(2.5, 1.0).scaled(np.ones(4))), X, y, likelihood=0.3, spread=0.7)
-    surface, mu = LooSurface(X, (y - y.mean())[:, None], 0.3), found.machine.lam * len(y)
+    surface, mu = LooSurface(X, y[:, None], 0.3), found.machine.lam * (len(y) - 1)
     error, value, _, _ = surface.value_and_slopes(found.machine.kernel, mu)
     away = np.log(found.machine.kernel.lengths)
     assert found.loo_mse == pytest.approx(error, rel=1e-9)
     assert found.objective == pytest.approx(value + away @ away / (2 * 0.7**2), rel=1e-9)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("t", [1, 2])
+def test_the_error_is_that_of_leaving_one_out_of_its_machine(offset, t):
+    """Targets far from 0, with and without an offset that takes that up."""
+    X, y = relevant(n=50)
+    y = (y if t == 1 else np.column_stack([y, X[:, 0]])) + 4
+    start = KernelRidge(Gaussian(1.0).scaled(np.ones(4)), offset=offset)
+    found = refine(start, X, y)
+    assert found.loo_mse == pytest.approx(leave_one_out_error(found.machine, X, y), rel=1e-6)
+    assert found.loo_mse_before == pytest.approx(leave_one_out_error(start, X, y), rel=1e-6)
+    assert found.loo_mse == pytest.approx(np.mean(loo(found.machine, X, y) ** 2), rel=1e-6)
+
+
+def test_one_example_is_too_few():
+    with pytest.raises(ValueError, match="one example only"):
+        refine(KernelRidge(Gaussian(1.0)), X[:1], [1.0])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -203,7 +229,7 @@ def test_iterations_are_limited():
 
 def test_a_constant_added_to_the_target_changes_nothing():
     X, y = relevant(n=40)
-    start = KernelRidge(Gaussian(1.0).scaled(np.ones(4)))
+    start = KernelRidge(Gaussian(1.0).scaled(np.ones(4)), offset=True)
     a, b = refine(start, X, y), refine(start, X, y + 100)
     np.testing.assert_allclose(a.machine.kernel.lengths, b.machine.kernel.lengths, rtol=1e-4)
     assert a.loo_mse == pytest.approx(b.loo_mse, rel=1e-6)
@@ -259,7 +285,7 @@ def test_lambda_alone():
     """A kernel without parameters: λ goes where a fine grid has its smallest error."""
     X, y = relevant(n=40)
     found = refine(KernelRidge(Linear(), lam=1e-4), X, y)
-    surface = LooSurface(X, (y - y.mean())[:, None])
+    surface = LooSurface(X, y[:, None])
     grid = [surface.value_and_slopes(Linear(), mu)[0] for mu in np.logspace(-6, 6, 200)]
     assert found.loo_mse <= min(grid) * (1 + 1e-4)
 

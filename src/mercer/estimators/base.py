@@ -195,8 +195,7 @@ class KernelMachine(KernelInputs):
     def _scores(self, X: Any) -> np.ndarray:
         """f(X) + b, shape (n, outputs)."""
         check_is_fitted(self, "function_")
-        kernel = _resolve.kernel_of(self.kernel)
-        given, X = X, self._check_X(on_host(X), kernel, reset=False)
+        given, X = X, self._check_new(X)
         if (engine := getattr(self.function_, "engine", None)) is not None:
             remember(engine, X, given)
         scores = self.function_(X)

@@ -57,7 +57,8 @@ class Classifier(Labelled, KernelMachine):
 
     def _has_probability(self) -> bool:
         """True, or an AttributeError that says what has probabilities."""
-        loss = getattr(self, "loss", "logistic")
+        # Once fitted, what was fitted counts, whatever `loss` has been set to since.
+        loss = getattr(self, "loss_", getattr(self, "loss", "logistic"))
         if _resolve.loss_of(loss, classification=True).has_probability:
             return True
         raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")

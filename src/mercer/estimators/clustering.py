@@ -300,9 +300,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Without `squared`, ‖ψ(x)‖² is left out: of a point outside a precomputed matrix it isn't known.
         """
         check_is_fitted(self, "means_")
-        kernel = _resolve.kernel_of(self.kernel)
-        given, X = X, self._check_X(on_host(X), kernel, reset=False)
-        if squared and isinstance(kernel, Precomputed):
+        given, X = X, self._check_new(X)
+        if squared and isinstance(self._kernel_fitted, Precomputed):
             raise ValueError(
                 "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
                 "unknown: predict does without, and fit_transform knows those of the examples"
@@ -355,7 +354,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def fit_transform(self, X, y=None, sample_weight=None):
         """Find the clusters; the distances of all points to all means. y is not used."""
         self.fit(X, sample_weight=sample_weight)
-        if not isinstance(_resolve.kernel_of(self.kernel), Precomputed):
+        if not isinstance(self._kernel_fitted, Precomputed):
             return self.transform(X)
         # As examples, and not as rows: then their k(x,x) is known.
         return _roots(self._to_means(np.arange(len(self.labels_)), squared=True), on_host(X))

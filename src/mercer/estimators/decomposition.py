@@ -154,8 +154,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             kernel, points, engine = self._start(X)
             self._begin(kernel, points, engine)
             return self
-        kernel = _resolve.kernel_of(self.kernel)
-        points = self._check_X(on_host(X), kernel, reset=False)
+        kernel, points = self._kernel_fitted, self._check_new(X)
         if not hasattr(self, "moments_"):
             examples: Any = self.function_  # of a fit: they are the first batch
             self._begin(kernel, examples.points, examples.engine)
@@ -306,7 +305,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     def _points(self, X: Any) -> Any:
         check_is_fitted(self, "function_")
-        return self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+        return self._check_new(X)
 
     @follows_data
     def transform(self, X):
@@ -321,7 +320,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         eigenvalues that were not taken.
         """
         X = self._points(X)
-        if isinstance(_resolve.kernel_of(self.kernel), Precomputed):
+        if isinstance(self._kernel_fitted, Precomputed):
             raise ValueError("k(x,x) of new points isn't known from a matrix: give the kernel itself")
         scores = np.asarray(self.function_(X), dtype=np.float64) + self.intercept_
         squares = np.asarray(self.kernel_.diagonal(self.kernel_.points(X)), dtype=np.float64)

@@ -14,8 +14,8 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 from mercer import _resolve
 from mercer._params import Params
 from mercer.engines import Engine
-from mercer.estimators.tensors import follows_data, frozen, remember
-from mercer.kernels import Precomputed
+from mercer.estimators.tensors import follows_data, frozen, on_host, remember
+from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import as_objects
 
@@ -64,7 +64,21 @@ class KernelInputs(BaseEstimator):
         points = kernel.points(X)
         if points.shape[0] == 0:
             raise ValueError("Found array with 0 sample(s): X is empty")
+        if reset:  # of an earlier fit to vectors
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
         return points
+
+    @property
+    def _kernel_fitted(self) -> Kernel:
+        """The kernel as `fit` took it, whatever `kernel` has been set to since."""
+        # A precomputed matrix became Finite; points of a Finite that was given have no features.
+        precomputed = isinstance(self.kernel_, Finite) and hasattr(self, "n_features_in_")
+        return Precomputed() if precomputed else self.kernel_
+
+    def _check_new(self, X: Any) -> Any:
+        """Points to predict for, as the fitted kernel takes them."""
+        return self._check_X(on_host(X), self._kernel_fitted, reset=False)
 
     def _bind(
         self, kernel: Kernel, X: Any, engine: Engine, given: Any, seen: np.ndarray | None = None

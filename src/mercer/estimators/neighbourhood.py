@@ -70,6 +70,7 @@ class KernelNeighbours(KernelInputs, ABC):
         check_consistent_length(X, y)
         n = X.shape[0]
         self._targets = self._learn(y)
+        self.weights_ = self.weights
         automatic = isinstance(self.n_neighbors, str)
         if not automatic:
             _require_count(self.n_neighbors, n, n, "n_neighbors")
@@ -92,12 +93,7 @@ class KernelNeighbours(KernelInputs, ABC):
             _require_count(count, None, None, "n_neighbors", " or 'auto', which chooses it by leave-one-out")
         if most is not None:
             _require_count(most, None, None, "max_neighbors", " or None")
-        named = isinstance(self.weights, str) and self.weights in ("uniform", "distance")
-        if not named and not callable(self.weights):
-            raise ValueError(
-                f"weights must be 'uniform', 'distance' or a function of an array of distances, got "
-                f"{self.weights!r}"
-            )
+        _require_weights(self.weights)
         if not isinstance(self.search, str) or self.search not in WAYS:
             raise ValueError(f"search must be one of {', '.join(map(repr, WAYS))}, got {self.search!r}")
 
@@ -115,7 +111,7 @@ class KernelNeighbours(KernelInputs, ABC):
         for a in range(0, n, step):
             rows = slice(a, min(a + step, n))
             own, theirs = self._targets[rows], self._targets[index[rows]]
-            if callable(self.weights):
+            if callable(self.weights_):
                 # What a function makes of R distances need not begin with what it makes of fewer.
                 assert distances is not None
                 for r in range(1, most + 1):
@@ -160,7 +156,7 @@ class KernelNeighbours(KernelInputs, ABC):
         engine = _resolve.engine_of(engine_for(self.engine, X))
         if X is None:
             return (None, *self._searcher().nearest(None, count, engine))
-        given, X = X, self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+        given, X = X, self._check_new(X)
         X = self.kernel_.points(X)
         if engine.remote:
             X = frozen(X)
@@ -176,15 +172,15 @@ class KernelNeighbours(KernelInputs, ABC):
         return self._targets[index], self._weigh(self._searcher().distances(points, index, gaps))
 
     def _uniform(self) -> bool:
-        return isinstance(self.weights, str) and self.weights == "uniform"
+        return isinstance(self.weights_, str) and self.weights_ == "uniform"
 
     def _weigh(self, distances: np.ndarray) -> np.ndarray:
         """Weights of neighbours; of a point that equals examples, only these count."""
-        if not callable(self.weights):
+        if not callable(self.weights_):
             zero = distances == 0
             weights = 1 / np.where(zero, 1, distances)
             return np.where(zero.any(axis=1, keepdims=True), zero, weights)
-        weights = np.asarray(self.weights(distances), dtype=np.float64)
+        weights = np.asarray(self.weights_(distances), dtype=np.float64)
         if weights.shape != distances.shape:
             raise ValueError(
                 f"weights: the function got distances of shape {distances.shape} and returned weights of "
@@ -214,6 +210,7 @@ class KernelNeighbours(KernelInputs, ABC):
         self._validate()
         if "n_neighbors_" not in vars(self):
             return
+        _require_weights(self.weights_)
         n, count = self.n_samples_fit_, self.n_neighbors_
         whole = type(n) is int and type(count) is int and self.search_ in WAYS[1:]
         if not whole or not 1 <= count <= n or self._points.shape[0] != n or len(self._targets) != n:
@@ -227,6 +224,14 @@ class KernelNeighbours(KernelInputs, ABC):
     @abstractmethod
     def _answer(self, theirs: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """What neighbours with these targets and weights say."""
+
+
+def _require_weights(weights: Any) -> None:
+    named = isinstance(weights, str) and weights in ("uniform", "distance")
+    if not named and not callable(weights):
+        raise ValueError(
+            f"weights must be 'uniform', 'distance' or a function of an array of distances, got {weights!r}"
+        )
 
 
 def _require_count(value: Any, most: int | None, n: int | None, name: str, besides: str = "") -> None:

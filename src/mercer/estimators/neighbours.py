@@ -116,7 +116,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
         return counts.reshape(len(theirs), k)
 
     def _errors(self, own, theirs, weights):
-        if callable(self.weights):
+        if callable(self.weights_):
             wrong = self._answer(theirs, weights).argmax(axis=1) != own
             return np.array([wrong.sum()])
         # Votes only grow: the leader after one more is the leader before, or the class that got it.
@@ -188,7 +188,7 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbour
         return np.einsum("ij,ijk->ik", weights, theirs) / total[:, None]
 
     def _errors(self, own, theirs, weights):
-        if callable(self.weights):
+        if callable(self.weights_):
             means = self._answer(theirs, weights)[:, None, :]
         else:
             means = np.cumsum(weights[:, :, None] * theirs, axis=1) / np.cumsum(weights, axis=1)[:, :, None]

@@ -239,7 +239,7 @@ class KernelPerceptron(Labelled, KernelInputs):
     def _scores(self, X: Any) -> np.ndarray:
         """What predicts, shape (n, outputs)."""
         check_is_fitted(self, "function_")
-        given, X = X, self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+        given, X = X, self._check_new(X)
         remember(self.function_.engine, X, given)
         scores = self.function_(X) if self._votes is None else vote(self.function_, X, *self._votes)
         if getattr(X, "dtype", None) == np.float32:

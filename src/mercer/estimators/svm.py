@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer import _resolve
 from mercer._xp import take
 from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine
@@ -72,7 +71,7 @@ class SupportVectors(KernelMachine):
         # Centres and features do not keep the examples.
         self._vectors = None
         if not problem.full and self.solution_.dual_coef is not None:
-            points = self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+            points = self._check_new(X)
             self._vectors = take(points, self.support_)
         return problem
 
@@ -192,9 +191,10 @@ class KernelSVC(SupportVectors, Classifier):
             labels = np.searchsorted(self.classes_, self._check_y(on_host(y)))
             self._counts = np.bincount(labels[self.support_], minlength=len(self.classes_))
             self._group(labels[self.support_])
+        self.__dict__.pop("_calibration", None)
         if self.probability:
             weights = self._example_weights(y, on_host(sample_weight))
-            points = self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
+            points = self._check_new(X)
             labels = self._check_y(on_host(y))
             self._calibration = Calibration.learn(self, points, labels, on_host(sample_weight), weights)
         return self
@@ -223,10 +223,13 @@ class KernelSVC(SupportVectors, Classifier):
         return self._scores(X)
 
     def _has_probability(self):
-        if self.probability:
+        fitted = "function_" in vars(self)
+        if "_calibration" in vars(self) if fitted else self.probability:
             return True
+        again = "this machine was fitted without; fit it again" if self.probability else "set it, and fit"
         raise AttributeError(
-            "probabilities are calibrated at fit only if probability=True; KernelLogistic has them without"
+            f"probabilities are calibrated at fit only if probability=True: {again}. KernelLogistic has them "
+            "without"
         )
 
     def _probability(self, scores):

@@ -252,7 +252,7 @@ def _components(x: KernelPCA) -> None:
 
 
 def _calibrated(x: Any) -> None:
-    if getattr(x, "probability", False):
+    if "_calibration" in vars(x):
         require(isinstance(x._calibration, Calibration), "the probabilities are not calibrated")
         slopes_fit(x._calibration, x)
     if hasattr(x, "nu"):

@@ -180,7 +180,7 @@ class Search:
             lengths,
         )
         error = float(np.exp(2 * refined.objective / len(rows)))
-        kernel, mu = refined.machine.kernel, refined.machine.lam * len(rows)
+        kernel, mu = refined.machine.kernel, refined.machine.lam * (len(rows) - 1)
         return replace(candidate, kernel=kernel, mu=mu, error=error), refined.loo_mse
 
     def _error_on(self, candidate: Candidate, rows: np.ndarray, fresh: np.ndarray) -> float:

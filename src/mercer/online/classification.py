@@ -19,7 +19,7 @@ _GAUSSIAN = Gaussian()
 
 
 def _gives_probability(machine) -> bool:
-    loss = machine._loss()
+    loss = machine.loss_ if machine._begun else machine._loss()
     if loss.has_probability:
         return True
     raise AttributeError(f"{loss!r} has no probabilities; use loss='logistic' for predict_proba")

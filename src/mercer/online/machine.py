@@ -147,7 +147,7 @@ class OnlineMachine(KernelInputs):
     # -- learning ----------------------------------------------------------------------------------
 
     def _points(self, X: Any, *, reset: bool) -> Any:
-        kernel = _resolve.kernel_of(self.kernel)
+        kernel = _resolve.kernel_of(self.kernel) if reset else self.kernel_
         if isinstance(kernel, Precomputed):
             raise ValueError(
                 "an online machine meets examples nobody knew before, so there is no precomputed matrix of "

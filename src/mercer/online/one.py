@@ -39,6 +39,7 @@ class OneByOne:
     # What the machine has besides.
     _begun: Any
     kernel: Any
+    kernel_: Any
     partial_fit: Any
     predict: Any
     _learner: Any
@@ -89,8 +90,9 @@ class OneByOne:
         return row
 
     def _first_names(self, x: dict) -> dict:
-        if not _resolve.kernel_of(self.kernel).vectors:
-            raise TypeError(f"{self.kernel!r} takes no dicts of features: hand over its own kind of objects")
+        kernel = self.kernel_ if self._begun else _resolve.kernel_of(self.kernel)
+        if not kernel.vectors:
+            raise TypeError(f"{kernel!r} takes no dicts of features: hand over its own kind of objects")
         if not x:
             raise ValueError("the first example has no features")
         known = getattr(self, "feature_names_in_", None)

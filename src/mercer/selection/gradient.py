@@ -39,8 +39,10 @@ class LooSurface:
     Attributes
     ----------
     X : (n, d) points
-    Y : (n, t) targets; there is no offset, so they should have mean 0
+    Y : (n, t) targets
     likelihood : share of the marginal likelihood, from 0 to 1
+    offset : an unpenalised constant b beside f, refitted with every example that is left out. It is the limit
+        of c·11ᵀ added to K as c grows, so P − P11ᵀP/(1ᵀP1) takes the place of P in all of the above.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class LooSurface:
     X: np.ndarray
     Y: np.ndarray
     likelihood: float = 0.0
+    offset: bool = False
 
     def value_and_slopes(self, kernel: Kernel, mu: float) -> tuple[float, float, dict[str, Any], float]:
         """(L, the objective, its slopes in log θ by name of the kernel's parameter, its slope in log μ)."""
@@ -74,7 +77,7 @@ class LooSurface:
         return error, float(value), kernel.pull_log_params(self.X, M), float(np.trace(M) * mu)
 
     def _inverse(self, kernel: Kernel, mu: float) -> tuple[np.ndarray, float]:
-        """(K + μI)⁻¹, and log det (K + μI)."""
+        """P, and −log det P; with an offset up to a constant."""
         G = np.asarray(Tiled(threads=1).gram(kernel, self.X, self.X), dtype=np.float64)
         # The smallest shift at which an inverse in double precision means something.
         G.flat[:: len(G) + 1] += max(mu, 1e-12 * float(np.mean(np.diag(G))))
@@ -85,7 +88,12 @@ class LooSurface:
             )
         log_det = 2 * float(np.log(np.diag(factor)).sum())
         P, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        return np.tril(P) + np.tril(P, -1).T, log_det
+        P = np.tril(P) + np.tril(P, -1).T
+        if self.offset:
+            sums = P.sum(axis=1)
+            total = float(sums.sum())
+            P, log_det = P - np.outer(sums, sums / total), log_det + float(np.log(total))
+        return P, log_det
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +103,8 @@ class Refined:
     Attributes
     ----------
     machine : the machine with those values, not fitted
-    loo_mse : leave-one-out mean squared error at the end
+    loo_mse : leave-one-out mean squared error at the end: the mean square of what `loo` gives for the machine if
+        it is one of least squares with a coefficient for every example (representation="full")
     loo_mse_before : and at the start
     objective, objective_before : (n/2) log of that error, with the share of the likelihood and the distance
         from the start: what was minimised
@@ -135,7 +144,7 @@ def refine(
     """Move a kernel's continuous parameters and λ down the gradient of the exact leave-one-out error.
 
     Minimises (n/2) log L + Σ (log θ_j − c)²/2s² by L-BFGS, where L is the leave-one-out mean squared error of
-    least squares. The second term, with c the starting value, keeps the many length scales of few examples
+    least squares with one coefficient an example, and with an offset if the machine has one. The second term, with c the starting value, keeps the many length scales of few examples
     from following the noise. One length scale a feature is asked for by ``kernel.scaled(…)``.
 
     Parameters
@@ -181,8 +190,12 @@ def refine(
         )
     kernel, points = problem.A.kernel, np.asarray(problem.A.X, dtype=np.float64)
     Y = problem.y.astype(np.float64)
-    surface = LooSurface(points, Y - Y.mean(axis=0), likelihood)
-    return descend(surface, machine, kernel, problem.lam * len(Y), spread, max_iter, seconds)
+    if len(Y) < 2:
+        raise ValueError("there is one example only, and nothing is left when it is left out")
+    if problem.offset:
+        Y = Y - Y.mean(axis=0)  # the offset takes that up; this only saves digits
+    surface = LooSurface(points, Y, likelihood, problem.offset)
+    return descend(surface, machine, kernel, problem.lam * (len(Y) - 1), spread, max_iter, seconds)
 
 
 def _is_dense(points: Any) -> bool:
@@ -200,7 +213,8 @@ def descend(
     lengths: bool = True,
 ) -> Refined:
     """`refine` for points and targets at hand; without `lengths` only weights of kernels and λ move."""
-    n = len(surface.Y)
+    # Leaving one out of n leaves n − 1, for which the machine's λ means μ = λ(n − 1).
+    rest = len(surface.Y) - 1
     names = [(name, size) for name, size in _free(kernel) if lengths or name.split("__")[-1] == "factor"]
     first = np.concatenate([np.log(np.atleast_1d(_get(kernel, name))) for name, _ in names] + [[np.log(mu)]])
     started = time.monotonic()
@@ -245,11 +259,11 @@ def descend(
         status = "out of time"
     if not start:
         raise np.linalg.LinAlgError(
-            f"K + λnI is not positive definite at the start, with {kernel!r} and λ = {mu / n:.2g}: a larger "
+            f"K + λnI is not positive definite at the start, with {kernel!r} and λ = {mu / rest:.2g}: a larger "
             "λ may help, if this is a kernel (mercer.kernels.check)"
         )
     (J, theta, error), (J_before, error_before) = best, start
-    chosen = clone(machine).set_params(kernel=_put(kernel, names, theta), lam=float(np.exp(theta[-1]) / n))
+    chosen = clone(machine).set_params(kernel=_put(kernel, names, theta), lam=float(np.exp(theta[-1]) / rest))
     return Refined(chosen, error, error_before, J, J_before, count, status)
 
 

@@ -162,7 +162,7 @@ def _nearest_mean(points: Points, machine: KernelKMeans) -> Value:
     means: Any = machine.means_
     graph, inner = points.graph, scores(points, means)
     filled = machine.masses_ > 0
-    if machine.normalized:
+    if hasattr(machine, "normalized_cut_"):
         degree = graph.op("MatMul", inner, machine.masses_[:, None])
         inner = graph.op("Where", degree > 0.0, inner / degree, 0.0)
     # An empty cluster is nobody's; infinity less infinity would be nothing at all.
@@ -202,8 +202,8 @@ def _outputs(points: Points, machine: Any, calibration: Calibration | None) -> O
         "label": (graph.op("Gather", labels, best), labels.dtype.kind, ["n"]),
         "scores": (d, "f", ["n"] if k == 2 else ["n", k]),
     }
-    if calibration is None and getattr(machine, "probability", False):
-        calibration = machine._calibration
+    if calibration is None:
+        calibration = getattr(machine, "_calibration", None)
     if calibration is not None:
         out["probabilities"] = (answers.calibrated(graph, s, coding, calibration, best), "f", ["n", k])
     elif hasattr(machine, "predict_proba"):
