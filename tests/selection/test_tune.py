@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score
@@ -15,8 +16,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from mercer import KernelPerceptron, KernelRidge, KernelSVC
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern
+from mercer import KernelKMeans, KernelNeighborsClassifier, KernelPerceptron, KernelRidge, KernelSVC
+from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.selection import Choice, Integer, LogUniform, Trial, Tuning, path, tune
 from mercer.selection.space import Space
 
@@ -372,3 +373,44 @@ def test_quiet_where_all_is_well():
             space={"kernel__sigma": Integer(1, 5), "lam": Choice([0.1])},
             trials=9,
         )
+
+
+# -- what has no meaning is not varied, and no score is made up ------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kernel, weights, varied",
+    [
+        (Gaussian(), "uniform", set()),
+        (Matern(1.5, 1.0).scaled([1.0, 2.0]), "uniform", set()),
+        (2.0 * Gaussian(1.0) + 3.0, "uniform", set()),
+        (Gaussian(), "distance", {"kernel__sigma"}),
+        (Polynomial(2, 1.0), "uniform", {"kernel__c"}),
+        (Gaussian(1.0) + Polynomial(2, 1.0), "uniform", {"kernel__left__sigma", "kernel__right__c"}),
+    ],
+    ids=["gaussian", "matern", "scaled", "distance", "polynomial", "sum"],
+)
+def test_neighbours_vary_what_changes_who_is_nearest(kernel, weights, varied):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    y = np.sign(X[:, 0] * X[:, 1])
+    machine = KernelNeighborsClassifier(kernel, n_neighbors=3, weights=weights)
+    found = tune(machine, X, y, trials=6)
+    assert set(found.space.names) == varied | {"n_neighbors"}
+    automatic = KernelNeighborsClassifier(kernel, weights=weights)
+    if varied:
+        assert set(tune(automatic, X, y, trials=2).space.names) == varied
+    else:
+        with pytest.raises(ValueError, match="nothing to tune by default.*nearest does not depend"):
+            tune(automatic, X, y, trials=2)
+
+
+@pytest.mark.parametrize("machine", [KernelKMeans(n_clusters=2), KMeans(2)], ids=["ours", "theirs"])
+def test_an_energy_is_no_score(machine):
+    X = np.r_[np.random.default_rng(0).standard_normal((20, 2)), np.full((20, 2), 9.0)]
+    space = {"n_clusters": (2, 5)}
+    with pytest.raises(ValueError, match="energy falls with every further cluster.*scoring"):
+        tune(Pipeline([("scale", StandardScaler()), ("k", machine)]), X, space={"k__n_clusters": (2, 5)})
+    with pytest.raises(ValueError, match="energy falls with every further cluster.*scoring"):
+        tune(machine, X, space=space, trials=2)
+    found = tune(machine, X, np.repeat([0, 1], 20), space=space, scoring="adjusted_rand_score", trials=4)
+    assert found.best_params == {"n_clusters": 2}

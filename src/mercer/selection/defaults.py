@@ -13,11 +13,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from mercer._resolve import kernel_of
+from mercer._xp import issparse
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.inputs import KernelInputs
+from mercer.estimators.neighbourhood import KernelNeighbours
 from mercer.kernels import Kernel, Precomputed
+from mercer.kernels.order import order_of
 from mercer.kernels.unary import Scale
-from mercer.selection.dimensions import LogUniform
+from mercer.selection.dimensions import Integer, LogUniform
 from mercer.selection.objectives import Data
 
 # Factors around the value a kernel finds for itself.
@@ -28,6 +31,8 @@ _LAM_SQUARED = (1e-9, 1e1)
 # ε of support vector regression, relative to the spread of y.
 _EPSILON = (1e-3, 1.0)
 _ROWS = 2000
+# Points that tell whether a parameter changes how they are shown.
+_SHOWN = 20
 
 
 def with_objects(estimator: Any) -> Any:
@@ -77,6 +82,16 @@ class Ranges:
         for name in ("lam", "epsilon"):
             if name in self.machine.get_params(deep=False):
                 out[name] = getattr(self, name)()
+        if not isinstance(self.machine, KernelNeighbours):
+            return out
+        if self.machine.n_neighbors != "auto":  # which it chooses at every fit
+            out["n_neighbors"] = self.n_neighbors()
+        if not out:
+            raise ValueError(
+                f"{self.machine!r} has nothing to tune by default: who is nearest does not depend on the "
+                "parameters of this kernel, and how many are asked is found by leaving one out. Say what to "
+                "tune, as in space={'weights': ['uniform', 'distance']}, or space={'kernel': [k1, k2]}"
+            )
         return out
 
     def fill(self, name: str, value: Any) -> Any:
@@ -85,7 +100,7 @@ class Ranges:
             return {k: self.of_kernel(k) if inner is None else inner for k, inner in value.items()}
         if value is not None:
             return value
-        if name in ("lam", "epsilon"):
+        if name in ("lam", "epsilon", "n_neighbors"):
             return getattr(self, name)()
         found = {f"kernel__{k}": v for k, v in self.of_kernel(self.kernel).items()}.get(name)
         if found is None:
@@ -96,10 +111,19 @@ class Ranges:
         """Two decades each side of every positive parameter, as it stands or as the data have it."""
         if isinstance(kernel, Precomputed):
             return {}
-        found = _positive(kernel.resolve(self.points))
+        resolved = kernel.resolve(self.points)
+        found = _positive(resolved)
         if isinstance(kernel, Scale):
             del found["factor"]  # c·k with λ is k with λ/c
+        if isinstance(self.machine, KernelNeighbours) and self.machine.weights == "uniform":
+            # Only the order of distances counts.
+            found = {name: v for name, v in found.items() if not _keeps_order(resolved, name, self.points)}
         return found
+
+    def n_neighbors(self) -> Integer:
+        """As far as `KernelNeighbours` looks by itself, and no more than half of the examples."""
+        n = self.points.shape[0]
+        return Integer(1, max(1, min(max(15, math.ceil(2 * math.sqrt(n))), n // 2)), log=True)
 
     def lam(self) -> LogUniform:
         """From next to nothing to more than k(x,x)."""
@@ -133,6 +157,17 @@ def _positive(kernel: Kernel, prefix: str = "") -> dict[str, LogUniform]:
     for name, child in kernel.children().items():
         found |= _positive(child, f"{prefix}{name}__")
     return found
+
+
+def _keeps_order(kernel: Kernel, name: str, X: Any) -> bool:
+    """Is who is nearer to whom the same whatever this parameter is?"""
+    value = kernel.get_params()[name]
+    here, there = (order_of(clone(kernel).set_params(**{name: v})) for v in (value, 2 * value))
+    if here is None or there is None or here.norm != there.norm:
+        return False
+    # The distance is that of points as length scales, columns or a map show them.
+    some = kernel.points(X[:_SHOWN].toarray() if issparse(X) else X[:_SHOWN])
+    return np.array_equal(here.view.points(some), there.view.points(some))
 
 
 def _points(estimator: Any, data: Data) -> tuple[Any, Any]:

@@ -103,8 +103,8 @@ class Refined:
     Attributes
     ----------
     machine : the machine with those values, not fitted
-    loo_mse : leave-one-out mean squared error at the end: the mean square of what `loo` gives for the machine if
-        it is one of least squares with a coefficient for every example (representation="full")
+    loo_mse : leave-one-out mean squared error at the end: the mean square of what `loo` gives for the
+        machine, if that is one of least squares with a coefficient for every example (representation="full")
     loo_mse_before : and at the start
     objective, objective_before : (n/2) log of that error, with the share of the likelihood and the distance
         from the start: what was minimised
@@ -144,8 +144,9 @@ def refine(
     """Move a kernel's continuous parameters and λ down the gradient of the exact leave-one-out error.
 
     Minimises (n/2) log L + Σ (log θ_j − c)²/2s² by L-BFGS, where L is the leave-one-out mean squared error of
-    least squares with one coefficient an example, and with an offset if the machine has one. The second term, with c the starting value, keeps the many length scales of few examples
-    from following the noise. One length scale a feature is asked for by ``kernel.scaled(…)``.
+    least squares with one coefficient an example, and with an offset if the machine has one. The second term,
+    with c the starting value, keeps the many length scales of few examples from following the noise. One
+    length scale a feature is asked for by ``kernel.scaled(…)``.
 
     Parameters
     ----------
@@ -259,8 +260,8 @@ def descend(
         status = "out of time"
     if not start:
         raise np.linalg.LinAlgError(
-            f"K + λnI is not positive definite at the start, with {kernel!r} and λ = {mu / rest:.2g}: a larger "
-            "λ may help, if this is a kernel (mercer.kernels.check)"
+            f"K + λnI is not positive definite at the start, with {kernel!r} and λ = {mu / rest:.2g}: a "
+            "larger λ may help, if this is a kernel (mercer.kernels.check)"
         )
     (J, theta, error), (J_before, error_before) = best, start
     chosen = clone(machine).set_params(kernel=_put(kernel, names, theta), lam=float(np.exp(theta[-1]) / rest))

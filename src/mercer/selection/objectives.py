@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -133,6 +133,12 @@ class CrossValidation:
     def __init__(self, estimator: Any, data: Data, cv: Any, scoring: Any, groups: Any, seed: int):
         if isinstance(scoring, (list, tuple, set, dict)):
             raise ValueError(f"tuning needs one score to compare settings by, got {scoring!r}")
+        if scoring is None and is_clusterer(estimator):
+            raise ValueError(
+                "a clustering has no score to be tuned by: its energy falls with every further cluster, and "
+                "as the kernel grows flatter, however well the clusters fit. Give scoring=, such as "
+                "'adjusted_rand_score' with y the true clusters, or a function of (machine, X)"
+            )
         self.estimator, self.data = estimator, data
         self.scorer = check_scoring(estimator, scoring)
         y = None if data.y is None else np.asarray(data.y)

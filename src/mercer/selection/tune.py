@@ -85,7 +85,8 @@ def tune(
 
         None, for machines of this library: each positive parameter of the kernel over two decades
         either side of its value (found from the data where it has none), λ over 1e-9 to 10 times the mean of
-        k(x,x) (from 1e-7 if the loss is not squared), ε up to the standard deviation of y.
+        k(x,x) (from 1e-7 if the loss is not squared), ε up to the standard deviation of y; of nearest
+        neighbours those parameters only that change who is nearest (or how near, where that weighs).
     budget : float, optional
         Seconds, not counting the last fit. None: 60, or no limit where `trials` is given. The clock
         decides when the search ends, and which trials would take too long, but nothing else.
@@ -93,7 +94,8 @@ def tune(
         Number of trials, of all sizes together. With `trials` alone, the same data and the same seed give
         the same result.
     cv, scoring : as in scikit-learn
-        cv None: five shuffled folds, with the shares of classes kept.
+        cv None: five shuffled folds, with the shares of classes kept. A clustering needs a `scoring`: its own
+        energy falls with every further cluster, and as the kernel grows flatter.
     groups : array, optional
         For splitters that need them.
     seed : int
