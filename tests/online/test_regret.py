@@ -10,7 +10,8 @@ from scipy.optimize import brentq, minimize
 
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor
 from mercer.features import RandomFourierFeatures
-from mercer.kernels import Gaussian, Laplacian, Linear
+from mercer.kernels import FunctionKernel, Gaussian, Laplacian, Linear
+from mercer.losses import Squared
 from mercer.online import (
     Constant,
     InverseRoot,
@@ -27,7 +28,7 @@ from mercer.online import (
 )
 from mercer.online.hindsight import Best
 from mercer.online.record import record
-from mercer.online.regret import _bound
+from mercer.online.regret import _above_tangents, _bound
 from mercer.representations import Features
 
 K = Gaussian(0.7)
@@ -134,6 +135,62 @@ def dual_svm(G, y, lam):
         options={"ftol": 1e-15, "gtol": 1e-12, "maxiter": 10_000},
     )
     return found.x
+
+
+# -- what is claimed, and of which column ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [Constant(0.001), InverseRoot(0.001), Pegasos()], ids=repr)
+def test_no_column_of_bounds_is_exceeded(step):
+    """Steps far from the best constant one lose more than ‖∇‖‖f*‖√T, which is no bound of theirs."""
+    X, y = sine(400)
+    found = regret(OnlineKernelRegressor(K, lam=1e-3, step=step, budget=None), X, y, times=[30, 400])
+    assert (found.regret > found.text_bound).any()
+    assert (found.regret <= found.bound).all() and "theorem" in found.promise
+    head, *rows = str(found).splitlines()[1:4]
+    assert head.split() == ["T", "machine", "best", "f", "regret", "bound"]
+    for row in rows:
+        _, _, _, lost, bound = (float(v.replace(",", "")) for v in row.split())
+        assert lost <= bound
+    assert f"for the constant step {found.best_step:.3g}, not for others" in str(found)
+
+
+def test_the_best_constant_step_keeps_the_other_bound():
+    """With the step ‖f*‖/(G√T), and G no more than it was taken to be, regret is below G‖f*‖√T."""
+    X, y = classes(200)
+    G = 1.0 + 2 * 1e-3 * 40  # |V'| κ + 2λ‖f‖
+    best = regret(OnlineKernelClassifier(K, "hinge", lam=1e-3, budget=None), X, y, times=[200])
+    step = best.norms[-1] / (G * np.sqrt(200))
+    found = regret(OnlineKernelClassifier(K, "hinge", lam=1e-3, step=step, budget=None), X, y, times=[200])
+    assert found.gradients[-1] <= G
+    assert found.regret[-1] <= G * found.norms[-1] * np.sqrt(200)
+
+
+class Bowl(Squared):
+    """Says that it is convex, and is not: flat beyond 1."""
+
+    def value(self, y, s):
+        return np.minimum(np.square(np.asarray(y) - s), 1.0)
+
+    def grad(self, y, s):
+        gap = np.asarray(s) - y
+        return np.where(np.abs(gap) < 1, 2 * gap, 0.0)
+
+
+def test_a_loss_that_is_not_convex_has_no_bound_whatever_it_says():
+    X, y = sine(60)
+    run = record(OnlineKernelRegressor(K, Bowl(), lam=0.01, budget=None), X, 3 * y)
+    # Where it is flat its tangent is 1, and f* = y lies below.
+    assert not _above_tangents(run, Best(0.0, 1.0, run.targets, 0.0, 0.0))
+    smooth = record(OnlineKernelRegressor(K, lam=0.01, budget=None), X, 3 * y)
+    assert _above_tangents(smooth, Best(0.0, 1.0, smooth.targets, 0.0, 0.0))
+
+
+def test_a_function_that_no_rule_calls_a_kernel_is_taken_for_granted():
+    X, y = sine(40)
+    own = FunctionKernel(lambda x, z: float(np.exp(-np.sum((x - z) ** 2))))
+    found = regret(OnlineKernelRegressor(own, lam=0.1, budget=None), X, y, times=[40])
+    assert found.promise.endswith("is a kernel, which no rule says")
 
 
 # -- the best fixed function -----------------------------------------------------------------------
@@ -421,7 +478,7 @@ def test_it_reads_well():
     )
     assert f"grows as T^{found.exponent:.2f}" in text
     lines = str(found).splitlines()
-    assert len(lines) == 2 + 3 + 1 and "V + λ‖f‖²" in lines[0] and lines[-1] == text
+    assert len(lines) == 2 + 3 + 2 and "V + λ‖f‖²" in lines[0] and lines[-1] == text
     one = regret(OnlineKernelRegressor(K, lam=0.1, step=0.3, budget=None), [[1.0]], [1.0])
     assert "after 1 example," in repr(one) and math.isnan(one.exponent)
 

@@ -17,6 +17,9 @@ d_t = ‖f_t − f*‖²:
 with G ≥ ‖g_t‖ and D ≥ √d_t. Where |V'| ≤ L and k(x,x) ≤ κ², f_{t+1} is a mean of f_t and −V' k(x_t,·)/(2λ),
 and f* one of such kernels, so ‖f_t‖, ‖f*‖ ≤ Lκ/(2λ), G ≤ 2Lκ and D ≤ Lκ/λ: all of it is known beforehand.
 
+What that rests on is looked at: V must lie above its tangent at every f_t, as far as f* shows it, and k must
+be a kernel, by rule; else norms may be no norms.
+
 A budget changes f after the step, from u_t to f_{t+1}. That adds (‖f_{t+1} − f*‖² − ‖u_t − f*‖²)/(2η_t), at
 most (‖f_{t+1}‖² − ‖u_t‖² + 2 ‖f_{t+1} − u_t‖ ‖f*‖)/(2η_t), which can be measured and is not known beforehand.
 """
@@ -38,6 +41,7 @@ from mercer.online.record import Record, record
 _TIMES = 24
 # Where an exponent is read off, the first few examples say little.
 _EARLY = 10
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,12 +58,14 @@ class Regret:
         where f* is only the best of an approximation
     regret : cumulative_loss − best_loss
     bound : what the regret can't exceed, by the lengths of the steps that were taken; with a budget that
-        includes `price`; nan for PassiveAggressive and Recursive steps, and for losses that are not convex
+        includes `price`; nan for PassiveAggressive and Recursive steps, and for losses that are not convex,
+        by their own word or as the stream shows
     price : what the budget added to the bound, as measured; nothing bounds it beforehand
     gradients : G, the largest ‖∇C_t(f_t)‖ so far
     radius : U, or None for penalised losses
     lam, step : λ and the step of the machine
     budgeted : was anything given up?
+    doubt : what the bound takes for granted, where no rule says so; empty if nothing
     losses : V(y_t, f_t(x_t)) for every example of the stream
     """
 
@@ -75,6 +81,7 @@ class Regret:
     lam: float
     step: Any
     budgeted: bool
+    doubt: str
     losses: np.ndarray
 
     @property
@@ -84,7 +91,10 @@ class Regret:
 
     @property
     def text_bound(self) -> np.ndarray:
-        """G ‖f*‖ √T: promised to a machine with the constant step `best_step`, were G known beforehand."""
+        """G ‖f*‖ √T: promised to a machine with the constant step `best_step`, were G known beforehand.
+
+        No bound for any other step, which may lose more than this.
+        """
         return self.gradients * self.norms * np.sqrt(self.times)
 
     @property
@@ -113,7 +123,7 @@ class Regret:
                 f"the bound includes {self.price[-1]:.4g} for what the budget gave up, as measured; nothing "
                 "promised that beforehand"
             )
-        return "the bound is a theorem for these steps"
+        return f"the bound is a theorem for these steps{self.doubt}"
 
     def __repr__(self) -> str:
         bound = "" if np.isnan(self.bound[-1]) else f", at most {self.bound[-1]:.4g}"
@@ -123,10 +133,16 @@ class Regret:
 
     def __str__(self) -> str:
         against = "V + λ‖f‖²" if self.radius is None else f"V, against ‖f‖ ≤ {self.radius:g}"
-        head = f"{'T':>8}  {'machine':>10}  {'best f':>10}  {'regret':>10}  {'bound':>10}  {'‖∇‖‖f*‖√T':>10}"
-        rows = zip(self.times, self.cumulative_loss, self.best_loss, self.regret, self.bound, self.text_bound)
+        head = f"{'T':>8}  {'machine':>10}  {'best f':>10}  {'regret':>10}  {'bound':>10}"
+        rows = zip(self.times, self.cumulative_loss, self.best_loss, self.regret, self.bound)
         lines = [f"{t:>8,}  " + "  ".join(f"{v:>10.4g}" for v in values) for t, *values in rows]
-        return "\n".join([f"Losses {against}; {self.promise}.", head, *lines, repr(self)])
+        lines = [f"Losses {against}; {self.promise}.", head, *lines]
+        if self.best_step > 0 and not np.isnan(self.bound[-1]):
+            lines.append(
+                f"‖∇‖‖f*‖√T = {self.text_bound[-1]:.4g} is the bound for the constant step "
+                f"{self.best_step:.3g}, not for others."
+            )
+        return "\n".join([*lines, repr(self)])
 
 
 def regret(
@@ -140,7 +156,8 @@ def regret(
       the batch machine with the same kernel, loss and λ); or
     * with a radius U, C_t(f) = V(y_t, f(x_t)), against all f with ‖f‖ ≤ U.
 
-    The bound beside it is a theorem for machines without a budget; see `Regret.promise`.
+    The bound beside it is a theorem for convex losses, kernels and machines without a budget; all three are
+    looked at, and `Regret.promise` says what was found.
 
     Parameters
     ----------
@@ -210,7 +227,7 @@ def regret(
             losses, best = losses + own, best + lam * when * norms**2
         gradients = np.sqrt(np.maximum.accumulate(run.squared_gradients))[when - 1]
         price = np.array([_price(run, int(T), b) for T, b in zip(when, found)])
-        if run.machine._rule_.loss.convex:
+        if run.machine._rule_.loss.convex and all(_above_tangents(run, b) for b in found):
             bound = np.array([_bound(run, int(T), b) for T, b in zip(when, found)]) + price
             if radius is not None:
                 # Without the penalty on either side.
@@ -218,7 +235,7 @@ def regret(
     return Regret(
         *(when, losses, best, norms, np.array([b.gap for b in found]), bound, price, gradients),
         *(None if radius is None else float(radius), lam, run.machine._rule_.step),
-        *(run.lost is not None, run.losses),
+        *(run.lost is not None, _doubt(run.kernel), run.losses),
     )
 
 
@@ -244,6 +261,20 @@ def _in_hindsight(run: Record, when: np.ndarray, radius: float | None) -> list[B
             start = 4 * found[-1].multiplier if found else 1.0
             found.append(in_ball(run.kernel, *some, loss, float(radius), start))
     return found
+
+
+def _above_tangents(run: Record, best: Best) -> bool:
+    """Does V, at the scores of f*, lie above its tangents at those of f_t? All that convexity is used for."""
+    T = len(best.scores)
+    values = run.machine._rule_.loss.value(run.targets[:T], best.scores)
+    values = values if values.ndim == 1 else values.sum(axis=1)
+    rise = np.einsum("ij,ij->i", run.slopes[:T], best.scores - run.scores[:T])
+    rounding = _ROUNDING * (np.abs(values) + np.abs(run.losses[:T]) + np.abs(rise) + 1)
+    return bool((values >= run.losses[:T] + rise - rounding).all())
+
+
+def _doubt(kernel: Any) -> str:
+    return "" if kernel.rule() else f", provided that {kernel!r} is a kernel, which no rule says"
 
 
 def _bound(run: Record, T: int, best: Best) -> float:

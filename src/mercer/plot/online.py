@@ -183,6 +183,8 @@ def regret_curve(
 ) -> Axes:
     """Regret against the number of examples, its bound, and ‖∇‖·‖f*‖·√T beside them.
 
+    The last is no bound for this machine, unless it has the constant step `Regret.best_step`.
+
     Logarithmic axes, on which √T is a line of slope ½; if the regret is negative anywhere, as it can be where
     a machine follows what no fixed function can, ordinary ones.
 
