@@ -13,7 +13,7 @@ def play(*arguments, moves):
 def test_a_person_labels_and_the_machine_finds():
     result = play("--points", 3, "--rounds", 2, moves=["+-+", "+-+", "--+"])
     assert result.exit_code == 0, result.output
-    assert "labels the points +−+: the placer wins." in result.stdout
+    assert "labels the points +-+: the placer wins." in result.stdout
     assert "has been met already" in result.stdout  # the second time
     assert "No labelling would have won: the class shatters these points." in result.stdout
     assert "You 0, machine 2." in result.stdout
@@ -22,7 +22,7 @@ def test_a_person_labels_and_the_machine_finds():
 
 def test_a_person_who_labelled_in_vain_is_told():
     result = play("--class", "intervals", "--points", 3, "--rounds", 1, moves=["+++"])
-    assert "+−+ would have won: no hypothesis gives these labels." in result.stdout
+    assert "+-+ would have won: no hypothesis gives these labels." in result.stdout
 
 
 def test_numbers_that_are_none():
@@ -34,7 +34,7 @@ def test_numbers_that_are_none():
 def test_a_person_finds_the_evil_labelling():
     result = play("--class", "intervals", "--points", 3, moves=["++", "+-+"])
     assert "one label a point" in result.stdout
-    assert "No hypothesis of Intervals() labels these points +−+: the adversary wins." in result.stdout
+    assert "No hypothesis of Intervals() labels these points +-+: the adversary wins." in result.stdout
     assert "You 1, machine 0." in result.stdout
 
 
@@ -45,10 +45,10 @@ def test_a_person_places_and_finds():
     assert "must have 1 coordinate, got 3" in result.stdout
     assert "The machine labels them" in result.stdout
     labels = result.stdout.split("The machine labels them ")[1][:2]
-    if labels == "−−":
+    if labels == "--":
         assert "the placer wins" in result.stdout
     else:
-        assert f"[0, 0] labels the points −−, not {labels}" in result.stdout
+        assert f"[0, 0] labels the points --, not {labels}" in result.stdout
         assert "The adversary wins, though" in result.stdout
 
 

@@ -10,11 +10,12 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from mercer import KernelClassifier, KernelOneClass, KernelRegressor, KernelSVC, KernelSVR
 from mercer.estimators.lam import FromC
 from mercer.features import RandomFourierFeatures
-from mercer.kernels import FunctionKernel, Gaussian, Linear
+from mercer.kernels import FunctionKernel, Gaussian, Linear, Polynomial
 from mercer.losses import EpsilonInsensitive, Hinge
 from mercer.representations import Features, Nystrom
 from mercer.solvers import ConvergenceWarning, Dual
@@ -442,3 +443,33 @@ def test_too_many_pairs_are_refused_before_they_fill_the_memory(monkeypatch):
     X = np.arange(600.0)[:, None]
     with pytest.raises(ValueError, match="100 classes make 4,950 pairs, .* use multiclass='ovr'"):
         KernelSVC().fit(X, np.arange(600) % 100)
+
+
+# -- one solver begins, another ends -----------------------------------------------------------------------
+
+
+def test_support_vectors_are_those_of_the_solver_that_ends():
+    """Several classes and a cubic kernel: coordinates get nowhere on its features, and Newton takes over."""
+    rng = np.random.default_rng(0)
+    P = rng.standard_normal((120, 3))
+    score = P[:, 0] + P[:, 1] * P[:, 2] + 0.3 * rng.standard_normal(120)
+    y = np.digitize(score, np.quantile(score, [0.25, 0.5, 0.75]))
+    kernel, C = Polynomial(3, 1.0), 500.0
+    ours = KernelSVC.from_C(C, kernel=kernel).fit(P, y)
+    assert ours.solution_.solver == "dual, then smoothing"
+    theirs = SVC(
+        C=C, kernel="poly", degree=3, gamma=1.0, coef0=1.0, tol=1e-6, decision_function_shape="ovo"
+    ).fit(P, y)
+    different = np.setxor1d(ours.support_, theirs.support_)
+    assert len(different) <= 2 and np.abs(ours.n_support_ - theirs.n_support_).sum() <= 2
+    assert np.array_equal(ours.support_vectors_, P[ours.support_])
+    c = ours.dual_coef_
+    assert c.shape == (len(ours.support_), 6) and np.abs(c).max() <= C * (1 + 1e-12)
+    np.testing.assert_allclose(c.sum(axis=0), 0, atol=1e-6 * C)
+    # The coefficients are the function: Σ c_i k(x_i, ·) + b.
+    np.testing.assert_allclose(
+        kernel(P, ours.support_vectors_) @ c + ours.intercept_, ours.pair_decision_function(P), atol=0.05
+    )
+    counted = ours.solution_.support
+    at_bound = (np.abs(np.abs(c) - C) <= 1e-9 * C).sum(axis=0)
+    assert counted.bounded == tuple(at_bound) and counted.free == tuple((c != 0).sum(axis=0) - at_bound)

@@ -25,7 +25,7 @@ def _turn(corners):
 def test_every_labelling_is_a_panel():
     axes = plot.shattering(HalfSpaces(2), [[0, 0], [0, 1], [1, 0], [1, 1]], Figure().subplots(4, 4))
     titles = [ax.get_title() for ax in axes]
-    assert len(titles) == 16 and [t for t in titles if "none" in t] == ["−++−: none", "+−−+: none"]
+    assert len(titles) == 16 and [t for t in titles if "none" in t] == ["-++-: none", "+--+: none"]
     for ax, title in zip(axes, titles, strict=True):
         assert len(positives(ax)) == title.count("+")
         framed = to_rgba(ax.spines["left"].get_edgecolor()) == to_rgba(plot.COLOURS[1])
@@ -47,7 +47,7 @@ def test_regions_hold_the_positive_points_only():
 
 def test_on_the_line():
     axes = plot.shattering(Intervals(), [1, 2, 3], Figure().subplots(2, 4))
-    assert [ax.get_title() for ax in axes if not ax.images] == ["+−+: none"]
+    assert [ax.get_title() for ax in axes if not ax.images] == ["+-+: none"]
     assert len(plot.shattering(Intervals(), [1, 2])) == 4
 
 

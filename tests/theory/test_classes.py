@@ -56,12 +56,12 @@ def test_user_class_on_objects():
 
     H = UserClass(by_length)
     assert shatters(H, ["kernel"])
-    assert shatters(H, ["a", "kernel"]).defeat == "−+"
+    assert shatters(H, ["a", "kernel"]).defeat == "-+"
 
 
 def test_an_oracle_is_not_believed():
     H = UserClass(lambda X, y: lambda Z: np.ones(len(Z), bool))
-    with pytest.raises(ValueError, match="labels the points ++, not −−".replace("+", r"\+")):
+    with pytest.raises(ValueError, match="labels the points ++, not --".replace("+", r"\+")):
         H.consistent([1, 2], "--")
     with pytest.raises(TypeError, match="must be a function"):
         UserClass(3).consistent([1], "+")

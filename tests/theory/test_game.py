@@ -24,10 +24,10 @@ def test_a_round_that_the_placer_wins():
     placed = start.place([1, 2])
     assert placed.stage == "label" and start.stage == "place"  # nothing changed
     labelled = placed.label("-+")
-    assert labelled.stage == "answer" and labelled.labels == "−+"
+    assert labelled.stage == "answer" and labelled.labels == "-+"
     over = labelled.answer([1.5, 3])
     assert over.stage == "over" and over.winner == "placer"
-    assert over.verdict == "[1.5, 3] labels the points −+: the placer wins."
+    assert over.verdict == "[1.5, 3] labels the points -+: the placer wins."
 
 
 def test_rounds_until_the_points_are_shattered():
@@ -47,7 +47,7 @@ def test_rounds_until_the_points_are_shattered():
 def test_the_adversary_wins():
     game = Game(Intervals(), 3).place([3, 1, 2])
     game = game.label(game.devise_labels())
-    assert game.labels == "++−" and game.devise_hypothesis() is None
+    assert game.labels == "++-" and game.devise_hypothesis() is None
     over = game.surrender()
     assert over.winner == "adversary" and over.verdict.startswith("No hypothesis of Intervals()")
     with pytest.raises(WrongMove, match="needs a placer who won"):
@@ -56,7 +56,7 @@ def test_the_adversary_wins():
 
 def test_giving_up_too_early():
     over = Game(Intervals(), 2).place([1, 2]).label("+-").surrender()
-    assert over.verdict == "The adversary wins, though [1, 1] would have labelled the points +−."
+    assert over.verdict == "The adversary wins, though [1, 1] would have labelled the points +-."
 
 
 def test_wrong_moves_say_why():

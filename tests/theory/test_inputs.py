@@ -48,7 +48,7 @@ def test_labels():
     for given in ([True, False], [1, 0], [1, -1], "+-", "+ −", np.array([1.0, 0.0])):
         assert as_labels(given, 2).tolist() == [True, False]
     assert as_labels([-1, -1], 2).tolist() == [False, False]
-    assert signs(as_labels("+−+", 3)) == "+−+"
+    assert signs(as_labels("+-+", 3)) == "+-+"
     with pytest.raises(ValueError, match="one label a point: 3 points, 2 labels"):
         as_labels("++", 3)
     with pytest.raises(ValueError, match="labels must be"):

@@ -49,12 +49,12 @@ def test_nearly_singular_matrices():
     assert np.linalg.cond(Gaussian(1.0)(X)) > 1e15
     assert shatters(KernelHalfSpaces(Gaussian(1.0)), X)
     with pytest.raises(ValueError, match="a hypothesis exists"):
-        KernelHalfSpaces(Gaussian(1.0)).consistent([[0.0], [1e-12]], "+−")
+        KernelHalfSpaces(Gaussian(1.0)).consistent([[0.0], [1e-12]], "+-")
 
 
 def test_coincident_points():
     H = KernelHalfSpaces(Gaussian(1.0))
-    assert H.consistent([[1.0], [1.0]], "+−") is None and H.consistent([[1.0], [1.0], [2.0]], "++−")
+    assert H.consistent([[1.0], [1.0]], "+-") is None and H.consistent([[1.0], [1.0], [2.0]], "++-")
     assert len(dichotomies(H, [[1.0], [1.0], [2.0]])) == 4
 
 
@@ -96,8 +96,8 @@ def test_kernels_on_objects_with_whole_values():
     H = KernelHalfSpaces(FunctionKernel(shared), offset=False)
     assert shatters(H, ["ab", "bc", "cd"])
     # φ("ab") + φ("cd") = φ("ac") + φ("bd")
-    assert H.consistent(["ab", "cd", "ac", "bd"], "++−−") is None
-    assert H.consistent(["ab", "cd", "ac", "bd"], "+−+−")
+    assert H.consistent(["ab", "cd", "ac", "bd"], "++--") is None
+    assert H.consistent(["ab", "cd", "ac", "bd"], "+-+-")
 
 
 def test_other_kernels_in_floating_point():
@@ -107,10 +107,10 @@ def test_other_kernels_in_floating_point():
     assert np.array_equal(
         dichotomies(H, X), dichotomies(HalfSpaces(2, offset=False), X / np.linalg.norm(X, axis=1)[:, None])
     )
-    assert H.consistent(X, "+−+−") is None
+    assert H.consistent(X, "+-+-") is None
     periodic = KernelHalfSpaces(Periodic(period=1.0, scale=1.0))
-    assert periodic.consistent([[0.2], [1.2]], "+−") is None  # one point to this kernel
-    assert periodic.consistent([[0.2], [0.7]], "+−")
+    assert periodic.consistent([[0.2], [1.2]], "+-") is None  # one point to this kernel
+    assert periodic.consistent([[0.2], [0.7]], "+-")
 
 
 def test_rules():

@@ -42,9 +42,9 @@ def test_no_set_of_more_than_2d_points_is_shattered(d):
 
 def test_coincident_points():
     H = Rectangles(2)
-    assert H.consistent([[1, 1], [1, 1]], "+−") is None
+    assert H.consistent([[1, 1], [1, 1]], "+-") is None
     assert H.consistent([[1, 1], [1, 1]], "++") == Box((1, 1), (1, 1))
-    away = H.consistent([[1, 1e300], [2, 0]], "−−")
+    away = H.consistent([[1, 1e300], [2, 0]], "--")
     assert not away([[1, 1e300], [2, 0]]).any()
 
 

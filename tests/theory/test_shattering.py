@@ -56,7 +56,7 @@ def test_both_answers_come_with_evidence(H, points, expected):
 
 def test_labellings_that_fail_early_are_extended():
     answer = shatters(Intervals(), range(1, 30))  # 2²⁹ labellings are not tried
-    assert answer.defeat.startswith("+−+") and "first 3 of them +−+" in answer.reason
+    assert answer.defeat.startswith("+-+") and "first 3 of them +-+" in answer.reason
     halves = shatters(HalfSpaces(1), [0, 1, Fraction(1, 2)])
     assert "because 1/2 lies in the convex hulls of both sides" in str(halves)
     assert Intervals().consistent(range(1, 30), answer.defeat) is None

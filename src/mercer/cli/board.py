@@ -21,8 +21,8 @@ def board(points: Any, labels: str | None = None, hypothesis: Any = None) -> str
     Examples
     --------
     >>> from mercer.theory import Intervals
-    >>> print(board([[1], [2], [3]], "+−+"))
-      +                       −                       +
+    >>> print(board([[1], [2], [3]], "+-+"))
+      +                       -                       +
     ────────────────────────────────────────────────────
       1                       2                       3
     """

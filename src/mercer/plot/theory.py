@@ -47,7 +47,7 @@ def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = No
     >>> from mercer.theory import Intervals
     >>> drawn = shattering(Intervals(), [1, 2], Figure().subplots(1, 4))
     >>> [ax.get_title() for ax in drawn]
-    ['−−', '−+', '+−', '++']
+    ['--', '-+', '+-', '++']
     """
     H.validate()
     X = H.points(points)

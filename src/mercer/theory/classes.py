@@ -98,7 +98,7 @@ class HypothesisClass(Params):
     def consistent(self, X: Any, y: Any) -> Hypothesis | None:
         """A hypothesis that labels the points X by y, or None if there is none.
 
-        Labels are True/False, 1/0, 1/−1, or a string such as "+−+".
+        Labels are True/False, 1/0, 1/−1, or a string such as "+-+".
         """
         self.validate()
         X = self.points(X)

@@ -30,7 +30,7 @@ class WrongMove(ValueError):
     --------
     >>> from mercer.theory import Game, Intervals, WrongMove
     >>> try:
-    ...     Game(Intervals(), 2).label("+−")
+    ...     Game(Intervals(), 2).label("+-")
     ... except WrongMove as error:
     ...     print(error)
     points must be placed first
@@ -58,10 +58,10 @@ class Game:
     >>> from mercer.theory import Game, Intervals
     >>> game = Game(Intervals(), n=3).place([1, 2, 3])
     >>> game.stage, game.devise_labels()                       # the machine finds the evil labelling
-    ('label', '+−+')
-    >>> game = game.label("+−+").surrender()
+    ('label', '+-+')
+    >>> game = game.label("+-+").surrender()
     >>> game.winner, print(game.verdict)
-    No hypothesis of Intervals() labels these points +−+: the adversary wins.
+    No hypothesis of Intervals() labels these points +-+: the adversary wins.
     ('adversary', None)
     """
 

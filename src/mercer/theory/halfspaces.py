@@ -207,9 +207,9 @@ class HalfSpaces(PolynomialSets):
     --------
     >>> from mercer.theory import HalfSpaces, shatters
     >>> H = HalfSpaces(2)
-    >>> print(H.consistent([[0, 0], [1, 0], [0, 1]], "−++"))
+    >>> print(H.consistent([[0, 0], [1, 0], [0, 1]], "-++"))
     2·x₁ + 2·x₂ − 1 ≥ 0
-    >>> H.consistent([[0, 0], [1, 1], [2, 2]], "+−+") is None            # on one line
+    >>> H.consistent([[0, 0], [1, 1], [2, 2]], "+-+") is None            # on one line
     True
     >>> bool(shatters(H, [[0, 0], [1, 0], [0, 1]])), H.vc_dimension, H.growth(4)
     (True, 3, 14)
@@ -287,7 +287,7 @@ class PolynomialHalfSpaces(PolynomialSets):
     --------
     >>> from mercer.theory import PolynomialHalfSpaces, shatters
     >>> H = PolynomialHalfSpaces(d=1, degree=2)
-    >>> print(H.consistent([-1, 0, 1], "+−+"))
+    >>> print(H.consistent([-1, 0, 1], "+-+"))
     4·x₁² − 2·x₁ − 1 ≥ 0
     >>> H.vc_dimension, bool(shatters(H, [-1, 0, 1])), bool(shatters(H, [-1, 0, 1, 2]))
     (3, True, False)

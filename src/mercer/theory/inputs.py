@@ -65,11 +65,11 @@ def any_objects(X: Any) -> np.ndarray:
 
 
 def as_labels(y: Any, n: int) -> np.ndarray:
-    """Labels as booleans; from 1/0, 1/−1, True/False or a string of signs."""
+    """Labels as booleans; from 1/0, 1/−1, True/False or a string of signs, with a hyphen or a minus sign."""
     if isinstance(y, str):
         kept = y.replace(" ", "").replace("−", "-")
         if set(kept) - set("+-"):
-            raise ValueError(f"a labelling is written with + and −, got {y!r}")
+            raise ValueError(f"a labelling is written with + and -, got {y!r}")
         y = [c == "+" for c in kept]
     labels = np.asarray(y)
     if labels.shape != (n,):
@@ -84,8 +84,8 @@ def as_labels(y: Any, n: int) -> np.ndarray:
 
 
 def signs(labels: Any) -> str:
-    """(True, False) as "+−"."""
-    return "".join("+" if label else "−" for label in labels)
+    """(True, False) as "+-"."""
+    return "".join("+" if label else "-" for label in labels)
 
 
 def show_point(point: Any) -> str:

@@ -19,7 +19,7 @@ class Interval:
     Examples
     --------
     >>> from mercer.theory import Intervals
-    >>> h = Intervals().consistent([1, 2, 3], "−++")
+    >>> h = Intervals().consistent([1, 2, 3], "-++")
     >>> h, str(h), h([2, 2.5, 4]).tolist()
     (Interval(low=2, high=3), '[2, 3]', [True, True, False])
     """
@@ -47,7 +47,7 @@ class IntervalUnion:
     Examples
     --------
     >>> from mercer.theory import UnionsOfIntervals
-    >>> print(UnionsOfIntervals(2).consistent([1, 2, 3, 4], "+−++"))
+    >>> print(UnionsOfIntervals(2).consistent([1, 2, 3, 4], "+-++"))
     [1, 1] ∪ [3, 4]
     """
 
@@ -97,7 +97,7 @@ class LeftIntervals(_OnTheLine):
     def why(self):
         return (
             "a point x > 0 is + for a > x and − for a ≤ x; of two points 0 < x < z, whatever holds z holds "
-            "x, so −+ is never realised (and points below 0 are always −)"
+            "x, so -+ is never realised (and points below 0 are always −)"
         )
 
     @property
@@ -140,7 +140,7 @@ class Intervals(_OnTheLine):
     >>> bool(shatters(H, [0, 1]))
     True
     >>> print(shatters(H, [0, 1, 2]))
-    Intervals() does not shatter these 3 points: no hypothesis labels them +−+.
+    Intervals() does not shatter these 3 points: no hypothesis labels them +-+.
     >>> H.vc_dimension, H.growth(10)
     (2, 56)
     """
@@ -153,7 +153,7 @@ class Intervals(_OnTheLine):
     def why(self):
         return (
             "two points: none, one or both lie in an interval, as one likes; of three, an interval that "
-            "holds the outer two holds the inner one, so +−+ is never realised"
+            "holds the outer two holds the inner one, so +-+ is never realised"
         )
 
     @property
@@ -202,7 +202,7 @@ class UnionsOfIntervals(_OnTheLine):
     >>> from mercer.theory import UnionsOfIntervals, shatters
     >>> H = UnionsOfIntervals(2)
     >>> bool(shatters(H, [1, 2, 3, 4])), shatters(H, [1, 2, 3, 4, 5]).defeat
-    (True, '+−+−+')
+    (True, '+-+-+')
     >>> H.vc_dimension, H.growth(5)                  # 31 of 32
     (4, 31)
     """
@@ -222,7 +222,7 @@ class UnionsOfIntervals(_OnTheLine):
         k = self.k
         return (
             f"a labelling of points in order is realised if its + form at most {k} runs; {2 * k} points "
-            f"have no more, but {2 * k + 1} labelled +−+…+ have {k + 1}"
+            f"have no more, but {2 * k + 1} labelled +-+…+ have {k + 1}"
         )
 
     def growth(self, n):

@@ -47,7 +47,7 @@ class KernelSet:
     --------
     >>> from mercer.kernels import Gaussian
     >>> from mercer.theory import KernelHalfSpaces
-    >>> h = KernelHalfSpaces(Gaussian(1.0)).consistent([[0.0], [1.0], [2.0]], "+−+")
+    >>> h = KernelHalfSpaces(Gaussian(1.0)).consistent([[0.0], [1.0], [2.0]], "+-+")
     >>> print(h), h([[0.1], [1.1]]).tolist()
     f ≥ 0, f a sum of 3 × Gaussian(sigma=1.0)
     (None, [True, False])

@@ -23,7 +23,7 @@ class Shattering:
     ----------
     shattered : bool
     hypotheses : dict
-        By labelling, a string such as "+−+", a hypothesis that realises it. All 2ⁿ if the points are
+        By labelling, a string such as "+-+", a hypothesis that realises it. All 2ⁿ if the points are
         shattered; if not, what had been found.
     defeat : str or None
         The labelling that no hypothesis realises.
@@ -37,9 +37,9 @@ class Shattering:
     >>> answer = shatters(Intervals(), [1, 2])
     >>> print(answer)
     Intervals() shatters these 2 points:
-      −−  [3, 4]
-      −+  [2, 2]
-      +−  [1, 1]
+      --  [3, 4]
+      -+  [2, 2]
+      +-  [1, 1]
       ++  [1, 2]
     """
 
@@ -86,11 +86,11 @@ def shatters(H: HypothesisClass, points: Any) -> Shattering:
     >>> from mercer.theory import HalfSpaces, shatters
     >>> triangle, square = [[0, 0], [2, 0], [0, 2]], [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> answer = shatters(HalfSpaces(2), triangle)
-    >>> bool(answer), print(answer.hypotheses["+−−"])
+    >>> bool(answer), print(answer.hypotheses["+--"])
     −x₁ − x₂ + 1 ≥ 0
     (True, None)
     >>> shatters(HalfSpaces(2), square).defeat                    # exclusive or
-    '−++−'
+    '-++-'
     """
     require_class(H)
     X = H.points(points)
@@ -146,7 +146,7 @@ def labellings(n: int) -> Iterator[tuple[bool, ...]]:
     """All labellings of n points, − before +.
 
     >>> [signs(labels) for labels in labellings(2)]
-    ['−−', '−+', '+−', '++']
+    ['--', '-+', '+-', '++']
     """
     for code in range(1 << whole("n", n, 0)):
         yield tuple(bool(code >> (n - 1 - i) & 1) for i in range(n))
