@@ -466,10 +466,10 @@ def test_support_vectors_are_those_of_the_solver_that_ends():
     c = ours.dual_coef_
     assert c.shape == (len(ours.support_), 6) and np.abs(c).max() <= C * (1 + 1e-12)
     np.testing.assert_allclose(c.sum(axis=0), 0, atol=1e-6 * C)
-    # The coefficients are the function: Σ c_i k(x_i, ·) + b.
-    np.testing.assert_allclose(
-        kernel(P, ours.support_vectors_) @ c + ours.intercept_, ours.pair_decision_function(P), atol=0.05
-    )
+    # The coefficients are the function, Σ c_i k(x_i, ·) + b, as far as the gap allows: λ‖f − f*‖² ≤ gap.
+    apart = kernel(P, ours.support_vectors_) @ c + ours.intercept_ - ours.pair_decision_function(P)
+    allowed = np.sqrt(ours.solution_.certificate.gap / ours.lam_ * kernel.diag(P))
+    assert (np.abs(apart).max(axis=1) <= allowed).all() and np.median(np.abs(apart)) < 0.01
     counted = ours.solution_.support
     at_bound = (np.abs(np.abs(c) - C) <= 1e-9 * C).sum(axis=0)
     assert counted.bounded == tuple(at_bound) and counted.free == tuple((c != 0).sum(axis=0) - at_bound)

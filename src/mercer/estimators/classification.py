@@ -83,6 +83,13 @@ class Classifier(Labelled, KernelMachine):
             )
         return weights
 
+    def _without_absent(self, y, weights):
+        if getattr(weights, "ndim", 0) != 1 or weights.all() or not weights.any():
+            return y
+        y = self._check_y(on_host(y))
+        # Any label will do for an example that is absent: one that others have makes no class of its own.
+        return np.where(np.isin(y, np.unique(y[weights > 0])), y, y[weights.argmax()])
+
     def fit(self, X, y, sample_weight=None):
         """Fit f to labelled examples."""
         self._fit(X, y, sample_weight)

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.tensors import on_host
+from mercer.selection.objectives import weighs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +81,7 @@ def fold_path(
     ----------
     machine : any machine of this library with a λ; its own lam is ignored
     X, y, sample_weight : as in ``machine.fit``
+        Weights also count in the score, where it can be a weighted one.
     lams : array of values of λ
     cv : int, splitter or None, as in scikit-learn
     scoring : str, callable or None, as in scikit-learn
@@ -100,7 +102,12 @@ def fold_path(
     X, y = on_host(X), np.asarray(on_host(y))
     scorer = check_scoring(machine, scoring)
     folds = list(check_cv(cv, y, classifier=is_classifier(machine)).split(np.zeros(len(y)), y))
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    weights = None
+    if sample_weight is not None:
+        weights = np.broadcast_to(np.asarray(on_host(sample_weight), dtype=np.float64), len(y))
+        # Weight 0 means absent.
+        folds = [(train[weights[train] > 0], test[weights[test] > 0]) for train, test in folds]
+    weighted = weights is not None and weighs(scorer)
     scores = np.empty((len(lams), len(folds)))
     iterations = np.zeros((len(lams), len(folds) + 1), dtype=int)
     machines: list[Any] = [None] * len(lams)
@@ -118,7 +125,8 @@ def fold_path(
             here, labels = _safe_split(part, X, y, train)
             there, truth = _safe_split(part, X, y, test, train)
             part.fit(here, labels) if weights is None else part.fit(here, labels, weights[train])
-            scores[a, b] = scorer(part, there, truth)
+            weigh = {"sample_weight": weights[test]} if weights is not None and weighted else {}
+            scores[a, b] = scorer(part, there, truth, **weigh)
             iterations[a, b] = part.solution_.iterations
     mean = scores.mean(axis=1)
     ties = np.flatnonzero(mean == mean.max())

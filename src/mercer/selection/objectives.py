@@ -36,7 +36,7 @@ _CLOSED_FORM = {"kernel", "lam", "offset", "representation", "engine", "random_s
 
 @dataclass(frozen=True)
 class Data:
-    """The examples, and an order in which subsamples take them."""
+    """The examples, and an order in which subsamples take those of positive weight."""
 
     X: Any
     y: Any
@@ -151,7 +151,7 @@ class CrossValidation:
         self.folds = list(splitter.split(data.X, y, groups))
         self.words = f"mean {_score_name(estimator, scoring)} over {len(self.folds)} folds"
         self._fit_weight = _fit_weight_name(estimator) if data.weights is not None else None
-        self._weighs = data.weights is not None and _weighs(self.scorer)
+        self._weighs = data.weights is not None and weighs(self.scorer)
 
     def __call__(self, params: Mapping[str, Any], rows: int) -> Outcome:
         X, y, w = self.data.X, self.data.y, self.data.weights
@@ -237,7 +237,7 @@ def _fit_weight_name(estimator: Any) -> str:
     return "sample_weight"
 
 
-def _weighs(scorer: Any) -> bool:
+def weighs(scorer: Any) -> bool:
     """Can the score be a weighted one?"""
     if hasattr(scorer, "_accept_sample_weight"):  # scikit-learn's own scorers know what they wrap
         return bool(scorer._accept_sample_weight())

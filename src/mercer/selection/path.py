@@ -166,9 +166,13 @@ def _require_memory(problem: Problem, lams: int | None = None) -> None:
 
 def _mean_square(problem: Problem) -> float:
     """The mean of k(x,x): over the examples, or over the centres where those are what there is."""
+    # Examples of weight 0 are absent; centres are chosen among the others.
+    seen = np.arange(problem.n) if problem.weights is None else np.flatnonzero(problem.weights)
     if isinstance(problem.B, Identity):
-        return float(problem.A.column_squares().sum() / problem.n)
-    return float(np.mean(problem.B.diag()))
+        A = problem.A if len(seen) == problem.n else problem.A.among(seen)
+        return float(A.column_squares().sum() / len(seen))
+    diagonal = problem.B.diag()
+    return float(np.mean(diagonal[seen] if problem.full else diagonal))
 
 
 def _one_column(problem: Problem, coding: Any) -> bool:

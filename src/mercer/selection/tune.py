@@ -141,7 +141,7 @@ def tune(
     estimator = seeded(with_objects(estimator), seed)
     data = _data(estimator, X, y, sample_weight, seed)
     objective, searched = _question(estimator, data, space, cv, scoring, groups, seed)
-    rungs = rungs_of(data.n, objective.few)
+    rungs = rungs_of(len(data.order), objective.few)
     history = _earlier(resume, objective, searched, rungs)
     failures: list[Exception] = []
     limit = trials if trials is not None else _TRIALS_AN_AXIS * (len(searched.axes) + 1)
@@ -220,10 +220,11 @@ def _data(estimator: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Data
     weights = on_host(sample_weight)
     if weights is not None:
         weights = _check_sample_weight(weights, np.zeros((n, 1)), dtype=np.float64)
+    # Weight 0 means absent: neither fitted to, nor counted in a score, nor a reason for a range.
+    seen = np.arange(n) if weights is None else np.flatnonzero(weights)
     labels = np.asarray(y) if y is not None and is_classifier(estimator) else None
-    return Data(
-        X, y, weights, row_order(n, labels if labels is not None and labels.ndim == 1 else None, seed)
-    )
+    labels = labels[seen] if labels is not None and labels.ndim == 1 else None
+    return Data(X, y, weights, seen[row_order(len(seen), labels, seed)])
 
 
 def _question(
