@@ -69,9 +69,8 @@ def test_scores_of_folds_are_weighted():
         fitted = clone(machine).set_params(lam=0.01).fit(P[train], y[train], w[train])
         expected = r2_score(y[test], fitted.predict(P[test]), sample_weight=w[test])
         assert score == pytest.approx(expected, rel=1e-6)
-    searched = tune(
-        machine, P, y, space={"lam": [0.1, 0.01]}, cv=folds, sample_weight=w, trials=2, refit=False
-    )
+    space = {"lam": [0.1, 0.01]}
+    searched = tune(machine, P, y, space=space, cv=folds, sample_weight=w, trials=2, refit=False)
     by_lam = {trial.params["lam"]: trial.score for trial in searched.trials}
     for lam, scores in zip(found.lams, found.scores):
         assert by_lam[lam] == pytest.approx(scores.mean(), rel=1e-6)

@@ -152,3 +152,14 @@ def test_other_examples_than_those_it_was_fitted_to():
 def test_caps():
     assert cap_of(np.array([0.0, 2.0])) == 1.0 and cap_of(np.array([0.0, 2.1])) == 2.0
     assert cap_of(np.zeros(3)) == 1.0
+
+
+def test_what_was_fitted_counts_and_not_what_is_set_since():
+    """Weights of three classes, which coefficients do not show; a kernel with a width from the data."""
+    rng = np.random.default_rng(0)
+    P, y = rng.standard_normal((30, 2)), np.arange(30) % 3
+    machine = KernelLogistic(lam=0.1).fit(P, y, rng.uniform(1, 2, 30))
+    assert facts_of(machine, P, y).weighted and facts_of(machine, P, y).tuned
+    machine.fit(P, y).set_params(class_weight="balanced", kernel=Gaussian(1.0))
+    assert not facts_of(machine, P, y).weighted and facts_of(machine, P, y).tuned
+    assert not facts_of(machine.fit(P, y), P, y).tuned

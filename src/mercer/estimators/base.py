@@ -169,7 +169,7 @@ class KernelMachine(KernelInputs):
         self.function_: Function = built.lift(self.coef_)
         self.intercept_ = float(solution.intercept[0]) if one_column else solution.intercept
         self.loss_, self._coding = problem.loss, coding
-        self.lam_ = problem.lam
+        self.lam_, self.weighted_ = problem.lam, problem.weights is not None
         self.solution_, self.plan_ = solution, plan
         return problem
 

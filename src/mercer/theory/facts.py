@@ -81,8 +81,7 @@ class Facts:
 def facts_of(machine: Any, X: Any, y: Any) -> Facts:
     """Look at a machine and the examples it was fitted to."""
     f, coding = machine.function_, machine._coding
-    kernel = _resolve.kernel_of(machine.kernel)
-    points = machine._check_X(X, kernel, reset=False)
+    kernel, points = machine._kernel_fitted, machine._check_new(X)
     scores = np.asarray(machine._scores(X), dtype=np.float64)
     targets = np.asarray(coding.encode(y), dtype=np.float64)
     examples = getattr(getattr(machine, "plan_", None), "examples", len(scores))
@@ -119,13 +118,19 @@ def facts_of(machine: Any, X: Any, y: Any) -> Facts:
         support=_support(solution),
         penalised=getattr(penalised, "penalty", "ridge") == "ridge" and lam > 0,
         weighted=weighted,
-        tuned=bool(kernel.unresolved()),
+        tuned=_from_examples(machine, kernel),
     )
 
 
 def _space(machine: Any, f: Function) -> str:
     name = getattr(getattr(getattr(machine, "plan_", None), "representation", None), "name", "full")
     return "full" if name == "full" else "centres"
+
+
+def _from_examples(machine: Any, fitted: Kernel) -> bool:
+    """Did the kernel take parameters from the examples, as far as the machine still says what it was?"""
+    given = _resolve.kernel_of(machine.kernel)
+    return bool(given.unresolved()) or given != fitted
 
 
 def _diagonal(f: Function, kernel: Kernel, points: Any) -> tuple[np.ndarray, float | None, float]:
@@ -166,7 +171,7 @@ def _coefficients(machine, loss, lam, targets, scores, points) -> tuple[np.ndarr
 
     The representer theorem's equations −2λn c_i ∈ ∂V(y_i, s_i) hold with equal weights only.
     """
-    weighted = getattr(machine, "class_weight", None) is not None
+    weighted = bool(getattr(machine, "weighted_", False))
     if loss is None or loss.joint or scores.shape[1] != 1 or not lam > 0:
         return None, weighted
     dual = machine.solution_.dual_coef
