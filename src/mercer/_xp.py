@@ -136,5 +136,21 @@ def issparse(X) -> bool:
     return hasattr(X, "tocsr")
 
 
+def frozen(X):
+    """Points nobody else can write to: a private copy, or X itself where it is one.
+
+    An array is made read-only, so that it is known as private next time, and engines need not look whether it
+    has changed. SciPy tidies sparse matrices up in place when it likes, so they stay writeable. Objects
+    themselves (strings, graphs) are shared, the list of them is not.
+    """
+    if issparse(X):
+        return X.copy()
+    if not isinstance(X, np.ndarray) or (X.base is None and not X.flags.writeable):
+        return X
+    X = np.array(X)
+    X.flags.writeable = False
+    return X
+
+
 def n_points(X) -> int:
     return X.shape[0]

@@ -258,7 +258,7 @@ def test_constructors_take_anything_and_fit_complains(cls):
 
 
 def test_negative_multiples_of_kernels():
-    with pytest.raises(ValueError, match="-2·k is not a kernel: the factor must be positive"):
+    with pytest.raises(ValueError, match="-2·k is not a kernel: the factor must be nonnegative"):
         -2 * Gaussian()
     with pytest.raises(ValueError, match="-k is not a kernel"):
         -Gaussian()

@@ -201,7 +201,7 @@ def test_an_asymmetric_matrix_is_refused():
         (Laplacian(1.0), ["Laplacian", "Bochner"]),
         (Gaussian(1.0) + Linear(), ["sum of kernels", "Bochner", "inner product"]),
         (Gaussian(1.0) * Linear(), ["product of kernels"]),
-        (2 * Linear(), ["positive multiple"]),
+        (2 * Linear(), ["nonnegative multiple"]),
         (Linear() ** 3, ["integer power"]),
         (Gaussian(1.0) ** 0.5, ["infinitely divisible"]),
         (Linear().exp(), ["exponential"]),

@@ -184,7 +184,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than there are {few}: n_samples={len(seen)}"
             )
-        points, squares = self._bind(kernel, X, engine, given, seen if len(seen) < len(weights) else None)
+        points, squares = self._bind(kernel, X, engine, given, weights)
         rng = generator(self.random_state)
         chosen, why = choose(representation, self.kernel_, points, engine)
         start = None

@@ -68,7 +68,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     ----------
     eigenvalues_ : (k,) of HKH, decreasing
     explained_variance_ : (k,) eigenvalues/(n − 1)
-    explained_variance_ratio_ : (k,) as a share of the whole variance in feature space
+    explained_variance_ratio_ : (k,) as a share of the whole variance in feature space; of a kernel that is
+        indefinite by wish (`Sigmoid`, ``Precomputed(indefinite=True)``), of the sum of positive eigenvalues,
+        which all are computed for that
     function_ : Function with k outputs, the components
     mean_function_ : Function, x ↦ ⟨mean of φ, φ(x)⟩
     intercept_ : (k,) −f̄
@@ -89,6 +91,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     True
     """
 
+    _if_indefinite = "only directions of positive variance are components, and shares are those of their sum"
     moments_: Moments
     function_: KernelFunction | FeatureFunction
 
@@ -226,10 +229,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         n = K.shape[0]
         count = min(self.n_components or n, n)
         sums = K @ np.ones(n)
-        values, vectors, found = eigenpairs(K, count, float(self.tol), rng)
+        # Without negative eigenvalues their sum is the trace; with them all have to be known.
+        values, vectors, found = eigenpairs(K, count if self._definite else n, float(self.tol), rng)
         squared_mean = float(sums.sum()) / n**2
         total = float(np.sum(K.diag())) - n * squared_mean
         values = np.maximum(values, 0)
+        if not self._definite:
+            total, values, vectors = float(values.sum()), values[:count], vectors[:, :count]
         there = values > _NOTHING * max(float(values.max(initial=0.0)), _NOTHING * abs(total))
         if self.n_components is None:
             values, vectors, there = values[there], vectors[:, there], there[there]

@@ -13,11 +13,14 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from mercer import _resolve
 from mercer._params import Params
+from mercer._xp import frozen
 from mercer.engines import Engine
-from mercer.estimators.tensors import follows_data, frozen, remember
+from mercer.estimators.tensors import follows_data, remember
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
+from mercer.kernels.door import admit
 from mercer.kernels.points import as_objects
+from mercer.solvers.base import _frames_inside
 
 
 class KernelInputs(BaseEstimator):
@@ -66,23 +69,37 @@ class KernelInputs(BaseEstimator):
             raise ValueError("Found array with 0 sample(s): X is empty")
         return points
 
+    # What is made of a function that is no kernel but wanted even so; None where the solver says it.
+    _if_indefinite: str | None = (
+        "there is no feature space for distances and norms, and what is found has none of the usual guarantees"
+    )
+
     def _bind(
-        self, kernel: Kernel, X: Any, engine: Engine, given: Any, seen: np.ndarray | None = None
+        self,
+        kernel: Kernel,
+        X: Any,
+        engine: Engine,
+        given: Any,
+        weights: np.ndarray | None = None,
+        *,
+        keep: bool = False,
     ) -> tuple[Any, np.ndarray]:
-        """Find what the kernel takes from (the rows `seen` of) checked points, and keep it as `kernel_`.
+        """Find what the kernel takes from checked points, keep it as `kernel_`, and refuse what is no kernel.
 
         Returns the points as that kernel takes them, and k(x,x). `given` is X as it came: a remote engine may
-        have it already.
+        have it already. `keep`: the machine will hold on to the points, so they must be its own; functions
+        see to theirs themselves.
         """
-        data_driven = seen is not None and not isinstance(kernel, Precomputed)
-        self.kernel_, points = kernel.resolve(X[seen] if data_driven else X).bind(X)
+        self.kernel_, points = kernel.resolve(X, weights).bind(X)
         points = as_objects(points)
         squares = np.asarray(self.kernel_.diagonal(points), np.float64)
         if not np.isfinite(squares).all():
             raise ValueError(
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
-        if engine.remote:
+        seen = points if weights is None or weights.all() else points[np.flatnonzero(weights)]
+        self._definite = admit(self.kernel_, seen, _frames_inside(), self._if_indefinite)
+        if engine.remote or keep:
             points = frozen(points)
             remember(engine, points, given)
         return points, squares

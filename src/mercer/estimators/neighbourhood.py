@@ -12,9 +12,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.search import WAYS, Search
-from mercer.estimators.tensors import engine_for, frozen, on_host, remember
+from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.kernels import Gaussian
 
 _GAUSSIAN = Gaussian()
@@ -73,7 +74,7 @@ class KernelNeighbours(KernelInputs, ABC):
         automatic = isinstance(self.n_neighbors, str)
         if not automatic:
             _require_count(self.n_neighbors, n, n, "n_neighbors")
-        self._points, _ = self._bind(kernel, X, engine, given)
+        self._points, _ = self._bind(kernel, X, engine, given, keep=True)
         self.n_samples_fit_ = n
         self._found = Search(self.kernel_, self._points, self.search)
         self.search_ = self._found.way

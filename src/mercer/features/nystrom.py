@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.engines import Tiled
 from mercer.features.centres import centres_of
 from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.door import admit
 
 _GAUSSIAN = Gaussian()
 
@@ -65,6 +66,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 self, X, accept_sparse="csr" if self.kernel.sparse else False, dtype=[np.float64, np.float32]
             )
         self.kernel_, points = self.kernel.bind(X)
+        admit(self.kernel_, points, 2, "the features are those of its positive part")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         m = min(self.n_features, points.shape[0])
         index = centres_of(self.centres).choose(self.kernel_, points, m, np.random.default_rng(seed), Tiled())

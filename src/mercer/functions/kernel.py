@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import issparse, n_points, take
+from mercer._xp import frozen, issparse, n_points, take
 from mercer.engines import Engine, Tiled
 from mercer.functions import terms
 from mercer.functions.base import Function, as_coefficients, as_columns, column_products
@@ -57,7 +57,7 @@ class KernelFunction(Function):
             raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
         kernel.validate()
         kernel.require_resolved()
-        points = as_objects(kernel.points(points))
+        points = frozen(as_objects(kernel.points(points)))
         coef = as_coefficients(coef)
         if coef.ndim not in (1, 2) or coef.shape[0] != n_points(points):
             raise ValueError(
@@ -98,7 +98,7 @@ class KernelFunction(Function):
         return self._made(self.points[:0], self.coef[:0])
 
     def combination(self, X, coef):
-        return self._made(self._points(X), coef)
+        return self._made(frozen(self._points(X)), as_coefficients(coef))
 
     def _space(self):
         return repr(self.kernel)

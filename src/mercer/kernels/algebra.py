@@ -131,7 +131,7 @@ class Sum(_Pair):
     def frequencies(self, rng, count, d):
         # The spectral density of a sum is the mixture of the two, in proportion to k(0).
         a, b = self._both("amplitude")
-        from_left = rng.random(count) < a / (a + b)
+        from_left = rng.random(count) * (a + b) < a
         left, right = self._both("frequencies", rng, count, d)
         return np.where(from_left[:, None], left, right)
 

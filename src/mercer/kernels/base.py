@@ -11,7 +11,7 @@ import numpy as np
 from mercer._params import Params
 from mercer._xp import Dual, dual
 from mercer.kernels.formula import NotTraceable, Tracer, View
-from mercer.kernels.points import as_vectors
+from mercer.kernels.points import as_vectors, counted
 from mercer.kernels.statistics import Statistic
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ class Kernel(Params):
     sparse: bool = False
     # Is k^p a kernel for every real p > 0?
     infinitely_divisible: bool = False
+    # Is it the wish to work with a function that need not be positive semidefinite? Machines refuse such a
+    # function otherwise; here they warn, and claim less.
+    indefinite: bool = False
 
     # -- required ---------------------------------------------------------------------------------
 
@@ -129,22 +132,25 @@ class Kernel(Params):
                 f"give a value, or call kernel.resolve(X) to choose one from X"
             )
 
-    def resolve(self, X: Any) -> Kernel:
-        """A kernel whose data-driven parameters are set from X; itself if there are none."""
+    def resolve(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        """A kernel whose data-driven parameters are set from X; itself if there are none.
+
+        A row of weight 2 counts as two rows, and one of weight 0 as none.
+        """
         self.validate()
         if not self.unresolved():
             return self
-        X = self.points(X)
+        X, weights = counted(self.points(X), weights)
         found = self.from_data(X) if any(getattr(self, p) is None for p in self.positive) else {}
         kernel = self.replace(**found)
         inner = kernel.children()
         if not inner:
             return kernel
         inside = kernel.child_points(X)
-        return kernel.replace(**{name: k.resolve(inside) for name, k in inner.items()})
+        return kernel.replace(**{name: k.resolve(inside, weights) for name, k in inner.items()})
 
     def from_data(self, X: Any) -> dict[str, Any]:
-        """Values for this kernel's own unresolved parameters."""
+        """Values for this kernel's own unresolved parameters, from rows that count."""
         return {}
 
     def bind(self, X: Any) -> tuple[Kernel, Any]:
@@ -246,9 +252,9 @@ class Kernel(Params):
         from mercer.kernels.unary import Scale
 
         if _is_number(other):
-            if not other > 0:
+            if not other >= 0:
                 raise ValueError(
-                    f"{other!r}·k is not a kernel: the factor must be positive, or c'Kc changes sign"
+                    f"{other!r}·k is not a kernel: the factor must be nonnegative, or cᵀKc changes sign"
                 )
             return Scale(self, other)
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented

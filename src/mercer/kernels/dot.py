@@ -98,6 +98,8 @@ class Polynomial(Dot):
 class Sigmoid(Dot):
     """tanh(a x·z + c): popular, but **not** positive semidefinite; `check` finds a witness.
 
+    Machines take it with a warning, and claim nothing that a kernel's theory says.
+
     Parameters
     ----------
     a : float > 0
@@ -112,6 +114,7 @@ class Sigmoid(Dot):
 
     positive = ("a",)
     log_params = ("a",)
+    indefinite = True  # whoever asks for it by name wants it
 
     def __init__(self, a=1.0, c=0.0):
         self.a = a

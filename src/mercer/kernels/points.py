@@ -47,6 +47,14 @@ def as_vectors(X: Any, *, sparse: bool = False, what: str = "this kernel") -> An
     return X
 
 
+def counted(X: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
+    """The points of positive weight, and their weights."""
+    if weights is None or np.all(weights > 0):
+        return X, weights
+    seen = np.flatnonzero(weights)
+    return X[seen], weights[seen]
+
+
 def as_objects(X: Any) -> Any:
     """Any sequence of points as an array that can be indexed by arrays; tables stay tables."""
     if issparse(X):

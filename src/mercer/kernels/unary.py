@@ -12,15 +12,14 @@ from mercer.kernels.composite import _Wrapper, multiply, prefixed, shown, times
 
 
 class Scale(_Wrapper):
-    """c·k for c > 0, written ``c * k``.
+    """c·k for c ≥ 0, written ``c * k``; 0·k is the kernel of the space that holds nothing but the function 0.
 
     >>> from mercer.kernels import Linear
     >>> 2 * Linear() == Scale(Linear(), 2)
     True
     """
 
-    positive = ("factor",)
-
+    log_params = ("factor",)
     binding = 2
 
     def __init__(self, kernel, factor=1.0):
@@ -35,8 +34,8 @@ class Scale(_Wrapper):
         return self.kernel.infinitely_divisible
 
     def validate(self):
-        if self.factor is None:
-            raise ValueError("Scale: factor must be a positive number, got None")
+        if not _is_number(self.factor) or not 0 <= self.factor < math.inf:
+            raise ValueError(f"Scale: factor must be a nonnegative number, got {self.factor!r}")
         super().validate()
 
     def formula(self, tracer, view):
@@ -63,12 +62,14 @@ class Scale(_Wrapper):
         return self.factor * self.kernel.amplitude()
 
     def induced_order(self, view):
-        return self.kernel.induced_order(view)
+        return self.kernel.induced_order(view) if self.factor > 0 else None  # all distances are 0
 
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d)
 
     def expansion(self, d):
+        if self.factor == 0:
+            return {}
         inner = self.kernel.expansion(d)
         return None if inner is None else {a: self.factor * w for a, w in inner.items()}
 
@@ -76,7 +77,7 @@ class Scale(_Wrapper):
         return self.kernel.expansion_size(d)
 
     def rule(self):
-        return self._rules("a positive multiple of a kernel")
+        return self._rules("a nonnegative multiple of a kernel")
 
 
 class Power(_Wrapper):
@@ -265,8 +266,8 @@ class Normalized(_Wrapper):
         return {name: np.stack([r[name][0, 0] for r in rows]) for name in rows[0]}
 
     def amplitude(self):
-        self.kernel.amplitude()  # refuses kernels that are not translation-invariant
-        return 1.0
+        # Asked even so: it refuses kernels that are not translation-invariant.
+        return 1.0 if self.kernel.amplitude() > 0 else 0.0
 
     def induced_order(self, view):
         order = self.kernel.induced_order(view)

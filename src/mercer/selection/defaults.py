@@ -98,7 +98,7 @@ class Ranges:
             return {}
         found = _positive(kernel.resolve(self.points))
         if isinstance(kernel, Scale):
-            del found["factor"]  # c·k with λ is k with λ/c
+            found.pop("factor", None)  # c·k with λ is k with λ/c
         return found
 
     def lam(self) -> LogUniform:
