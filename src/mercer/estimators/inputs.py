@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from mercer import _resolve
 from mercer._params import Params
-from mercer._xp import frozen
+from mercer._xp import as_csr, frozen
 from mercer.engines import Engine
 from mercer.estimators.tensors import follows_data, remember
 from mercer.kernels import Precomputed
@@ -51,8 +51,8 @@ class KernelInputs(BaseEstimator):
         if kernel.vectors or isinstance(kernel, Precomputed):
             sparse: Any = "csr" if kernel.sparse else False
             try:
-                return validate_data(
-                    self, X, reset=reset, accept_sparse=sparse, dtype=[np.float64, np.float32]
+                return as_csr(
+                    validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=[np.float64, np.float32])
                 )
             except ValueError as error:
                 if "could not convert string" not in str(error):

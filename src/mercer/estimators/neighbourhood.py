@@ -195,6 +195,8 @@ class KernelNeighbours(KernelInputs, ABC):
             raise ValueError(
                 "weights: the function returned NaN or infinity; does it divide by a distance 0?"
             )
+        if (weights < 0).any():
+            raise ValueError("weights: the function returned negative numbers, and no answer counts less than 0")
         return weights
 
     def _searcher(self) -> Search:

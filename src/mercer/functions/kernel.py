@@ -12,10 +12,13 @@ from mercer.functions import terms
 from mercer.functions.base import Function, as_coefficients, as_columns, column_products
 from mercer.kernels import Kernel
 from mercer.kernels.points import as_objects
+from mercer.kernels.separation import Pairs, separation
 
 # Numbers held at once while differentiating: 32 MB of doubles.
 _ENTRIES = 1 << 22
 _TERMS_AT_ONCE = 1024
+# Norms are computed from distances where the terms are so much smaller than those of αᵀKα.
+_CANCELS = 1e-2
 
 
 class KernelFunction(Function):
@@ -158,6 +161,9 @@ class KernelFunction(Function):
 
     def squared_norm(self):
         """αᵀKα, with K's rounding below zero set to 0; for t functions Σ_j ‖f_j‖²."""
+        value = self._from_distances()
+        if value is not None:
+            return max(value, 0.0)
         value = super().squared_norm()
         if value < 0:
             # |α|ᵀ|K||α| ≤ (Σ|α_i|√k_ii)² bounds what rounding can have done.
@@ -173,6 +179,28 @@ class KernelFunction(Function):
                     f"(mercer.kernels.check finds such witnesses)"
                 )
         return max(value, 0.0)
+
+    def _from_distances(self) -> float | None:
+        """Σα·Σ α_i k(x_i,x_i) − ½ Σ α_i α_j d(x_i,x_j)², which is αᵀKα; None where that loses more digits.
+
+        Where coefficients add up to (almost) 0, as those of a difference of sections do, all large numbers are
+        gone: distances are computed from differences of the points.
+        """
+        if not 1 < len(self) <= _TERMS_AT_ONCE or not self.kernel.vectors:
+            return None
+        alpha, X = as_columns(self.coef.astype(np.float64)), terms.double(self.points)
+        diagonal = np.asarray(self.kernel.diagonal(X), np.float64)
+        total = alpha.sum(axis=0)
+        # What rounding may do is a share of the sum of all terms' sizes: here, and in αᵀKα.
+        there = np.sum((np.abs(alpha) * np.sqrt(np.maximum(diagonal, 0))[:, None]).sum(axis=0) ** 2)
+        first = total @ (diagonal @ alpha)
+        if not np.abs(total) @ (np.abs(diagonal) @ np.abs(alpha)) < _CANCELS * there:
+            return None
+        D = separation(self.kernel, X, X, Pairs())
+        np.fill_diagonal(D, 0)
+        if not 0.5 * np.sum(np.abs(alpha) * (np.abs(D) @ np.abs(alpha))) < _CANCELS * there:
+            return None
+        return float(first - 0.5 * np.sum(alpha * (D @ alpha)))
 
     def _weights(self, diagonal: np.ndarray) -> np.ndarray:
         """‖α_i k(x_i,·)‖ for each term."""

@@ -47,6 +47,9 @@ class Constant(Kernel):
     def diagonal(self, X):
         return np.full(X.shape[0], self.value, self._dtype(X))
 
+    def separation(self, X, Z, pairs):
+        return 0 * pairs.plainly(self, X, Z)
+
     def slope_x(self, X, Z):
         return np.zeros((X.shape[0], Z.shape[0], X.shape[1]), self._dtype(X, Z))
 
@@ -110,6 +113,10 @@ class Sum(_Pair):
 
     def diagonal(self, X):
         a, b = self._both("diagonal", X)
+        return a + b
+
+    def separation(self, X, Z, pairs):
+        a, b = self._both("separation", X, Z, pairs)
         return a + b
 
     def slope_x(self, X, Z):

@@ -11,12 +11,13 @@ import numpy as np
 from mercer._params import Params
 from mercer._xp import Dual, dual
 from mercer.kernels.formula import NotTraceable, Tracer, View
-from mercer.kernels.points import as_vectors, counted
+from mercer.kernels.points import as_vectors, counted, double
 from mercer.kernels.statistics import Statistic
 
 if TYPE_CHECKING:
     from mercer.kernels import algebra, transforms, unary
     from mercer.kernels.order import Order
+    from mercer.kernels.separation import Pairs
 
 Monomial = tuple[int, ...]
 # Of derivatives, one a feature: 64 MB of doubles.
@@ -77,14 +78,32 @@ class Kernel(Params):
         return np.array([self.pairwise(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
 
     def squared_distance(self, X: Any, Z: Any = None) -> np.ndarray:
-        """‖φ(x)−φ(z)‖² = k(x,x) + k(z,z) − 2k(x,z): the distance the kernel induces, squared."""
-        K = self(X, Z)
-        a = self.diag(X)
-        b = a if Z is None else self.diag(Z)
-        D = np.maximum(a[:, None] + b[None, :] - 2 * K, 0)
-        if Z is None:
+        """‖φ(x)−φ(z)‖² = k(x,x) + k(z,z) − 2k(x,z): the distance the kernel induces, squared.
+
+        In float64 and, for functions of ‖x−z‖ and sums of them and of x·z, from differences of the points: near
+        points far from the origin keep their distance.
+
+        >>> from mercer.kernels import Linear
+        >>> float(Linear().distance([[1e8]], [[1e8 + 2.0**-13]])[0, 0]) == 2.0**-13
+        True
+        """
+        from mercer.kernels.separation import Pairs, separation
+
+        self.validate()
+        self.require_resolved()
+        same, X = Z is None, double(self.points(X))
+        Z = X if same else double(self.points(Z))
+        self._same_width(X, Z)
+        D = np.maximum(separation(self, X, Z, Pairs()), 0)
+        if same:
             np.fill_diagonal(D, 0)
         return D
+
+    def separation(self, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:
+        """`squared_distance` of checked points, which rounding may leave below 0 (see that module)."""
+        from mercer.kernels.separation import by_formula
+
+        return by_formula(self, X, Z, pairs)
 
     def distance(self, X: Any, Z: Any = None) -> np.ndarray:
         """The kernel-induced distance ‖φ(x)−φ(z)‖."""

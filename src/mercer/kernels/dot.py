@@ -8,13 +8,28 @@ from itertools import combinations_with_replacement
 
 from mercer.kernels.base import Profiled, _is_number, int_power, is_integer
 from mercer.kernels.order import Order
-from mercer.kernels.statistics import DotProduct
+from mercer.kernels.separation import FALLS, Fall
+from mercer.kernels.statistics import DotProduct, SquaredDistance
+from mercer.kernels.symbols import NotTraceable
 
 
 class Dot(Profiled):
     """k(x,z) = profile(x·z): give `profile(s, xp)`."""
 
     statistic = DotProduct()
+
+    def separation(self, X, Z, pairs):
+        # With m = (‖x‖² + ‖z‖²)/2 and h = (‖x‖² − ‖z‖²)/2, x·z = m − ‖x−z‖²/2: the profile κ is asked for
+        # 2(κ(m) − κ(x·z)), which is ‖x−z‖² for κ(s) = s, and for κ(m+h) + κ(m−h) − 2κ(m), which is 0 then.
+        k = self._plain()
+        a, b = pairs.diagonals(Linear(), X, Z)
+        m, h = (a + b) / 2, (a - b) / 2
+        half = pairs.statistic(SquaredDistance(), X, Z) / 2
+        try:
+            below, right, left = (Fall.of(k.profile(Fall(m, s), FALLS)).fall for s in (half, -h, h))
+        except NotTraceable:
+            return pairs.plainly(self, X, Z)
+        return 2 * below - (right + left)
 
 
 class Linear(Dot):

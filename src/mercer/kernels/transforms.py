@@ -26,6 +26,10 @@ class _Transformed(_Wrapper):
     def diagonal(self, X):
         return self.kernel.diagonal(self.child_points(X))
 
+    def separation(self, X, Z, pairs):
+        tX = self.child_points(X)
+        return self.kernel.separation(tX, tX if X is Z else self.child_points(Z), pairs)
+
     def amplitude(self):
         return self.kernel.amplitude()
 

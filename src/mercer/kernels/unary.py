@@ -9,6 +9,7 @@ import numpy as np
 from mercer._params import show
 from mercer.kernels.base import Kernel, _is_number, int_power, is_integer
 from mercer.kernels.composite import _Wrapper, multiply, prefixed, shown, times
+from mercer.kernels.separation import of_normalised
 
 
 class Scale(_Wrapper):
@@ -47,6 +48,9 @@ class Scale(_Wrapper):
 
     def diagonal(self, X):
         return self.kernel.diagonal(X) * float(self.factor)
+
+    def separation(self, X, Z, pairs):
+        return self.kernel.separation(X, Z, pairs) * float(self.factor)
 
     def _outer_slope(self, K):
         return np.full_like(K, self.factor)
@@ -237,6 +241,9 @@ class Normalized(_Wrapper):
     def diagonal(self, X):
         diagonal = self.kernel.diagonal(X)
         return (diagonal > 0).astype(diagonal.dtype)
+
+    def separation(self, X, Z, pairs):
+        return of_normalised(self.kernel.separation(X, Z, pairs), *pairs.diagonals(self.kernel, X, Z))
 
     def slope_x(self, X, Z):
         a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
