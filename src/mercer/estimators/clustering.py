@@ -22,6 +22,7 @@ from mercer.features.base import generator
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
+from mercer.kernels.door import require_symmetry
 from mercer.solvers import ConvergenceWarning
 from mercer.solvers.base import _frames_inside
 from mercer.solvers.cluster_sums import squares_of
@@ -205,6 +206,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self._keep(space, run)
         self.plan_ = f"{chosen!r}: {why}; {space.how}"
         return self
+
+    def _admit(self, points):
+        if not self.normalized:
+            return super()._admit(points)
+        # The weights of a graph's edges need only be symmetric to be cut.
+        require_symmetry(self.kernel_, points)
+        return True
 
     def _run(self, space: Space, start: np.ndarray | None, rng: np.random.Generator) -> Run:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""

@@ -69,9 +69,9 @@ class KernelInputs(BaseEstimator):
             raise ValueError("Found array with 0 sample(s): X is empty")
         return points
 
-    # What is made of a function that is no kernel but wanted even so; None where the solver says it.
-    _if_indefinite: str | None = (
-        "there is no feature space for distances and norms, and what is found has none of the usual guarantees"
+    # What is made of a function that is no kernel but wanted even so; empty where the solver says it.
+    _if_indefinite = (
+        "there is no feature space for distances and norms, and what is found has none of the guarantees"
     )
 
     def _bind(
@@ -98,11 +98,15 @@ class KernelInputs(BaseEstimator):
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
         seen = points if weights is None or weights.all() else points[np.flatnonzero(weights)]
-        self._definite = admit(self.kernel_, seen, _frames_inside(), self._if_indefinite)
+        self._definite = self._admit(seen)
         if engine.remote or keep:
             points = frozen(points)
             remember(engine, points, given)
         return points, squares
+
+    def _admit(self, points: Any) -> bool:
+        """The door: refuse what is no kernel on these points, or say that it is none."""
+        return admit(self.kernel_, points, self._if_indefinite, _frames_inside())
 
 
 def checked_labels(y: Any) -> np.ndarray:

@@ -183,7 +183,8 @@ class KernelNeighbours(KernelInputs, ABC):
         """Weights of neighbours; of a point that equals examples, only these count."""
         if not callable(self.weights):
             zero = distances == 0
-            weights = 1 / np.where(zero, 1, distances)
+            # As shares of the nearest one's, 1/d can't overflow.
+            weights = distances.min(axis=1, keepdims=True, initial=np.inf) / np.where(zero, 1, distances)
             return np.where(zero.any(axis=1, keepdims=True), zero, weights)
         weights = np.asarray(self.weights(distances), dtype=np.float64)
         if weights.shape != distances.shape:
@@ -196,7 +197,9 @@ class KernelNeighbours(KernelInputs, ABC):
                 "weights: the function returned NaN or infinity; does it divide by a distance 0?"
             )
         if (weights < 0).any():
-            raise ValueError("weights: the function returned negative numbers, and no answer counts less than 0")
+            raise ValueError(
+                "weights: the function returned negative numbers: 0 is the least a neighbour counts"
+            )
         return weights
 
     def _searcher(self) -> Search:

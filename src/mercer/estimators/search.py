@@ -208,7 +208,9 @@ class Search:
             s = separation(kernel, left, right, InOrder())
             if exact:  # computed from differences of the points
                 return s
-            return np.where(s <= _DIGITS * _EPS * (np.abs(kernel.diagonal(left)) + np.abs(kernel.diagonal(right))), 0, s)
+            return np.where(
+                s <= _DIGITS * _EPS * (np.abs(kernel.diagonal(left)) + np.abs(kernel.diagonal(right))), 0, s
+            )
 
         everyone = np.arange(len(index))
         squared = _of_pairs(squared_distance, X, everyone, self.points, index, cpu_count())

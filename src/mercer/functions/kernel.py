@@ -183,8 +183,8 @@ class KernelFunction(Function):
     def _from_distances(self) -> float | None:
         """Σα·Σ α_i k(x_i,x_i) − ½ Σ α_i α_j d(x_i,x_j)², which is αᵀKα; None where that loses more digits.
 
-        Where coefficients add up to (almost) 0, as those of a difference of sections do, all large numbers are
-        gone: distances are computed from differences of the points.
+        Where coefficients add up to (almost) 0, as those of a difference of sections do, all large numbers
+        are gone: distances are computed from differences of the points.
         """
         if not 1 < len(self) <= _TERMS_AT_ONCE or not self.kernel.vectors:
             return None

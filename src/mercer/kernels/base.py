@@ -80,8 +80,8 @@ class Kernel(Params):
     def squared_distance(self, X: Any, Z: Any = None) -> np.ndarray:
         """‖φ(x)−φ(z)‖² = k(x,x) + k(z,z) − 2k(x,z): the distance the kernel induces, squared.
 
-        In float64 and, for functions of ‖x−z‖ and sums of them and of x·z, from differences of the points: near
-        points far from the origin keep their distance.
+        In float64 and, where the formula allows it, from differences of the points: near points far from the
+        origin keep their distance.
 
         >>> from mercer.kernels import Linear
         >>> float(Linear().distance([[1e8]], [[1e8 + 2.0**-13]])[0, 0]) == 2.0**-13

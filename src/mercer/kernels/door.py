@@ -1,9 +1,9 @@
 """The door of every machine: is what it is given a kernel on these points, as far as a few of them show?
 
 A kernel that is one by construction (`Kernel.rule`) passes at no cost. Of any other function the values
-between a few of the points are looked at, of a matrix all entries for symmetry, some principal submatrices and
-a few steps of Lanczos' method for its smallest eigenvalue. That finds what is badly wrong, not every flaw:
-`mercer.kernels.check` looks harder.
+between a few of the points are looked at, of a matrix some principal submatrices and a few steps of Lanczos'
+method for its smallest eigenvalue (that it is symmetric is seen when it is bound). That finds what is badly
+wrong, not every flaw: `mercer.kernels.check` looks harder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mercer.kernels.psd import every_pair, in_rows, pick
 from mercer.kernels.witness import Verdict, objection
 
 # Points whose values are compared; fewer where even they would be a good part of the work.
-_MOST, _LEAST, _SHARE = 64, 16, 4
+_MOST, _LEAST, _SHARE = 64, 10, 4
 # Of matrices: decomposed whole up to here; else so many parts of so many rows, and steps of Lanczos.
 _WHOLE, _PARTS, _PART_ROWS, _LANCZOS = 400, 3, 200, 24
 # Rounding, relative to ‖K‖, that nobody should be refused for: values may be float32 under a float64 name.
@@ -114,28 +114,37 @@ def _lanczos(M: np.ndarray, used: np.ndarray, rng: np.random.Generator) -> tuple
     return Q.T @ vectors[:, 0], float(values[0]), float(np.abs(values).max())
 
 
-def admit(kernel: Kernel, points: Any, stacklevel: int, consequence: str | None) -> bool:
+def admit(kernel: Kernel, points: Any, consequence: str, stacklevel: int = 2) -> bool:
     """Refuse what is no kernel on these points; warn, if that is the wish. Is it one, as far as is known?
 
-    `consequence` says what a warning should: what a machine makes of such a function. None: it says so itself.
+    `consequence` says what a machine makes of such a function; without any, nothing is said. `stacklevel` is
+    that of a warning by whoever calls this.
     """
     against = doubt(kernel, points)
     if against is None:
         return True
     if against.c is None or not kernel.indefinite:
         raise NotAKernel(_refusal(kernel, against), against)
-    if consequence is not None:
-        lines = "\n".join([f"{kernel!r} is {against.reason} on these points: {consequence}", *against.witness()])
-        warnings.warn(lines, UserWarning, stacklevel=stacklevel)
+    if consequence:
+        said = f"{kernel!r} is {against.reason} on these points: {consequence}"
+        warnings.warn("\n".join([said, *against.witness()]), UserWarning, stacklevel=stacklevel + 1)
     return False
 
 
+def require_symmetry(kernel: Kernel, points: Any) -> None:
+    """Refuse an asymmetric function, or one that is no number; positive semidefinite it need not be."""
+    against = doubt(kernel, points)
+    if against is not None and against.c is None:
+        raise NotAKernel(_refusal(kernel, against), against)
+
+
 def _refusal(kernel: Kernel, against: Verdict) -> str:
+    what = f"{kernel!r} is no kernel: {against.reason}."
     if "symmetric" in against.reason:
         advice = "A kernel has k(x,z) = k(z,x): take the mean of both, for example."
     elif against.c is None:
-        advice = "Kernel values must be numbers: NaN or infinity is none."
+        what, advice = f"{kernel!r} gives NaN or infinity on these points: {against.reason}.", ""
     else:
         how = "indefinite=True in FunctionKernel, Precomputed or Finite, or as an attribute of a class,"
         advice = f"If you want it even so, say so: {how} lets it pass with a warning."
-    return "\n".join([f"{kernel!r} is no kernel: {against.reason}.", *against.witness(), advice])
+    return "\n".join(filter(None, [what, *against.witness(), advice]))

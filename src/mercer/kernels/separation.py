@@ -1,9 +1,9 @@
 """k(x,x) + k(z,z) − 2k(x,z) without cancellation, where a kernel's formula allows it.
 
-Near points have large k(x,x) and k(x,z) that agree in most digits; their difference would be rounding. A function
-of a distance falls from its value at 0, so its formula is evaluated with numbers that carry how far they have
-fallen (`Fall`): exp becomes expm1, a root the difference of two roots. Of x·z itself it is ‖x−z‖². Sums,
-multiples and transformations add up and hand on; what is left is computed as it stands, in float64.
+Near points have large k(x,x) and k(x,z) that agree in most digits; their difference would be rounding. A
+function of a distance falls from its value at 0, so its formula is evaluated with numbers that carry how far
+they have fallen (`Fall`): exp becomes expm1, a root the difference of two roots. Of x·z itself it is ‖x−z‖².
+Sums, multiples and transformations add up and hand on; what is left is computed as it stands, in float64.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class Fall:
             raise NotTraceable("a power with a varying exponent")
         if np.any(self.top == 0):
             return Fall(self.top**p, self.top**p - (self.top - self.fall) ** p)
-        return Fall(self.top**p, -(self.top**p) * np.expm1(p * np.log1p(-self.fall / self.top)))
+        with np.errstate(divide="ignore"):  # of what has fallen to 0
+            return Fall(self.top**p, -(self.top**p) * np.expm1(p * np.log1p(-self.fall / self.top)))
 
 
 class _Falls:
@@ -145,7 +146,7 @@ class _Falling(_Falls):
 
 
 def separation(kernel: Kernel, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:
-    """k(x,x) + k(z,z) − 2k(x,z) for checked points in float64 of a resolved kernel, as exactly as is known."""
+    """k(x,x) + k(z,z) − 2k(x,z) for checked float64 points of a resolved kernel, as exactly as is known."""
     return kernel.separation(X, Z, pairs) if _stated(kernel) else pairs.plainly(kernel, X, Z)
 
 

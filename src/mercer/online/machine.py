@@ -23,7 +23,7 @@ from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
-from mercer.kernels.door import admit, by_rule
+from mercer.kernels.door import by_rule
 from mercer.kernels.points import as_objects
 from mercer.losses import Loss, Squared
 from mercer.online import loops
@@ -187,9 +187,7 @@ class OnlineMachine(KernelInputs):
         same = before > 0 and held.shape[1:] == points.shape[1:]
         held = frozen((stacked(held, points) if same else points)[:_LOOKED_AT])
         n = held.shape[0]
-        fine = before.bit_length() == n.bit_length() or admit(
-            self.kernel_, held, _frames_inside(), self._if_indefinite
-        )
+        fine = before.bit_length() == n.bit_length() or self._admit(held)
         self._looked_at = held if fine and n < _LOOKED_AT else None
 
     def _mind_the_step(self, power: float) -> None:
