@@ -208,11 +208,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self
 
     def _admit(self, points):
-        if not self.normalized:
-            return super()._admit(points)
         # The weights of a graph's edges need only be symmetric to be cut.
-        require_symmetry(self.kernel_, points)
-        return True
+        return require_symmetry(self.kernel_, points) if self.normalized else super()._admit(points)
 
     def _run(self, space: Space, start: np.ndarray | None, rng: np.random.Generator) -> Run:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.base import Kernel, _is_number
+from mercer.kernels.arithmetic import is_number
+from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Composite, merge, multiply, prefixed, shown, times
 from mercer.kernels.points import as_objects
 
@@ -27,7 +28,7 @@ class Constant(Kernel):
         self.value = value
 
     def validate(self):
-        if not _is_number(self.value) or not (0 <= self.value < math.inf):
+        if not is_number(self.value) or not (0 <= self.value < math.inf):
             raise ValueError(f"Constant: value must be a nonnegative number, got {self.value!r}")
 
     def points(self, X):

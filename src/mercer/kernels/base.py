@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer._params import Params
 from mercer._xp import Dual, dual
+from mercer.kernels.arithmetic import is_number
 from mercer.kernels.formula import NotTraceable, Tracer, View
 from mercer.kernels.points import as_vectors, counted, double
 from mercer.kernels.statistics import Statistic
@@ -184,7 +184,7 @@ class Kernel(Params):
             value = getattr(self, name)
             if value is None:
                 continue
-            if not _is_number(value) or not math.isfinite(value) or value <= 0:
+            if not is_number(value) or not math.isfinite(value) or value <= 0:
                 raise ValueError(f"{type(self).__name__}: {name} must be a positive number, got {value!r}")
         for child in self.children().values():
             child.validate()
@@ -256,7 +256,7 @@ class Kernel(Params):
     def __add__(self, other: Any) -> algebra.Sum:
         from mercer.kernels.algebra import Constant, Sum
 
-        if _is_number(other):
+        if is_number(other):
             if other < 0:
                 raise ValueError(
                     f"k + ({other!r}) is not a kernel in general: a constant must be nonnegative"
@@ -270,7 +270,7 @@ class Kernel(Params):
         from mercer.kernels.algebra import Product
         from mercer.kernels.unary import Scale
 
-        if _is_number(other):
+        if is_number(other):
             if not other >= 0:
                 raise ValueError(
                     f"{other!r}·k is not a kernel: the factor must be nonnegative, or cᵀKc changes sign"
@@ -281,7 +281,7 @@ class Kernel(Params):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return self * (1 / other) if _is_number(other) and other != 0 else NotImplemented
+        return self * (1 / other) if is_number(other) and other != 0 else NotImplemented
 
     def __sub__(self, other: Any) -> Any:
         raise TypeError(
@@ -297,7 +297,7 @@ class Kernel(Params):
     def __pow__(self, exponent: Any) -> unary.Power:
         from mercer.kernels.unary import Power
 
-        if not _is_number(exponent):
+        if not is_number(exponent):
             return NotImplemented
         power = Power(self, exponent)
         power.validate()
@@ -398,24 +398,3 @@ class Profiled(Kernel):
             slope = Dual.of(varied.profile(Dual(S, np.zeros_like(S)), dual)).slope
             out[name] = np.broadcast_to(slope, S.shape)
         return out
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, numbers.Real) and not isinstance(x, bool)
-
-
-def is_integer(x: Any) -> bool:
-    """A whole number, in whatever numeric type."""
-    return _is_number(x) and float(x).is_integer()
-
-
-def int_power(s: Any, p: int) -> Any:
-    """s^p by squaring: products only, which every namespace has and which is exact in sign."""
-    result = None
-    while p:
-        if p & 1:
-            result = s if result is None else result * s
-        p >>= 1
-        if p:
-            s = s * s
-    return result

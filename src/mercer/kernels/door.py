@@ -97,7 +97,8 @@ def _lanczos(M: np.ndarray, used: np.ndarray, rng: np.random.Generator) -> tuple
         return np.asarray((M @ padded)[used], dtype=np.float64)
 
     v = rng.standard_normal(len(used))
-    basis, images = [v / np.linalg.norm(v)], []
+    basis: list[np.ndarray] = [v / np.linalg.norm(v)]
+    images: list[np.ndarray] = []
     while len(images) < _LANCZOS:
         images.append(apply(basis[-1]))
         v = images[-1].copy()
@@ -131,11 +132,12 @@ def admit(kernel: Kernel, points: Any, consequence: str, stacklevel: int = 2) ->
     return False
 
 
-def require_symmetry(kernel: Kernel, points: Any) -> None:
-    """Refuse an asymmetric function, or one that is no number; positive semidefinite it need not be."""
+def require_symmetry(kernel: Kernel, points: Any) -> bool:
+    """Refuse an asymmetric function, or one that is no number; any other will do."""
     against = doubt(kernel, points)
     if against is not None and against.c is None:
         raise NotAKernel(_refusal(kernel, against), against)
+    return True
 
 
 def _refusal(kernel: Kernel, against: Verdict) -> str:

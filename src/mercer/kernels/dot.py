@@ -6,7 +6,8 @@ import math
 from collections import Counter
 from itertools import combinations_with_replacement
 
-from mercer.kernels.base import Profiled, _is_number, int_power, is_integer
+from mercer.kernels.arithmetic import int_power, is_integer, is_number
+from mercer.kernels.base import Profiled
 from mercer.kernels.order import Order
 from mercer.kernels.separation import FALLS, Fall
 from mercer.kernels.statistics import DotProduct, SquaredDistance
@@ -83,7 +84,7 @@ class Polynomial(Dot):
     def validate(self):
         if not is_integer(self.degree) or self.degree < 1:
             raise ValueError(f"Polynomial: degree must be a positive integer, got {self.degree!r}")
-        if not _is_number(self.c) or not 0 <= self.c < math.inf:
+        if not is_number(self.c) or not 0 <= self.c < math.inf:
             raise ValueError(
                 f"Polynomial: c must be nonnegative, got {self.c!r}; with c < 0 the kernel is not "
                 f"positive semidefinite (k(0,0) = c^degree for odd degree)"
@@ -136,7 +137,7 @@ class Sigmoid(Dot):
         self.c = c
 
     def validate(self):
-        if self.a is None or not _is_number(self.c) or not math.isfinite(self.c):
+        if self.a is None or not is_number(self.c) or not math.isfinite(self.c):
             raise ValueError(f"Sigmoid: a must be positive and c a finite number, got {self.a!r}, {self.c!r}")
         super().validate()
 

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from mercer._params import show
-from mercer.kernels.base import Kernel, _is_number, int_power, is_integer
+from mercer.kernels.arithmetic import int_power, is_integer, is_number
+from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Wrapper, multiply, prefixed, shown, times
 from mercer.kernels.separation import of_normalised
 
@@ -35,7 +36,7 @@ class Scale(_Wrapper):
         return self.kernel.infinitely_divisible
 
     def validate(self):
-        if not _is_number(self.factor) or not 0 <= self.factor < math.inf:
+        if not is_number(self.factor) or not 0 <= self.factor < math.inf:
             raise ValueError(f"Scale: factor must be a nonnegative number, got {self.factor!r}")
         super().validate()
 
@@ -112,7 +113,7 @@ class Power(_Wrapper):
     def validate(self):
         super().validate()
         p = self.exponent
-        if not _is_number(p) or not 0 < p < math.inf:
+        if not is_number(p) or not 0 < p < math.inf:
             raise ValueError(f"k ** {p!r} is not a kernel: the exponent must be a positive integer")
         if not is_integer(p) and not self.kernel.infinitely_divisible:
             raise ValueError(
