@@ -172,6 +172,7 @@ def test_centres_and_functions_are_their_own():
         before = f(at)
         points[:] = 0
         c[:] = 0
+        M[:] = 0
         np.testing.assert_array_equal(f(at), before)
         np.testing.assert_array_equal(g(at), before)
 

@@ -200,7 +200,8 @@ class KernelNeighbours(KernelInputs, ABC):
             raise ValueError(
                 "weights: the function returned negative numbers: 0 is the least a neighbour counts"
             )
-        return weights
+        # So that a sum of large ones is a number.
+        return weights / np.maximum(weights.max(axis=1, keepdims=True, initial=0.0), 1)
 
     def _searcher(self) -> Search:
         if "_found" not in self.__dict__:  # after a trip through a file

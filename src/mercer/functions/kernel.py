@@ -60,6 +60,7 @@ class KernelFunction(Function):
             raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
         kernel.validate()
         kernel.require_resolved()
+        kernel = kernel.settled()
         points = frozen(as_objects(kernel.points(points)))
         coef = as_coefficients(coef)
         if coef.ndim not in (1, 2) or coef.shape[0] != n_points(points):

@@ -147,7 +147,13 @@ class _Falling(_Falls):
 
 def separation(kernel: Kernel, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:
     """k(x,x) + k(z,z) − 2k(x,z) for checked float64 points of a resolved kernel, as exactly as is known."""
-    return kernel.separation(X, Z, pairs) if _stated(kernel) else pairs.plainly(kernel, X, Z)
+    if not _stated(kernel):
+        return pairs.plainly(kernel, X, Z)
+    with np.errstate(over="ignore", invalid="ignore"):
+        D = kernel.separation(X, Z, pairs)
+        # Where distances are too large for a float, differences of them are nothing; k may still be something.
+        lost = np.isnan(D)
+        return np.where(lost, pairs.plainly(kernel, X, Z), D) if lost.any() else D
 
 
 def _stated(kernel: Kernel) -> bool:
