@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import frozen
-
 _LONGEST_ARRAY_IN_REPR = 400
 
 
@@ -106,18 +104,6 @@ class Params:
     def replace(self, **params: Any):
         """A copy with some parameters exchanged; the original is untouched."""
         return type(self)(**{**self.get_params(deep=False), **params})
-
-    def settled(self):
-        """The same value, with arrays nobody else can write to; itself where it has no others."""
-        own = {}
-        for name, value in self.get_params(deep=False).items():
-            if isinstance(value, Params):
-                kept = value.settled()
-            else:
-                kept = frozen(value) if isinstance(value, np.ndarray) else value
-            if kept is not value:
-                own[name] = kept
-        return self.replace(**own) if own else self
 
     def validate(self) -> None:
         """Raise ValueError, with the reason, if a parameter is out of range."""

@@ -191,13 +191,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         start = None
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
-        space = place(
-            chosen,
-            Points(self.kernel_, points, weights, squares, int(self.n_clusters)),
-            rng,
-            engine,
-            about_zero=bool(self.normalized),
-        )
+        everyone = Points(self.kernel_, points, weights, squares, int(self.n_clusters))
+        space = place(chosen, everyone, rng, engine, about_zero=bool(self.normalized))
         # Blocks are shared out among threads of our own; those of BLAS would be in their way.
         with one_blas_thread():
             run = self._run(space, start, rng)

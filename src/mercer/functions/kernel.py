@@ -60,7 +60,7 @@ class KernelFunction(Function):
             raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
         kernel.validate()
         kernel.require_resolved()
-        kernel = kernel.settled()
+        kernel = _settled(kernel)
         points = frozen(as_objects(kernel.points(points)))
         coef = as_coefficients(coef)
         if coef.ndim not in (1, 2) or coef.shape[0] != n_points(points):
@@ -309,6 +309,17 @@ def zero(kernel: Kernel, outputs: int | None = None, engine: Engine | None = Non
     # Which form a kernel's points have is not known without one; no method looks at these.
     f._set(kernel, np.empty((0, 0)), np.empty(shape), engine if engine is not None else Tiled())
     return f
+
+
+def _settled(kernel: Any) -> Any:
+    """The same kernel, with arrays nobody else can write to; itself where it has no others."""
+    own = {}
+    for name, value in kernel.get_params(deep=False).items():
+        kept = _settled(value) if isinstance(value, Kernel) else value
+        kept = frozen(value) if isinstance(value, np.ndarray) else kept
+        if kept is not value:
+            own[name] = kept
+    return kernel.replace(**own) if own else kernel
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -151,7 +151,7 @@ def separation(kernel: Kernel, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:
         return pairs.plainly(kernel, X, Z)
     with np.errstate(over="ignore", invalid="ignore"):
         D = kernel.separation(X, Z, pairs)
-        # Where distances are too large for a float, differences of them are nothing; k may still be something.
+        # Where distances are too large for a float, differences of them are nothing; k may be something.
         lost = np.isnan(D)
         return np.where(lost, pairs.plainly(kernel, X, Z), D) if lost.any() else D
 
