@@ -136,5 +136,42 @@ def issparse(X) -> bool:
     return hasattr(X, "tocsr")
 
 
+def as_csr(X):
+    """A sparse matrix as a csr_array, which, unlike csr_matrix, never makes an np.matrix; other points as
+    they are."""
+    if not issparse(X):
+        return X
+    from scipy.sparse import csr_array
+
+    return X if isinstance(X, csr_array) else csr_array(X)
+
+
+def shaped_like(X, Z):
+    """Points X as an array if the points Z are one, and sparse if those are."""
+    if issparse(X) == issparse(Z):
+        return X
+    if issparse(X):
+        return X.toarray()
+    from scipy.sparse import csr_array
+
+    return csr_array(X)
+
+
+def frozen(X):
+    """Points nobody else can write to: a private copy, or X itself where it is one.
+
+    An array is made read-only, so that it is known as private next time, and engines need not look whether it
+    has changed. SciPy tidies sparse matrices up in place when it likes, so they stay writeable. Objects
+    themselves (strings, graphs) are shared, the list of them is not.
+    """
+    if issparse(X):
+        return X.copy()
+    if not isinstance(X, np.ndarray) or (X.base is None and not X.flags.writeable):
+        return X
+    X = np.array(X)
+    X.flags.writeable = False
+    return X
+
+
 def n_points(X) -> int:
     return X.shape[0]

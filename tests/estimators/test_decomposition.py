@@ -291,7 +291,7 @@ def test_preimages_of_other_arrays(preimage, points):
 def test_no_way_back(points):
     X, _ = points
     with pytest.raises(ValueError, match="needs points to come back to"):
-        KernelPCA(Gaussian(1.0), 2, "features", random_state=0).fit(X).inverse_transform(np.zeros((1, 2)))
+        KernelPCA(Precomputed(), 2).fit(Gaussian(1.0)(X)).inverse_transform(np.zeros((1, 2)))
     with pytest.raises(ValueError, match="use preimage='learned'"):
         KernelPCA(Polynomial(2), 2, "full", preimage="fixed_point").fit(X).inverse_transform(np.zeros((1, 2)))
     with pytest.raises(ValueError, match="3 columns, but there are 2 components"):

@@ -8,7 +8,7 @@ import pytest
 from mercer import KernelOneClass, KernelRegressor, KernelSVC, KernelSVR
 from mercer.engines.factor import NotPositiveDefinite
 from mercer.estimators.lam import FromC
-from mercer.kernels import FunctionKernel, Gaussian, Linear, Sigmoid
+from mercer.kernels import FunctionKernel, Gaussian, Linear, Precomputed, Sigmoid
 from mercer.losses import Quantile
 from mercer.solvers import ConvergenceWarning, Dual
 from mercer.solvers.dual import solver
@@ -232,8 +232,10 @@ def test_far_from_positive_definite(cls, y, offset):
     """cᵀKc < 0 where it should be ‖f‖²: an error."""
     A = np.random.default_rng(1).standard_normal((N, N))
     for matrix in (A + A.T, -np.eye(N)):
-        with pytest.raises(NotPositiveDefinite, match="not positive semidefinite.*cᵀKc < 0"):
+        with pytest.raises(ValueError, match="is no kernel: not positive semidefinite"):
             cls.from_C(1.0, kernel="precomputed", offset=offset).fit(matrix, y)
+        with pytest.raises(NotPositiveDefinite, match="not positive semidefinite.*cᵀKc < 0"):
+            cls.from_C(1.0, kernel=Precomputed(indefinite=True), offset=offset).fit(matrix, y)
 
 
 @pytest.mark.parametrize("few", [True, False], ids=["at once", "working sets"])
@@ -245,9 +247,9 @@ def test_a_little_from_positive_definite(shift, few, monkeypatch):
     values = np.linalg.eigvalsh(indefinite(shift))
     assert values[0] < -0.5 * shift
     for m, y in (
-        (KernelSVC.from_C(1.0, kernel="precomputed"), Y),
-        (KernelSVR.from_C(1.0, kernel="precomputed"), SCORE),
-        (KernelOneClass("precomputed"), None),
+        (KernelSVC.from_C(1.0, kernel=Precomputed(indefinite=True)), Y),
+        (KernelSVR.from_C(1.0, kernel=Precomputed(indefinite=True)), SCORE),
+        (KernelOneClass(Precomputed(indefinite=True)), None),
     ):
         with pytest.warns(
             UserWarning, match="not positive semidefinite, so the problem is not convex"
@@ -268,7 +270,7 @@ def test_functions_that_are_no_kernels():
         except NotPositiveDefinite as error:
             said = str(error)
     assert "not positive semidefinite" in said
-    with pytest.raises(NotPositiveDefinite, match="not positive semidefinite"):
+    with pytest.raises(ValueError, match="is no kernel: not positive semidefinite"):
         KernelSVC.from_C(1.0, kernel=FunctionKernel(lambda a, b: -float(a @ b))).fit(X, Y)
 
 

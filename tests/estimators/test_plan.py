@@ -187,9 +187,9 @@ def test_planning_checks_as_fit_does():
 @pytest.mark.parametrize(
     "dtype, points, expected",
     [
-        (np.float64, X, Sizes(60, 3, 2, 8)),
-        (np.float32, X.astype(np.float32), Sizes(60, 3, 2, 4)),
-        (object, np.array(["a", "b"], dtype=object), Sizes(2, 1, 2, 8, False)),
+        (np.float64, X, Sizes(60, 3, 2, 8, points=60 * 3 * 8)),
+        (np.float32, X.astype(np.float32), Sizes(60, 3, 2, 4, points=60 * 3 * 4)),
+        (object, np.array(["a", "b"], dtype=object), Sizes(2, 1, 2, 8, False, points=16)),
     ],
 )
 def test_sizes(dtype, points, expected):

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
-from mercer.kernels.base import int_power, is_integer
+from mercer.kernels.arithmetic import int_power, is_integer
 from mercer.kernels.points import as_objects, as_vectors
 
 X = np.random.default_rng(0).standard_normal((6, 3))

@@ -19,6 +19,7 @@ from mercer.kernels import (
     Verdict,
     check,
 )
+from mercer.kernels.positions import lowered
 
 
 def squared_distance(x, z):
@@ -78,6 +79,45 @@ def test_the_textbook_witness():
     lines = str(verdict).splitlines()
     assert lines[0] == "Not a kernel: not positive semidefinite."
     assert lines[1].startswith("  x0 = [") and "c0 = " in lines[1]
+
+
+def test_what_is_a_kernel_on_the_line_only():
+    """max(0, 1 − ‖x−z‖) needs the plane, and many points at the right distance, to show itself."""
+
+    def tent(x, z):
+        return max(0.0, 1 - math.sqrt(squared_distance(x, z)))
+
+    verdict = check(tent)
+    assert not verdict.ok and all(len(p) == 2 for p in verdict.points)
+    assert quadratic_form(tent, verdict.points, verdict.c) < 0
+    assert check(tent, np.random.default_rng(0).standard_normal((40, 1))).ok
+
+
+@pytest.mark.parametrize("name", [n for n in NOT_KERNELS if n != "tanh"])
+def test_a_witness_is_short_and_what_is_printed_is_the_witness(name):
+    function = NOT_KERNELS[name]
+    text = str(check(function)).splitlines()[1:-1]
+    points = [np.array(eval(line.split("= ")[1].split("   ")[0])) for line in text]
+    c = [float(line.rpartition(" ")[2]) for line in text]
+    assert quadratic_form(function, points, c) < 0
+    assert all(len(repr(float(v))) <= 7 for p in points for v in p) and all(len(f"{v:g}") <= 6 for v in c)
+
+
+def test_given_points_are_named_by_their_rows():
+    X = np.random.default_rng(0).standard_normal((30, 40))
+    verdict = check(squared_distance, X)
+    for row, point in zip(verdict.rows, verdict.points, strict=True):
+        np.testing.assert_array_equal(X[row], point)
+    assert f"x0 = row {verdict.rows[0]}, [" in str(verdict) and "… 40 coordinates]" in str(verdict)
+
+
+def test_points_move_towards_a_witness():
+    def matrix(X, Z):
+        return np.maximum(0, 1 - np.sqrt(((X[:, None] - Z[None]) ** 2).sum(axis=2)))
+
+    X = np.random.default_rng(1).uniform(-1, 1, (24, 2))
+    moved = lowered(matrix, X)
+    assert np.linalg.eigvalsh(matrix(moved, moved))[0] < 0.5 * np.linalg.eigvalsh(matrix(X, X))[0]
 
 
 def test_a_witness_on_given_points():
@@ -201,7 +241,7 @@ def test_an_asymmetric_matrix_is_refused():
         (Laplacian(1.0), ["Laplacian", "Bochner"]),
         (Gaussian(1.0) + Linear(), ["sum of kernels", "Bochner", "inner product"]),
         (Gaussian(1.0) * Linear(), ["product of kernels"]),
-        (2 * Linear(), ["positive multiple"]),
+        (2 * Linear(), ["nonnegative multiple"]),
         (Linear() ** 3, ["integer power"]),
         (Gaussian(1.0) ** 0.5, ["infinitely divisible"]),
         (Linear().exp(), ["exponential"]),

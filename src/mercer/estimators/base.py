@@ -45,6 +45,12 @@ class KernelMachine(KernelInputs):
     offset: bool
     random_state: Any
 
+    # Does it hold on to the problem after fit, and so to the examples?
+    _keeps_problem = False
+    _if_indefinite = (
+        "the objective is not convex, so what is found is a stationary point of it, and nothing is certified"
+    )
+
     # -- what subclasses say ----------------------------------------------------------------------
 
     def _loss(self, y: np.ndarray) -> Loss:
@@ -111,11 +117,11 @@ class KernelMachine(KernelInputs):
         weights, total = _weights(counted, X, X.shape[0])
         # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
-        points, _ = self._bind(kernel, X, plan.engine, given, seen)
+        points, _ = self._bind(kernel, X, plan.engine, given, weights, keep=self._keeps_problem)
         rng = generator(self.random_state)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
         lam = self.lam.value(total) if isinstance(self.lam, FromC) else float(self.lam)
-        problem = Problem(built.A, built.B, targets, loss, lam, weights, bool(self.offset), rng=rng)
+        problem = Problem(built.A, built.B, np.array(targets), loss, lam, weights, bool(self.offset), rng=rng)
         return self._adapt(problem), built, coding, plan
 
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:
@@ -158,6 +164,8 @@ class KernelMachine(KernelInputs):
         """Everything `fit` does; returns the problem that was solved."""
         problem, built, coding, plan = self._build(X, y, sample_weight)
         solution = plan.solver.run(problem)
+        if not self._definite:
+            solution = solution.without_claims()
         coef = solution.coef
         if not np.isfinite(coef).all():
             raise ValueError(

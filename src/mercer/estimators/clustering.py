@@ -22,6 +22,7 @@ from mercer.features.base import generator
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
+from mercer.kernels.door import require_symmetry
 from mercer.solvers import ConvergenceWarning
 from mercer.solvers.base import _frames_inside
 from mercer.solvers.cluster_sums import squares_of
@@ -184,19 +185,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             raise ValueError(
                 f"n_clusters={self.n_clusters} is more than there are {few}: n_samples={len(seen)}"
             )
-        points, squares = self._bind(kernel, X, engine, given, seen if len(seen) < len(weights) else None)
+        points, squares = self._bind(kernel, X, engine, given, weights)
         rng = generator(self.random_state)
         chosen, why = choose(representation, self.kernel_, points, engine)
         start = None
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
-        space = place(
-            chosen,
-            Points(self.kernel_, points, weights, squares, int(self.n_clusters)),
-            rng,
-            engine,
-            about_zero=bool(self.normalized),
-        )
+        everyone = Points(self.kernel_, points, weights, squares, int(self.n_clusters))
+        space = place(chosen, everyone, rng, engine, about_zero=bool(self.normalized))
         # Blocks are shared out among threads of our own; those of BLAS would be in their way.
         with one_blas_thread():
             run = self._run(space, start, rng)
@@ -205,6 +201,10 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self._keep(space, run)
         self.plan_ = f"{chosen!r}: {why}; {space.how}"
         return self
+
+    def _admit(self, points):
+        # The weights of a graph's edges need only be symmetric to be cut.
+        return require_symmetry(self.kernel_, points) if self.normalized else super()._admit(points)
 
     def _run(self, space: Space, start: np.ndarray | None, rng: np.random.Generator) -> Run:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""

@@ -59,7 +59,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         ‖HKH v − θ v‖ ≤ tol·θ₁ ends the iteration; eigenvalues are then far more accurate than that.
     preimage : "learned" or "fixed_point"
         How `inverse_transform` comes back to points: by kernel ridge regression from scores to points, or
-        from there by the fixed-point iteration for kernels of ‖x − z‖. Neither is needed for `Linear`.
+        from there by the fixed-point iteration for kernels of ‖x − z‖. Neither is needed for `Linear`. Where
+        components are made of centres or features, up to 2,000 examples are kept for this.
     engine : "auto", "tiled", "cuda" or an Engine
     random_state : int, RandomState or None
         For the first block, centres and random features.
@@ -68,7 +69,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     ----------
     eigenvalues_ : (k,) of HKH, decreasing
     explained_variance_ : (k,) eigenvalues/(n − 1)
-    explained_variance_ratio_ : (k,) as a share of the whole variance in feature space
+    explained_variance_ratio_ : (k,) as a share of the whole variance in feature space; of a kernel that is
+        indefinite by wish (`Sigmoid`, ``Precomputed(indefinite=True)``), of the sum of positive eigenvalues,
+        which all are computed for that
     function_ : Function with k outputs, the components
     mean_function_ : Function, x ↦ ⟨mean of φ, φ(x)⟩
     intercept_ : (k,) −f̄
@@ -89,6 +92,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     True
     """
 
+    _if_indefinite = "only directions of positive variance are components, and shares are those of their sum"
     moments_: Moments
     function_: KernelFunction | FeatureFunction
 
@@ -199,7 +203,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if not (isinstance(self.tol, numbers.Real) and 0 < float(self.tol) < math.inf):
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
         points = self._check_X(on_host(X), kernel, reset=True)
-        for name in ("moments_", "_coordinates", "_inverse", "components_", "mean_"):
+        for name in ("moments_", "_coordinates", "_inverse", "_examples", "components_", "mean_"):
             self.__dict__.pop(name, None)
         points, _ = self._bind(kernel, points, engine, X)
         return kernel, points, engine
@@ -225,10 +229,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         n = K.shape[0]
         count = min(self.n_components or n, n)
         sums = K @ np.ones(n)
-        values, vectors, found = eigenpairs(K, count, float(self.tol), rng)
+        # Without negative eigenvalues their sum is the trace; with them all have to be known.
+        values, vectors, found = eigenpairs(K, count if self._definite else n, float(self.tol), rng)
         squared_mean = float(sums.sum()) / n**2
         total = float(np.sum(K.diag())) - n * squared_mean
         values = np.maximum(values, 0)
+        if not self._definite:
+            total, values, vectors = float(values.sum()), values[:count], vectors[:, :count]
         there = values > _NOTHING * max(float(values.max(initial=0.0)), _NOTHING * abs(total))
         if self.n_components is None:
             values, vectors, there = values[there], vectors[:, there], there[there]
@@ -257,6 +264,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     def _see(self, X: Any) -> None:
         """Take in rows, and decompose the scatter of all that were seen."""
+        if self.kernel_.vectors and not isinstance(self.kernel_, Linear):
+            seen = self.moments_.count if hasattr(self, "moments_") else 0
+            self._examples = preimages.sampled(getattr(self, "_examples", None), seen, X)
         for rows, Phi in self._coordinates.blocks(X):
             fresh = Moments.of(Phi, float(np.sum(self.kernel_.diagonal(X[rows]), dtype=np.float64)))
             self.moments_ = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
@@ -330,7 +340,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     def inverse_transform(self, T):
         """Points whose embeddings are near T (n, k): pre-images.
 
-        Exact for the linear kernel. Otherwise no point need have just this embedding; see `preimage`.
+        Exact for the linear kernel. Otherwise no point need have just this embedding; see `preimage`. The
+        first call learns the way back, from at most 2,000 examples, which takes about a second.
         """
         check_is_fitted(self, "function_")
         T = check_array(T, dtype=[np.float64, np.float32])
@@ -342,7 +353,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if hasattr(self, "components_"):
             return T @ self.components_ + self.mean_
         if not hasattr(self, "_inverse"):
-            self._inverse = preimages.learned(self.function_, self.intercept_, self.kernel_)
+            points = getattr(self, "_examples", getattr(self.function_, "points", None))
+            self._inverse = preimages.learned(self.function_, self.intercept_, self.kernel_, points)
         start = self._inverse.predict(T).reshape(len(T), -1)
         if self.preimage == "learned":
             return start

@@ -13,11 +13,14 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from mercer import _resolve
 from mercer._params import Params
+from mercer._xp import as_csr, frozen
 from mercer.engines import Engine
-from mercer.estimators.tensors import follows_data, frozen, on_host, remember
+from mercer.estimators.tensors import follows_data, on_host, remember
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
+from mercer.kernels.door import admit
 from mercer.kernels.points import as_objects
+from mercer.solvers.base import _frames_inside
 
 
 class KernelInputs(BaseEstimator):
@@ -48,8 +51,8 @@ class KernelInputs(BaseEstimator):
         if kernel.vectors or isinstance(kernel, Precomputed):
             sparse: Any = "csr" if kernel.sparse else False
             try:
-                return validate_data(
-                    self, X, reset=reset, accept_sparse=sparse, dtype=[np.float64, np.float32]
+                return as_csr(
+                    validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=[np.float64, np.float32])
                 )
             except ValueError as error:
                 if "could not convert string" not in str(error):
@@ -80,26 +83,44 @@ class KernelInputs(BaseEstimator):
         """Points to predict for, as the fitted kernel takes them."""
         return self._check_X(on_host(X), self._kernel_fitted, reset=False)
 
+    # What is made of a function that is no kernel but wanted even so; empty where the solver says it.
+    _if_indefinite = (
+        "there is no feature space for distances and norms, and what is found has none of the guarantees"
+    )
+
     def _bind(
-        self, kernel: Kernel, X: Any, engine: Engine, given: Any, seen: np.ndarray | None = None
+        self,
+        kernel: Kernel,
+        X: Any,
+        engine: Engine,
+        given: Any,
+        weights: np.ndarray | None = None,
+        *,
+        keep: bool = False,
     ) -> tuple[Any, np.ndarray]:
-        """Find what the kernel takes from (the rows `seen` of) checked points, and keep it as `kernel_`.
+        """Find what the kernel takes from checked points, keep it as `kernel_`, and refuse what is no kernel.
 
         Returns the points as that kernel takes them, and k(x,x). `given` is X as it came: a remote engine may
-        have it already.
+        have it already. `keep`: the machine will hold on to the points, so they must be its own; functions
+        see to theirs themselves.
         """
-        data_driven = seen is not None and not isinstance(kernel, Precomputed)
-        self.kernel_, points = kernel.resolve(X[seen] if data_driven else X).bind(X)
+        self.kernel_, points = kernel.resolve(X, weights).bind(X)
         points = as_objects(points)
         squares = np.asarray(self.kernel_.diagonal(points), np.float64)
         if not np.isfinite(squares).all():
             raise ValueError(
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
-        if engine.remote:
+        seen = points if weights is None or weights.all() else points[np.flatnonzero(weights)]
+        self._definite = self._admit(seen)
+        if engine.remote or keep:
             points = frozen(points)
             remember(engine, points, given)
         return points, squares
+
+    def _admit(self, points: Any) -> bool:
+        """The door: refuse what is no kernel on these points, or say that it is none."""
+        return admit(self.kernel_, points, self._if_indefinite, _frames_inside())
 
 
 def checked_labels(y: Any) -> np.ndarray:

@@ -12,9 +12,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.search import WAYS, Search
-from mercer.estimators.tensors import engine_for, frozen, on_host, remember
+from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.kernels import Gaussian
 
 _GAUSSIAN = Gaussian()
@@ -74,7 +75,7 @@ class KernelNeighbours(KernelInputs, ABC):
         automatic = isinstance(self.n_neighbors, str)
         if not automatic:
             _require_count(self.n_neighbors, n, n, "n_neighbors")
-        self._points, _ = self._bind(kernel, X, engine, given)
+        self._points, _ = self._bind(kernel, X, engine, given, keep=True)
         self.n_samples_fit_ = n
         self._found = Search(self.kernel_, self._points, self.search)
         self.search_ = self._found.way
@@ -178,7 +179,8 @@ class KernelNeighbours(KernelInputs, ABC):
         """Weights of neighbours; of a point that equals examples, only these count."""
         if not callable(self.weights_):
             zero = distances == 0
-            weights = 1 / np.where(zero, 1, distances)
+            # As shares of the nearest one's, 1/d can't overflow.
+            weights = distances.min(axis=1, keepdims=True, initial=np.inf) / np.where(zero, 1, distances)
             return np.where(zero.any(axis=1, keepdims=True), zero, weights)
         weights = np.asarray(self.weights_(distances), dtype=np.float64)
         if weights.shape != distances.shape:
@@ -190,7 +192,12 @@ class KernelNeighbours(KernelInputs, ABC):
             raise ValueError(
                 "weights: the function returned NaN or infinity; does it divide by a distance 0?"
             )
-        return weights
+        if (weights < 0).any():
+            raise ValueError(
+                "weights: the function returned negative numbers: 0 is the least a neighbour counts"
+            )
+        # So that a sum of large ones is a number.
+        return weights / np.maximum(weights.max(axis=1, keepdims=True, initial=0.0), 1)
 
     def _searcher(self) -> Search:
         if "_found" not in self.__dict__:  # after a trip through a file

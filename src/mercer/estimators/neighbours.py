@@ -30,7 +30,8 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
         R. "auto": the R with the smallest leave-one-out error; one search serves all of them.
     weights : "uniform", "distance" or function of an array of distances
         How much each neighbour counts: the same; 1/d (and where some d = 0 only those, equally); or what the
-        function returns, an array of the same shape.
+        function returns, an array of the same shape, not negative. Where no neighbour has any weight, all
+        examples answer: with the shares of the classes among them, or the mean of their targets.
     max_neighbors : int, optional
         The largest R that "auto" tries. None: 15, or 2√n if that is more.
     search : "auto", "blocks" or "tree"
@@ -99,8 +100,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
 
     def _shares(self, X: Any) -> np.ndarray:
         shares = self._answer(*self._asked(X))
-        total = shares.sum(axis=1, keepdims=True)
-        return shares / np.where(total == 0, 1, total)
+        return shares / shares.sum(axis=1, keepdims=True)
 
     def _check_restored(self):
         if "n_neighbors_" in vars(self):
@@ -112,8 +112,11 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
     def _answer(self, theirs, weights):
         k = len(self.classes_)
         place = theirs + k * np.arange(len(theirs))[:, None]
-        counts = np.bincount(place.ravel(), weights.ravel(), minlength=k * len(theirs))
-        return counts.reshape(len(theirs), k)
+        counts = np.bincount(place.ravel(), weights.ravel(), minlength=k * len(theirs)).reshape(-1, k)
+        silent = ~counts.any(axis=1)
+        if silent.any():
+            counts[silent] = np.bincount(self._targets, minlength=k)
+        return counts
 
     def _errors(self, own, theirs, weights):
         if callable(self.weights_):
@@ -183,9 +186,11 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbour
 
     def _answer(self, theirs, weights):
         total = weights.sum(axis=1)
-        if (total == 0).any():
-            raise ValueError("weights: all neighbours of a point have weight 0: their targets have no mean")
-        return np.einsum("ij,ijk->ik", weights, theirs) / total[:, None]
+        silent = total == 0
+        found = np.einsum("ij,ijk->ik", weights, theirs) / np.where(silent, 1, total)[:, None]
+        if silent.any():
+            found[silent] = self._targets.mean(axis=0)
+        return found
 
     def _errors(self, own, theirs, weights):
         if callable(self.weights_):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._xp import issparse
 from mercer.engines import Engine, available_memory
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
@@ -91,6 +92,7 @@ class Sizes:
     outputs: int
     itemsize: int
     single: bool = True
+    points: int = 0  # bytes
 
 
 def make_plan(
@@ -223,8 +225,8 @@ def _choose_solver(loss, representation, engine, unknowns, sizes, free, reasons)
 
 
 def _vectors(sizes: Sizes) -> int:
-    """Bytes of what every solver has: tiles, and a few vectors as long as y."""
-    return _TILES + 6 * sizes.n * sizes.outputs * 8
+    """Bytes of what every solver has: tiles, a few vectors as long as y, and the machine's own points."""
+    return _TILES + 6 * sizes.n * sizes.outputs * 8 + sizes.points
 
 
 def _memory(representation, solver, engine, unknowns, sizes, loss, free) -> int:
@@ -290,4 +292,5 @@ def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Sizes:
     d = X.shape[1] if getattr(X, "ndim", 1) == 2 else 1
     dtype = getattr(X, "dtype", None)
     single = kernel.vectors and dtype == np.float32
-    return Sizes(X.shape[0], d, outputs, 4 if single else 8, kernel.vectors)
+    held = sum(a.nbytes for a in (X.data, X.indices, X.indptr)) if issparse(X) else getattr(X, "nbytes", 0)
+    return Sizes(X.shape[0], d, outputs, 4 if single else 8, kernel.vectors, held)

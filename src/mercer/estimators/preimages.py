@@ -6,43 +6,64 @@ from typing import Any
 
 import numpy as np
 
+from mercer._xp import frozen
 from mercer.estimators.regression import KernelRidge
-from mercer.functions import Function, KernelFunction
+from mercer.functions import Function
+from mercer.functions.terms import stack
 from mercer.kernels import Gaussian, Radial
 from mercer.kernels.base import Kernel
 from mercer.kernels.statistics import SquaredDistance
 from mercer.kernels.unary import Scale
+from mercer.solvers import loo
 
-# Points to learn from: the way back is smooth, and a few thousand show it.
-_EXAMPLES = 2000
-_LAMS = 10.0 ** np.arange(-9.0, 0.0)
+# Points to learn from: the way back is smooth, and a few thousand show it; λ, of which only the order of
+# magnitude matters, is chosen on fewer, where one eigendecomposition for all of them takes no time.
+EXAMPLES, _TO_CHOOSE = 2000, 500
+_LAMS = 10.0 ** np.arange(-9.0, 0.0, 0.5)
 _STEPS, _STILL = 200, 1e-10
 
 
-def learned(function: Function, intercept: np.ndarray, kernel: Kernel) -> KernelRidge:
+def learned(function: Function, intercept: np.ndarray, kernel: Kernel, points: Any) -> KernelRidge:
     """Kernel ridge regression from embeddings to points, λ by leaving one out."""
-    Z = _points_of(function, kernel)
-    if Z.shape[0] > _EXAMPLES:
-        Z = Z[np.linspace(0, Z.shape[0] - 1, _EXAMPLES).astype(int)]
-    Z = _dense(Z)
+    if points is None or not kernel.vectors:
+        raise ValueError(
+            f"inverse_transform needs points to come back to, and {function!r} has none: it is there for "
+            "kernels on vectors"
+        )
+    Z = _dense(_some(points, EXAMPLES))
     T = np.asarray(function(Z), dtype=np.float64) + intercept
     # Scores of later components are smaller, and as telling.
     width = np.maximum(T.std(axis=0), 1e-9 * max(float(T.std()), np.finfo(float).tiny))
     shape: Any = Gaussian(float(np.sqrt(2 * T.shape[1]))).scaled(width)
-    tried = [
-        KernelRidge(shape, lam=lam, offset=True, solver="cholesky", representation="full") for lam in _LAMS
-    ]
-    fitted = [machine.fit(T, Z) for machine in tried]
-    return min(fitted, key=lambda machine: float(np.mean(machine.loo_residuals_**2)))
+    machine = KernelRidge(shape, lam=1.0, offset=True, solver="cholesky", representation="full")
+    lam = _LAMS[0]
+    if len(Z) > 1:
+        problem, _ = machine.problem(_some(T, _TO_CHOOSE), _some(Z, _TO_CHOOSE))
+        errors = [np.mean(r**2) for r in loo.residuals(problem, list(_LAMS))]
+        # What stands for the noise is λn: it stays when examples are added.
+        lam = _LAMS[int(np.argmin(errors))] * problem.n / len(Z)
+    return machine.set_params(lam=float(lam)).fit(T, Z)
 
 
-def _points_of(function: Function, kernel: Kernel) -> Any:
-    if isinstance(function, KernelFunction) and kernel.vectors:
-        return function.points
-    raise ValueError(
-        f"inverse_transform needs points to come back to, and {function!r} keeps none: it is there for "
-        "kernels on vectors with representation='full' or 'nystrom'"
-    )
+def _some(X: Any, count: int) -> Any:
+    n = X.shape[0]
+    return X if n <= count else X[np.linspace(0, n - 1, count).astype(int)]
+
+
+def sampled(held: Any, seen: int, X: Any) -> Any:
+    """EXAMPLES of all rows so far, each as likely as any other: those held, of so many seen, and X."""
+    free = max(EXAMPLES - (0 if held is None else held.shape[0]), 0)
+    first = frozen(X[:free])
+    kept = first if held is None else (stack(held, first) if first.shape[0] else held)
+    late = np.arange(first.shape[0], X.shape[0])
+    place = np.random.default_rng(seen).integers(0, seen + late + 1)
+    into = place < kept.shape[0]
+    if not into.any():
+        return kept
+    # Of rows that fall on the same place the last stays.
+    source = dict(zip(place[into].tolist(), (kept.shape[0] + late[into]).tolist(), strict=True))
+    rows = np.array([source.get(i, i) for i in range(kept.shape[0])])
+    return stack(kept, X)[rows]
 
 
 def _dense(Z: Any) -> np.ndarray:

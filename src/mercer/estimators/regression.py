@@ -193,6 +193,8 @@ class KernelRidge(Regressor):
         """
         return cls(lam=alpha / n, **parameters)
 
+    _keeps_problem = True
+
     def _loss(self, y) -> Loss:
         return Squared()
 

@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import issparse
+from mercer._xp import issparse, shaped_like
 from mercer.engines import Engine
 from mercer.engines.threads import cpu_count, parallel_map
 from mercer.kernels.base import Kernel, Profiled
 from mercer.kernels.finite import Finite
 from mercer.kernels.order import order_of
 from mercer.kernels.paired import paired
+from mercer.kernels.separation import InOrder, separation
 from mercer.kernels.statistics import L1Distance, SquaredDistance
 
 WAYS = ("auto", "blocks", "tree")
@@ -81,6 +82,8 @@ class Search:
     """
 
     def __init__(self, kernel: Kernel, points: Any, way: str):
+        # A tree is asked for where there are few coordinates: zeros among them need no saving.
+        points = points.toarray() if way == "tree" and issparse(points) else points
         self.kernel, self.points = kernel, _own(kernel, points)
         self.order = order_of(kernel)
         if self.order is None:
@@ -93,10 +96,9 @@ class Search:
     def _chosen(self, way: str) -> str:
         possible = self.order is not None and not issparse(self.gaps.points)
         if way == "tree" and not possible:
-            why = "sparse points" if self.order is not None else repr(self.kernel)
             raise ValueError(
-                "search='tree' is for dense vectors and kernels that fall as ‖x−z‖ grows, such as Gaussian "
-                f"or Matern, and not for {why}; search='blocks' finds the neighbours for every kernel"
+                "search='tree' is for vectors and kernels that fall as ‖x−z‖ grows, such as Gaussian or "
+                f"Matern, and not for {self.kernel!r}; search='blocks' finds the neighbours for every kernel"
             )
         if way != "auto":
             return way
@@ -105,6 +107,10 @@ class Search:
             d <= _TREE_WIDTH_AT_MOST and dimension(self.gaps.points) <= _TREE_SHARE * np.log2(n)
         )
         return "tree" if possible and few else "blocks"
+
+    def _asked(self, X: Any) -> Any:
+        """Points whose neighbours are asked for, in the form the examples have: arrays, or sparse."""
+        return _own(self.kernel, shaped_like(X, self.points) if self.kernel.vectors else X)
 
     def _coordinates(self, X: Any) -> Any:
         """The points in whose plain distance the order is that of the kernel."""
@@ -128,7 +134,7 @@ class Search:
         if same:
             X = self.gaps.points
         else:
-            X = _own(self.kernel, X)
+            X = self._asked(X)
             X = X if self.order is None else self._coordinates(X)
         return (
             self._by_tree(X, count, same) if self.way == "tree" else self._by_blocks(X, count, same, engine)
@@ -185,7 +191,7 @@ class Search:
     def distances(self, X: Any, index: np.ndarray, gaps: np.ndarray | None) -> np.ndarray:
         """√(k(x,x) + k(z,z) − 2k(x,z)) of the neighbours found; 0 where rounding can't tell it from 0."""
         kernel = self.kernel
-        X = self.points if X is None else _own(kernel, X)
+        X = self.points if X is None else self._asked(X)
         if isinstance(kernel, Finite) and X.ndim == 2:
             raise ValueError(
                 "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
@@ -196,16 +202,15 @@ class Search:
             squared = own + 2 * gaps
             squared[squared <= 2 * self.gaps.rounding(index, gaps) + _DIGITS * _EPS * np.abs(own)] = 0
             return np.sqrt(np.maximum(squared, 0))
-        # Kernels with an order see differences only; near the origin x·z has digits to spare for them.
-        moved = self.order is not None and kernel.vectors and not issparse(X)
-        origin = self.points.mean(axis=0, dtype=np.float64) if moved else None
+        exact = self.order is not None
 
         def squared_distance(left: Any, right: Any) -> np.ndarray:
-            if origin is not None:
-                left, right = left - origin, right - origin
-            a, b = kernel.diagonal(left), kernel.diagonal(right)
-            s = a + b - 2 * paired(kernel, left, right)
-            return np.where(s <= _DIGITS * _EPS * (np.abs(a) + np.abs(b)), 0, s)
+            s = separation(kernel, left, right, InOrder())
+            if exact:  # computed from differences of the points
+                return s
+            return np.where(
+                s <= _DIGITS * _EPS * (np.abs(kernel.diagonal(left)) + np.abs(kernel.diagonal(right))), 0, s
+            )
 
         everyone = np.arange(len(index))
         squared = _of_pairs(squared_distance, X, everyone, self.points, index, cpu_count())

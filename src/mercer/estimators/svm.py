@@ -27,6 +27,7 @@ class SupportVectors(KernelMachine):
     """What a machine with a sparse solution tells about it."""
 
     warm_start: bool
+    _if_indefinite = ""  # the dual solver warns, and says what such a solution is
 
     @property
     def dual_coef_(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer import engines
+from mercer._xp import frozen
 
 
 def is_tensor(X: Any) -> bool:
@@ -26,17 +27,6 @@ def on_host(X: Any) -> Any:
     X = X.detach()
     array = (X.float() if "float16" in str(X.dtype) else X).cpu().numpy()
     return frozen(array) if X.device.type != "cpu" else array
-
-
-def frozen(array: Any) -> Any:
-    """A private copy that can't be written to, so that no engine has to look whether it has changed."""
-    if not isinstance(array, np.ndarray):
-        return array
-    if array.base is None and not array.flags.writeable:
-        return array
-    array = np.array(array)
-    array.flags.writeable = False
-    return array
 
 
 def engine_for(engine: Any, X: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._xp import as_csr
 from mercer.engines.threads import cpu_count, parallel_map
 from mercer.kernels import Kernel
 
@@ -33,13 +34,15 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 f"kernel must be a mercer.kernels.Kernel, such as Polynomial(2) or Gaussian(1.0); "
                 f"got {self.kernel!r}"
             )
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32))
+        X = as_csr(validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32)))
         return self.kernel.resolve(X), X
 
     def _check(self, X: Any) -> Any:
         """Points at transform."""
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        return as_csr(
+            validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
+        )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

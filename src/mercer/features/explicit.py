@@ -132,7 +132,8 @@ def _expansion(kernel: Kernel, d: int) -> dict[Monomial, float]:
             f"RandomFourierFeatures if it depends on x − z only (Gaussian, Laplacian, Matern, …), "
             f"NystromFeatures for any kernel"
         )
-    return {a: w for a, w in terms.items() if w > 0}
+    # The kernel 0 has no coordinates; one that is always 0 serves as well, and is no case of its own.
+    return {a: w for a, w in terms.items() if w > 0} or {(): 0.0}
 
 
 def _plan(monomials: list[Monomial]) -> list[tuple[Any, Any, Any, slice]]:

@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.engines import Tiled
 from mercer.features.centres import centres_of
 from mercer.kernels import Gaussian, Kernel
+from mercer.kernels.door import admit
+from mercer.kernels.points import double
 
 _GAUSSIAN = Gaussian()
 
@@ -65,14 +67,16 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 self, X, accept_sparse="csr" if self.kernel.sparse else False, dtype=[np.float64, np.float32]
             )
         self.kernel_, points = self.kernel.bind(X)
+        admit(self.kernel_, points, "the features are those of its positive part")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         m = min(self.n_features, points.shape[0])
         index = centres_of(self.centres).choose(self.kernel_, points, m, np.random.default_rng(seed), Tiled())
         self.centres_ = points[index]
-        K = Tiled().gram(self.kernel_, self.centres_).astype(np.float64)
+        K = np.asarray(Tiled().gram(self.kernel_, double(self.centres_)), dtype=np.float64)
         values, vectors = np.linalg.eigh(K)
-        # Directions without weight carry no information, only rounding.
-        kept = values > len(K) * np.finfo(np.float64).eps * values[-1]
+        # Directions without weight carry no information, only rounding: that of the values `transform` makes.
+        single = getattr(points, "dtype", None) == np.float32
+        kept = values > len(K) * np.finfo(np.float32 if single else np.float64).eps * values[-1]
         self.whitening_ = vectors[:, kept] / np.sqrt(values[kept])
         self._n_features_out = self.whitening_.shape[1]
         return self

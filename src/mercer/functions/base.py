@@ -129,9 +129,9 @@ def _is_scalar(c: Any) -> bool:
 
 
 def as_coefficients(coef: Any) -> np.ndarray:
-    """Coefficients as a float array; float32 stays float32."""
+    """Coefficients as a float array of their own; float32 stays float32."""
     coef = np.asarray(coef)
-    return coef if coef.dtype.kind == "f" else coef.astype(np.float64)
+    return coef.copy() if coef.dtype.kind == "f" else coef.astype(np.float64)
 
 
 def column_products(a: np.ndarray, b: np.ndarray) -> Any:

@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import issparse, n_points, take
+from mercer._xp import frozen, issparse, n_points, take
 from mercer.engines import Engine, Tiled
 from mercer.functions import terms
 from mercer.functions.base import Function, as_coefficients, as_columns, column_products
 from mercer.kernels import Kernel
 from mercer.kernels.points import as_objects
+from mercer.kernels.separation import Pairs, separation
 
 # Numbers held at once while differentiating: 32 MB of doubles.
 _ENTRIES = 1 << 22
 _TERMS_AT_ONCE = 1024
+# Norms are computed from distances where the terms are so much smaller than those of αᵀKα.
+_CANCELS = 1e-2
 
 
 class KernelFunction(Function):
@@ -57,7 +60,8 @@ class KernelFunction(Function):
             raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
         kernel.validate()
         kernel.require_resolved()
-        points = as_objects(kernel.points(points))
+        kernel = _settled(kernel)
+        points = frozen(as_objects(kernel.points(points)))
         coef = as_coefficients(coef)
         if coef.ndim not in (1, 2) or coef.shape[0] != n_points(points):
             raise ValueError(
@@ -98,7 +102,7 @@ class KernelFunction(Function):
         return self._made(self.points[:0], self.coef[:0])
 
     def combination(self, X, coef):
-        return self._made(self._points(X), coef)
+        return self._made(frozen(self._points(X)), as_coefficients(coef))
 
     def _space(self):
         return repr(self.kernel)
@@ -158,6 +162,9 @@ class KernelFunction(Function):
 
     def squared_norm(self):
         """αᵀKα, with K's rounding below zero set to 0; for t functions Σ_j ‖f_j‖²."""
+        value = self._from_distances()
+        if value is not None:
+            return max(value, 0.0)
         value = super().squared_norm()
         if value < 0:
             # |α|ᵀ|K||α| ≤ (Σ|α_i|√k_ii)² bounds what rounding can have done.
@@ -173,6 +180,28 @@ class KernelFunction(Function):
                     f"(mercer.kernels.check finds such witnesses)"
                 )
         return max(value, 0.0)
+
+    def _from_distances(self) -> float | None:
+        """Σα·Σ α_i k(x_i,x_i) − ½ Σ α_i α_j d(x_i,x_j)², which is αᵀKα; None where that loses more digits.
+
+        Where coefficients add up to (almost) 0, as those of a difference of sections do, all large numbers
+        are gone: distances are computed from differences of the points.
+        """
+        if not 1 < len(self) <= _TERMS_AT_ONCE or not self.kernel.vectors:
+            return None
+        alpha, X = as_columns(self.coef.astype(np.float64)), terms.double(self.points)
+        diagonal = np.asarray(self.kernel.diagonal(X), np.float64)
+        total = alpha.sum(axis=0)
+        # What rounding may do is a share of the sum of all terms' sizes: here, and in αᵀKα.
+        there = np.sum((np.abs(alpha) * np.sqrt(np.maximum(diagonal, 0))[:, None]).sum(axis=0) ** 2)
+        first = total @ (diagonal @ alpha)
+        if not np.abs(total) @ (np.abs(diagonal) @ np.abs(alpha)) < _CANCELS * there:
+            return None
+        D = separation(self.kernel, X, X, Pairs())
+        np.fill_diagonal(D, 0)
+        if not 0.5 * np.sum(np.abs(alpha) * (np.abs(D) @ np.abs(alpha))) < _CANCELS * there:
+            return None
+        return float(first - 0.5 * np.sum(alpha * (D @ alpha)))
 
     def _weights(self, diagonal: np.ndarray) -> np.ndarray:
         """‖α_i k(x_i,·)‖ for each term."""
@@ -280,6 +309,17 @@ def zero(kernel: Kernel, outputs: int | None = None, engine: Engine | None = Non
     # Which form a kernel's points have is not known without one; no method looks at these.
     f._set(kernel, np.empty((0, 0)), np.empty(shape), engine if engine is not None else Tiled())
     return f
+
+
+def _settled(kernel: Any) -> Any:
+    """The same kernel, with arrays nobody else can write to; itself where it has no others."""
+    own = {}
+    for name, value in kernel.get_params(deep=False).items():
+        kept = _settled(value) if isinstance(value, Kernel) else value
+        kept = frozen(value) if isinstance(value, np.ndarray) else kept
+        if kept is not value:
+            own[name] = kept
+    return kernel.replace(**own) if own else kernel
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -8,10 +8,11 @@ from mercer.kernels.finite import Finite, Precomputed
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.histogram import ChiSquared, HistogramIntersection
 from mercer.kernels.periodic import Periodic
-from mercer.kernels.psd import Verdict, check
+from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
 from mercer.kernels.transforms import Columns, LengthScales, Mahalanobis, PullBack
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
+from mercer.kernels.witness import Verdict
 
 __all__ = [
     "ArcCosine",

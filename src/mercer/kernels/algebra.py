@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.base import Kernel, _is_number
+from mercer.kernels.arithmetic import is_number
+from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Composite, merge, multiply, prefixed, shown, times
 from mercer.kernels.points import as_objects
 
@@ -27,7 +28,7 @@ class Constant(Kernel):
         self.value = value
 
     def validate(self):
-        if not _is_number(self.value) or not (0 <= self.value < math.inf):
+        if not is_number(self.value) or not (0 <= self.value < math.inf):
             raise ValueError(f"Constant: value must be a nonnegative number, got {self.value!r}")
 
     def points(self, X):
@@ -46,6 +47,9 @@ class Constant(Kernel):
 
     def diagonal(self, X):
         return np.full(X.shape[0], self.value, self._dtype(X))
+
+    def separation(self, X, Z, pairs):
+        return 0 * pairs.plainly(self, X, Z)
 
     def slope_x(self, X, Z):
         return np.zeros((X.shape[0], Z.shape[0], X.shape[1]), self._dtype(X, Z))
@@ -112,6 +116,10 @@ class Sum(_Pair):
         a, b = self._both("diagonal", X)
         return a + b
 
+    def separation(self, X, Z, pairs):
+        a, b = self._both("separation", X, Z, pairs)
+        return a + b
+
     def slope_x(self, X, Z):
         a, b = self._both("slope_x", X, Z)
         return a + b
@@ -131,7 +139,7 @@ class Sum(_Pair):
     def frequencies(self, rng, count, d):
         # The spectral density of a sum is the mixture of the two, in proportion to k(0).
         a, b = self._both("amplitude")
-        from_left = rng.random(count) < a / (a + b)
+        from_left = rng.random(count) * (a + b) < a
         left, right = self._both("frequencies", rng, count, d)
         return np.where(from_left[:, None], left, right)
 

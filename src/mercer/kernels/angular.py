@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import Dual, dual
-from mercer.kernels.base import Kernel, int_power
-from mercer.kernels.statistics import DotProduct, squared_norms
+from mercer.kernels.arithmetic import int_power
+from mercer.kernels.base import Kernel
+from mercer.kernels.dot import Linear
+from mercer.kernels.separation import of_normalised
+from mercer.kernels.statistics import DotProduct, SquaredDistance, squared_norms
 
 
 class Angular(Kernel):
@@ -70,6 +73,10 @@ class Cosine(Angular):
 
     def profile(self, s, xx, zz, xp):
         return s / (xp.sqrt(xx) * xp.sqrt(zz))  # xx·zz may leave the range of float32
+
+    def separation(self, X, Z, pairs):
+        apart = pairs.statistic(SquaredDistance(), X, Z)
+        return of_normalised(apart, *pairs.diagonals(Linear(), X, Z))
 
     def diagonal(self, X):
         return (squared_norms(X) > 0).astype(X.dtype)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer._params import Params
 from mercer._xp import Dual, dual
+from mercer.kernels.arithmetic import is_number
 from mercer.kernels.formula import NotTraceable, Tracer, View
-from mercer.kernels.points import as_vectors
+from mercer.kernels.points import as_vectors, counted, double
 from mercer.kernels.statistics import Statistic
 
 if TYPE_CHECKING:
     from mercer.kernels import algebra, transforms, unary
     from mercer.kernels.order import Order
+    from mercer.kernels.separation import Pairs
 
 Monomial = tuple[int, ...]
 # Of derivatives, one a feature: 64 MB of doubles.
@@ -42,6 +43,9 @@ class Kernel(Params):
     sparse: bool = False
     # Is k^p a kernel for every real p > 0?
     infinitely_divisible: bool = False
+    # Is it the wish to work with a function that need not be positive semidefinite? Machines refuse such a
+    # function otherwise; here they warn, and claim less.
+    indefinite: bool = False
 
     # -- required ---------------------------------------------------------------------------------
 
@@ -74,14 +78,32 @@ class Kernel(Params):
         return np.array([self.pairwise(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
 
     def squared_distance(self, X: Any, Z: Any = None) -> np.ndarray:
-        """‖φ(x)−φ(z)‖² = k(x,x) + k(z,z) − 2k(x,z): the distance the kernel induces, squared."""
-        K = self(X, Z)
-        a = self.diag(X)
-        b = a if Z is None else self.diag(Z)
-        D = np.maximum(a[:, None] + b[None, :] - 2 * K, 0)
-        if Z is None:
+        """‖φ(x)−φ(z)‖² = k(x,x) + k(z,z) − 2k(x,z): the distance the kernel induces, squared.
+
+        In float64 and, where the formula allows it, from differences of the points: near points far from the
+        origin keep their distance.
+
+        >>> from mercer.kernels import Linear
+        >>> float(Linear().distance([[1e8]], [[1e8 + 2.0**-13]])[0, 0]) == 2.0**-13
+        True
+        """
+        from mercer.kernels.separation import Pairs, separation
+
+        self.validate()
+        self.require_resolved()
+        same, X = Z is None, double(self.points(X))
+        Z = X if same else double(self.points(Z))
+        self._same_width(X, Z)
+        D = np.maximum(separation(self, X, Z, Pairs()), 0)
+        if same:
             np.fill_diagonal(D, 0)
         return D
+
+    def separation(self, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:
+        """`squared_distance` of checked points, which rounding may leave below 0 (see that module)."""
+        from mercer.kernels.separation import by_formula
+
+        return by_formula(self, X, Z, pairs)
 
     def distance(self, X: Any, Z: Any = None) -> np.ndarray:
         """The kernel-induced distance ‖φ(x)−φ(z)‖."""
@@ -129,22 +151,25 @@ class Kernel(Params):
                 f"give a value, or call kernel.resolve(X) to choose one from X"
             )
 
-    def resolve(self, X: Any) -> Kernel:
-        """A kernel whose data-driven parameters are set from X; itself if there are none."""
+    def resolve(self, X: Any, weights: np.ndarray | None = None) -> Kernel:
+        """A kernel whose data-driven parameters are set from X; itself if there are none.
+
+        A row of weight 2 counts as two rows, and one of weight 0 as none.
+        """
         self.validate()
         if not self.unresolved():
             return self
-        X = self.points(X)
+        X, weights = counted(self.points(X), weights)
         found = self.from_data(X) if any(getattr(self, p) is None for p in self.positive) else {}
         kernel = self.replace(**found)
         inner = kernel.children()
         if not inner:
             return kernel
         inside = kernel.child_points(X)
-        return kernel.replace(**{name: k.resolve(inside) for name, k in inner.items()})
+        return kernel.replace(**{name: k.resolve(inside, weights) for name, k in inner.items()})
 
     def from_data(self, X: Any) -> dict[str, Any]:
-        """Values for this kernel's own unresolved parameters."""
+        """Values for this kernel's own unresolved parameters, from rows that count."""
         return {}
 
     def bind(self, X: Any) -> tuple[Kernel, Any]:
@@ -159,7 +184,7 @@ class Kernel(Params):
             value = getattr(self, name)
             if value is None:
                 continue
-            if not _is_number(value) or not math.isfinite(value) or value <= 0:
+            if not is_number(value) or not math.isfinite(value) or value <= 0:
                 raise ValueError(f"{type(self).__name__}: {name} must be a positive number, got {value!r}")
         for child in self.children().values():
             child.validate()
@@ -231,7 +256,7 @@ class Kernel(Params):
     def __add__(self, other: Any) -> algebra.Sum:
         from mercer.kernels.algebra import Constant, Sum
 
-        if _is_number(other):
+        if is_number(other):
             if other < 0:
                 raise ValueError(
                     f"k + ({other!r}) is not a kernel in general: a constant must be nonnegative"
@@ -245,10 +270,10 @@ class Kernel(Params):
         from mercer.kernels.algebra import Product
         from mercer.kernels.unary import Scale
 
-        if _is_number(other):
-            if not other > 0:
+        if is_number(other):
+            if not other >= 0:
                 raise ValueError(
-                    f"{other!r}·k is not a kernel: the factor must be positive, or c'Kc changes sign"
+                    f"{other!r}·k is not a kernel: the factor must be nonnegative, or cᵀKc changes sign"
                 )
             return Scale(self, other)
         return Product(self, other) if isinstance(other, Kernel) else NotImplemented
@@ -256,7 +281,7 @@ class Kernel(Params):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return self * (1 / other) if _is_number(other) and other != 0 else NotImplemented
+        return self * (1 / other) if is_number(other) and other != 0 else NotImplemented
 
     def __sub__(self, other: Any) -> Any:
         raise TypeError(
@@ -272,7 +297,7 @@ class Kernel(Params):
     def __pow__(self, exponent: Any) -> unary.Power:
         from mercer.kernels.unary import Power
 
-        if not _is_number(exponent):
+        if not is_number(exponent):
             return NotImplemented
         power = Power(self, exponent)
         power.validate()
@@ -373,24 +398,3 @@ class Profiled(Kernel):
             slope = Dual.of(varied.profile(Dual(S, np.zeros_like(S)), dual)).slope
             out[name] = np.broadcast_to(slope, S.shape)
         return out
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, numbers.Real) and not isinstance(x, bool)
-
-
-def is_integer(x: Any) -> bool:
-    """A whole number, in whatever numeric type."""
-    return _is_number(x) and float(x).is_integer()
-
-
-def int_power(s: Any, p: int) -> Any:
-    """s^p by squaring: products only, which every namespace has and which is exact in sign."""
-    result = None
-    while p:
-        if p & 1:
-            result = s if result is None else result * s
-        p >>= 1
-        if p:
-            s = s * s
-    return result

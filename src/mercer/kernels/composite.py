@@ -28,6 +28,10 @@ class _Composite(Kernel):
     def vectors(self):
         return all(k.vectors for k in self.children().values())
 
+    @property
+    def indefinite(self):  # type: ignore[override]
+        return any(k.indefinite for k in self.children().values())
+
     def _rules(self, text: str) -> str | None:
         reasons = [k.rule() for k in self.children().values()]
         if any(r is None for r in reasons):

@@ -6,15 +6,31 @@ import math
 from collections import Counter
 from itertools import combinations_with_replacement
 
-from mercer.kernels.base import Profiled, _is_number, int_power, is_integer
+from mercer.kernels.arithmetic import int_power, is_integer, is_number
+from mercer.kernels.base import Profiled
 from mercer.kernels.order import Order
-from mercer.kernels.statistics import DotProduct
+from mercer.kernels.separation import FALLS, Fall
+from mercer.kernels.statistics import DotProduct, SquaredDistance
+from mercer.kernels.symbols import NotTraceable
 
 
 class Dot(Profiled):
     """k(x,z) = profile(x·z): give `profile(s, xp)`."""
 
     statistic = DotProduct()
+
+    def separation(self, X, Z, pairs):
+        # With m = (‖x‖² + ‖z‖²)/2 and h = (‖x‖² − ‖z‖²)/2, x·z = m − ‖x−z‖²/2: the profile κ is asked for
+        # 2(κ(m) − κ(x·z)), which is ‖x−z‖² for κ(s) = s, and for κ(m+h) + κ(m−h) − 2κ(m), which is 0 then.
+        k = self._plain()
+        a, b = pairs.diagonals(Linear(), X, Z)
+        m, h = (a + b) / 2, (a - b) / 2
+        half = pairs.statistic(SquaredDistance(), X, Z) / 2
+        try:
+            below, right, left = (Fall.of(k.profile(Fall(m, s), FALLS)).fall for s in (half, -h, h))
+        except NotTraceable:
+            return pairs.plainly(self, X, Z)
+        return 2 * below - (right + left)
 
 
 class Linear(Dot):
@@ -68,7 +84,7 @@ class Polynomial(Dot):
     def validate(self):
         if not is_integer(self.degree) or self.degree < 1:
             raise ValueError(f"Polynomial: degree must be a positive integer, got {self.degree!r}")
-        if not _is_number(self.c) or not 0 <= self.c < math.inf:
+        if not is_number(self.c) or not 0 <= self.c < math.inf:
             raise ValueError(
                 f"Polynomial: c must be nonnegative, got {self.c!r}; with c < 0 the kernel is not "
                 f"positive semidefinite (k(0,0) = c^degree for odd degree)"
@@ -98,6 +114,8 @@ class Polynomial(Dot):
 class Sigmoid(Dot):
     """tanh(a x·z + c): popular, but **not** positive semidefinite; `check` finds a witness.
 
+    Machines take it with a warning, and claim nothing that a kernel's theory says.
+
     Parameters
     ----------
     a : float > 0
@@ -112,13 +130,14 @@ class Sigmoid(Dot):
 
     positive = ("a",)
     log_params = ("a",)
+    indefinite = True  # whoever asks for it by name wants it
 
     def __init__(self, a=1.0, c=0.0):
         self.a = a
         self.c = c
 
     def validate(self):
-        if self.a is None or not _is_number(self.c) or not math.isfinite(self.c):
+        if self.a is None or not is_number(self.c) or not math.isfinite(self.c):
             raise ValueError(f"Sigmoid: a must be positive and c a finite number, got {self.a!r}, {self.c!r}")
         super().validate()
 

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import issparse
+from mercer._xp import frozen, issparse
 from mercer.kernels.base import Kernel
 from mercer.kernels.points import as_vectors
+
+# All eigenvalues of matrices up to here are a matter of a second.
+LARGEST_EIGENPROBLEM = 1500
 
 
 def square_symmetric(matrix: Any, what: str = "a kernel matrix") -> np.ndarray:
@@ -39,6 +42,8 @@ class Finite(Kernel):
     Parameters
     ----------
     matrix : (L, L) symmetric positive semidefinite; a singular one is fine
+    indefinite : bool
+        Machines refuse a matrix with negative eigenvalues, unless this says that one is wanted.
 
     Notes
     -----
@@ -56,8 +61,9 @@ class Finite(Kernel):
     2
     """
 
-    def __init__(self, matrix):
+    def __init__(self, matrix, indefinite=False):
         self.matrix = matrix
+        self.indefinite = indefinite
 
     @property
     def vectors(self):
@@ -117,6 +123,8 @@ class Finite(Kernel):
 
     def rule(self):
         M = self._values()
+        if len(M) > LARGEST_EIGENPROBLEM:
+            return None
         values = np.linalg.eigvalsh(M) if M.size else np.zeros(1)
         if values[0] < -len(M) * np.finfo(M.dtype).eps * max(abs(values[-1]), abs(values[0])):
             return None
@@ -129,6 +137,11 @@ class Precomputed(Kernel):
     """X is the Gram matrix itself: (n, n) at fit, (new points × n) at prediction.
 
     At fit it becomes ``Finite(matrix)`` with the training points 0 … n−1.
+
+    Parameters
+    ----------
+    indefinite : bool
+        Machines refuse a matrix with negative eigenvalues, unless this says that one is wanted.
 
     Examples
     --------
@@ -143,15 +156,15 @@ class Precomputed(Kernel):
     True
     """
 
-    def __init__(self):
-        pass
+    def __init__(self, indefinite=False):
+        self.indefinite = indefinite
 
-    def resolve(self, X):
+    def resolve(self, X, weights=None):
         return self
 
     def bind(self, X):
-        M = square_symmetric(X, "a precomputed Gram matrix at fit")
-        return Finite(M), np.arange(len(M))
+        M = frozen(square_symmetric(X, "a precomputed Gram matrix at fit"))
+        return Finite(M, self.indefinite), np.arange(len(M))
 
     def points(self, X):
         raise ValueError(

@@ -203,7 +203,7 @@ class Tracer:
             raise NotTraceable("its formula has an exponent that is not a number")
         p = float(p)
         if p.is_integer() and 0 <= abs(p) <= 16:
-            from mercer.kernels.base import int_power
+            from mercer.kernels.arithmetic import int_power
 
             if p == 0:
                 return self.number(1.0)

@@ -17,14 +17,17 @@ class FunctionKernel(Kernel):
         function(x, z) → number; or, with ``vectorized``, function(X, Z) → (n, m) array.
     vectorized : bool
         Does the function take two whole point sets?
+    indefinite : bool
+        Machines look at a sample of their points and refuse a function that is not positive semidefinite on
+        it, unless this says that one is wanted.
 
     A point is an item of a list or Series, a cell of a table with one column of objects, or a row (an
     array) of any other table.
 
     Notes
     -----
-    Nothing checks by itself that the function is positive semidefinite: ``mercer.kernels.check(k, X)``
-    does, on sampled or given points.
+    ``mercer.kernels.check(k, X)`` looks for a proof that the function is not positive semidefinite, on
+    sampled or given points, and harder than machines do.
 
     Examples
     --------
@@ -36,9 +39,10 @@ class FunctionKernel(Kernel):
            [2., 2., 4.]])
     """
 
-    def __init__(self, function, vectorized=False):
+    def __init__(self, function, vectorized=False, indefinite=False):
         self.function = function
         self.vectorized = vectorized
+        self.indefinite = indefinite
 
     @property
     def vectors(self):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import issparse
+from mercer._xp import as_csr, issparse
 
 
 def as_vectors(X: Any, *, sparse: bool = False, what: str = "this kernel") -> Any:
@@ -17,7 +17,7 @@ def as_vectors(X: Any, *, sparse: bool = False, what: str = "this kernel") -> An
                 f"{what} does not take sparse input; use X.toarray(), or a kernel of x·z or ‖x−z‖ "
                 f"(Linear, Polynomial, Gaussian, …)"
             )
-        X = X.tocsr()
+        X = as_csr(X)
         values = X.data
     else:
         X = np.asarray(X)
@@ -47,10 +47,23 @@ def as_vectors(X: Any, *, sparse: bool = False, what: str = "this kernel") -> An
     return X
 
 
+def double(X: Any) -> Any:
+    """float32 coordinates as float64, everything else as it is."""
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
+
+
+def counted(X: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray | None]:
+    """The points of positive weight, and their weights."""
+    if weights is None or np.all(weights > 0):
+        return X, weights
+    seen = np.flatnonzero(weights)
+    return X[seen], weights[seen]
+
+
 def as_objects(X: Any) -> Any:
     """Any sequence of points as an array that can be indexed by arrays; tables stay tables."""
     if issparse(X):
-        return X.tocsr()
+        return as_csr(X)
     if isinstance(X, np.ndarray):
         return X
     if hasattr(X, "to_numpy"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.kernels.base import Profiled, _is_number
+from mercer.kernels.arithmetic import is_number
+from mercer.kernels.base import Profiled
 from mercer.kernels.order import Order
 from mercer.kernels.scale import median_distance
 from mercer.kernels.statistics import L1Distance, SquaredDistance, Statistic
@@ -184,7 +185,7 @@ class RationalQuadratic(Radial):
         self.scale = scale
 
     def validate(self):
-        if not _is_number(self.alpha):
+        if not is_number(self.alpha):
             raise ValueError(f"RationalQuadratic: alpha must be a positive number, got {self.alpha!r}")
         super().validate()
 

@@ -51,6 +51,8 @@ class Statistic:
     formula: str | None = None
     # s(ax, az) = a·s(x, z), or a²·s(x, z) for the two above, for a > 0: a factor can be put into the points.
     homogeneous = False
+    # Is it 0 where x = z?
+    distance = False
 
     def pairwise(self, X, Z) -> np.ndarray:
         raise NotImplementedError
@@ -111,7 +113,7 @@ class SquaredDistance(Statistic):
     """
 
     name = formula = "‖x−z‖²"
-    sparse = homogeneous = True
+    sparse = homogeneous = distance = True
 
     def pairwise(self, X, Z):
         if issparse(X) or issparse(Z):
@@ -169,8 +171,17 @@ class SquaredDistance(Statistic):
         X = X.astype(np.float64)
         Z = X if same else Z.astype(np.float64)
         xx, zz = squared_norms(X), squared_norms(Z)
-        S = xx[:, None] + zz[None, :] - 2 * DotProduct().pairwise(X, Z)
-        S[64 * np.finfo(np.float64).eps * (xx[:, None] + zz[None, :]) > S] = 0
+        sums = xx[:, None] + zz[None, :]
+        S = sums - 2 * DotProduct().pairwise(X, Z)
+        if same:
+            np.fill_diagonal(S, np.inf)  # 0, and nothing to compute again
+        i, j = np.nonzero(2e-6 * sums > S)
+        if 20 * len(i) <= S.size:
+            for a in range(0, len(i), _PAIRS_PER_CHUNK):
+                ia, ja = i[a : a + _PAIRS_PER_CHUNK], j[a : a + _PAIRS_PER_CHUNK]
+                S[ia, ja] = squared_norms(X[ia] - Z[ja])
+        else:
+            S[64 * np.finfo(np.float64).eps * sums > S] = 0
         if same:
             np.fill_diagonal(S, 0)
         return S.astype(dtype, copy=False)
@@ -226,7 +237,7 @@ class L1Distance(_CoordinateSum):
     """‖x−z‖₁"""
 
     name = "‖x−z‖₁"
-    homogeneous = True
+    homogeneous = distance = True
 
     @staticmethod
     def term(x, z, xp):
@@ -252,7 +263,7 @@ class ChiSquare(_CoordinateSum):
     """Σ (x−z)²/(x+z) for nonnegative vectors; 0/0 counts as 0."""
 
     name = "χ²(x,z)"
-    homogeneous = True
+    homogeneous = distance = True
 
     @staticmethod
     def term(x, z, xp):
@@ -285,6 +296,7 @@ class CircleDistance(_CoordinateSum):
     """Σ 4 sin²(π(x−z)/p): squared distance after wrapping each coordinate round a circle."""
 
     name = "circle"
+    distance = True
 
     def __init__(self, period: float):
         self.period = period

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from mercer._xp import issparse
 from mercer.kernels.base import Kernel, Profiled
 from mercer.kernels.composite import _Wrapper, merge, prefixed
-from mercer.kernels.points import as_objects
+from mercer.kernels.points import as_objects, counted
 
 
 class _Transformed(_Wrapper):
@@ -24,6 +25,10 @@ class _Transformed(_Wrapper):
 
     def diagonal(self, X):
         return self.kernel.diagonal(self.child_points(X))
+
+    def separation(self, X, Z, pairs):
+        tX = self.child_points(X)
+        return self.kernel.separation(tX, tX if X is Z else self.child_points(Z), pairs)
 
     def amplitude(self):
         return self.kernel.amplitude()
@@ -140,12 +145,12 @@ class LengthScales(_Transformed):
     def unresolved(self):
         return (["lengths"] if self.lengths is None else []) + super().unresolved()
 
-    def resolve(self, X):
+    def resolve(self, X, weights=None):
         self.validate()
-        X = self.points(X)
+        X, weights = counted(self.points(X), weights)
         if self.lengths is None:
-            return self.replace(lengths=_spreads(X)).resolve(X)
-        return super().resolve(X)
+            return self.replace(lengths=_spreads(X, weights)).resolve(X, weights)
+        return super().resolve(X, weights)
 
     def _inverse(self, X):
         return (1.0 / np.asarray(self.lengths, dtype=float)).astype(X.dtype)
@@ -297,18 +302,35 @@ class PullBack(_Transformed):
         return self._rules("a kernel pulled back through a map")
 
 
-def _spreads(X) -> np.ndarray:
-    """The standard deviation of every column; 1 for a column that is constant up to rounding."""
+def _spreads(X, weights: np.ndarray | None) -> np.ndarray:
+    """The (weighted) standard deviation of every column; 1 for a column that is constant up to rounding."""
+    n = X.shape[0]
+    share = np.full(n, 1 / max(n, 1)) if weights is None else weights / weights.sum()
     if issparse(X):
-        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
-        spread, largest = np.sqrt(np.maximum(square - mean**2, 0)), np.sqrt(square)
-        # The difference of two squares is only good to √eps.
-        floor = 4 * np.sqrt(np.finfo(X.dtype).eps)
+        # Zeros are not stored: what they add to Σ w (x − mean)² is mean² for their share of the weight.
+        X = X.astype(np.float64).tocsc()
+        X.sum_duplicates()
+        mean = np.asarray(X.T @ share).ravel()
+        w, column = share[X.indices], np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+        there = np.bincount(column, w, X.shape[1])
+        away = np.bincount(column, w * (X.data - mean[column]) ** 2, X.shape[1])
+        spread = np.sqrt(away + np.maximum(1 - there, 0) * mean**2)
+        largest = np.asarray(abs(X).max(axis=0).todense() if n else np.zeros(X.shape[1])).ravel()
     else:
-        spread, largest = X.std(axis=0, dtype=np.float64), np.abs(X).max(axis=0, initial=0.0)
-        floor = 10 * np.finfo(X.dtype).eps
+        # A pass that holds no second table: centred, as sums of squares far from 0 would cancel.
+        mean, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        for rows in _blocks_of(X):
+            mean += share[rows] @ X[rows].astype(np.float64)
+        for rows in _blocks_of(X):
+            square += share[rows] @ (X[rows] - mean) ** 2
+        spread, largest = np.sqrt(square), np.abs(X).max(axis=0, initial=0.0)
+    floor = 10 * np.finfo(X.dtype).eps
     return np.where(spread > floor * largest, spread, 1.0)
+
+
+def _blocks_of(X: np.ndarray) -> Iterator[slice]:
+    step = max(1, (1 << 20) // max(X.shape[1], 1))
+    return (slice(a, a + step) for a in range(0, X.shape[0], step))
 
 
 @lru_cache(maxsize=16)

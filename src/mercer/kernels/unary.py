@@ -7,20 +7,21 @@ import math
 import numpy as np
 
 from mercer._params import show
-from mercer.kernels.base import Kernel, _is_number, int_power, is_integer
+from mercer.kernels.arithmetic import int_power, is_integer, is_number
+from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Wrapper, multiply, prefixed, shown, times
+from mercer.kernels.separation import of_normalised
 
 
 class Scale(_Wrapper):
-    """c·k for c > 0, written ``c * k``.
+    """c·k for c ≥ 0, written ``c * k``; 0·k is the kernel of the space that holds nothing but the function 0.
 
     >>> from mercer.kernels import Linear
     >>> 2 * Linear() == Scale(Linear(), 2)
     True
     """
 
-    positive = ("factor",)
-
+    log_params = ("factor",)
     binding = 2
 
     def __init__(self, kernel, factor=1.0):
@@ -35,8 +36,8 @@ class Scale(_Wrapper):
         return self.kernel.infinitely_divisible
 
     def validate(self):
-        if self.factor is None:
-            raise ValueError("Scale: factor must be a positive number, got None")
+        if not is_number(self.factor) or not 0 <= self.factor < math.inf:
+            raise ValueError(f"Scale: factor must be a nonnegative number, got {self.factor!r}")
         super().validate()
 
     def formula(self, tracer, view):
@@ -48,6 +49,9 @@ class Scale(_Wrapper):
 
     def diagonal(self, X):
         return self.kernel.diagonal(X) * float(self.factor)
+
+    def separation(self, X, Z, pairs):
+        return self.kernel.separation(X, Z, pairs) * float(self.factor)
 
     def _outer_slope(self, K):
         return np.full_like(K, self.factor)
@@ -63,12 +67,14 @@ class Scale(_Wrapper):
         return self.factor * self.kernel.amplitude()
 
     def induced_order(self, view):
-        return self.kernel.induced_order(view)
+        return self.kernel.induced_order(view) if self.factor > 0 else None  # all distances are 0
 
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d)
 
     def expansion(self, d):
+        if self.factor == 0:
+            return {}
         inner = self.kernel.expansion(d)
         return None if inner is None else {a: self.factor * w for a, w in inner.items()}
 
@@ -76,7 +82,7 @@ class Scale(_Wrapper):
         return self.kernel.expansion_size(d)
 
     def rule(self):
-        return self._rules("a positive multiple of a kernel")
+        return self._rules("a nonnegative multiple of a kernel")
 
 
 class Power(_Wrapper):
@@ -107,7 +113,7 @@ class Power(_Wrapper):
     def validate(self):
         super().validate()
         p = self.exponent
-        if not _is_number(p) or not 0 < p < math.inf:
+        if not is_number(p) or not 0 < p < math.inf:
             raise ValueError(f"k ** {p!r} is not a kernel: the exponent must be a positive integer")
         if not is_integer(p) and not self.kernel.infinitely_divisible:
             raise ValueError(
@@ -237,6 +243,9 @@ class Normalized(_Wrapper):
         diagonal = self.kernel.diagonal(X)
         return (diagonal > 0).astype(diagonal.dtype)
 
+    def separation(self, X, Z, pairs):
+        return of_normalised(self.kernel.separation(X, Z, pairs), *pairs.diagonals(self.kernel, X, Z))
+
     def slope_x(self, X, Z):
         a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
         K = self.kernel.pairwise(X, Z)
@@ -265,8 +274,8 @@ class Normalized(_Wrapper):
         return {name: np.stack([r[name][0, 0] for r in rows]) for name in rows[0]}
 
     def amplitude(self):
-        self.kernel.amplitude()  # refuses kernels that are not translation-invariant
-        return 1.0
+        # Asked even so: it refuses kernels that are not translation-invariant.
+        return 1.0 if self.kernel.amplitude() > 0 else 0.0
 
     def induced_order(self, view):
         order = self.kernel.induced_order(view)

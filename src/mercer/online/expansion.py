@@ -127,7 +127,7 @@ class Expansion(Learner):
         """All points, these below the others; the others are not copied if there is room beside them."""
         m, n = len(self.birth), points.shape[0]
         if issparse(points):
-            return stacked(self.points, points) if m else points
+            return stacked(self.points, points) if m else points.copy()
         room = self._room.get("points")
         dtype = np.result_type(self.points, points)
         if room is None or self.points.base is not room or len(room) < m + n or room.dtype != dtype:

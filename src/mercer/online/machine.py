@@ -16,19 +16,21 @@ from sklearn.utils.validation import (
 )
 
 from mercer import _resolve
+from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
+from mercer.kernels.door import by_rule
 from mercer.kernels.points import as_objects
 from mercer.losses import Loss, Squared
 from mercer.online import loops
 from mercer.online.budgets import Budget, Unlimited, budget_of
 from mercer.online.coordinates import Centres, Coordinates, Mapped, Span
 from mercer.online.expansion import Expansion
-from mercer.online.learner import Learner, Rule
+from mercer.online.learner import Learner, Rule, stacked
 from mercer.online.steps import Recursive, Step, step_of
 from mercer.representations import Features, Full, Nystrom
 from mercer.solvers.base import _frames_inside
@@ -38,6 +40,8 @@ from mercer.solvers.primal import whitening
 _LATE = 1e6
 # Points of a made-up sample that a kernel's width is found from, where there is one example only.
 _MADE_UP = 200
+# Of the first examples so many show whether the kernel is one.
+_LOOKED_AT = 64
 
 
 class OnlineMachine(KernelInputs):
@@ -156,20 +160,35 @@ class OnlineMachine(KernelInputs):
         kernel.validate()
         return as_objects(self._check_X(on_host(X), kernel, reset=reset))
 
-    def _start(self, points: Any, X: Any, targets: np.ndarray) -> None:
+    def _start(self, points: Any, X: Any, targets: np.ndarray, weight: np.ndarray) -> None:
         kernel = clone(_resolve.kernel_of(self.kernel))
         sample = points
         if kernel.unresolved() and kernel.vectors and len(points[:2].shape) == 2 and points.shape[0] == 1:
             # One example tells nothing of distances: take them to be those of standardised features.
             width = points.shape[1]
             sample = np.random.default_rng(0).standard_normal((_MADE_UP, width)).astype(points.dtype)
-        self.kernel_ = kernel.resolve(sample)
+        self.kernel_ = kernel.resolve(sample, weight if sample is points else None)
         if not np.isfinite(self.kernel_.diagonal(points)).all():
             raise ValueError(
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
+        self._looked_at = None if by_rule(self.kernel_) else points[:0]
+        self._look_at(points)
         self._learner = self._learner_for(self.kernel_, points, targets.shape[1], X)
         self._mind_the_step(float(np.max(self.kernel_.diagonal(points))))
+
+    def _look_at(self, points: Any) -> None:
+        """Refuse what is no kernel, by the first examples: these may come one by one, so whenever there are
+        twice as many as when it was last looked at."""
+        held = self.__dict__.get("_looked_at")
+        if held is None:
+            return
+        before = held.shape[0]
+        same = before > 0 and held.shape[1:] == points.shape[1:]
+        held = frozen((stacked(held, points) if same else points)[:_LOOKED_AT])
+        n = held.shape[0]
+        fine = before.bit_length() == n.bit_length() or self._admit(held)
+        self._looked_at = held if fine and n < _LOOKED_AT else None
 
     def _mind_the_step(self, power: float) -> None:
         """Warn of steps that go on to overshoot: f(x) moves by η V' k(x,x), and V' by V'' times that."""
@@ -211,7 +230,9 @@ class OnlineMachine(KernelInputs):
         try:
             targets = self._code_targets(y, classes)
             if first:
-                self._start(points, X, targets)
+                self._start(points, X, targets, weight)
+            else:
+                self._look_at(points)
         except BaseException:
             if first:
                 self._forget()
@@ -235,14 +256,15 @@ class OnlineMachine(KernelInputs):
 
     def __getstate__(self):
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_one"}  # made again when needed
+        # Made again when needed, and only of use in the beginning.
+        return {name: value for name, value in state.items() if name not in ("_one", "_looked_at")}
 
     @property
     def _begun(self) -> bool:
         return hasattr(self, "_learner")
 
     def _forget(self) -> None:
-        for name in ("_learner", "_coding", "_rule_", "kernel_", "_names", "_one"):
+        for name in ("_learner", "_coding", "_rule_", "kernel_", "_names", "_one", "_looked_at"):
             self.__dict__.pop(name, None)
         self.cumulative_loss_ = 0.0
 

@@ -47,6 +47,7 @@ class OneByOne:
     _rule: Any
     _rule_: Any
     _start: Any
+    _look_at: Any
     _follow: Any
     _forget: Any
     _coding: Any
@@ -129,7 +130,9 @@ class OneByOne:
         point = self._point(x, learning=True)
         target = self._target(y)
         if not self._begun:
-            self._start(point, point, target)
+            self._start(point, point, target, np.ones(1))
+        else:
+            self._look_at(point)
         weight = np.array([float(w)])
         self._follow(self._learner.learn(point, target, weight), target, weight)
 

@@ -34,7 +34,7 @@ def begin(machine: OnlineMachine, X: Any, y: Any) -> tuple[OnlineMachine, Any, n
     y = run._check_targets(on_host(y))
     check_consistent_length(points, y)
     targets = np.asarray(run._code_targets(y, None), np.float64)
-    run._start(points, X, targets)
+    run._start(points, X, targets, np.ones(len(targets)))
     return run, points, targets
 
 

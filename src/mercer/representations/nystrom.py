@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from mercer._xp import frozen
 from mercer.features.centres import Centres, centres_of
 from mercer.functions import KernelFunction
 from mercer.operators import KernelOperator, Matrix
@@ -64,7 +65,7 @@ class Nystrom(Representation):
             m = min(self.size(kernel, X.shape[0], 0), among.shape[0])
             Z = among[centres_of(self.centres).choose(kernel, among, m, rng, engine)]
         else:
-            Z = kernel.points(self.centres)
+            Z = frozen(kernel.points(self.centres))
             if kernel.vectors and Z.shape[1] != X.shape[1]:
                 raise ValueError(f"the centres have {Z.shape[1]} features, the data {X.shape[1]}")
             if kernel.vectors:

@@ -114,7 +114,7 @@ class Ranges:
         resolved = kernel.resolve(self.points)
         found = _positive(resolved)
         if isinstance(kernel, Scale):
-            del found["factor"]  # c·k with λ is k with λ/c
+            found.pop("factor", None)  # c·k with λ is k with λ/c
         if isinstance(self.machine, KernelNeighbours) and self.machine.weights == "uniform":
             # Only the order of distances counts.
             found = {name: v for name, v in found.items() if not _keeps_order(resolved, name, self.points)}

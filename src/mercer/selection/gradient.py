@@ -277,8 +277,7 @@ def _free(kernel: Kernel, prefix: str = "", inside_lengths: bool = False) -> lis
     if isinstance(kernel, LengthScales):
         out.append((prefix + "lengths", len(kernel.lengths)))
     elif not inside_lengths:
-        own = kernel.log_params or tuple(p for p in kernel.positive if p == "factor")
-        out += [(prefix + name, 1) for name in own if getattr(kernel, name) > 0]
+        out += [(prefix + name, 1) for name in kernel.log_params if getattr(kernel, name) > 0]
     for name, child in kernel.children().items():
         out += _free(child, f"{prefix}{name}__", isinstance(kernel, LengthScales))
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -152,6 +152,11 @@ class Solution:
     def converged(self) -> bool:
         """Is this the minimum, to the tolerance? Of a non-convex loss that is never known."""
         return self.status == "converged"
+
+    def without_claims(self) -> Solution:
+        """The same, where the objective is not convex: a stationary point, and no bound on what it lacks."""
+        status = "stationary" if self.converged else self.status
+        return replace(self, status=status, certificate=replace(self.certificate, gap=None))
 
     def __repr__(self) -> str:
         return f"<{self}>"

@@ -25,7 +25,7 @@ from mercer.kernels import (
     Scale,
     Sum,
 )
-from mercer.kernels.base import is_integer
+from mercer.kernels.arithmetic import is_integer
 from mercer.theory.classes import HypothesisClass
 from mercer.theory.exact import fraction, integer_rows, nonnegative, separate
 from mercer.theory.halfspaces import Monomial, PolynomialSets, random_points
