@@ -40,29 +40,35 @@ kernels = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: f"{k!r:.40}")
 outputs = pytest.mark.parametrize("t", [1, 2])
 
 
+UNITS = np.minimum(np.arange(N) % 8, 5)
+UNITS[[4, 9]] = 6, 7
+units = pytest.mark.parametrize("units", [None, UNITS], ids=["rows", "units"])
+
 # -- the surface -------------------------------------------------------------------------------------
 
 
 @kernels
 @outputs
+@units
 @pytest.mark.parametrize("mu", [1e-3, 0.3, 10.0])
-def test_the_error_is_that_of_n_refits(kernel, t, mu):
-    K, y = kernel(X), Y[:, :t]
-    left = []
-    for i in range(N):
-        kept = np.arange(N) != i
-        c = np.linalg.solve(K[np.ix_(kept, kept)] + mu * np.eye(N - 1), y[kept])
-        left.append(y[i] - K[i, kept] @ c)
-    error, value, _, _ = LooSurface(X, y).value_and_slopes(kernel, mu)
+def test_the_error_is_that_of_refits(kernel, t, mu, units):
+    K, y, left = kernel(X), Y[:, :t], np.empty((N, t))
+    parts = np.arange(N) if units is None else units
+    for part in np.unique(parts):
+        out, kept = np.flatnonzero(parts == part), np.flatnonzero(parts != part)
+        c = np.linalg.solve(K[np.ix_(kept, kept)] + mu * np.eye(len(kept)), y[kept])
+        left[out] = y[out] - K[np.ix_(out, kept)] @ c
+    error, value, _, _ = LooSurface(X, y, units=units).value_and_slopes(kernel, mu)
     assert error == pytest.approx(np.mean(np.square(left)), rel=1e-8)
-    assert value == pytest.approx(N / 2 * math.log(error), rel=1e-12)
+    assert value == pytest.approx(len(np.unique(parts)) / 2 * math.log(error), rel=1e-12)
 
 
 @kernels
 @outputs
+@units
 @pytest.mark.parametrize("likelihood", [0.0, 0.5, 1.0])
-def test_slopes_are_central_differences(kernel, t, likelihood):
-    surface, mu, h = LooSurface(X, Y[:, :t], likelihood), 0.2, 1e-5
+def test_slopes_are_central_differences(kernel, t, likelihood, units):
+    surface, mu, h = LooSurface(X, Y[:, :t], likelihood, units), 0.2, 1e-5
     _, _, slopes, slope_mu = surface.value_and_slopes(kernel, mu)
 
     def value(k, m):
@@ -102,6 +108,18 @@ def test_the_likelihood_is_that_of_scikit_learn(mu):
     _, value, _, _ = LooSurface(X, y[:, None], 1.0).value_and_slopes(Gaussian(1.0).scaled(lengths), mu)
     assert -value - N / 2 * (1 + math.log(2 * math.pi)) == pytest.approx(theirs(amplitude), rel=1e-9)
     assert theirs(amplitude) > max(theirs(0.95 * amplitude), theirs(1.05 * amplitude))
+
+
+def test_copies_say_nothing_new():
+    """Every row four times: error and likelihood are those of the rows themselves, with a quarter of μ."""
+    four, kernel = np.repeat(np.arange(N), 4), Laplacian(1.0).scaled([1.0, 2.0, 3.0])
+    scattered = Y[four] + np.tile([[1.0], [-1.0], [2.0], [-2.0]], (N, 1))
+    for share, target in ((0.0, Y[four]), (1.0, Y[four]), (1.0, scattered), (0.5, Y[four])):
+        copied = LooSurface(X[four], target, share, four).value_and_slopes(kernel, 0.4)
+        alone = LooSurface(X, Y, share).value_and_slopes(kernel, 0.1)
+        np.testing.assert_allclose(copied[1], alone[1], rtol=1e-9)
+        np.testing.assert_allclose(copied[2]["lengths"], alone[2]["lengths"], rtol=1e-7)
+        np.testing.assert_allclose(copied[3], alone[3], rtol=1e-7)
 
 
 def test_a_matrix_that_is_not_positive_definite():
