@@ -185,6 +185,8 @@ def _dealt(units: np.ndarray, k: int, labels: np.ndarray | None, seed: int) -> n
     squared shares of classes; of equals where there are the fewest rows.
     """
     some = count(units)
+    if some < 2:
+        raise ValueError("all rows are equal, or of one group: held out together, they leave none to learn from")
     if not 2 <= k <= some:
         raise ValueError(
             f"{k} folds need as many different rows or groups at least, and there are {some}: ask for fewer "

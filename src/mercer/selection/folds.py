@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import _safe_split
 
+from mercer._units import Split, alone, count, folds, units_of
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.tensors import on_host
 
@@ -69,6 +71,7 @@ def fold_path(
     cv: Any = None,
     scoring: Any = None,
     sample_weight: Any = None,
+    groups: Any = None,
     warm: bool = True,
 ) -> FoldPath:
     """Cross-validate a machine for every λ, and fit it to all examples.
@@ -82,7 +85,10 @@ def fold_path(
     X, y, sample_weight : as in ``machine.fit``
     lams : array of values of λ
     cv : int, splitter or None, as in scikit-learn
+        Where the folds are made here (an int, or None), equal rows and rows of one group share a fold.
     scoring : str, callable or None, as in scikit-learn
+    groups : (n,) labels, optional
+        Also handed to a splitter.
     warm : bool
         False: every fit starts from nothing. The result is the same, to the solver's tolerance.
 
@@ -99,10 +105,13 @@ def fold_path(
         raise ValueError("lams must be a list of positive numbers")
     X, y = on_host(X), np.asarray(on_host(y))
     scorer = check_scoring(machine, scoring)
-    folds = list(check_cv(cv, y, classifier=is_classifier(machine)).split(np.zeros(len(y)), y))
+    units = units_of(X, groups)
+    parts = folds_of_units(cv, units, y if is_classifier(machine) else None)
+    if parts is None:
+        parts = list(check_cv(cv, y, classifier=is_classifier(machine)).split(np.zeros(len(y)), y, groups))
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    scores = np.empty((len(lams), len(folds)))
-    iterations = np.zeros((len(lams), len(folds) + 1), dtype=int)
+    scores = np.empty((len(lams), len(parts)))
+    iterations = np.zeros((len(lams), len(parts) + 1), dtype=int)
     machines: list[Any] = [None] * len(lams)
     last = None
     for a in np.argsort(-lams, kind="stable"):
@@ -111,7 +120,7 @@ def fold_path(
             whole._begin_at(last, lams[a])
         machines[a] = last = whole.fit(X, y) if weights is None else whole.fit(X, y, weights)
         iterations[a, -1] = last.solution_.iterations
-        for b, (train, test) in enumerate(folds):
+        for b, (train, test) in enumerate(parts):
             part = clone(machine).set_params(lam=float(lams[a]))
             if warm:
                 part._begin_at(last, lams[a], train)
@@ -123,3 +132,13 @@ def fold_path(
     mean = scores.mean(axis=1)
     ties = np.flatnonzero(mean == mean.max())
     return FoldPath(lams, scores, tuple(machines), int(ties[np.argmax(lams[ties])]), iterations)
+
+
+def folds_of_units(
+    cv: Any, units: np.ndarray, labels: np.ndarray | None, seed: int = 0
+) -> list[Split] | None:
+    """The folds, where it is only said how many: units stay together. None if rows are units, or cv splits."""
+    if alone(units) or not (cv is None or isinstance(cv, numbers.Integral)):
+        return None
+    labels = labels if labels is not None and np.ndim(labels) == 1 else None
+    return folds(units, min(5 if cv is None else int(cv), count(units)), labels, seed)
