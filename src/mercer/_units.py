@@ -261,7 +261,7 @@ def _as_array(X: Any) -> np.ndarray:
 
 def _is_code(column: np.ndarray) -> bool:
     if column.dtype.kind == "f":
-        return bool((column == np.round(column)).all())
+        return bool(((column == np.round(column)) | np.isnan(column)).all())
     if column.dtype.kind == "O":
         return all(isinstance(v, str | int | None) for v in column)
     return column.dtype.kind in "biuUS"

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 
+from mercer._units import fewest_in_a_class, folds, units_of
 from mercer.losses.coding import LabelCoding, favouring
 from mercer.losses.pairs import PairCoding
 
@@ -27,9 +28,14 @@ class Calibration:
     slopes: tuple[float, ...]
 
     @classmethod
-    def learn(cls, machine: Any, X: Any, y: Any, sample_weight: Any, weights: Any) -> Calibration:
-        """From scores of examples by machines that have not seen them; `weights` include those of classes."""
-        scores, labels = _out_of_sample(machine, X, y, sample_weight)
+    def learn(
+        cls, machine: Any, X: Any, y: Any, sample_weight: Any, weights: Any, groups: Any = None
+    ) -> Calibration:
+        """From scores of examples by machines that have not seen them, nor equal ones, nor their group.
+
+        `weights` include those of classes.
+        """
+        scores, labels = _out_of_sample(machine, X, y, sample_weight, groups)
         return cls.of_scores(scores, labels, machine._coding, weights)
 
     @classmethod
@@ -108,24 +114,29 @@ def _sure(labels: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
     return target
 
 
-def _out_of_sample(machine: Any, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+def _out_of_sample(
+    machine: Any, X: Any, y: Any, sample_weight: Any, groups: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Scores (n, outputs) of every example by a machine fitted to other folds, and the examples' classes."""
-    from sklearn.model_selection import StratifiedKFold
     from sklearn.utils.metaestimators import _safe_split
 
     y = np.asarray(y).ravel()
-    labels = np.searchsorted(machine.classes_, y)
-    fewest = int(np.bincount(labels).min())
-    if fewest < 2:
+    labels, units = np.searchsorted(machine.classes_, y), units_of(X, groups)
+    if np.bincount(labels).min() < 2:
         rare = machine.classes_[int(np.bincount(labels).argmin())]
         raise ValueError(
             f"probability=True needs at least two examples of each class, but {rare!r} has one: drop it, or "
             "use KernelLogistic, whose probabilities need no calibration"
         )
-    folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=0)
+    fewest = fewest_in_a_class(labels, units)
+    if fewest < 2:
+        raise ValueError(
+            "probability=True needs at least two different examples of each class, and a class has equal ones "
+            "(or those of one group) only: use KernelLogistic, whose probabilities need no calibration"
+        )
     other = clone(machine).set_params(probability=False, warm_start=False)
     scores = np.empty((len(y), machine.solution_.intercept.shape[0]))
-    for train, test in folds.split(np.zeros(len(y)), y):
+    for train, test in folds(units, min(_FOLDS, fewest), labels):
         here, labels_here = _safe_split(other, X, y, train)
         there, _ = _safe_split(other, X, y, test, train)
         w = None if sample_weight is None else np.asarray(sample_weight)[train]
