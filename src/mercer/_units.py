@@ -1,8 +1,8 @@
 """Which rows belong together: equal rows, and rows of one group, lie on one side of every split.
 
-A row that is tested, or judged while parameters are chosen, must not have a copy of itself among the rows that
-were learned from: the machine would only have to remember. `units_of` numbers the sets of rows that stay
-together; everything that splits rows deals out those.
+A row that is tested, or judged while parameters are chosen, must not have a copy of itself among the rows
+that were learned from: the machine would only have to remember. `units_of` numbers the sets of rows that
+stay together; everything that splits rows deals out those.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def group_codes(groups: Any, n: int) -> np.ndarray:
     """Labels of groups as numbers; −1 where there is none."""
     given = np.asarray(groups)
     if given.shape != (n,):
-        raise ValueError(f"groups must be one label a row, {n:,} of them; got an array of shape {given.shape}")
+        raise ValueError(
+            f"groups must be one label a row, {n:,} of them; got an array of shape {given.shape}"
+        )
     if given.dtype.kind == "O":
         absent = np.array([v is None or v != v for v in given], dtype=bool)
     else:
@@ -186,7 +188,9 @@ def _dealt(units: np.ndarray, k: int, labels: np.ndarray | None, seed: int) -> n
     """
     some = count(units)
     if some < 2:
-        raise ValueError("all rows are equal, or of one group: held out together, they leave none to learn from")
+        raise ValueError(
+            "all rows are equal, or of one group: held out together, they leave none to learn from"
+        )
     if not 2 <= k <= some:
         raise ValueError(
             f"{k} folds need as many different rows or groups at least, and there are {some}: ask for fewer "

@@ -29,13 +29,14 @@ class Calibration:
 
     @classmethod
     def learn(
-        cls, machine: Any, X: Any, y: Any, sample_weight: Any, weights: Any, groups: Any = None
+        cls, machine: Any, X: Any, y: Any, sample_weight: Any, weights: Any, units: np.ndarray | None = None
     ) -> Calibration:
-        """From scores of examples by machines that have not seen them, nor equal ones, nor their group.
+        """From scores of examples by machines that have not seen them, nor others of their unit.
 
-        `weights` include those of classes.
+        `weights` include those of classes; without `units` equal examples are one.
         """
-        scores, labels = _out_of_sample(machine, X, y, sample_weight, groups)
+        units = units_of(X) if units is None else units
+        scores, labels = _out_of_sample(machine, X, y, sample_weight, units)
         return cls.of_scores(scores, labels, machine._coding, weights)
 
     @classmethod
@@ -115,13 +116,13 @@ def _sure(labels: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
 
 
 def _out_of_sample(
-    machine: Any, X: Any, y: Any, sample_weight: Any, groups: Any
+    machine: Any, X: Any, y: Any, sample_weight: Any, units: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores (n, outputs) of every example by a machine fitted to other folds, and the examples' classes."""
     from sklearn.utils.metaestimators import _safe_split
 
     y = np.asarray(y).ravel()
-    labels, units = np.searchsorted(machine.classes_, y), units_of(X, groups)
+    labels = np.searchsorted(machine.classes_, y)
     if np.bincount(labels).min() < 2:
         rare = machine.classes_[int(np.bincount(labels).argmin())]
         raise ValueError(
@@ -131,8 +132,8 @@ def _out_of_sample(
     fewest = fewest_in_a_class(labels, units)
     if fewest < 2:
         raise ValueError(
-            "probability=True needs at least two different examples of each class, and a class has equal ones "
-            "(or those of one group) only: use KernelLogistic, whose probabilities need no calibration"
+            "probability=True needs at least two different examples of each class, and one has equal ones (or "
+            "those of one group) only: use KernelLogistic, whose probabilities need no calibration"
         )
     other = clone(machine).set_params(probability=False, warm_start=False)
     scores = np.empty((len(y), machine.solution_.intercept.shape[0]))

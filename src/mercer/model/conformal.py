@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._units import one_each
 from mercer.estimators import KernelRidge
-from mercer.selection import path
+from mercer.selection.path import path_of_units
 
 _ROWS = 1500
 # Below this share of explained variance errors are taken to be of one size everywhere.
@@ -56,7 +56,7 @@ class Conformal:
         rows = np.random.default_rng(seed).permutation(len(size))[:_ROWS]
         logs = np.log(size[rows] + 0.05 * np.median(size))
         machine = KernelRidge(kernel, lam=1.0, offset=True, representation="full")
-        found = path(machine, points[rows], logs, np.logspace(-4, 1, 11))
+        found = path_of_units(machine, points[rows], logs, np.logspace(-4, 1, 11), None, np.arange(len(rows)))
         left = found.loo_residuals[found.best]
         if np.mean(left**2) >= (1 - _WORTH) * np.var(logs):
             return plain

@@ -86,7 +86,7 @@ _PATIENCE, _LEAST_PATIENCE = 20.0, 600.0
 
 @dataclass
 class Clock:
-    """An emergency brake. What is tried is decided beforehand; the clock ends what takes far longer than that.
+    """An emergency brake. What is tried is decided beforehand; the clock ends what takes far longer.
 
     Attributes
     ----------

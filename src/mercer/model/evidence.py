@@ -16,7 +16,7 @@ from mercer.model.learn import Learned, Question
 from mercer.model.machines import LossTrial
 from mercer.model.search import Trial
 from mercer.model.tested import Tested
-from mercer.selection import path
+from mercer.selection.path import path_of_units
 from mercer.theory import Bound, RiskCertificate
 from mercer.theory import certificate as risk_certificate
 
@@ -272,7 +272,7 @@ def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndar
     # Up to where nothing is learned any more: λ above k(x,x).
     lams = np.geomspace(1e-4 * middle, max(1e4 * middle, 10 * float(np.mean(kernel.diag(X)))), 33)
     machine = KernelRidge(kernel, lam=1.0, offset=True, representation="full")
-    found = path(machine, X, Y, lams, groups=question.units[rows])
+    found = path_of_units(machine, X, Y, lams, None, question.units[rows])
     variance = float(np.mean((Y - Y.mean(axis=0)) ** 2)) or 1.0
     return lams, found.loo_mse / variance, len(rows)
 

@@ -55,9 +55,9 @@ def fit(
     task : "regression" or "classification", optional
         Guessed from the target otherwise.
     minutes : float
-        About how long it may take on two cores with nothing else to do. What is tried is decided from the size
-        of the table and a forecast of operations, not by the clock: on a machine that is slow or busy it takes
-        longer. Only what takes twenty times as long (and ten minutes) is ended early, which the model's
+        About how long it may take on two cores with nothing else to do. What is tried is decided from the
+        size of the table and a forecast of operations, not by the clock: on a machine that is slow or busy it
+        takes longer. Only what takes twenty times as long (and ten minutes) is ended early, which the model's
         remarks say. A few seconds are needed in any case.
     seed : int
         Decides splits and subsamples. The same table, seed and minutes give the same model, bit for bit, on
@@ -95,23 +95,28 @@ def fit(
     table, asked, name, labels = _asked(X, y, target, task, groups)
     _require_rows(table)
     together = Together.of(table, labels)
-    table, asked, units = _testable(table, asked, together.units)
+    table, asked, together = _testable(table, asked, together)
     together.require_some()
     classes = np.unique(asked.y) if asked.task == "classification" else None
-    question = Question(table, asked.y, asked.task, classes, units)
+    question = Question(table, asked.y, asked.task, classes, together.units)
     tell = progress or (lambda text: None)
     result, learned = tested(question, 60 * minutes, seed, tell)
     conformal = None
     if classes is None:
         errors = result.gain * (question.y[result.rows] - result.predicted)
         points = learned.columns.transform(table.take(result.rows))
-        tested_units = units[result.rows]
-        conformal = Conformal.of(errors, points, learned.found.best.kernel, seed, tested_units)
+        units = question.units[result.rows]
+        conformal = Conformal.of(errors, points, learned.found.best.kernel, seed, units)
     tell("What is known of it")
     remarks = [*table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
     known = gather(question, result, learned, conformal, tuple(remarks), seed)
-    counted = {"repeated": together.repeated, "groups": together.groups}
-    evidence = Evidence(**known, **counted, minutes=float(minutes), seconds=time.monotonic() - started)
+    evidence = Evidence(
+        **known,
+        repeated=together.repeated,
+        groups=together.groups,
+        minutes=float(minutes),
+        seconds=time.monotonic() - started,
+    )
     return Model(
         asked.task,
         name,
@@ -157,15 +162,16 @@ def _asked(
     return table, target_of(values, task, name), name, labels if labels is None else labels[kept]
 
 
-def _testable(table: Table, asked: Target, units: np.ndarray) -> tuple[Table, Target, np.ndarray]:
+def _testable(table: Table, asked: Target, together: Together) -> tuple[Table, Target, Together]:
     """Without labels that can't be on both sides of a split."""
     if asked.task == "regression":
-        return table, asked, units
+        return table, asked, together
+    units = together.units
     labels, place = np.unique(asked.y, return_inverse=True)
     sets = np.array([len(np.unique(units[place == k])) for k in range(len(labels))])
     single = sets[place] == 1
     if not single.any():
-        return table, asked, units
+        return table, asked, together
     if (sets > 1).sum() < 2:
         label = labels[sets.argmin()].item()
         often = "once" if (place == sets.argmin()).sum() == 1 else "in equal rows, or rows of one group, only"
@@ -174,10 +180,12 @@ def _testable(table: Table, asked: Target, units: np.ndarray) -> tuple[Table, Ta
             "label with another one"
         )
     words = ", ".join(map(repr, np.unique(asked.y[single])[:5].tolist()))
-    why = "once" if (np.bincount(place)[place][single] == 1).all() else "once (or in rows that belong together)"
+    why = (
+        "once" if (np.bincount(place)[place][single] == 1).all() else "once (or in rows that belong together)"
+    )
     remark = f"labels that occur {why} can't be tested, so their rows were left out: {words}"
     kept = Target(asked.task, asked.y[~single], asked.remark)
-    return _remarked(table.take(~single), remark), kept, units[~single]
+    return _remarked(table.take(~single), remark), kept, together.take(~single)
 
 
 def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any, np.ndarray]:

@@ -120,9 +120,7 @@ def _fitted(
 ) -> Learned:
     progress("Losses")
     best = found.best
-    chosen = choose(
-        question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units
-    )
+    chosen = choose(question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units)
     remarks = (_TOO_SLOW,) * clock.ended + chosen.remarks
     return finish(question, columns, X, found, chosen.machine, chosen.trials, remarks, seed, progress)
 

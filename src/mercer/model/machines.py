@@ -20,7 +20,7 @@ from mercer.kernels import Kernel
 from mercer.losses import Huber
 from mercer.model.effort import Clock, centres_within, fit_seconds
 from mercer.representations import Full, Nystrom, Representation
-from mercer.selection import loo
+from mercer.selection.path import loo_of_units
 
 # Rows on which losses are compared, and scores are turned into probabilities.
 _ROWS = 2000
@@ -98,7 +98,7 @@ def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
 
 def _regression(kernel, mu, X, y, n, clock, seed, units):
     squared = KernelRidge(kernel, lam=mu / n, offset=True)
-    left = loo(clone(squared).set_params(lam=mu / len(y)), X, y, groups=units)
+    left = loo_of_units(clone(squared).set_params(lam=mu / len(y)), X, y, None, units)
     tube = float(f"{1.5 * np.median(np.abs(left)) / 0.6745:.3g}")  # more digits would say nothing
     # Where half of the rows are met to rounding, no loss does better.
     if len(y) < 50 or not tube > 1e-6 * np.std(y) or not kurtosis(left) > _HEAVY:
@@ -209,5 +209,6 @@ def calibrated(
     rows = _some_rows(y, "classification", seed + 1)
     part = clone(machine).set_params(lam=machine.lam * len(y) / len(rows), representation="full")
     problem, coding = part.problem(X[rows], y[rows])
-    scores = problem.y - np.reshape(loo(part, X[rows], y[rows], groups=units[rows]), problem.y.shape)
+    left = loo_of_units(part, X[rows], y[rows], None, units[rows])
+    scores = problem.y - np.reshape(left, problem.y.shape)
     return Calibration.of_scores(scores, np.searchsorted(coding.classes, y[rows]), coding)

@@ -127,7 +127,7 @@ class Search:
         return Found(choose(screened), self._in_order())
 
     def _ordered(self, n: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Rows in the order in which parts of them grow, and those that judge; None: the next in that order."""
+        """Rows in the order in which parts of them grow, and those that judge; None: the next in order."""
         order = np.random.default_rng(self.seed).permutation(n)
         if self.effort.by_folds or alone(self.units):
             return order, None

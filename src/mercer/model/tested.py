@@ -15,7 +15,7 @@ from mercer.engines.threads import one_thread
 from mercer.estimators import KernelRidge
 from mercer.model.learn import Learned, Question, again, learn
 from mercer.model.search import Progress
-from mercer.selection import loo
+from mercer.selection.path import loo_of_units
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
@@ -90,7 +90,9 @@ def tested(question: Question, seconds: float, seed: int, progress: Progress) ->
 
 
 def _together(question: Question) -> str:
-    return "" if alone(question.units) else f", {count(question.units):,} sets of rows kept together"
+    if alone(question.units):
+        return ""
+    return f", equal rows and groups kept together ({count(question.units):,} sets of rows)"
 
 
 def _gain(parts: list[tuple[np.ndarray, np.ndarray, Learned]], final: Learned, question: Question) -> float:
@@ -107,7 +109,7 @@ def _left_out(learned: Learned, question: Question) -> np.ndarray:
     """Sizes of leave-one-out errors, by least squares with the kernel that was found."""
     X, best = learned.columns.transform(question.table), learned.found.best
     machine = KernelRidge(best.kernel, lam=best.mu / len(X), offset=True, representation="full")
-    return np.abs(loo(machine, X, question.y, groups=question.units))
+    return np.abs(loo_of_units(machine, X, question.y, None, question.units))
 
 
 def _splits(question: Question, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -261,9 +263,7 @@ def _boosted(points: np.ndarray, seen: Question, there: np.ndarray):
     counts = np.unique(seen.y, return_counts=True)[1]
     aside = max(-(-len(seen.y) // 10), len(counts))
     early = bool(counts.min() >= 2) and alone(seen.units)
-    model = HistGradientBoostingClassifier(
-        random_state=0, early_stopping=early, validation_fraction=aside
-    )
+    model = HistGradientBoostingClassifier(random_state=0, early_stopping=early, validation_fraction=aside)
     return _fitted(model, points, seen, there)
 
 

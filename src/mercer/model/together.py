@@ -22,14 +22,14 @@ class Together:
     Attributes
     ----------
     units : (n,) numbers: rows with the same one belong together
-    repeated : rows that are equal to another one, in all columns that are learned from
-    groups : how many groups there are; None without any
+    equal : (n,) numbers: the same for equal rows
+    given : (n,) numbers of the groups that were given, −1 for none; None if there were no groups
     codes : are there so few possible rows that equal ones mean nothing, and were not looked for?
     """
 
     units: np.ndarray
-    repeated: int
-    groups: int | None
+    equal: np.ndarray
+    given: np.ndarray | None
     codes: bool
 
     @classmethod
@@ -45,16 +45,24 @@ class Together:
         columns = Columns().fit(table)
         used = table.select([e.name for e in columns.encoders_])
         codes = few_codes(used)
-        rows = np.arange(len(table)) if codes else equal_rows(columns.transform(table))
-        repeated = int((np.bincount(rows)[rows] > 1).sum())
-        if groups is None:
-            return cls(rows, repeated, None, codes)
-        given = group_codes(groups, len(table))
-        return cls(joined(rows, given), repeated, len(np.unique(given[given >= 0])), codes)
+        equal = np.arange(len(table)) if codes else equal_rows(columns.transform(table))
+        given = None if groups is None else group_codes(groups, len(table))
+        return cls(equal if given is None else joined(equal, given), equal, given, codes)
 
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Units of some of the rows."""
-        return self.units[rows]
+    def take(self, rows: np.ndarray) -> Together:
+        """The same for some of the rows."""
+        given = None if self.given is None else self.given[rows]
+        return Together(self.units[rows], self.equal[rows], given, self.codes)
+
+    @property
+    def repeated(self) -> int:
+        """Rows that are equal to another one, in all columns that are learned from."""
+        return int((np.bincount(self.equal)[self.equal] > 1).sum())
+
+    @property
+    def groups(self) -> int | None:
+        """How many groups there are; None if there were none given."""
+        return None if self.given is None else count(self.given[self.given >= 0])
 
     def require_some(self) -> None:
         """Refuse a table whose rows are all copies of a few, or of a few groups."""
@@ -72,13 +80,13 @@ class Together:
         n, out = len(self.units), []
         if self.repeated:
             out.append(
-                f"{self.repeated:,} of {n:,} rows are equal to others in all columns learned from: equal rows "
-                "were kept on one side of every split"
+                f"{self.repeated:,} of {n:,} rows are equal to others in all columns learned from: equal "
+                "rows were kept on one side of every split"
             )
         elif self.codes and self.groups is None:
             out.append(
-                "there are so few possible rows that new ones will be equal to old ones, too: equal rows were "
-                "not kept together in tests"
+                "there are so few possible rows that new ones will be equal to old ones, too: equal rows "
+                "were not kept together in tests"
             )
         if self.groups is not None:
             out.append(f"rows are of {self.groups:,} groups, which were kept on one side of every split")

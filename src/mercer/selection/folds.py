@@ -137,7 +137,7 @@ def fold_path(
 def folds_of_units(
     cv: Any, units: np.ndarray, labels: np.ndarray | None, seed: int = 0
 ) -> list[Split] | None:
-    """The folds, where it is only said how many: units stay together. None if rows are units, or cv splits."""
+    """Folds of units, where it is only said how many. None if rows are units, or if cv does the splitting."""
     if alone(units) or not (cv is None or isinstance(cv, numbers.Integral)):
         return None
     labels = labels if labels is not None and np.ndim(labels) == 1 else None

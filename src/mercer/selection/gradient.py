@@ -39,10 +39,10 @@ class LooSurface:
     examples are few: leaving one out of few tells little about many length scales.
 
     Rows of one unit (equal ones, or those of a group) are left out together: with D the blocks of P that
-    belong to units, E = D⁻¹a and V = D⁻¹E, the residuals are E and M = (2/nt)(P S P − sym P V aᵀ), S the blocks
-    of sym V Eᵀ. Such rows are no independent observations, so n in front of the logarithms is the number of
-    units, and the likelihood is that of one row of each; m copies of it stand for the mean of their targets,
-    known to μ/m.
+    belong to units, E = D⁻¹a and V = D⁻¹E, the residuals are E and M = (2/nt)(P S P − sym P V aᵀ), S the
+    blocks of sym V Eᵀ. Such rows are no independent observations, so n in front of the logarithms is the
+    number of units, and the likelihood is that of one row of each; m copies of it stand for the mean of their
+    targets, known to μ/m.
 
     Attributes
     ----------
@@ -88,7 +88,10 @@ class LooSurface:
 
     def value_and_slopes(self, kernel: Kernel, mu: float) -> tuple[float, float, dict[str, Any], float]:
         """(L, the objective, its slopes in log θ by name of the kernel's parameter, its slope in log μ)."""
-        G, share = np.asarray(Tiled(threads=1).gram(kernel, self.X, self.X), dtype=np.float64), self.likelihood
+        G, share = (
+            np.asarray(Tiled(threads=1).gram(kernel, self.X, self.X), dtype=np.float64),
+            self.likelihood,
+        )
         # The smallest shift at which an inverse in double precision means something.
         shift = max(mu, 1e-12 * float(np.mean(np.diag(G))))
         first, copies, means = self._one_each

@@ -26,7 +26,7 @@ from mercer.estimators.base import KernelMachine
 from mercer.representations import Representation
 from mercer.selection.dimensions import Choice, Dimension
 from mercer.selection.folds import folds_of_units
-from mercer.selection.path import leave_one_out_error, path
+from mercer.selection.path import leave_one_out_error, path_of_units
 from mercer.selection.space import Space
 from mercer.selection.tuning import Trial
 
@@ -107,7 +107,7 @@ class LeaveOneOut:
         w, units = None if w is None else w[some], self.data.units[some]
         if self.lam is None:
             return Outcome(-leave_one_out_error(machine, X, y, w, units))
-        found = path(machine, X, y, self._lams(w), w, units)
+        found = path_of_units(machine, X, y, self._lams(w), w, units)
         best = {"lam": found.best_lam}
         return Outcome(-float(found.loo_mse[found.best]), (), best, found.lams, -found.loo_mse)
 

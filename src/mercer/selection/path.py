@@ -94,6 +94,13 @@ def path(
     >>> bool(np.isclose(np.mean(machine.loo_residuals_**2), p.loo_mse.min()))
     True
     """
+    return path_of_units(machine, X, y, lams, sample_weight, units_of(on_host(X), groups))
+
+
+def path_of_units(
+    machine: KernelMachine, X: Any, y: Any, lams: Any, sample_weight: Any, units: np.ndarray
+) -> Path:
+    """`path`, where it is known which rows are left out together."""
     prepared = clone(machine).set_params(lam=1.0)
     problem, coding = prepared.problem(X, y, sample_weight)
     if not problem.loss.quadratic:
@@ -103,7 +110,6 @@ def path(
     lams = np.asarray(lams, dtype=np.float64)
     if lams.ndim != 1 or len(lams) == 0 or not (lams > 0).all() or not np.isfinite(lams).all():
         raise ValueError("lams must be a list of positive numbers, or how many to take")
-    units = units_of(on_host(X), groups)
     _require_memory(problem, units, len(lams))
     found = closed_form.path(problem, lams, units)
     mse = _mean_squares(problem, found.residuals)
@@ -118,9 +124,7 @@ def path(
     )
 
 
-def loo(
-    machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-) -> np.ndarray:
+def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> np.ndarray:
     """Leave-one-out residuals y_i − f₋ᵢ(x_i) of a least squares machine, in closed form.
 
     Equal rows, and rows of one group, are left out together; ``machine.loo_residuals_`` leaves out one row
@@ -132,19 +136,22 @@ def loo(
     >>> loo(KernelRidge(lam=0.1), [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).shape
     (3,)
     """
+    return loo_of_units(machine, X, y, sample_weight, units_of(on_host(X), groups))
+
+
+def loo_of_units(machine: KernelMachine, X: Any, y: Any, sample_weight: Any, units: np.ndarray) -> np.ndarray:
+    """`loo`, where it is known which rows are left out together."""
     problem, coding = clone(machine).problem(X, y, sample_weight)
-    units = units_of(on_host(X), groups)
     _require_memory(problem, units)
     residuals = closed_form.residuals(problem, [problem.lam], units)[0]
     return residuals[:, 0] if _one_column(problem, coding) else residuals
 
 
 def leave_one_out_error(
-    machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    machine: KernelMachine, X: Any, y: Any, sample_weight: Any, units: np.ndarray
 ) -> float:
-    """The (weighted) mean of the squares of `loo`: what `path` calls loo_mse, for the machine's own λ."""
+    """The (weighted) mean of the squares of `loo_of_units`: what `path` calls loo_mse, for one λ."""
     problem, _ = clone(machine).problem(X, y, sample_weight)
-    units = units_of(on_host(X), groups)
     _require_memory(problem, units)
     return float(_mean_squares(problem, closed_form.residuals(problem, [problem.lam], units))[0])
 

@@ -23,12 +23,15 @@ from mercer.operators import L1
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem
 
+# Equal rows make blocks whose condition is the largest eigenvalue over the shift: below this share of it
+# double precision can't tell what is left of a unit, and residuals are those of this shift.
+_SMALLEST_SHIFT = 1e-11
 # Numbers in the rows that are looked at together.
 _BLOCK = 1 << 22
 
 
 def residuals(problem: Problem, lams: Sequence[float], units: np.ndarray | None = None) -> np.ndarray:
-    """y_i − f₋ᵢ(x_i), shape (number of λ, n, t); f₋ᵢ is fitted without example i, or without its whole unit."""
+    """y_i − f₋ᵢ(x_i), shape (number of λ, n, t); f₋ᵢ is fitted without example i, or its whole unit."""
     _require_ridge(problem)
     if problem.n < 2:
         raise ValueError("leaving one out needs at least two examples")
@@ -154,10 +157,11 @@ def _units_left_out(problem, lams, values, Q, Qr, s, units) -> np.ndarray:
     """Units of one size and one weight share a shift, and are solved together."""
     n, t = problem.y.shape
     out = np.empty((len(lams), n, t))
+    floor = _SMALLEST_SHIFT * values.max()
     for rows, weight in _alike(units, s**2, n):
         q = Q[rows]  # (units, size, n)
         for a, lam in enumerate(lams):
-            D = 1 / (values + lam * (n - weight))
+            D = 1 / (values + max(lam * (n - weight), floor))
             block = (q * D) @ q.transpose(0, 2, 1)
             z = q @ (D[:, None] * Qr[:, :t])
             if problem.offset:
@@ -203,7 +207,7 @@ def primal_path(problem: Problem, lams: Sequence[float], units: np.ndarray | Non
     for g, weight in () if units is None else _alike(units, w, Phi.shape[1]):
         B = ((Phi.rows(g.ravel()) - centre) @ V).reshape(*g.shape, -1)
         for a, lam in enumerate(lams):
-            BD = B / (values + lam * (n - weight))
+            BD = B / (values + max(lam * (n - weight), _SMALLEST_SHIFT * values.max()))
             H = (BD @ B.transpose(0, 2, 1) + constant) * w[g][:, None, :]
             out[a, g] = np.linalg.solve(np.eye(g.shape[1]) - H, y[g] - mean - BD @ Vb)
     for rows, block in Phi.blocks() if units is None else ():
