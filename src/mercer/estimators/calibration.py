@@ -132,7 +132,7 @@ def _out_of_sample(
     fewest = fewest_in_a_class(labels, units)
     if fewest < 2:
         raise ValueError(
-            "probability=True needs two different examples of each class at least, and one has equal ones (or "
+            "probability=True needs two different examples of each class at least; one has equal ones (or "
             "those of one group) only: use KernelLogistic, whose probabilities need no calibration"
         )
     other = clone(machine).set_params(probability=False, warm_start=False)

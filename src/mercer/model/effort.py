@@ -96,7 +96,7 @@ class Clock:
     """
 
     seconds: float
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: time.monotonic())
     ended: bool = False
 
     @classmethod
