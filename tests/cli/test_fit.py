@@ -74,7 +74,14 @@ def test_it_asks_what_one_would_ask_in_python(call, instant, fitted, table, tmp_
     data, asked = instant[-1]
     assert data == table.drop("kind")
     asked.pop("progress")
-    assert asked == {"target": "price", "task": None, "minutes": 0.5, "seed": 3}
+    assert asked == {"target": "price", "task": None, "minutes": 0.5, "seed": 3, "groups": None}
+
+
+def test_groups(call, instant, fitted, tmp_path):
+    file = tmp_path / "m.mercer"
+    result = call("fit", fitted.csv, "-t", "price", "--group", "city", "-o", file, "--no-report", "-q")
+    assert result.exit_code == 0 and instant[-1][1]["groups"] == "city" and "city" in instant[-1][0]
+    assert "--group city" in mercer.load(file).evidence.command
 
 
 def test_files_are_named_after_the_table(call, instant, fitted, monkeypatch, tmp_path):
@@ -119,6 +126,9 @@ def test_the_task_can_be_said(call, instant, fitted, tmp_path):
         (["-t", "price", "--text", "zap"], "there is no column 'zap'"),
         (["-t", "price", "--ignore", "zap"], "there is no column 'zap'"),
         (["-t", "price", "--ignore", "price"], "this is the target"),
+        (["-t", "price", "--group", "zap"], "there is no column 'zap'"),
+        (["-t", "price", "--group", "price"], "this is the target"),
+        (["-t", "price", "--group", "city", "--ignore", "city"], "this is the column of groups"),
         (["-t", "price", "--query", "select 1 where false"], "selects no rows"),
         (["-t", "price", "--table", "x"], "one table"),
         (["-t", "price", "--limit", "3"], "too few"),

@@ -528,3 +528,21 @@ def test_a_search_can_be_asked_for_all():
         for way in ("auto", "blocks"):
             index, _ = Search(kernel, X, way).nearest(None, 29, Tiled())
             assert all(sorted([*row, i]) == list(range(30)) for i, row in enumerate(index.tolist()))
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_copies_do_not_choose_the_number_of_neighbours(weights):
+    """Noise, every example four times: errors are those of examples answered for by others than copies."""
+    rng = np.random.default_rng(0)
+    four = rng.permutation(np.repeat(np.arange(30), 4))
+    X, y = rng.standard_normal((30, 2))[four], rng.standard_normal(30)[four]
+    machine = KernelNeighborsRegressor(
+        Gaussian(1.0), n_neighbors="auto", weights=weights, max_neighbors=12
+    ).fit(X, y)
+    asked = KernelNeighborsRegressor(Gaussian(1.0), n_neighbors=8, weights=weights)
+    errors = []
+    for i in range(30):
+        rest = four != i
+        errors.append((asked.fit(X[rest], y[rest]).predict(X[~rest]) - y[~rest]) ** 2)
+    assert machine.loo_errors_[7] == pytest.approx(np.mean(errors), rel=1e-9)
+    assert machine.n_neighbors_ > 1

@@ -59,11 +59,13 @@ def test_the_clock(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(effort.time, "monotonic", lambda: now[0])
     clock = Clock(10.0, started=100.0)
-    assert (clock.spent, clock.left, clock.share(0.5)) == (0.0, 10.0, 5.0)
+    assert (clock.spent, clock.left, clock.up()) == (0.0, 10.0, False)
     now[0] = 104.0
-    assert (clock.spent, clock.left, clock.share(0.5)) == (4.0, 6.0, 3.0)
+    assert (clock.spent, clock.left, clock.up(), clock.ended) == (4.0, 6.0, False, False)
     now[0] = 130.0
-    assert (clock.left, clock.share(0.5)) == (0.0, 0.1)
+    assert (clock.left, clock.ended) == (0.0, False)  # nobody has asked
+    assert clock.up() and clock.ended
+    assert Clock.patient(1.0).seconds == 600 and Clock.patient(100.0).seconds == 2000
 
 
 @pytest.mark.parametrize("n", [10, 150, 5000, 100_000, 10_000_000])

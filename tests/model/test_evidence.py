@@ -228,6 +228,6 @@ def test_test_rows_that_are_all_alike(predicted, r2):
     """As scikit-learn has it."""
     truth, predicted = np.full(3, 2.0), np.array(predicted)
     asked = Question(Table.of({"x": truth}), truth, "regression", None)
-    scores = _scores(asked, truth, predicted, None, np.random.default_rng(0))
+    scores = _scores(asked, truth, predicted, None, np.arange(3), np.random.default_rng(0))
     assert scores[2].value == r2 == r2_score(truth, predicted)
     assert 0 <= scores[2].low <= scores[2].high <= 1

@@ -1,6 +1,8 @@
 """One call, on tables as people have them: it works and warns of nothing, or says what is wrong."""
 
+import itertools
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -122,6 +124,43 @@ def test_same_seed_same_model(quick):
     np.testing.assert_array_equal(a.predict_interval(fresh), b.predict_interval(fresh))
     assert a.evidence.contenders == b.evidence.contenders and a.summary() == b.summary()
     assert (other.evidence.predicted != a.evidence.predicted).any()
+
+
+def clock(monkeypatch, seconds):
+    """Every look at the clock takes so many seconds."""
+    began, looks = time.monotonic(), itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: began + seconds * next(looks))
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_slow_machine_makes_the_same_model(labels, quick, monkeypatch):
+    """What is tried does not depend on the clock."""
+    table, y = {"x": X1[:40], "z": X2[:40]}, np.where(Y[:40] > 0, "up", "down") if labels else Y[:40]
+    models = []
+    for seconds in (0.0, 2.0):
+        with monkeypatch.context() as patch:
+            clock(patch, seconds)
+            models.append(quick(table, y, minutes=0.001))
+    a, b = models
+    assert b.evidence.seconds > 100  # of 0.06 that it was given
+    assert a.machine.kernel_ == b.machine.kernel_ and a.machine.lam_ == b.machine.lam_
+    np.testing.assert_array_equal(a.evidence.predicted, b.evidence.predicted)
+    np.testing.assert_array_equal(a.predict(TABLE), b.predict(TABLE))
+    assert a.evidence.remarks == b.evidence.remarks
+
+
+def test_what_the_clock_ended_is_said(quick, monkeypatch):
+    """An hour at every look: an answer all the same, with a remark."""
+    clock(monkeypatch, 3600.0)
+    model = sound(quick(SHORT, Y[:12]), SHORT)
+    assert any("the clock ended the search early" in remark for remark in model.evidence.remarks)
+    assert "the clock ended the search early" in model.summary()
+
+
+def test_what_memory_decided_is_said(quick, monkeypatch):
+    monkeypatch.setattr("mercer.model.machines.available_memory", lambda: 1000)
+    model = quick(SHORT, Y[:12])
+    assert any("there are centres instead" in remark for remark in model.evidence.remarks)
 
 
 def test_many_rows_hold_some_out(monkeypatch, quick):

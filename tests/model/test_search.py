@@ -120,8 +120,21 @@ def test_folds_choose_what_they_judged_best():
 
 @ways
 def test_out_of_time_there_still_is_an_answer(effort):
-    found = run(seconds=0.0, effort=effort)
+    clock = Clock(0.0)
+    found = Search({"keep": X}, Y, effort, clock, 0, lambda text: None).run()
     assert isinstance(found.best, Candidate) and found.best.error < 1.5
+    assert clock.ended
+
+
+@ways
+def test_copies_do_not_help(effort):
+    """Noise, every row four times: nothing is found, as nothing is in the rows themselves."""
+    rng = np.random.default_rng(2)
+    points, noise = rng.standard_normal((50, 3)), rng.standard_normal((50, 1))
+    four = np.repeat(np.arange(50), 4)
+    found = run({"keep": points[four]}, noise[four], effort, units=four)
+    assert all(t.loo > 0.8 for t in found.trials)
+    assert not any(t.fresh < 0.5 for t in found.trials)  # on a dozen rows or so; NaN of those not judged
 
 
 @pytest.mark.parametrize("t", [1, 3])
@@ -167,17 +180,18 @@ def test_hard_tables(points, target):
     assert np.isfinite(machine.predict(points)).all()
 
 
-def test_the_grid_of_shifts_is_leaving_one_out():
+@pytest.mark.parametrize("units", [np.arange(40), np.minimum(np.arange(40) % 9, 6)], ids=["rows", "units"])
+def test_the_grid_of_shifts_is_leaving_one_out(units):
     K = Matern(1.5, 2.0)(X[:40])
-    error, mu = search._best_shift(K.copy(), Y[:40])
+    error, mu = search._best_shift(K.copy(), Y[:40], units)
     errors = []
     for shift in search._SHIFTS:
         left = []
-        for i in range(40):
-            kept = np.arange(40) != i
-            c = np.linalg.solve(K[np.ix_(kept, kept)] + shift * np.eye(39), Y[:40][kept])
-            left.append(Y[i] - K[i, kept] @ c)
-        errors.append(np.mean(np.square(left)))
+        for unit in np.unique(units):
+            out, kept = np.flatnonzero(units == unit), np.flatnonzero(units != unit)
+            c = np.linalg.solve(K[np.ix_(kept, kept)] + shift * np.eye(len(kept)), Y[:40][kept])
+            left.append(Y[out] - K[np.ix_(out, kept)] @ c)
+        errors.append(np.mean(np.square(np.concatenate(left))))
     assert error == pytest.approx(min(errors), rel=1e-6)
     assert mu == pytest.approx(search._SHIFTS[int(np.argmin(errors))])
 

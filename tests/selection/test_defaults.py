@@ -19,7 +19,8 @@ LABELS = Y > 0
 
 
 def data(y=Y, points=X):
-    return Data(points, y, None, np.random.default_rng(1).permutation(len(points)))
+    n = len(points)
+    return Data(points, y, None, np.random.default_rng(1).permutation(n), np.arange(n))
 
 
 def around(space, name):

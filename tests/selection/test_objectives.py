@@ -34,7 +34,7 @@ W = RNG.uniform(0.5, 2, N)
 
 
 def data(y=Y, weights=None, points=X):
-    return Data(points, y, weights, np.random.default_rng(1).permutation(N))
+    return Data(points, y, weights, np.random.default_rng(1).permutation(N), np.arange(N))
 
 
 SPLITTERS = [
@@ -100,7 +100,7 @@ def test_weights_count_in_the_fit_and_in_the_score():
     kept = np.arange(N) % 3 != 0
     absent[kept] = 1
     spoiled = np.where(kept, Y, 1e6)
-    few = Data(X[kept], Y[kept], None, np.arange(40))
+    few = Data(X[kept], Y[kept], None, np.arange(40), np.arange(40))
     halves, fewer = [(np.arange(30), np.arange(30, N))], [(np.arange(20), np.arange(20, 40))]
     for scoring in (None, "neg_mean_squared_error"):
         weighted = CrossValidation(Ridge(), data(spoiled, absent), halves, scoring, None, 0)({}, N)

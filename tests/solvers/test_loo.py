@@ -56,6 +56,39 @@ def test_equals_refitting(name, weights, offset):
     assert np.abs(found - refits(machine, X, Y, w)).max() < 1e-8
 
 
+UNITS = np.minimum(np.arange(N) % 7, 4)  # of different sizes
+UNITS[[3, 11]] = 8, 9  # and single rows
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("name", CASES)
+def test_leaving_units_out_equals_refitting(name, weights, offset):
+    kernel, representation = CASES[name]
+    w, lam = WEIGHTS[weights], 0.3 if offset else 1e-2
+    machine = KernelRidge(kernel, lam, representation, solver="cholesky", offset=offset)
+    problem, _ = clone(machine).problem(X, Y, w)
+    lams = [3.0, lam]
+    many = loo.path(problem, lams, UNITS)
+    # An example of weight 0 takes no part, so that nothing changes if it is left out.
+    parts = UNITS if w is None else np.where(w > 0, UNITS, 10 + np.arange(N))
+    for unit in np.unique(parts):
+        out = parts == unit
+        f = clone(machine).fit(X[~out], Y[~out], None if w is None else w[~out])
+        assert np.abs(many.residuals[1][out] - (Y[out] - f.predict(X[out]))).max() < 1e-8
+    np.testing.assert_allclose(loo.residuals(problem, [lam], UNITS)[0], many.residuals[1], atol=1e-10)
+    alone = loo.path(problem, lams)  # what is left out changes residuals only
+    np.testing.assert_allclose(many.coefs, alone.coefs, atol=1e-8)
+    np.testing.assert_allclose(many.intercepts, alone.intercepts, atol=1e-8)
+    np.testing.assert_array_equal(loo.residuals(problem, lams, np.arange(N)), loo.residuals(problem, lams))
+
+
+def test_one_unit_leaves_nothing():
+    problem, _ = KernelRidge(Gaussian(1.0), 0.1).problem(X, Y)
+    with pytest.raises(ValueError, match="leaving a group out needs two"):
+        loo.residuals(problem, [0.1], np.zeros(N, dtype=int))
+
+
 @pytest.mark.parametrize("lam", [1.0, 1e-4, 1e-7])
 @pytest.mark.parametrize("representation", [Full(), Nystrom(centres=X[:8])], ids=["full", "centres"])
 def test_over_many_scales_of_lambda(representation, lam):

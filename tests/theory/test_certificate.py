@@ -22,8 +22,9 @@ from mercer import (
     KernelSVR,
 )
 from mercer.kernels import Gaussian
-from mercer.theory import PointsProblem, binomial_bound, certificate, coverage
+from mercer.theory import PointsProblem, binomial_bound, certificate, coverage, mean_bound
 from mercer.theory.certificate import verdict
+from mercer.theory.facts import cap_of
 
 RNG = np.random.default_rng(0)
 DIGITS, NUMBERS = load_digits(return_X_y=True)
@@ -223,3 +224,36 @@ def test_test_examples_come_whole():
 def test_of_one_example():
     found = certificate(KernelRidge(G).fit(X[:1], Y[:1]), X[:1], Y[:1])
     assert dict(found.absent)["Stability bound"] == "there is one example only"
+
+
+def test_groups_count_once():
+    """Every test example ten times says no more than once; without groups it would seem to."""
+    machine = KernelSVC(G, lam=1e-3).fit(DIGITS[TRAIN], ODD[TRAIN])
+    ten = np.repeat(TEST, 10)
+    test = {"X_test": DIGITS[ten], "y_test": ODD[ten]}
+    plain = certificate(machine, DIGITS[TRAIN], ODD[TRAIN], **test).bounds[0]
+    grouped = certificate(machine, DIGITS[TRAIN], ODD[TRAIN], groups_test=ten, **test)
+    bound = grouped.bounds[0]
+    assert grouped.test == bound.measured == plain.measured
+    assert bound.value == mean_bound(bound.measured, len(TEST), bound.delta).value > plain.value
+    assert f"the {len(TEST):,} groups" in bound.assumptions and "each group" in bound.risk
+    assert len(grouped.bounds) > 1  # training examples are as independent as they were
+
+
+def test_groups_of_unequal_size():
+    """The bound is about the mean of the groups' means; one large group does not drown the others."""
+    machine = KernelRidge(Gaussian(1.0), lam=0.01).fit(X[:200], Y[:200])
+    groups = np.minimum(np.arange(100), 30)
+    found = certificate(machine, X[:200], Y[:200], X_test=X[200:300], y_test=Y[200:300], groups_test=groups)
+    errors = np.minimum(np.abs(machine.predict(X[200:300]) - Y[200:300]), cap_of(Y[:200]))
+    means = [errors[groups == g].mean() for g in range(31)]
+    assert found.bounds[0].measured == pytest.approx(np.mean(means))
+    assert found.test == pytest.approx(errors.mean())
+
+
+def test_training_examples_in_groups_are_not_independent():
+    machine = KernelSVC(G, lam=1e-3).fit(DIGITS[TRAIN], ODD[TRAIN])
+    found = certificate(machine, DIGITS[TRAIN], ODD[TRAIN], groups=np.arange(len(TRAIN)) // 2)
+    assert found.bounds == () and "not independent" in dict(found.absent)["Bounds from training errors"]
+    alone = certificate(machine, DIGITS[TRAIN], ODD[TRAIN], groups=np.arange(len(TRAIN)))
+    assert alone.bounds == certificate(machine, DIGITS[TRAIN], ODD[TRAIN]).bounds

@@ -19,6 +19,8 @@ def facts(model: Model) -> dict[str, Any]:
         "classes": model.classes_,
         "model": str(model),
         "rows": e.rows,
+        "repeated": e.repeated,
+        "groups": e.groups,
         "columns": [_column(c, c.name not in e.dropped) for c in model.schema.columns],
         "tested": {
             "how": e.how,

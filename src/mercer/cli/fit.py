@@ -102,6 +102,17 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="COLUMN",
+            help="Rows with the same value here belong together (a patient, a day): they are learned from or "
+            "tested on together. It is not learned from.",
+            autocompletion=_columns,
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -124,11 +135,17 @@ def fit(
         kinds = dict.fromkeys(text or (), "text")
         with file_of(table, form) as file:
             data = read(file, query=query, table=table_name, limit=limit, kinds=kinds)
-        data = _chosen(data, target, text or [], ignore or [])
+        data = _chosen(data, target, text or [], ignore or [], group)
         model = mercer.fit(
-            data, target=target, task=task and task.value, minutes=minutes, seed=seed, progress=step
+            data,
+            target=target,
+            task=task and task.value,
+            minutes=minutes,
+            seed=seed,
+            groups=group,
+            progress=step,
         )
-        options = _spoken(target, task, minutes, seed, query, table_name, limit, form, text, ignore)
+        options = _spoken(target, task, minutes, seed, query, table_name, limit, form, text, ignore, group)
         command = shlex.join(["mercer", "fit", table.name, *options])
         evidence = replace(model.evidence, command=command, source=name)
         model = replace(model, evidence=evidence)
@@ -151,16 +168,20 @@ def fit(
         _show(model, output, page)
 
 
-def _chosen(data: Table, target: str, text: list[str], ignore: list[str]) -> Table:
+def _chosen(data: Table, target: str, text: list[str], ignore: list[str], group: str | None) -> Table:
     """The columns that are meant; names that are not there are errors, not silence."""
-    for name in (target, *text):
+    for name in (target, *text, *([] if group is None else [group])):
         data[name]
     if target in ignore:
         fail(f"--ignore {target}: this is the target")
+    if group == target:
+        fail(f"--group {group}: this is the target")
+    if group in ignore:
+        fail(f"--ignore {group}: this is the column of groups, which is not learned from anyway")
     return data.drop(*ignore)
 
 
-def _spoken(target, task, minutes, seed, query, table_name, limit, form, text, ignore) -> list[str]:
+def _spoken(target, task, minutes, seed, query, table_name, limit, form, text, ignore, group) -> list[str]:
     """The options that decide what the model is, as they would be typed."""
     said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
     for option, value in (
@@ -169,6 +190,7 @@ def _spoken(target, task, minutes, seed, query, table_name, limit, form, text, i
         ("--table", table_name),
         ("--limit", limit),
         ("--format", form),
+        ("--group", group),
     ):
         if value is not None:
             said += [option, str(value)]

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 
+from mercer._units import fewest_in_a_class, folds, units_of
 from mercer.losses.coding import LabelCoding, favouring
 from mercer.losses.pairs import PairCoding
 
@@ -27,13 +28,19 @@ class Calibration:
     slopes: tuple[float, ...]
 
     @classmethod
-    def learn(cls, machine: Any, X: Any, y: Any, sample_weight: Any, weights: Any) -> Calibration:
-        """From scores of examples by machines that have not seen them; `weights` include those of classes."""
+    def learn(
+        cls, machine: Any, X: Any, y: Any, sample_weight: Any, weights: Any, units: np.ndarray | None = None
+    ) -> Calibration:
+        """From scores of examples by machines that have not seen them, nor others of their unit.
+
+        `weights` include those of classes; without `units` equal examples are one.
+        """
         y = np.asarray(y).ravel()
         w = np.ones(len(y)) if weights is None else np.broadcast_to(weights, len(y))
         given = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight), len(y))
         rows = np.flatnonzero(w)  # weight 0 means absent: no fold has such examples
-        scores, labels = _out_of_sample(machine, X, y, given, rows)
+        units = units_of(X) if units is None else units
+        scores, labels = _out_of_sample(machine, X, y, given, rows, units[rows])
         return cls.of_scores(scores, labels, machine._coding, w[rows])
 
     @classmethod
@@ -113,24 +120,30 @@ def _sure(labels: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
 
 
 def _out_of_sample(
-    machine: Any, X: Any, y: np.ndarray, sample_weight: Any, rows: np.ndarray
+    machine: Any, X: Any, y: np.ndarray, sample_weight: Any, rows: np.ndarray, units: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores (rows, outputs) of examples by a machine fitted to other folds, and the examples' classes."""
-    from sklearn.model_selection import StratifiedKFold
+    """Scores (rows, outputs) of examples by a machine fitted to other folds, and the examples' classes.
+
+    `units` are those of the rows.
+    """
     from sklearn.utils.metaestimators import _safe_split
 
     labels = np.searchsorted(machine.classes_, y[rows])
-    fewest = int(np.bincount(labels).min())
-    if fewest < 2:
+    if np.bincount(labels).min() < 2:
         rare = machine.classes_[int(np.bincount(labels).argmin())]
         raise ValueError(
             f"probability=True needs at least two examples of each class, but {rare!r} has one: drop it, or "
             "use KernelLogistic, whose probabilities need no calibration"
         )
-    folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=0)
+    fewest = fewest_in_a_class(labels, units)
+    if fewest < 2:
+        raise ValueError(
+            "probability=True needs two different examples of each class at least; one has equal ones (or "
+            "those of one group) only: use KernelLogistic, whose probabilities need no calibration"
+        )
     other = clone(machine).set_params(probability=False, warm_start=False)
     scores = np.empty((len(rows), machine.solution_.intercept.shape[0]))
-    for train, test in folds.split(np.zeros(len(rows)), labels):
+    for train, test in folds(units, min(_FOLDS, fewest), labels):
         here, labels_here = _safe_split(other, X, y, rows[train])
         there, _ = _safe_split(other, X, y, rows[test], rows[train])
         w = None if sample_weight is None else sample_weight[rows[train]]

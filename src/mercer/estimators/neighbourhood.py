@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._units import units_of
 from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.search import WAYS, Search
@@ -21,6 +22,8 @@ from mercer.kernels import Gaussian
 _GAUSSIAN = Gaussian()
 # Leave-one-out answers are made for so many numbers at a time.
 _NUMBERS_AT_ONCE = 1 << 21
+# Copies of one example that choosing R looks past.
+_MOST_COPIES = 100
 
 
 class KernelNeighbours(KernelInputs, ABC):
@@ -99,13 +102,22 @@ class KernelNeighbours(KernelInputs, ABC):
             raise ValueError(f"search must be one of {', '.join(map(repr, WAYS))}, got {self.search!r}")
 
     def _leave_one_out(self, engine: Any) -> np.ndarray:
-        """The mean error for R = 1, 2, … from one search: every example answered for by the others."""
+        """The mean error for R = 1, 2, … from one search, every example answered for by others, no copies."""
         n = self.n_samples_fit_
         most = max(15, math.ceil(2 * math.sqrt(n))) if self.max_neighbors is None else int(self.max_neighbors)
-        most = min(most, n - 1)
+        units = units_of(self._points)
+        copies = int(np.bincount(units).max()) - 1
+        # Equal examples would answer for each other. Where there are too many to look past they are
+        # examples like any other: to remember them is what new examples will ask for, too.
+        copies = 0 if copies > min(_MOST_COPIES, n - 2) else copies
+        most = min(most, n - 1 - copies)
         if most < 1:
             return np.zeros(0)
-        index, gaps = self._found.nearest(None, most, engine)
+        index, gaps = self._found.nearest(None, most + copies, engine)
+        if copies:
+            others = np.argsort(units[index] == units[:, None], axis=1, kind="stable")[:, :most]
+            index = np.take_along_axis(index, others, axis=1)
+            gaps = None if gaps is None else np.take_along_axis(gaps, others, axis=1)
         distances = None if self._uniform() else self._found.distances(None, index, gaps)
         total = np.zeros(most)
         step = max(1, _NUMBERS_AT_ONCE // max(most * math.prod(self._targets.shape[1:]), 1))

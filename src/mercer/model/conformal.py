@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._units import one_each
 from mercer.estimators import KernelRidge
-from mercer.selection import path
+from mercer.selection.path import path_of_units
 
 _ROWS = 1500
 # Below this share of explained variance errors are taken to be of one size everywhere.
@@ -24,7 +25,9 @@ class Conformal:
     without a part of the rows, made smaller by the ratio of leave-one-out errors of the last machine, fitted
     to all of them, to theirs: the coverage is approximate, as measured on halves of the test rows. s(x) is a
     kernel regression of log |error|, each row judged as if it had not been there: wider intervals where
-    errors are larger. It is 1 where that explains nothing.
+    errors are larger. It is 1 where that explains nothing. Of rows that belong together (equal ones, those of
+    a group) one has a say: their errors are not independent, and counted as if they were, a few groups would
+    pass for many rows.
 
     Attributes
     ----------
@@ -39,16 +42,21 @@ class Conformal:
     high: float
 
     @classmethod
-    def of(cls, errors: np.ndarray, points: np.ndarray, kernel, seed: int = 0) -> Conformal:
-        """From errors on rows not fitted to, at these (prepared) points."""
+    def of(
+        cls, errors: np.ndarray, points: np.ndarray, kernel, seed: int = 0, units: np.ndarray | None = None
+    ) -> Conformal:
+        """From errors on rows not fitted to, at these (prepared) points; one row of each unit."""
+        if units is not None:
+            some = one_each(units, seed)
+            errors, points = errors[some], points[some]
         size = np.abs(errors)
         plain = cls(np.sort(size), None, 0.0, 0.0)
         if len(size) < 100 or not np.median(size) > 0:
             return plain
         rows = np.random.default_rng(seed).permutation(len(size))[:_ROWS]
         logs = np.log(size[rows] + 0.05 * np.median(size))
-        machine = KernelRidge(kernel, offset=True, representation="full")
-        found = path(machine, points[rows], logs, np.logspace(-4, 1, 11))
+        machine = KernelRidge(kernel, lam=1.0, offset=True, representation="full")
+        found = path_of_units(machine, points[rows], logs, np.logspace(-4, 1, 11), None, np.arange(len(rows)))
         left = found.loo_residuals[found.best]
         if np.mean(left**2) >= (1 - _WORTH) * np.var(logs):
             return plain

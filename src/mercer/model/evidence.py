@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from mercer._units import alone, by_size, worth
 from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 from mercer.model.conformal import Conformal
@@ -15,7 +16,7 @@ from mercer.model.learn import Learned, Question
 from mercer.model.machines import LossTrial
 from mercer.model.search import Trial
 from mercer.model.tested import Tested
-from mercer.selection import path
+from mercer.selection.path import path_of_units
 from mercer.theory import Bound, RiskCertificate
 from mercer.theory import certificate as risk_certificate
 
@@ -84,6 +85,8 @@ class Evidence:
     versions : of what it was made with, by name
     command, source : the command line it was made with, and the name of the file; None if made in Python
     risk : bounds beside measured errors, their worth, why others do not apply; None in old files
+    repeated : rows that are equal to another one, in all columns that are learned from
+    groups : how many groups there were; None if none were given
     """
 
     how: str
@@ -111,6 +114,8 @@ class Evidence:
     command: str | None = None
     source: str | None = None
     risk: RiskCertificate | None = None
+    repeated: int = 0
+    groups: int | None = None
 
     @property
     def scores(self) -> tuple[Score, ...]:
@@ -133,10 +138,12 @@ def gather(
 ) -> dict[str, Any]:
     """Everything but the time it took, by name."""
     truth = question.y[result.rows]
-    rng = np.random.default_rng(seed)
-    contenders = [Contender("mercer", _scores(question, truth, result.predicted, result.probability, rng))]
-    for name, (predicted, probability) in result.others.items():
-        contenders.append(Contender(name, _scores(question, truth, predicted, probability, rng)))
+    rng, units = np.random.default_rng(seed), question.units[result.rows]
+    everyone = {"mercer": (result.predicted, result.probability), **result.others}
+    contenders = [
+        Contender(name, _scores(question, truth, predicted, probability, units, rng))
+        for name, (predicted, probability) in everyone.items()
+    ]
     lams, curve, rows = _loo_curve(question, learned, seed)
     risk = _risk(question, truth, result, learned)
     return {
@@ -181,11 +188,12 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _scores(question: Question, truth, predicted, probability, rng) -> tuple[Score, ...]:
+def _scores(question: Question, truth, predicted, probability, units, rng) -> tuple[Score, ...]:
+    """Intervals know that rows of one unit say little more than one row of it."""
     if question.classes is None:
         error = predicted - truth
-        resampled = rng.integers(0, len(truth), (_RESAMPLES, len(truth)))
         square, size, spread = error**2, np.abs(error), (truth - truth.mean()) ** 2
+        squares, sizes, spreads = _resampled(np.column_stack([square, size, spread]), units, rng).T
 
         def interval(values: np.ndarray) -> tuple[float, float]:
             low, high = np.quantile(values, [0.025, 0.975])
@@ -195,18 +203,18 @@ def _scores(question: Question, truth, predicted, probability, rng) -> tuple[Sco
             # Where all rows are alike there is nothing to explain: 0, or 1 if they are met.
             return np.where(there > 0, 1 - left / np.where(there > 0, there, 1), left == 0)
 
-        means, variances = square[resampled].mean(axis=1), spread[resampled].mean(axis=1)
         r2 = float(explained(square.mean(), spread.mean()))
         return (
-            Score("RMSE", float(np.sqrt(square.mean())), *interval(np.sqrt(means)), False),
-            Score("MAE", float(size.mean()), *interval(size[resampled].mean(axis=1)), False),
-            Score("R²", r2, *interval(explained(means, variances)), True),
+            Score("RMSE", float(np.sqrt(square.mean())), *interval(np.sqrt(squares)), False),
+            Score("MAE", float(size.mean()), *interval(sizes), False),
+            Score("R²", r2, *interval(explained(squares, spreads)), True),
         )
     wrong, n = predicted != truth, len(truth)
-    low, high = _wilson(int(wrong.sum()), n)
+    independent = worth(units)
+    low, high = _wilson(float(wrong.mean()) * independent, independent)
     place = np.searchsorted(question.classes, truth)
     losses = -np.log(np.clip(probability[np.arange(n), place], 1e-15, 1))
-    half = 1.96 * float(losses.std()) / np.sqrt(n)
+    half = 1.96 * float(losses.std()) / np.sqrt(independent)
     mean = float(losses.mean())
     return (
         Score("error rate", float(wrong.mean()), low, high, False),
@@ -215,7 +223,18 @@ def _scores(question: Question, truth, predicted, probability, rng) -> tuple[Sco
     )
 
 
-def _wilson(errors: int, n: int) -> tuple[float, float]:
+def _resampled(values: np.ndarray, units: np.ndarray, rng) -> np.ndarray:
+    """(resamples, columns): means of the columns over units drawn with replacement."""
+    n = len(values)
+    if alone(units):
+        return values[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1)
+    sums = np.vstack([values[rows].sum(axis=1) for rows in by_size(units)])
+    sizes = np.concatenate([np.full(len(rows), rows.shape[1]) for rows in by_size(units)])
+    drawn = rng.integers(0, len(sizes), (_RESAMPLES, len(sizes)))
+    return sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)[:, None]
+
+
+def _wilson(errors: float, n: float) -> tuple[float, float]:
     """Wilson's 95 % interval of a proportion."""
     z = float(ndtri(0.975))
     p = errors / n
@@ -252,8 +271,8 @@ def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndar
     middle, kernel = learned.found.best.mu / len(rows), learned.found.best.kernel
     # Up to where nothing is learned any more: λ above k(x,x).
     lams = np.geomspace(1e-4 * middle, max(1e4 * middle, 10 * float(np.mean(kernel.diag(X)))), 33)
-    machine = KernelRidge(kernel, offset=True, representation="full")
-    found = path(machine, X, Y, lams)
+    machine = KernelRidge(kernel, lam=1.0, offset=True, representation="full")
+    found = path_of_units(machine, X, Y, lams, None, question.units[rows])
     variance = float(np.mean((Y - Y.mean(axis=0)) ** 2)) or 1.0
     return lams, found.loo_mse / variance, len(rows)
 
@@ -295,5 +314,12 @@ def _risk(question: Question, truth, result: Tested, learned: Learned) -> RiskCe
     """What theory says of the machine, whose kernel and λ were chosen by looking at the target."""
     X = learned.columns.transform(question.table)
     return risk_certificate(
-        learned.machine, X, question.y, y_test=truth, predicted=result.predicted, tuned=True
+        learned.machine,
+        X,
+        question.y,
+        y_test=truth,
+        predicted=result.predicted,
+        tuned=True,
+        groups=question.units,
+        groups_test=question.units[result.rows],
     )

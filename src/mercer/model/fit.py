@@ -17,6 +17,7 @@ from mercer.model.model import Model
 from mercer.model.search import Progress
 from mercer.model.task import Target, target_of, typed
 from mercer.model.tested import tested
+from mercer.model.together import Together
 
 _FEWEST = 10
 
@@ -29,6 +30,7 @@ def fit(
     task: str | None = None,
     minutes: float = 2.0,
     seed: int = 0,
+    groups: Any = None,
     progress: Progress | None = None,
 ) -> Model:
     """Choose, fit and test a kernel machine for a table.
@@ -37,6 +39,9 @@ def fit(
     are found by the gradient of the exact leave-one-out error on growing parts of the rows, the loss by
     cross-validation. Everything is tested on rows that took no part, beside a constant, a linear model and
     gradient boosting; then the machine is fitted to all rows.
+
+    Equal rows (in all columns that are learned from, whatever their targets) and rows of one group are on one
+    side of every split: of tests, folds, leave-one-out, calibration. Bounds and intervals count them once.
 
     Parameters
     ----------
@@ -50,11 +55,17 @@ def fit(
     task : "regression" or "classification", optional
         Guessed from the target otherwise.
     minutes : float
-        About how long it may take on two cores. What is tried is decided from the size of the table, so that
-        the same seed gives the same model; only on a much slower machine does the clock end a search early,
-        which the model's remarks say. A few seconds are needed in any case.
+        About how long it may take on two cores with nothing else to do. What is tried is decided from the
+        size of the table and a forecast of operations, not by the clock: on a machine that is slow or busy it
+        takes longer. Only what takes twenty times as long (and ten minutes) is ended early, which the model's
+        remarks say. A few seconds are needed in any case.
     seed : int
-        Decides splits and subsamples.
+        Decides splits and subsamples. The same table, seed and minutes give the same model, bit for bit, on
+        the same machine with the same versions and number of threads; elsewhere sums are rounded in another
+        order, and a search may end elsewhere. If time or free memory decided, the remarks say so.
+    groups : str or array, optional
+        Rows that belong together (of a patient, a household, a day): the name of a column of X, which is then
+        not learned from, or one label a row. A row whose label is missing has no group.
     progress : function, optional
         Called with a line of text now and then.
 
@@ -81,23 +92,31 @@ def fit(
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed must be a whole number from 0 on, got {seed!r}")
     started = time.monotonic()
-    table, asked, name = _asked(X, y, target, task)
-    _require_rows(table, asked)
+    table, asked, name, labels = _asked(X, y, target, task, groups)
+    _require_rows(table)
+    together = Together.of(table, labels)
+    table, asked, together = _testable(table, asked, together)
+    together.require_some()
     classes = np.unique(asked.y) if asked.task == "classification" else None
-    question = Question(table, asked.y, asked.task, classes)
+    question = Question(table, asked.y, asked.task, classes, together.units)
     tell = progress or (lambda text: None)
     result, learned = tested(question, 60 * minutes, seed, tell)
     conformal = None
     if classes is None:
         errors = result.gain * (question.y[result.rows] - result.predicted)
         points = learned.columns.transform(table.take(result.rows))
-        conformal = Conformal.of(errors, points, learned.found.best.kernel, seed)
+        units = question.units[result.rows]
+        conformal = Conformal.of(errors, points, learned.found.best.kernel, seed, units)
     tell("What is known of it")
-    remarks = [*table.remarks, f"{asked.task}: {asked.remark}"]
-    if learned.found.cut_short:
-        remarks.append("this machine was too slow or too busy: the clock ended the search early")
+    remarks = [*table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
     known = gather(question, result, learned, conformal, tuple(remarks), seed)
-    evidence = Evidence(**known, minutes=float(minutes), seconds=time.monotonic() - started)
+    evidence = Evidence(
+        **known,
+        repeated=together.repeated,
+        groups=together.groups,
+        minutes=float(minutes),
+        seconds=time.monotonic() - started,
+    )
     return Model(
         asked.task,
         name,
@@ -110,7 +129,10 @@ def fit(
     )
 
 
-def _asked(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Table, Target, str]:
+def _asked(
+    X: Any, y: Any, target: str | None, task: str | None, groups: Any
+) -> tuple[Table, Target, str, np.ndarray | None]:
+    """The table, its target and the labels of its groups, without rows that have no target."""
     # What kinds the columns of a Table are has been decided: by a reader, or by who made it.
     table = (
         read(X) if isinstance(X, str | PathLike) else X if isinstance(X, Table) else with_dates(Table.of(X))
@@ -129,38 +151,62 @@ def _asked(X: Any, y: Any, target: str | None, task: str | None) -> tuple[Table,
             )
         if len(np.atleast_1d(np.asarray(values))) != len(table):
             raise ValueError(f"the table has {len(table):,} rows, y has {np.size(values):,}")
-    table, values = _complete(table, values, name)
-    asked = target_of(values, task, name)
+    if isinstance(groups, str):
+        if groups == name:
+            raise ValueError(f"{groups!r} is the target: it can't also say which rows belong together")
+        groups, table = table[groups], table.drop(groups)
+    labels = None if groups is None else np.asarray(groups)
+    if labels is not None and labels.shape != (len(table),):
+        raise ValueError(f"the table has {len(table):,} rows, groups is an array of shape {labels.shape}")
+    table, values, kept = _complete(table, values, name)
+    return table, target_of(values, task, name), name, labels if labels is None else labels[kept]
+
+
+def _testable(table: Table, asked: Target, together: Together) -> tuple[Table, Target, Together]:
+    """Without labels that can't be on both sides of a split."""
     if asked.task == "regression":
-        return table, asked, name
-    labels, place, counts = np.unique(asked.y, return_inverse=True, return_counts=True)
-    single = counts[place] == 1
-    if single.any() and len(labels) - int(single.sum()) >= 2:
-        words = ", ".join(map(repr, asked.y[single][:5].tolist()))
-        remark = f"labels that occur once can't be tested, so their rows were left out: {words}"
-        table = _remarked(table.take(~single), remark)
-        asked = Target(asked.task, asked.y[~single], asked.remark)
-    return table, asked, name
+        return table, asked, together
+    units = together.units
+    labels, place = np.unique(asked.y, return_inverse=True)
+    sets = np.array([len(np.unique(units[place == k])) for k in range(len(labels))])
+    single = sets[place] == 1
+    if not single.any():
+        return table, asked, together
+    if (sets > 1).sum() < 2:
+        label = labels[sets.argmin()].item()
+        often = "once" if (place == sets.argmin()).sum() == 1 else "in equal rows, or rows of one group, only"
+        raise ValueError(
+            f"the label {label!r} occurs {often}: a model can't be tested on it. Drop that row, or merge the "
+            "label with another one"
+        )
+    words = ", ".join(map(repr, np.unique(asked.y[single])[:5].tolist()))
+    why = (
+        "once" if (np.bincount(place)[place][single] == 1).all() else "once (or in rows that belong together)"
+    )
+    remark = f"labels that occur {why} can't be tested, so their rows were left out: {words}"
+    kept = Target(asked.task, asked.y[~single], asked.remark)
+    return _remarked(table.take(~single), remark), kept, together.take(~single)
 
 
-def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any]:
-    """Without the rows that have no target."""
+def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any, np.ndarray]:
+    """Without the rows that have no target; and which rows those are that have one."""
+    everything = np.ones(len(table), dtype=bool)
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or array.dtype.kind not in "Of":
-        return table, values
+        return table, values, everything
     array = typed(array, name)
     if array.dtype.kind == "f":
         absent = np.isnan(array)
     else:
         absent = np.array([v is None or v != v for v in array], dtype=bool)
     if not absent.any() or absent.all():
-        return table, values
+        return table, values, everything
     first, count = int(absent.argmax()) + 1, int(absent.sum())
     rows = f"row {first:,}, without {name!r}, was" if count == 1 else f"{count:,} rows without {name!r} were"
     remark = f"{rows} left out" + (f", the first of them row {first:,}" if count > 1 else "")
-    return _remarked(table.take(~absent), remark), array[~absent]
+    return _remarked(table.take(~absent), remark), array[~absent], ~absent
 
 
 def _remarked(table: Table, remark: str) -> Table:
@@ -187,17 +233,10 @@ def _truth_values(X: Any, name: str, words: np.ndarray) -> np.ndarray:
     return given if given.dtype.kind == "b" and given.shape == words.shape else words
 
 
-def _require_rows(table: Table, asked: Target) -> None:
+def _require_rows(table: Table) -> None:
     if not table.names:
         raise ValueError("there is no column besides the target")
     if len(table) < _FEWEST:
         raise ValueError(
             f"{len(table)} rows are too few to choose and test a model on; {_FEWEST} is the least"
         )
-    if asked.task == "classification":
-        labels, counts = np.unique(asked.y, return_counts=True)
-        if counts.min() < 2:
-            raise ValueError(
-                f"the label {labels[counts.argmin()].item()!r} occurs once: a model can't be tested on it. "
-                "Drop that row, or merge the label with another one"
-            )

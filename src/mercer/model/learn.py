@@ -19,9 +19,10 @@ from mercer.model.effort import Clock, Effort
 from mercer.model.machines import LossTrial, calibrated, choose
 from mercer.model.search import SMALL, Found, Progress, Search
 
-# The clock ends a search only when a machine takes twice as long as was forecast, and not before this:
-# otherwise the same seed would not give the same model.
-_PATIENCE = 60.0
+_TOO_SLOW = (
+    "the machine was so slow or so busy that the clock ended the search early: another run may find another "
+    "model"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +35,23 @@ class Question:
     y : numbers or labels
     task : "regression" or "classification"
     classes : all labels, sorted; None for numbers
+    units : (n,) numbers: rows with the same one (equal rows, rows of a group) are on one side of every split;
+        None: every row stands for itself
     """
 
     table: Table
     y: np.ndarray
     task: str
     classes: np.ndarray | None
+    units: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.units is None:
+            object.__setattr__(self, "units", np.arange(len(self.y)))
 
     def take(self, rows: np.ndarray) -> Question:
         """Some of the rows."""
-        return Question(self.table.take(rows), self.y[rows], self.task, self.classes)
+        return Question(self.table.take(rows), self.y[rows], self.task, self.classes, self.units[rows])
 
     def codes(self) -> np.ndarray:
         """(n, t) targets for least squares: numbers, ±1 for two classes, one column a class for more."""
@@ -66,6 +74,7 @@ class Learned:
     calibration : probabilities for machines that have none themselves
     found : the search
     loss_trials : losses that were compared
+    remarks : where the clock or free memory, and not the seed alone, decided
     """
 
     columns: Columns
@@ -73,6 +82,7 @@ class Learned:
     calibration: Calibration | None
     found: Found
     loss_trials: tuple[LossTrial, ...]
+    remarks: tuple[str, ...] = ()
 
     def predict(self, table: Any) -> np.ndarray:
         """Numbers or labels."""
@@ -91,8 +101,8 @@ def probabilities(machine: Any, calibration: Calibration | None, points: np.ndar
 
 
 def learn(question: Question, seconds: float, seed: int, progress: Progress) -> Learned:
-    """Search and fit within so many seconds (on an ordinary machine)."""
-    clock = Clock(max(2 * seconds, _PATIENCE))
+    """Search and fit with as much work as an ordinary machine does in so many seconds."""
+    clock = Clock.patient(seconds)
     prepared = {outliers: Columns(outliers).fit(question.table) for outliers in ("keep", "squash")}
     points = {outliers: c.transform(question.table) for outliers, c in prepared.items()}
     codes = question.codes()
@@ -100,9 +110,7 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress) -> 
     effort = Effort.within(0.5 * seconds, n, d, codes.shape[1])
     with one_thread() if n < SMALL else nullcontext():
         labels = question.classes is not None
-        found = Search(
-            points, codes, effort, Clock(max(2 * seconds, _PATIENCE)), seed, progress, labels
-        ).run()
+        found = Search(points, codes, effort, clock, seed, progress, labels, question.units).run()
         columns, X = prepared[found.best.outliers], points[found.best.outliers]
         return _fitted(question, columns, X, found, seconds, clock, seed, progress)
 
@@ -111,8 +119,10 @@ def _fitted(
     question, columns, X, found: Found, seconds: float, clock: Clock, seed: int, progress: Progress
 ) -> Learned:
     progress("Losses")
-    chosen = choose(question.task, found.best.kernel, found.best.mu, X, question.y, seconds, clock, seed)
-    return finish(question, columns, X, found, chosen.machine, chosen.trials, seed, progress)
+    best = found.best
+    chosen = choose(question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units)
+    remarks = (_TOO_SLOW,) * clock.ended + chosen.remarks
+    return finish(question, columns, X, found, chosen.machine, chosen.trials, remarks, seed, progress)
 
 
 def again(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
@@ -126,14 +136,17 @@ def again(question: Question, learned: Learned, seed: int, progress: Progress) -
     machine = learned.machine
     lam = machine.lam if not isinstance(machine.lam, float) else machine.lam * machine.plan_.examples / len(X)
     fresh = machine.__class__(**{**machine.get_params(deep=False), "lam": lam})
-    return finish(question, columns, X, learned.found, fresh, learned.loss_trials, seed, progress)
+    trials, remarks = learned.loss_trials, learned.remarks
+    return finish(question, columns, X, learned.found, fresh, trials, remarks, seed, progress)
 
 
-def finish(question, columns, X, found, machine, trials, seed, progress) -> Learned:
+def finish(question, columns, X, found, machine, trials, remarks, seed, progress) -> Learned:
     """Fit, and calibrate where that is needed."""
     progress("Fitting")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says how near it came
         machine = machine.fit(X, question.y)
-    calibration = calibrated(machine, X, question.y, seed) if question.task == "classification" else None
-    return Learned(columns, machine, calibration, found, tuple(trials))
+    calibration = None
+    if question.task == "classification":
+        calibration = calibrated(machine, X, question.y, seed, question.units)
+    return Learned(columns, machine, calibration, found, tuple(trials), tuple(remarks))

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import kurtosis
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold, StratifiedKFold
 
+from mercer._units import alone, count, fewest_in_a_class, folds
 from mercer.engines import available_memory
 from mercer.engines.threads import cpu_count, parallel_map
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
@@ -20,7 +20,7 @@ from mercer.kernels import Kernel
 from mercer.losses import Huber
 from mercer.model.effort import Clock, centres_within, fit_seconds
 from mercer.representations import Full, Nystrom, Representation
-from mercer.selection import loo
+from mercer.selection.path import loo_of_units
 
 # Rows on which losses are compared, and scores are turned into probabilities.
 _ROWS = 2000
@@ -50,10 +50,11 @@ class LossTrial:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A machine, not fitted, with what was tried."""
+    """A machine, not fitted, with what was tried and what is to be said about it."""
 
     machine: KernelMachine
     trials: tuple[LossTrial, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def choose(
@@ -65,17 +66,21 @@ def choose(
     seconds: float,
     clock: Clock,
     seed: int,
+    units: np.ndarray | None = None,
 ) -> Chosen:
     """The loss with the smallest error in cross-validation on some of the rows, and λ for all of them."""
     rows = _some_rows(y, task, seed)
     n, k, m = len(y), kernel, len(rows)
-    if task == "regression":
-        chosen, trials = _regression(k, mu, X[rows], y[rows], n, clock, seed)
-    else:
-        chosen, trials = _classification(k, mu, X[rows], y[rows], n, clock, seed)
+    units = np.arange(n) if units is None else units
+    among = _regression if task == "regression" else _classification
+    chosen, trials = among(k, mu, X[rows], y[rows], n, clock, seed, units[rows])
     trials = [LossTrial(name, lam, error, m) for name, lam, error in trials if np.isfinite(error)]
-    representation = _representation(chosen, n, X.shape[1], 0.4 * seconds)
-    return Chosen(chosen.set_params(representation=representation, random_state=seed), tuple(trials))
+    representation, remarks = _representation(chosen, n, X.shape[1], 0.4 * seconds)
+    machine = chosen.set_params(representation=representation, random_state=seed)
+    if isinstance(machine, KernelSVC):
+        # It calibrates itself by folds of rows; where rows belong together `calibrated` does.
+        machine.set_params(probability=alone(units))
+    return Chosen(machine, tuple(trials), remarks)
 
 
 def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
@@ -91,29 +96,29 @@ def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
     return order[np.sort(np.concatenate([np.flatnonzero(needed), others]))]
 
 
-def _regression(kernel, mu, X, y, n, clock, seed):
+def _regression(kernel, mu, X, y, n, clock, seed, units):
     squared = KernelRidge(kernel, lam=mu / n, offset=True)
-    left = loo(clone(squared).set_params(lam=mu / len(y)), X, y)
+    left = loo_of_units(clone(squared).set_params(lam=mu / len(y)), X, y, None, units)
     tube = float(f"{1.5 * np.median(np.abs(left)) / 0.6745:.3g}")  # more digits would say nothing
     # Where half of the rows are met to rounding, no loss does better.
     if len(y) < 50 or not tube > 1e-6 * np.std(y) or not kurtosis(left) > _HEAVY:
         return squared, []
     huber = KernelRegressor(kernel, loss=Huber(tube), offset=True, representation="full")
-    folds = list(KFold(3, shuffle=True, random_state=seed).split(X))
+    parts = folds(units, min(3, count(units)), seed=seed)
     # Huber's loss is half the square near 0.
     tried = [("squared", mu, squared), *((f"huber, {tube:.3g}", part * mu, huber) for part in (0.5, 0.15))]
 
-    trials = _compared(tried, n, clock, lambda shift, m: _root_mean_square(m, shift, folds, X, y))
+    trials = _compared(tried, n, clock, lambda shift, m: _root_mean_square(m, shift, parts, X, y))
     best = min(trials, key=lambda t: t[2])
     if best[0] == "squared" or best[2] > 0.99 * trials[0][2]:
         return squared, trials
     return huber.set_params(lam=best[1], representation="auto"), trials
 
 
-def _cross_validated(machine, mu, folds, X, y, cost) -> float:
+def _cross_validated(machine, mu, parts, X, y, cost) -> float:
     """The mean cost(truth, prediction) over folds; infinite for what can't be solved."""
     costs = []
-    for train, test in folds:
+    for train, test in parts:
         fitted = clone(machine).set_params(lam=mu / len(train)).fit(X[train], y[train])
         if not fitted.solution_.converged:
             return float("inf")
@@ -125,7 +130,7 @@ def _compared(tried, n, clock, error) -> list[tuple[str, float, float]]:
     """(name, λ for n rows, error(μ, machine)) of each trial, on all cores; infinite where time was up."""
 
     def one(trial: tuple[str, float, KernelMachine]) -> float:
-        return error(*trial[1:]) if trial is tried[0] or clock.left > 0 else float("inf")
+        return error(*trial[1:]) if trial is tried[0] or not clock.up() else float("inf")
 
     with warnings.catch_warnings():
         # What has not converged is left out, as its error is infinite.
@@ -134,18 +139,18 @@ def _compared(tried, n, clock, error) -> list[tuple[str, float, float]]:
     return [(name, shift / n, e) for (name, shift, _), e in zip(tried, errors, strict=True)]
 
 
-def _root_mean_square(machine, mu, folds, X, y) -> float:
-    return float(np.sqrt(_cross_validated(machine, mu, folds, X, y, lambda a, b: (a - b) ** 2)))
+def _root_mean_square(machine, mu, parts, X, y) -> float:
+    return float(np.sqrt(_cross_validated(machine, mu, parts, X, y, lambda a, b: (a - b) ** 2)))
 
 
-def _classification(kernel, mu, X, y, n, clock, seed):
-    labels, counts = np.unique(y, return_counts=True)
+def _classification(kernel, mu, X, y, n, clock, seed, units):
+    labels = np.unique(y)
     squared = KernelClassifier(kernel, "squared", lam=mu / n, offset=True)
-    if counts.min() < 3:
+    if fewest_in_a_class(y, units) < 3:
         return squared, []
     y = np.searchsorted(labels, y)
-    folds = list(StratifiedKFold(3, shuffle=True, random_state=seed).split(X, y))
-    m = len(folds[0][0])
+    parts = folds(units, 3, y, seed)
+    m = len(parts[0][0])
     tried: list[tuple[str, float, KernelMachine]] = [("squared", mu, squared)]
     machines: list[KernelMachine] = [squared]
     for C in _CS:
@@ -157,7 +162,7 @@ def _classification(kernel, mu, X, y, n, clock, seed):
             tried.append(("logistic", max(factor * mu, 1e-6 * m), KernelLogistic(kernel, offset=True)))
             machines.append(KernelLogistic(kernel, lam=max(factor * mu / n, 1e-6), offset=True))
     trials = _compared(
-        tried, n, clock, lambda shift, m: _cross_validated(m, shift, folds, X, y, np.not_equal)
+        tried, n, clock, lambda shift, m: _cross_validated(m, shift, parts, X, y, np.not_equal)
     )
     best = int(np.argmin([t[2] for t in trials]))
     # The kernel was found with the squared loss; the smallest of many noisy errors must be clearly smaller.
@@ -167,24 +172,43 @@ def _classification(kernel, mu, X, y, n, clock, seed):
     return machines[best], trials
 
 
-def _representation(machine: KernelMachine, n: int, d: int, seconds: float) -> Representation | str:
+def _representation(
+    machine: KernelMachine, n: int, d: int, seconds: float
+) -> tuple[Representation | str, tuple[str, ...]]:
+    """Exact, or with centres; and a remark where free memory, which nobody can foresee, decided."""
     # By the forecast, not by the clock: a busy machine shall take longer, not make a worse model.
     if isinstance(machine, KernelSVC):
-        return "auto"
+        return "auto", ()
     if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
-        return Full() if n <= 3000 else Nystrom(min(n, 1500))
+        return (Full() if n <= 3000 else Nystrom(min(n, 1500))), ()
     seconds = max(seconds, 1.0)  # what takes a second is worth it, however few there are
-    if fit_seconds(n, d) <= seconds and 1.5 * 8 * n * n <= 0.5 * available_memory():
-        return Full()
-    return Nystrom(centres_within(seconds, n))
+    if fit_seconds(n, d) > seconds:
+        return Nystrom(centres_within(seconds, n)), ()
+    need, free = 1.5 * 8 * n * n, available_memory()
+    if need <= 0.5 * free:
+        return Full(), ()
+    remark = (
+        f"an exact fit needs about {need / 1e9:.2g} GB, too much of the {free / 1e9:.2g} GB that were free: "
+        "there are centres instead"
+    )
+    return Nystrom(centres_within(seconds, n)), (remark,)
 
 
-def calibrated(machine: KernelMachine, X: np.ndarray, y: np.ndarray, seed: int) -> Calibration | None:
-    """Probabilities for a classifier fitted by least squares, from leave-one-out scores of some rows."""
+def calibrated(
+    machine: KernelMachine, X: np.ndarray, y: np.ndarray, seed: int, units: np.ndarray | None = None
+) -> Calibration | None:
+    """Probabilities for a classifier without any, from scores of rows by machines that have not seen them.
+
+    Least squares has them by leave-one-out, in closed form, of some rows; support vectors by folds.
+    """
+    units = np.arange(len(y)) if units is None else units
+    if isinstance(machine, KernelSVC) and not machine.probability:
+        return Calibration.learn(machine, X, y, None, None, units)
     if not isinstance(machine, KernelClassifier):
         return None
     rows = _some_rows(y, "classification", seed + 1)
     part = clone(machine).set_params(lam=machine.lam * len(y) / len(rows), representation="full")
     problem, coding = part.problem(X[rows], y[rows])
-    scores = problem.y - np.reshape(loo(part, X[rows], y[rows]), problem.y.shape)
+    left = loo_of_units(part, X[rows], y[rows], None, units[rows])
+    scores = problem.y - np.reshape(left, problem.y.shape)
     return Calibration.of_scores(scores, np.searchsorted(coding.classes, y[rows]), coding)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._units import alone, by_size, count, folds, held_out
 from mercer.engines import Tiled
 from mercer.engines.threads import cpu_count, parallel_map
 from mercer.estimators import KernelRidge
@@ -78,11 +79,10 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a search ends with: the best candidate, all that was tried, and whether time ran out."""
+    """What a search ends with: the best candidate, and all that was tried."""
 
     best: Candidate
     trials: tuple[Trial, ...]
-    cut_short: bool = False
 
 
 class Search:
@@ -97,6 +97,7 @@ class Search:
     seed : int
     progress : called with a line of text now and then
     labels : are the targets codes of labels?
+    units : (n,) numbers of the units that stay together in every split; None: rows are units
     """
 
     def __init__(
@@ -108,9 +109,11 @@ class Search:
         seed: int,
         progress: Progress,
         labels: bool = False,
+        units: np.ndarray | None = None,
     ):
         self.points, self.effort, self.clock, self.progress = points, effort, clock, progress
-        self.order = np.random.default_rng(seed).permutation(len(Y))
+        self.seed, self.units = seed, np.arange(len(Y)) if units is None else units
+        self.order, self.fresh = self._ordered(len(Y))
         self.labels, self.middle = labels, Y.mean(axis=0)
         self.size = float(np.sqrt(np.mean((Y - self.middle) ** 2))) or 1.0
         self.Y = (Y - self.middle) / self.size
@@ -121,7 +124,18 @@ class Search:
         """Screen, refine, compare: on rows that took no part where there are enough, else in folds."""
         screened = self._screen()
         choose = self._by_folds if self.effort.by_folds else self._by_fresh_rows
-        return Found(choose(screened), self._in_order(), self.clock.left <= 0)
+        return Found(choose(screened), self._in_order())
+
+    def _ordered(self, n: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Rows in the order in which parts of them grow, and those that judge; None: the next in order."""
+        order = np.random.default_rng(self.seed).permutation(n)
+        if self.effort.by_folds or alone(self.units):
+            return order, None
+        # Of large units every beginning of the order has a part: other units must be kept to judge by.
+        _, fresh = held_out(self.units, min(_FRESH_ROWS, n - self.effort.final_rows), seed=self.seed)
+        judges = np.zeros(n, dtype=bool)
+        judges[fresh] = True
+        return order[~judges[order]], fresh
 
     # -- screening ---------------------------------------------------------------------------------
 
@@ -149,7 +163,7 @@ class Search:
         best = (np.inf, 1.0, 1.0)
         for factor in _WIDTHS:
             kernel = base.scaled(np.full(d, middle * factor))
-            error, mu = _best_shift(np.asarray(Tiled(threads=1).gram(kernel, X, X)), Y)
+            error, mu = _best_shift(np.asarray(Tiled(threads=1).gram(kernel, X, X)), Y, self.units[rows])
             if error < best[0]:
                 best = error, factor, mu
         error, factor, mu = best
@@ -168,19 +182,13 @@ class Search:
         scales have moved.
         """
         share = likelihood_share(len(rows))
-        surface = LooSurface(self.points[candidate.outliers][rows], self.Y[rows], share)
-        refined = descend(
-            surface,
-            KernelRidge(),
-            candidate.kernel,
-            candidate.mu,
-            self.spread,
-            steps,
-            self.clock.share(0.35),
-            lengths,
-        )
-        error = float(np.exp(2 * refined.objective / len(rows)))
-        kernel, mu = refined.machine.kernel, refined.machine.lam * (len(rows) - 1)
+        surface = LooSurface(self.points[candidate.outliers][rows], self.Y[rows], share, self.units[rows])
+        start, seconds = (candidate.kernel, candidate.mu), self.clock.left
+        refined = descend(surface, KernelRidge(), *start, self.spread, steps, seconds, lengths)
+        if refined.status == "out of time":
+            self.clock.ended = True
+        error = float(np.exp(2 * refined.objective / surface.count))
+        kernel, mu = refined.machine.kernel, refined.machine.lam * surface.kept
         return replace(candidate, kernel=kernel, mu=mu, error=error), refined.loo_mse
 
     def _error_on(self, candidate: Candidate, rows: np.ndarray, fresh: np.ndarray) -> float:
@@ -209,7 +217,7 @@ class Search:
             lambda c: self._judged(c, effort.refine_rows, effort.refine_steps, "length scales"), screened
         )
         pair = _pair(sorted(refined, key=lambda c: c.error))
-        if self.clock.left <= 0:
+        if self.clock.up():
             return pair[0]
         self.progress("The best on more rows")
         last = self._together(
@@ -218,7 +226,7 @@ class Search:
         )
         best = min(last, key=lambda c: c.error)
         other = next((c for c in last if c.family != best.family), None)
-        if other is None or self.clock.left <= 0:
+        if other is None or self.clock.up():
             return best
         self.progress("The sum of two kernels")
         both = self._judged(_sum(best, other), effort.final_rows, effort.final_steps, "last look")
@@ -226,7 +234,9 @@ class Search:
 
     def _judged(self, candidate: Candidate, count: int, steps: int, stage: str) -> Candidate:
         started = time.monotonic()
-        rows, fresh = self.order[:count], self.order[count : count + _FRESH_ROWS]
+        rows, fresh = self.order[:count], self.fresh
+        if fresh is None:
+            fresh = self.order[count : count + _FRESH_ROWS]
         refined, loo = self._refine(candidate, rows, steps)
         error = self._error_on(refined, rows, fresh)
         self._record(stage, candidate.outliers, candidate.family, count, loo, error, started)
@@ -242,7 +252,7 @@ class Search:
         """
         self.progress("One width, or length scales: three folds")
         rows = self.order[: self.effort.final_rows]
-        tests = [np.sort(part) for part in np.array_split(rows, _FOLDS)]
+        tests = [np.sort(part) for part in self._parts(rows)]
 
         def fold(test: np.ndarray) -> dict[str, tuple[float, float]]:
             train = np.setdiff1d(rows, test)
@@ -265,6 +275,12 @@ class Search:
         best, loo = self._ways(needed, rows)[way]
         self._record("last look", best.outliers, best.family, len(rows), loo, np.nan, started)
         return best
+
+    def _parts(self, rows: np.ndarray) -> list[np.ndarray]:
+        units = self.units[rows]
+        if alone(units):
+            return np.array_split(rows, _FOLDS)
+        return [rows[test] for _, test in folds(units, min(_FOLDS, count(units)), seed=self.seed)]
 
     def _ways(self, screened: list[Candidate], rows: np.ndarray) -> dict[str, tuple[Candidate, float]]:
         """What every way of choosing leads to on some rows, and its leave-one-out error there."""
@@ -324,15 +340,20 @@ def _one_width(candidate: Candidate) -> Candidate:
     return replace(candidate, family=f"{candidate.family}, one width", kernel=kernel)
 
 
-def _best_shift(K: np.ndarray, Y: np.ndarray) -> tuple[float, float]:
-    """(smallest leave-one-out mean squared error, its μ) over a grid of μ."""
+def _best_shift(K: np.ndarray, Y: np.ndarray, units: np.ndarray) -> tuple[float, float]:
+    """(smallest leave-one-out mean squared error, its μ) over a grid of μ; units are left out together."""
     values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
     values = np.maximum(values, 0)
-    rotated, squares = Q.T @ Y, Q * Q
-    best = (np.inf, 1.0)
+    rotated, blocks = Q.T @ Y, [(rows, Q[rows]) for rows in by_size(units)]
+    left, best = np.empty(Y.shape), (np.inf, 1.0)
     for mu in _SHIFTS:
         inverse = 1 / (values + mu)
-        left = (Q @ (inverse[:, None] * rotated)) / (squares @ inverse)[:, None]
+        solved = Q @ (inverse[:, None] * rotated)
+        for rows, q in blocks:  # q is (units, size, n)
+            if rows.shape[1] == 1:
+                left[rows] = solved[rows] / ((q * q) @ inverse)[:, :, None]
+            else:
+                left[rows] = np.linalg.solve((q * inverse) @ q.transpose(0, 2, 1), solved[rows])
         best = min(best, (float(np.mean(left**2)), float(mu)))
     return best
 

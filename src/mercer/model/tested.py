@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 
+from mercer._units import alone, count, fewest_in_a_class, folds, held_out
 from mercer.engines.threads import one_thread
 from mercer.estimators import KernelRidge
 from mercer.model.learn import Learned, Question, again, learn
 from mercer.model.search import Progress
-from mercer.selection import loo
+from mercer.selection.path import loo_of_units
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
@@ -40,6 +40,7 @@ class Tested:
     importance : (columns, repeats): by how much the error grew with a column's values shuffled
     gain : size of the errors to expect of the last machine, which learned from all rows, as a share of those
         of the tested ones: the ratio of their leave-one-out errors, at most 1
+    remarks : of all machines that were learned
     """
 
     how: str
@@ -49,6 +50,7 @@ class Tested:
     others: dict[str, tuple[np.ndarray, np.ndarray | None]]
     importance: np.ndarray
     gain: float
+    remarks: tuple[str, ...]
 
 
 def tested(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:
@@ -60,16 +62,18 @@ def tested(question: Question, seconds: float, seed: int, progress: Progress) ->
     n = len(question.y)
     if n >= _HOLD_OUT_FROM:
         size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
-        stratify = question.y if question.classes is not None and _enough(question.y, 2) else None
-        train, test = train_test_split(np.arange(n), test_size=size, random_state=seed, stratify=stratify)
+        labels = question.y if question.classes is not None else None
+        if labels is not None and fewest_in_a_class(labels, question.units) < 2:
+            labels = None
+        train, test = held_out(question.units, size, labels, seed)
         # Predicting and the others beside it take what is left.
         learned = learn(question.take(train), 0.7 * seconds, seed, progress)
         progress("Testing")
         parts = [(np.sort(test), train, learned)]
         found = _test(parts, question, seconds, seed)
-        how = f"{size:,} rows held out of search and fit"
+        how = f"{len(test):,} rows held out of search and fit{_together(question)}"
         final = again(question, learned, seed, progress)
-        return _pooled(found, how, question, _gain(parts, final, question)), final
+        return _pooled(found, how, question, parts, final), final
     splits = _splits(question, seed)
     parts = []
     for i, (train, test) in enumerate(splits, start=1):
@@ -80,9 +84,15 @@ def tested(question: Question, seconds: float, seed: int, progress: Progress) ->
         parts.append((test, train, learn(question.take(train), 0.5 * seconds / len(splits), seed + i, told)))
     progress("Testing")
     found = _test(parts, question, seconds, seed)
-    how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
+    how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold{_together(question)}"
     final = learn(question, 0.4 * seconds, seed, progress)
-    return _pooled(found, how, question, _gain(parts, final, question)), final
+    return _pooled(found, how, question, parts, final), final
+
+
+def _together(question: Question) -> str:
+    if alone(question.units):
+        return ""
+    return f", equal rows and groups kept together ({count(question.units):,} sets of rows)"
 
 
 def _gain(parts: list[tuple[np.ndarray, np.ndarray, Learned]], final: Learned, question: Question) -> float:
@@ -99,21 +109,15 @@ def _left_out(learned: Learned, question: Question) -> np.ndarray:
     """Sizes of leave-one-out errors, by least squares with the kernel that was found."""
     X, best = learned.columns.transform(question.table), learned.found.best
     machine = KernelRidge(best.kernel, lam=best.mu / len(X), offset=True, representation="full")
-    return np.abs(loo(machine, X, question.y))
-
-
-def _enough(y: np.ndarray, count: int) -> bool:
-    return bool(np.unique(y, return_counts=True)[1].min() >= count)
+    return np.abs(loo_of_units(machine, X, question.y, None, question.units))
 
 
 def _splits(question: Question, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    n = len(question.y)
-    folds = min(_FOLDS, n)
+    most = min(_FOLDS, count(question.units))
     if question.classes is None:
-        return list(KFold(folds, shuffle=True, random_state=seed).split(np.zeros(n)))
-    fewest = int(np.unique(question.y, return_counts=True)[1].min())
-    splitter = StratifiedKFold(max(2, min(folds, fewest)), shuffle=True, random_state=seed)
-    return list(splitter.split(np.zeros(n), question.y))
+        return folds(question.units, most, seed=seed)
+    fewest = fewest_in_a_class(question.y, question.units)
+    return folds(question.units, max(2, min(most, fewest)), question.y, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +198,13 @@ def _importance(
     return out, base, len(rows)
 
 
-def _pooled(parts: list[_Part], how: str, question: Question, gain: float) -> Tested:
+def _pooled(
+    parts: list[_Part],
+    how: str,
+    question: Question,
+    learned: list[tuple[np.ndarray, np.ndarray, Learned]],
+    final: Learned,
+) -> Tested:
     rows = np.concatenate([p.rows for p in parts])
     order = np.argsort(rows, kind="stable")
 
@@ -216,7 +226,8 @@ def _pooled(parts: list[_Part], how: str, question: Question, gain: float) -> Te
         pool([p.probability for p in parts]),
         others,
         np.asarray(shuffled) - base,
-        gain,
+        _gain(learned, final, question),
+        tuple(dict.fromkeys(r for made in [*(one for *_, one in learned), final] for r in made.remarks)),
     )
 
 
@@ -234,21 +245,25 @@ def _linear(points: np.ndarray, seen: Question, there: np.ndarray):
     from sklearn.linear_model import LogisticRegression, RidgeCV
 
     if seen.classes is None:
-        return _fitted(RidgeCV(np.logspace(-3, 4, 15)), points, seen, there)
+        # By leave-one-out, unless rows belong together.
+        cv = None if alone(seen.units) else folds(seen.units, min(_FOLDS, count(seen.units)))
+        return _fitted(RidgeCV(np.logspace(-3, 4, 15), cv=cv), points, seen, there)
     return _fitted(LogisticRegression(max_iter=300), points, seen, there)
 
 
 def _boosted(points: np.ndarray, seen: Question, there: np.ndarray):
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
+    # It can't be told which rows belong together; where some do it does not stop early.
     if seen.classes is None:
-        return _fitted(HistGradientBoostingRegressor(random_state=0), points, seen, there)
+        early: Any = "auto" if alone(seen.units) else False
+        model = HistGradientBoostingRegressor(random_state=0, early_stopping=early)
+        return _fitted(model, points, seen, there)
     # Stopping early takes a tenth of the rows, with every class among them and among the others.
     counts = np.unique(seen.y, return_counts=True)[1]
     aside = max(-(-len(seen.y) // 10), len(counts))
-    model = HistGradientBoostingClassifier(
-        random_state=0, early_stopping=bool(counts.min() >= 2), validation_fraction=aside
-    )
+    early = bool(counts.min() >= 2) and alone(seen.units)
+    model = HistGradientBoostingClassifier(random_state=0, early_stopping=early, validation_fraction=aside)
     return _fitted(model, points, seen, there)
 
 

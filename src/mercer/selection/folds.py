@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +13,9 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import _safe_split
 
+from mercer._units import Split, alone, count, folds, units_of
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.tensors import on_host
-from mercer.selection.objectives import weighs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +72,7 @@ def fold_path(
     cv: Any = None,
     scoring: Any = None,
     sample_weight: Any = None,
+    groups: Any = None,
     warm: bool = True,
 ) -> FoldPath:
     """Cross-validate a machine for every λ, and fit it to all examples.
@@ -84,7 +87,10 @@ def fold_path(
         Weights also count in the score, where it can be a weighted one.
     lams : array of values of λ
     cv : int, splitter or None, as in scikit-learn
+        Where the folds are made here (an int, or None), equal rows and rows of one group share a fold.
     scoring : str, callable or None, as in scikit-learn
+    groups : (n,) labels, optional
+        Also handed to a splitter.
     warm : bool
         False: every fit starts from nothing. The result is the same, to the solver's tolerance.
 
@@ -101,15 +107,18 @@ def fold_path(
         raise ValueError("lams must be a list of positive numbers")
     X, y = on_host(X), np.asarray(on_host(y))
     scorer = check_scoring(machine, scoring)
-    folds = list(check_cv(cv, y, classifier=is_classifier(machine)).split(np.zeros(len(y)), y))
+    units = units_of(X, groups)
+    parts = folds_of_units(cv, units, y if is_classifier(machine) else None)
+    if parts is None:
+        parts = list(check_cv(cv, y, classifier=is_classifier(machine)).split(np.zeros(len(y)), y, groups))
     weights = None
     if sample_weight is not None:
         weights = np.broadcast_to(np.asarray(on_host(sample_weight), dtype=np.float64), len(y))
         # Weight 0 means absent.
-        folds = [(train[weights[train] > 0], test[weights[test] > 0]) for train, test in folds]
+        parts = [(train[weights[train] > 0], test[weights[test] > 0]) for train, test in parts]
     weighted = weights is not None and weighs(scorer)
-    scores = np.empty((len(lams), len(folds)))
-    iterations = np.zeros((len(lams), len(folds) + 1), dtype=int)
+    scores = np.empty((len(lams), len(parts)))
+    iterations = np.zeros((len(lams), len(parts) + 1), dtype=int)
     machines: list[Any] = [None] * len(lams)
     last = None
     for a in np.argsort(-lams, kind="stable"):
@@ -118,7 +127,7 @@ def fold_path(
             whole._begin_at(last, lams[a])
         machines[a] = last = whole.fit(X, y) if weights is None else whole.fit(X, y, weights)
         iterations[a, -1] = last.solution_.iterations
-        for b, (train, test) in enumerate(folds):
+        for b, (train, test) in enumerate(parts):
             part = clone(machine).set_params(lam=float(lams[a]))
             if warm:
                 part._begin_at(last, lams[a], train)
@@ -131,3 +140,20 @@ def fold_path(
     mean = scores.mean(axis=1)
     ties = np.flatnonzero(mean == mean.max())
     return FoldPath(lams, scores, tuple(machines), int(ties[np.argmax(lams[ties])]), iterations)
+
+
+def folds_of_units(
+    cv: Any, units: np.ndarray, labels: np.ndarray | None, seed: int = 0
+) -> list[Split] | None:
+    """Folds of units, where it is only said how many. None if rows are units, or if cv does the splitting."""
+    if alone(units) or not (cv is None or isinstance(cv, numbers.Integral)):
+        return None
+    labels = labels if labels is not None and np.ndim(labels) == 1 else None
+    return folds(units, min(5 if cv is None else int(cv), count(units)), labels, seed)
+
+
+def weighs(scorer: Any) -> bool:
+    """Can the score be a weighted one?"""
+    if hasattr(scorer, "_accept_sample_weight"):  # scikit-learn's own scorers know what they wrap
+        return bool(scorer._accept_sample_weight())
+    return "sample_weight" in inspect.signature(scorer).parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize
 from sklearn.base import clone
 
+from mercer._units import by_size, equal_rows, units_of
 from mercer.engines import Tiled
 from mercer.estimators.base import KernelMachine
 from mercer.kernels.base import Kernel
@@ -36,12 +38,19 @@ class LooSurface:
     a²(K + μI), a² at its best, (n/2) log(yᵀPy/n) − ½ log det P. It is in the same units, and steadier where
     examples are few: leaving one out of few tells little about many length scales.
 
+    Rows of one unit (equal ones, or those of a group) are left out together: with D the blocks of P that
+    belong to units, E = D⁻¹a and V = D⁻¹E, the residuals are E and M = (2/nt)(P S P − sym P V aᵀ), S the
+    blocks of sym V Eᵀ. Such rows are no independent observations, so n in front of the logarithms is the
+    number of units, and the likelihood is that of one row of each; m copies of it stand for the mean of their
+    targets, known to μ/m.
+
     Attributes
     ----------
     X : (n, d) points
     Y : (n, t) targets
     likelihood : share of the marginal likelihood, from 0 to 1
-    offset : an unpenalised constant b beside f, refitted with every example that is left out. It is the limit
+    units : (n,) numbers of the units, or None where every row is one
+    offset : an unpenalised constant b beside f, refitted with every unit that is left out. It is the limit
         of c·11ᵀ added to K as c grows, so P − P11ᵀP/(1ᵀP1) takes the place of P in all of the above.
 
     Examples
@@ -56,44 +65,104 @@ class LooSurface:
     X: np.ndarray
     Y: np.ndarray
     likelihood: float = 0.0
+    units: np.ndarray | None = None
     offset: bool = False
+
+    @cached_property
+    def _blocks(self) -> list[np.ndarray]:
+        """Rows of the units, one array (units, size) for each size."""
+        return by_size(np.arange(len(self.Y)) if self.units is None else self.units)
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return sum(len(rows) for rows in self._blocks)
+
+    @property
+    def kept(self) -> float:
+        """How many rows are left on average when a unit is left out; a machine's λ means μ = λ·kept there."""
+        return len(self.Y) * (1 - 1 / self.count)
+
+    @cached_property
+    def _one_each(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One row of every unit, how many copies of it there are, and the mean of their targets."""
+        first = np.sort(np.concatenate([rows[:, 0] for rows in self._blocks]))
+        if len(first) == len(self.Y):
+            return first, np.ones(len(first)), self.Y
+        same = equal_rows(self.X)
+        copies = np.bincount(same).astype(float)
+        means = np.column_stack([np.bincount(same, column) / copies for column in self.Y.T])
+        return first, copies[same[first]], means[same[first]]
 
     def value_and_slopes(self, kernel: Kernel, mu: float) -> tuple[float, float, dict[str, Any], float]:
         """(L, the objective, its slopes in log θ by name of the kernel's parameter, its slope in log μ)."""
-        P, log_det = self._inverse(kernel, mu)
-        (n, t), share = self.Y.shape, self.likelihood
-        A, p = P @ self.Y, np.diag(P).copy()
-        error = max(float(np.mean((A / p[:, None]) ** 2)), _TINY)
-        value = 0.5 * n * np.log(error) * (1 - share)
-        M = np.zeros_like(P)
-        if share < 1:
-            R = P * np.sqrt((A**2).sum(axis=1) / p**3)[None, :]
-            AB = A @ (P @ (A / p[:, None] ** 2)).T
-            M = (R @ R.T - 0.5 * (AB + AB.T)) * ((1 - share) / (t * error))
-        if share > 0:
-            scale = max(float(np.vdot(A, self.Y)) / (n * t), _TINY)
-            value += share * 0.5 * (n * np.log(scale) + log_det)
-            M += (0.5 * share) * (P - A @ A.T / (scale * t))
-        return error, float(value), kernel.pull_log_params(self.X, M), float(np.trace(M) * mu)
-
-    def _inverse(self, kernel: Kernel, mu: float) -> tuple[np.ndarray, float]:
-        """P, and −log det P; with an offset up to a constant."""
-        G = np.asarray(Tiled(threads=1).gram(kernel, self.X, self.X), dtype=np.float64)
+        G, share = (
+            np.asarray(Tiled(threads=1).gram(kernel, self.X, self.X), dtype=np.float64),
+            self.likelihood,
+        )
         # The smallest shift at which an inverse in double precision means something.
-        G.flat[:: len(G) + 1] += max(mu, 1e-12 * float(np.mean(np.diag(G))))
-        factor, failed = lapack.dpotrf(G, lower=1, clean=0, overwrite_a=1)
-        if failed:
-            raise np.linalg.LinAlgError(
-                f"K + μI is not positive definite in double precision at μ = {mu:.2g}"
-            )
-        log_det = 2 * float(np.log(np.diag(factor)).sum())
-        P, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        P = np.tril(P) + np.tril(P, -1).T
-        if self.offset:
-            sums = P.sum(axis=1)
-            total = float(sums.sum())
-            P, log_det = P - np.outer(sums, sums / total), log_det + float(np.log(total))
+        shift = max(mu, 1e-12 * float(np.mean(np.diag(G))))
+        first, copies, means = self._one_each
+        reduced = None
+        if share > 0 and self.count < len(G):
+            reduced = _inverse(G[np.ix_(first, first)], shift / copies, self.offset)
+        P, log_det = _inverse(G, shift, self.offset)
+        error, M = self._left_out(P)
+        value = 0.5 * self.count * np.log(error) * (1 - share)
+        M *= (1 - share) * self.count / (2 * error)
+        slope = float(np.trace(M))
+        if share > 0:
+            likely, slopes = _likelihood(*(reduced or (P, log_det)), means)
+            value += share * likely
+            M[np.ix_(first, first)] += share * slopes
+            slope += share * float(np.diag(slopes) @ (1 / copies))
+        return error, float(value), kernel.pull_log_params(self.X, M), slope * mu
+
+    def _left_out(self, P: np.ndarray) -> tuple[float, np.ndarray]:
+        """L, and M with dL = ⟨M, dK⟩."""
+        n, t = self.Y.shape
+        A = P @ self.Y
+        if self.count == n:
+            p = np.diag(P).copy()
+            E = A / p[:, None]
+            R = P * np.sqrt((A**2).sum(axis=1) / p**3)[None, :]
+            inner, V = R @ R.T, E / p[:, None]
+        else:
+            E, V, SP = np.empty_like(A), np.empty_like(A), np.empty_like(P)
+            for rows in self._blocks:
+                D = P[rows[:, :, None], rows[:, None, :]]
+                E[rows] = np.linalg.solve(D, A[rows])
+                V[rows] = np.linalg.solve(D, E[rows])
+                outer = V[rows] @ E[rows].transpose(0, 2, 1)
+                SP[rows] = 0.5 * (outer + outer.transpose(0, 2, 1)) @ P[rows]
+            inner = P @ SP
+        AB = A @ (P @ V).T
+        return max(float(np.mean(E**2)), _TINY), (inner - 0.5 * (AB + AB.T)) * (2 / (n * t))
+
+
+def _likelihood(P: np.ndarray, log_det: float, Y: np.ndarray) -> tuple[float, np.ndarray]:
+    """−log of the marginal likelihood, and its slopes in the cells of K."""
+    (n, t), A = Y.shape, P @ Y
+    scale = max(float(np.vdot(A, Y)) / (n * t), _TINY)
+    return 0.5 * (n * np.log(scale) + log_det), 0.5 * (P - A @ A.T / (scale * t))
+
+
+def _inverse(K: np.ndarray, shift: Any, offset: bool) -> tuple[np.ndarray, float]:
+    """P = (K + μI)⁻¹, with an offset less P11ᵀP/(1ᵀP1), and −log det P up to a constant; K is overwritten."""
+    K.flat[:: len(K) + 1] += shift
+    factor, failed = lapack.dpotrf(K, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError(
+            f"K + μI is not positive definite in double precision at μ = {np.min(shift):.2g}"
+        )
+    log_det = 2 * float(np.log(np.diag(factor)).sum())
+    P, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    P = np.tril(P) + np.tril(P, -1).T
+    if not offset:
         return P, log_det
+    sums = P.sum(axis=1)
+    total = float(sums.sum())
+    return P - np.outer(sums, sums / total), log_det + float(np.log(total))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,6 +209,7 @@ def refine(
     spread: float = 1.0,
     max_iter: int = 40,
     seconds: float | None = None,
+    groups: Any = None,
 ) -> Refined:
     """Move a kernel's continuous parameters and λ down the gradient of the exact leave-one-out error.
 
@@ -160,6 +230,9 @@ def refine(
     max_iter : int
     seconds : float, optional
         Stop after so long, with the best found.
+    groups : (n,) labels, optional
+        Rows of one group are left out together. So are equal rows, in any case: one of them would give the
+        other away.
 
     Returns
     -------
@@ -191,12 +264,14 @@ def refine(
         )
     kernel, points = problem.A.kernel, np.asarray(problem.A.X, dtype=np.float64)
     Y = problem.y.astype(np.float64)
-    if len(Y) < 2:
-        raise ValueError("there is one example only, and nothing is left when it is left out")
     if problem.offset:
         Y = Y - Y.mean(axis=0)  # the offset takes that up; this only saves digits
-    surface = LooSurface(points, Y, likelihood, problem.offset)
-    return descend(surface, machine, kernel, problem.lam * (len(Y) - 1), spread, max_iter, seconds)
+    surface = LooSurface(points, Y, likelihood, units_of(points, groups), problem.offset)
+    if surface.count < 2:
+        raise ValueError(
+            "there is one example only (or equal ones, or one group), and nothing is left when it is left out"
+        )
+    return descend(surface, machine, kernel, problem.lam * surface.kept, spread, max_iter, seconds)
 
 
 def _is_dense(points: Any) -> bool:
@@ -214,8 +289,7 @@ def descend(
     lengths: bool = True,
 ) -> Refined:
     """`refine` for points and targets at hand; without `lengths` only weights of kernels and λ move."""
-    # Leaving one out of n leaves n − 1, for which the machine's λ means μ = λ(n − 1).
-    rest = len(surface.Y) - 1
+    kept = surface.kept
     names = [(name, size) for name, size in _free(kernel) if lengths or name.split("__")[-1] == "factor"]
     first = np.concatenate([np.log(np.atleast_1d(_get(kernel, name))) for name, _ in names] + [[np.log(mu)]])
     started = time.monotonic()
@@ -260,11 +334,11 @@ def descend(
         status = "out of time"
     if not start:
         raise np.linalg.LinAlgError(
-            f"K + λnI is not positive definite at the start, with {kernel!r} and λ = {mu / rest:.2g}: a "
+            f"K + λnI is not positive definite at the start, with {kernel!r} and λ = {mu / kept:.2g}: a "
             "larger λ may help, if this is a kernel (mercer.kernels.check)"
         )
     (J, theta, error), (J_before, error_before) = best, start
-    chosen = clone(machine).set_params(kernel=_put(kernel, names, theta), lam=float(np.exp(theta[-1]) / rest))
+    chosen = clone(machine).set_params(kernel=_put(kernel, names, theta), lam=float(np.exp(theta[-1]) / kept))
     return Refined(chosen, error, error_before, J, J_before, count, status)
 
 

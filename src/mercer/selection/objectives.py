@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 import time
 import warnings
@@ -21,10 +20,12 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from mercer._resolve import representation_of
+from mercer._units import alone
 from mercer.estimators.base import KernelMachine
 from mercer.representations import Representation
 from mercer.selection.dimensions import Choice, Dimension
-from mercer.selection.path import leave_one_out_error, path
+from mercer.selection.folds import folds_of_units, weighs
+from mercer.selection.path import leave_one_out_error, path_of_units
 from mercer.selection.space import Space
 from mercer.selection.tuning import Trial
 
@@ -36,12 +37,14 @@ _CLOSED_FORM = {"kernel", "lam", "offset", "representation", "engine", "random_s
 
 @dataclass(frozen=True)
 class Data:
-    """The examples, and an order in which subsamples take those of positive weight."""
+    """The examples, an order in which subsamples take those of positive weight, and the units of rows that
+    stay together."""
 
     X: Any
     y: Any
     weights: np.ndarray | None
     order: np.ndarray
+    units: np.ndarray
 
     @property
     def n(self) -> int:
@@ -83,6 +86,8 @@ class LeaveOneOut:
 
     def __init__(self, machine: KernelMachine, data: Data, lam: Dimension | str | None):
         self.machine, self.data, self.lam = machine, data, lam
+        if not alone(data.units):
+            self.words += ", equal rows and groups left out together"
 
     @staticmethod
     def applies(estimator: Any, y: Any, names: Any) -> bool:
@@ -99,10 +104,10 @@ class LeaveOneOut:
         machine = configured(self.machine, params)
         some, w = self.data.rows(rows), self.data.weights
         X, y = _safe_split(machine, self.data.X, self.data.y, some)
-        w = None if w is None else w[some]
+        w, units = None if w is None else w[some], self.data.units[some]
         if self.lam is None:
-            return Outcome(-leave_one_out_error(machine, X, y, w))
-        found = path(machine, X, y, self._lams(w), w)
+            return Outcome(-leave_one_out_error(machine, X, y, w, units))
+        found = path_of_units(machine, X, y, self._lams(w), w, units)
         best = {"lam": found.best_lam}
         return Outcome(-float(found.loo_mse[found.best]), (), best, found.lams, -found.loo_mse)
 
@@ -123,7 +128,7 @@ class CrossValidation:
     estimator : scikit-learn estimator
     data : Data
     cv, scoring : as in scikit-learn; cv None: five shuffled folds, with the shares of classes kept
-    groups : array or None
+    groups : array or None, for splitters; folds that are made here go by the units of the data
     seed : int
     """
 
@@ -148,7 +153,8 @@ class CrossValidation:
         elif getattr(splitter, "random_state", 0) is None and getattr(splitter, "shuffle", True):
             splitter = copy.copy(splitter)  # the same seed, the same folds
             splitter.random_state = seed
-        self.folds = list(splitter.split(data.X, y, groups))
+        together = folds_of_units(cv, data.units, y if is_classifier(estimator) else None, seed)
+        self.folds = list(splitter.split(data.X, y, groups)) if together is None else together
         self.words = f"mean {_score_name(estimator, scoring)} over {len(self.folds)} folds"
         self._fit_weight = _fit_weight_name(estimator) if data.weights is not None else None
         self._weighs = data.weights is not None and weighs(self.scorer)
@@ -235,13 +241,6 @@ def _fit_weight_name(estimator: Any) -> str:
     if not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(f"{type(estimator).__name__} takes no sample_weight")
     return "sample_weight"
-
-
-def weighs(scorer: Any) -> bool:
-    """Can the score be a weighted one?"""
-    if hasattr(scorer, "_accept_sample_weight"):  # scikit-learn's own scorers know what they wrap
-        return bool(scorer._accept_sample_weight())
-    return "sample_weight" in inspect.signature(scorer).parameters
 
 
 def _score_name(estimator: Any, scoring: Any) -> str:

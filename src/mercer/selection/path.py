@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from mercer._units import alone, units_of
 from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.tensors import on_host
 from mercer.operators import Identity
 from mercer.solvers import Problem
 from mercer.solvers import loo as closed_form
@@ -28,7 +30,7 @@ class Path:
     Attributes
     ----------
     lams : (L,) values of λ
-    loo_residuals : (L, n) or (L, n, t), y_i − f₋ᵢ(x_i)
+    loo_residuals : (L, n) or (L, n, t), y_i − f₋ᵢ(x_i); f₋ᵢ has not seen rows equal to x_i, or of its group
     loo_mse : (L,) weighted mean of their squares
     coefs : (L, p) or (L, p, t) coefficients
     intercepts : (L,) or (L, t)
@@ -55,8 +57,12 @@ class Path:
         return float(self.lams[self.best])
 
 
-def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight: Any = None) -> Path:
+def path(
+    machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight: Any = None, groups: Any = None
+) -> Path:
     """Fit a least squares machine for every λ at the cost of a few fits.
+
+    Equal rows, and rows of one group, are left out together: one of them would give the others away.
 
     Parameters
     ----------
@@ -65,6 +71,7 @@ def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight
     X, y, sample_weight : as in ``machine.fit``
     lams : array or int, optional
         Values of λ, or how many there shall be over ten decades, scaled by the mean of k(x,x). None: 50.
+    groups : (n,) labels, optional
 
     Returns
     -------
@@ -87,6 +94,13 @@ def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight
     >>> bool(np.isclose(np.mean(machine.loo_residuals_**2), p.loo_mse.min()))
     True
     """
+    return path_of_units(machine, X, y, lams, sample_weight, units_of(on_host(X), groups))
+
+
+def path_of_units(
+    machine: KernelMachine, X: Any, y: Any, lams: Any, sample_weight: Any, units: np.ndarray
+) -> Path:
+    """`path`, where it is known which rows are left out together."""
     prepared = clone(machine).set_params(lam=1.0)
     problem, coding = prepared.problem(X, y, sample_weight)
     if not problem.loss.quadratic:
@@ -96,8 +110,8 @@ def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight
     lams = np.asarray(lams, dtype=np.float64)
     if lams.ndim != 1 or len(lams) == 0 or not (lams > 0).all() or not np.isfinite(lams).all():
         raise ValueError("lams must be a list of positive numbers, or how many to take")
-    _require_memory(problem, len(lams))
-    found = closed_form.path(problem, lams)
+    _require_memory(problem, units, len(lams))
+    found = closed_form.path(problem, lams, units)
     mse = _mean_squares(problem, found.residuals)
     one = _one_column(problem, coding)
     return Path(
@@ -110,8 +124,11 @@ def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight
     )
 
 
-def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> np.ndarray:
     """Leave-one-out residuals y_i − f₋ᵢ(x_i) of a least squares machine, in closed form.
+
+    Equal rows, and rows of one group, are left out together; ``machine.loo_residuals_`` leaves out one row
+    and no other.
 
     Examples
     --------
@@ -119,17 +136,24 @@ def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> np
     >>> loo(KernelRidge(lam=0.1), [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).shape
     (3,)
     """
+    return loo_of_units(machine, X, y, sample_weight, units_of(on_host(X), groups))
+
+
+def loo_of_units(machine: KernelMachine, X: Any, y: Any, sample_weight: Any, units: np.ndarray) -> np.ndarray:
+    """`loo`, where it is known which rows are left out together."""
     problem, coding = clone(machine).problem(X, y, sample_weight)
-    _require_memory(problem)
-    residuals = closed_form.residuals(problem, [problem.lam])[0]
+    _require_memory(problem, units)
+    residuals = closed_form.residuals(problem, [problem.lam], units)[0]
     return residuals[:, 0] if _one_column(problem, coding) else residuals
 
 
-def leave_one_out_error(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """The (weighted) mean of the squares of `loo`: what `path` calls loo_mse, for the machine's own λ."""
+def leave_one_out_error(
+    machine: KernelMachine, X: Any, y: Any, sample_weight: Any, units: np.ndarray
+) -> float:
+    """The (weighted) mean of the squares of `loo_of_units`: what `path` calls loo_mse, for one λ."""
     problem, _ = clone(machine).problem(X, y, sample_weight)
-    _require_memory(problem)
-    return float(_mean_squares(problem, closed_form.residuals(problem, [problem.lam]))[0])
+    _require_memory(problem, units)
+    return float(_mean_squares(problem, closed_form.residuals(problem, [problem.lam], units))[0])
 
 
 def _mean_squares(problem: Problem, residuals: np.ndarray) -> np.ndarray:
@@ -138,15 +162,16 @@ def _mean_squares(problem: Problem, residuals: np.ndarray) -> np.ndarray:
     return np.einsum("i,lit->l", w / problem.n, residuals**2) / problem.y.shape[1]
 
 
-def _require_memory(problem: Problem, lams: int | None = None) -> None:
+def _require_memory(problem: Problem, units: np.ndarray, lams: int | None = None) -> None:
     """Refuse what can't be held in memory, before any of it is allocated; lams None: one λ, by a factor."""
     (n, t), unknowns = problem.y.shape, problem.A.shape[1]
+    plain = problem.weights is None and alone(units)
     if not problem.full:
         squares = _PRIMAL
-    elif lams is None and problem.weights is None:
+    elif lams is None and plain:
         squares = _FACTORED
     else:
-        squares = _SPECTRUM if problem.weights is None else _SPECTRUM_WEIGHTED
+        squares = _SPECTRUM if plain else _SPECTRUM_WEIGHTED
     need = 8 * squares * unknowns**2 + 8 * 3 * (lams or 1) * n * t + (0 if problem.full else _BLOCKS)
     free = available_memory()
     if need <= free:

@@ -14,6 +14,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import indexable
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
+from mercer._units import units_of
 from mercer.estimators.tensors import on_host
 from mercer.selection.defaults import complete, with_objects
 from mercer.selection.dimensions import dimension_of
@@ -97,7 +98,8 @@ def tune(
         cv None: five shuffled folds, with the shares of classes kept. A clustering needs a `scoring`: its own
         energy falls with every further cluster, and as the kernel grows flatter.
     groups : array, optional
-        For splitters that need them.
+        Rows of one group share a fold, or are left out together; so do equal rows, in any case. A splitter is
+        handed the groups, and does as it likes.
     seed : int
         Also given to every ``random_state`` of the estimator that is None.
     refit : bool
@@ -139,7 +141,7 @@ def tune(
     _check_limits(budget, trials, seed)
     seed = int(seed) if resume is None else resume.seed
     estimator = seeded(with_objects(estimator), seed)
-    data = _data(estimator, X, y, sample_weight, seed)
+    data = _data(estimator, X, y, sample_weight, groups, seed)
     objective, searched = _question(estimator, data, space, cv, scoring, groups, seed)
     rungs = rungs_of(len(data.order), objective.few)
     history = _earlier(resume, objective, searched, rungs)
@@ -214,7 +216,7 @@ def _check_limits(budget: Any, trials: Any, seed: Any) -> None:
         raise ValueError(f"seed is a nonnegative integer, got {seed!r}")
 
 
-def _data(estimator: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Data:
+def _data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Data:
     X, y = indexable(on_host(X), on_host(y))
     n = _num_samples(X)
     weights = on_host(sample_weight)
@@ -224,7 +226,7 @@ def _data(estimator: Any, X: Any, y: Any, sample_weight: Any, seed: int) -> Data
     seen = np.arange(n) if weights is None else np.flatnonzero(weights)
     labels = np.asarray(y) if y is not None and is_classifier(estimator) else None
     labels = labels[seen] if labels is not None and labels.ndim == 1 else None
-    return Data(X, y, weights, seen[row_order(len(seen), labels, seed)])
+    return Data(X, y, weights, seen[row_order(len(seen), labels, seed)], units_of(X, groups))
 
 
 def _question(
@@ -232,7 +234,7 @@ def _question(
 ) -> tuple[Objective, Space]:
     """What is to be made large, and over which parameters."""
     spec = complete(space, estimator, data)
-    plain = cv is None and scoring is None and groups is None
+    plain = cv is None and scoring is None
     objective: Objective
     if plain and LeaveOneOut.applies(estimator, data.y, spec):
         asked = "auto" if space is None or ("lam" in space and space["lam"] is None) else spec.get("lam")

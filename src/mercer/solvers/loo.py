@@ -4,32 +4,40 @@ With G = S K S + μI (S = √w) and z = G⁻¹Sy, leaving example i out gives
 s_i (y_i − f₋ᵢ(x_i)) = z_i / (G⁻¹)_ii. The objective over the other examples divides by their total
 weight n − w_i, so the same λ means μ = λ(n − w_i): a shift that differs between examples when the
 weights do. One eigendecomposition serves all shifts.
+
+Leaving out a set g of rows (a unit: equal rows, or those of a group) is the same with a block in place of a
+number, S_g (y_g − f₋g(x_g)) = (G⁻¹)_gg⁻¹ z_g with μ = λ(n − Σ w_g).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._units import alone, by_size, count
 from mercer.engines.factor import Factor
 from mercer.operators import L1
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem
 
+# Equal rows make blocks whose condition is the largest eigenvalue over the shift: below this share of it
+# double precision can't tell what is left of a unit, and residuals are those of this shift.
+_SMALLEST_SHIFT = 1e-11
+# Numbers in the rows that are looked at together.
+_BLOCK = 1 << 22
 
-def residuals(problem: Problem, lams: Sequence[float]) -> np.ndarray:
-    """y_i − f₋ᵢ(x_i), shape (number of λ, n, t)."""
+
+def residuals(problem: Problem, lams: Sequence[float], units: np.ndarray | None = None) -> np.ndarray:
+    """y_i − f₋ᵢ(x_i), shape (number of λ, n, t); f₋ᵢ is fitted without example i, or its whole unit."""
     _require_ridge(problem)
     if problem.n < 2:
         raise ValueError("leaving one out needs at least two examples")
-    if not problem.full:
-        return primal_path(problem, lams).residuals
-    if problem.weights is None and len(lams) == 1:
+    if problem.full and problem.weights is None and len(lams) == 1 and alone(units):
         return _full_factored(problem, float(lams[0]))[None]
-    return full_path(problem, lams).residuals
+    return path(problem, lams, units).residuals
 
 
 def _require_ridge(problem: Problem) -> None:
@@ -64,13 +72,19 @@ class PathSolutions:
     residuals: np.ndarray
 
 
-def path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
+def path(problem: Problem, lams: Sequence[float], units: np.ndarray | None = None) -> PathSolutions:
     """Least squares for every λ, with leave-one-out residuals, from one eigendecomposition."""
     _require_ridge(problem)
-    return full_path(problem, lams) if problem.full else primal_path(problem, lams)
+    if units is not None and count(units) < 2:
+        raise ValueError("leaving a group out needs two of them, and all examples are equal or of one group")
+    if units is not None and problem.weights is not None:
+        # An example of weight 0 takes no part in any fit: it stands for itself.
+        units = np.where(problem.weights > 0, units, int(units.max()) + 1 + np.arange(problem.n))
+    units = None if alone(units) else units
+    return full_path(problem, lams, units) if problem.full else primal_path(problem, lams, units)
 
 
-def full_path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
+def full_path(problem: Problem, lams: Sequence[float], units: np.ndarray | None = None) -> PathSolutions:
     """One coefficient per example: S K S = Q Λ Qᵀ."""
     n, t = problem.y.shape
     s = np.ones(n) if problem.weights is None else np.sqrt(problem.weights)
@@ -95,11 +109,12 @@ def full_path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
     if problem.offset:
         intercepts = np.einsum("i,lit->lt", s, z[:, :, :t]) / np.einsum("i,lit->lt", s, z[:, :, t:])
         z = z[:, :, :t] - z[:, :, t:] * intercepts[:, None, :]
-    residuals = (
-        _equal_weights(lam * (n - 1), values, Q, solve, problem.offset, t)
-        if problem.weights is None
-        else _unequal_weights(problem, lam, values, Q, Qr, s)
-    )
+    if units is not None:
+        residuals = _units_left_out(problem, lam, values, Q, Qr, s, units)
+    elif problem.weights is None:
+        residuals = _equal_weights(lam * (n - 1), values, Q, solve, problem.offset, t)
+    else:
+        residuals = _unequal_weights(problem, lam, values, Q, Qr, s)
     coefs = s[None, :, None] * z
     absent = np.flatnonzero(s == 0)
     if len(absent):
@@ -138,11 +153,40 @@ def _unequal_weights(problem, lams, values, Q, Qr, s) -> np.ndarray:
     return out
 
 
-def primal_path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
+def _units_left_out(problem, lams, values, Q, Qr, s, units) -> np.ndarray:
+    """Units of one size and one weight share a shift, and are solved together."""
+    n, t = problem.y.shape
+    out = np.empty((len(lams), n, t))
+    floor = _SMALLEST_SHIFT * values.max()
+    for rows, weight in _alike(units, s**2, n):
+        q = Q[rows]  # (units, size, n)
+        for a, lam in enumerate(lams):
+            D = 1 / (values + max(lam * (n - weight), floor))
+            block = (q * D) @ q.transpose(0, 2, 1)
+            z = q @ (D[:, None] * Qr[:, :t])
+            if problem.offset:
+                one, total = q @ (D * Qr[:, t]), float(D @ Qr[:, t] ** 2)
+                z = z - one[:, :, None] * (D @ (Qr[:, t:] * Qr[:, :t]) / total)
+                block = block - one[:, :, None] * one[:, None, :] / total
+            out[a, rows] = np.linalg.solve(block, z) / np.where(s > 0, s, 1)[rows][:, :, None]
+    return out
+
+
+def _alike(units: np.ndarray, weights: np.ndarray, width: int) -> Iterator[tuple[np.ndarray, float]]:
+    """(rows (units, size), weight of each unit), a few megabytes of rows with so many numbers at a time."""
+    for rows in by_size(units):
+        totals = weights[rows].sum(axis=1)
+        at_once = max(1, _BLOCK // (rows.shape[1] * max(width, 1)))
+        for total in np.unique(totals):
+            same = rows[totals == total]
+            yield from ((same[i : i + at_once], float(total)) for i in range(0, len(same), at_once))
+
+
+def primal_path(problem: Problem, lams: Sequence[float], units: np.ndarray | None = None) -> PathSolutions:
     """With features the smoother's diagonal gives it: (y_i − f(x_i))/(1 − h_ii).
 
     An offset is the same thing with features and targets centred by their weighted means, and
-    w_i/n more in h_ii.
+    w_i/n more in h_ii. Of a unit it is (I − H_gg)⁻¹ (y_g − f(x_g)).
     """
     primal = to_primal(replace(problem, offset=False))
     Phi = primal.Phi
@@ -159,13 +203,20 @@ def primal_path(problem: Problem, lams: Sequence[float]) -> PathSolutions:
     values = np.maximum(values, 0)
     Vb = V.T @ b
     out = np.empty((len(lams), n, t))
-    for rows, block in Phi.blocks():
+    constant = 1 / n if problem.offset else 0.0
+    for g, weight in () if units is None else _alike(units, w, Phi.shape[1]):
+        B = ((Phi.rows(g.ravel()) - centre) @ V).reshape(*g.shape, -1)
+        for a, lam in enumerate(lams):
+            BD = B / (values + max(lam * (n - weight), _SMALLEST_SHIFT * values.max()))
+            H = (BD @ B.transpose(0, 2, 1) + constant) * w[g][:, None, :]
+            out[a, g] = np.linalg.solve(np.eye(g.shape[1]) - H, y[g] - mean - BD @ Vb)
+    for rows, block in Phi.blocks() if units is None else ():
         block = block.toarray() if hasattr(block, "toarray") else np.asarray(block, dtype=np.float64)
         B = (block - centre) @ V
         for a, lam in enumerate(lams):
             D = 1 / (values[None, :] + (lam * (n - w[rows]))[:, None])
             BD = B * D
-            leverage = w[rows] * (np.einsum("ij,ij->i", BD, B) + (1 / n if problem.offset else 0))
+            leverage = w[rows] * (np.einsum("ij,ij->i", BD, B) + constant)
             out[a, rows] = (y[rows] - mean - BD @ Vb) / (1 - leverage)[:, None]
     coefs, intercepts = [], []
     for lam in lams:

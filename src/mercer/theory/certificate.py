@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import is_outlier_detector
 
+from mercer._units import alone, group_codes, joined
 from mercer.theory.applicable import Promise, promises
 from mercer.theory.bounds import Bound, binomial_bound, mean_bound, require_delta
 from mercer.theory.facts import Facts, cap_of, facts_of
@@ -19,6 +20,10 @@ _ELSEWHERE = (
     "; it was machines like this one, fitted to fewer examples, not this one itself, and if those share "
     "examples, as in cross-validation, the probability is not exact"
 )
+
+_EACH_GROUP = "each group of rows counting once"
+_WITHOUT = "what was tested was fitted without them"
+_DEPENDENT = "rows that belong together, being equal or of one group, are not independent examples"
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,8 @@ def certificate(
     *,
     predicted: Any = None,
     tuned: bool = False,
+    groups: Any = None,
+    groups_test: Any = None,
 ) -> RiskCertificate:
     """Every bound on the risk of a fitted machine that applies to it, and what it is worth.
 
@@ -148,6 +155,9 @@ def certificate(
     tuned : bool
         Were kernel or λ chosen by looking at y? Then bounds from training errors are those of a machine like
         this one, fixed beforehand, and say so.
+    groups, groups_test : labels of the rows of X and of the test examples, optional
+        Rows of one group (of a patient, of a day) are not independent. The test-set bound is then about the
+        mean of the groups' mean errors, and counts groups; bounds from training errors do not apply.
 
     Returns
     -------
@@ -182,6 +192,8 @@ def certificate(
     if facts is None:
         made: list[Promise] = []
         absent = [("Bounds from training errors", _why_unknown(machine))]
+    elif _dependent(groups, len(np.asarray(y))):
+        made, absent = [], [("Bounds from training errors", _DEPENDENT)]
     else:
         made, absent = promises(machine, X, facts, tuned)
     sure = tested + sum(p.spends for p in made)
@@ -190,7 +202,7 @@ def certificate(
     bounds: list[Bound] = []
     test = None
     if tested:
-        test, bound = _tested(np.asarray(y_test), np.asarray(predicted), labels, cap, share)
+        test, bound = _tested(np.asarray(y_test), np.asarray(predicted), labels, cap, share, groups_test)
         if elsewhere:
             bound = replace(bound, assumptions=bound.assumptions + _ELSEWHERE)
         bounds.append(bound)
@@ -207,6 +219,10 @@ def certificate(
         tuple(bounds),
         tuple(absent),
     )
+
+
+def _dependent(groups: Any, n: int) -> bool:
+    return groups is not None and not alone(joined(np.arange(n), group_codes(groups, n)))
 
 
 def _one_function(machine: Any) -> bool:
@@ -261,17 +277,25 @@ def _measured(machine: Any, facts: Facts | None, X: Any, y: Any) -> tuple[bool, 
     )
 
 
-def _tested(truth: np.ndarray, predicted: np.ndarray, labels: bool, cap: float, delta: float):
+def _tested(
+    truth: np.ndarray, predicted: np.ndarray, labels: bool, cap: float, delta: float, groups: Any
+) -> tuple[float, Bound]:
     if truth.shape != predicted.shape:
         raise ValueError(f"y_test and predictions differ in shape: {truth.shape} and {predicted.shape}")
     if not labels and not (np.isfinite(truth).all() and np.isfinite(predicted).all()):
         raise ValueError("y_test or predictions contain NaN or infinity: leave those examples out")
+    n, risk = len(truth), "error rate" if labels else f"mean error, capped at {cap:g}"
+    errors = (truth != predicted).astype(float) if labels else np.minimum(np.abs(truth - predicted), cap)
+    mean = float(errors.mean())
+    units = np.arange(n) if groups is None else joined(np.arange(n), group_codes(groups, n))
+    if not alone(units):
+        means = np.bincount(units, errors) / np.bincount(units)
+        bound = mean_bound(float(means.mean()), len(means), delta, largest=cap, risk=f"{risk}, {_EACH_GROUP}")
+        assumed = f"the {len(means):,} groups (each a set of rows that belong together) are independent draws"
+        return mean, replace(bound, assumptions=f"{assumed}, like new ones; {_WITHOUT}")
     if labels:
-        errors = int(np.sum(truth != predicted))
-        return errors / len(truth), binomial_bound(errors, len(truth), delta)
-    mean = float(np.minimum(np.abs(truth - predicted), cap).mean())
-    risk = f"mean error, capped at {cap:g}"
-    return mean, mean_bound(mean, len(truth), delta, largest=cap, risk=risk)
+        return mean, binomial_bound(int(errors.sum()), n, delta)
+    return mean, mean_bound(mean, n, delta, largest=cap, risk=risk)
 
 
 def verdict(bound: Bound, guess: float) -> str:

@@ -29,18 +29,23 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
     else:
         table = f"mercer.data.read({source!r})" if source else "table"
         asked = f"{model.target!r}, task={model.task!r}, minutes={e.minutes:g}, seed={e.seed}"
+        if e.groups is not None:
+            asked += ", groups=groups"
         page.code(
             f"import mercer\n\nmodel = mercer.fit({table}, {asked})\n"
             "mercer.report.model_report(model).write('report.html')"
         )
     page.text(
-        "The same table, seed and minutes give the same model; a machine much slower than usual may stop "
-        "the search earlier."
+        "The same table, seed and minutes give the same model on the same machine, with the same versions "
+        "and number of threads, however busy it is; if time or memory ran out all the same, a remark below "
+        "says so."
     )
     page.facts(
         [
             *([("Table", source)] if source else []),
             ("Rows", f"{e.rows:,}, {counted(len(model.schema.columns), 'column')} and the target"),
+            *([("Equal rows", f"{e.repeated:,} are equal to another one")] if e.repeated else []),
+            *([("Groups", f"{e.groups:,}")] if e.groups is not None else []),
             ("Minutes", f"{e.minutes:g} allowed, {e.seconds / 60:.2g} taken"),
             ("Seed", e.seed),
             ("Tested by", e.how),

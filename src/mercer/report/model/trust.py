@@ -33,7 +33,7 @@ def intervals(page: Report, model: Model) -> None:
     if not e.coverage:
         page.text("There are too few test rows to check the promise.")
         return
-    rows = len(e.truth)
+    rows = len(model.conformal.scores)  # one of each set of rows that belong together
     with page.beside():
         page.figure(
             plot.coverage(e.coverage, rows, plot.axes(3.9, 3.1)),
