@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from typing import Any
 
@@ -17,7 +18,10 @@ _PACK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 8, _DOUBLE, _DOUBLE)
 _BLOCK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 5)
 
 _loaded: dict[Any, Any] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    # A process that is copied while another thread compiles would find the compiler in the middle of things.
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
