@@ -129,12 +129,13 @@ def test_limits_of_both_kinds_on_several_threads():
 
 
 _FORKS = """
-import os, signal, sys, threading, time, warnings
+import faulthandler, os, signal, sys, threading, time, warnings
 import numpy as np
 from mercer import KernelRidge
 from mercer.kernels import Gaussian
 
 warnings.simplefilter("ignore")
+faulthandler.dump_traceback_later(200, exit=True)
 rng = np.random.default_rng(0)
 X = rng.normal(size=(600, 3))
 y, stop = np.sin(X[:, 0]), threading.Event()

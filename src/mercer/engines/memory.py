@@ -105,7 +105,7 @@ def _folders() -> Iterator[tuple[Path, str]]:
 
 
 def _stat(file: Path, name: str) -> int:
-    """One line of a group's statistics; files kept in memory only because nobody needed it are no use of it."""
+    """A number of a group's statistics, such as that of files kept while nobody needs the memory."""
     try:
         for line in file.read_text().splitlines():
             key, _, value = line.partition(" ")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.fused import target
+from mercer.engines.fused import kept, target
 from mercer.engines.fused.recipe import Recipe
 
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
@@ -29,10 +29,10 @@ def function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
     with _lock:
         if (key, name) not in _loaded:
             file = target.key_of(key)
-            code = target.stored(file)
+            code = kept.stored(file)
             if code is None:
                 code = target.compile_ir(ir())
-                target.store(file, code)
+                kept.store(file, code)
             module = target.Loaded(code)
             function = prototype(module.address(name))
             function.module = module  # keeps the code alive
