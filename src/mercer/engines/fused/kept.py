@@ -98,7 +98,7 @@ def _digest(key: str, code: bytes) -> bytes:
 
 @contextmanager
 def _opened(make: bool) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The folder: how a name in it is written, and what os.open is told; (None, {}) if it is not to be used."""
+    """The folder: how a name in it is written, and what os.open is told; (None, {}) if it can't be used."""
     path = cache_folder()
     if path is None:
         yield None, {}
@@ -113,8 +113,8 @@ def _opened(make: bool) -> Iterator[tuple[Any, dict[str, Any]]]:
     except _Foreign:
         if make and "MERCER_CACHE_DIR" in os.environ:
             warnings.warn(
-                f"compiled code is not kept in {path} (MERCER_CACHE_DIR): it is another user's, or others may "
-                "write to it. Choose a folder of your own, and take that right away (chmod 700).",
+                f"compiled code is not kept in {path} (MERCER_CACHE_DIR): it is another user's, or others "
+                "may write to it. Choose a folder of your own, and take that right away (chmod 700).",
                 RuntimeWarning,
                 stacklevel=2,
             )
