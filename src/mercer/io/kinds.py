@@ -13,7 +13,6 @@ from mercer.io.errors import ModelFileError
 from mercer.io.kind import Kind
 from mercer.io.objects import Object, Steps
 
-
 # So many keys of a dict may have one hash; of those nobody has chosen, hardly two do.
 _MOST_ALIKE = 16
 # NumPy's characters have four bytes.
@@ -100,7 +99,7 @@ class Scalar(Kind):
         wanted: type = {"b": bool, "f": float, "U": str, "S": str}.get(dtype.kind, int)
         if type(value) is not wanted:
             raise ModelFileError(f"a number of type {dtype} is given as {str(value)[:80]!r}")
-        # Room is made for as many characters as the type has: no more than there are, but for zeros at the end.
+        # Room is made for as many characters as the type has: those there are, and zeros at the end.
         if dtype.kind in "US" and dtype.itemsize > _CHARACTER * (len(str(value)) + _PADDING):
             raise ModelFileError(f"text of type {dtype} has {len(str(value)):,} characters")
         if dtype.kind == "S":
