@@ -51,8 +51,15 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[I
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex}.tmp")
+    # Nobody may read of a new file while it is made what they may not read of the old one.
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, mode)
+
+    form: dict[str, Any] = {"mode": "x", "encoding": "utf-8", "newline": ""} if text else {"mode": "xb"}
     try:
-        with open(temporary, "x", encoding="utf-8", newline="") if text else open(temporary, "xb") as out:
+        with open(temporary, opener=opener, **form) as out:
             yield out
             out.flush()
             os.fsync(out.fileno())

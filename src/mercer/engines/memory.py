@@ -99,9 +99,9 @@ def _folders() -> Iterator[tuple[Path, str]]:
         ("/sys/fs/cgroup/unified", "v2"),
         ("/sys/fs/cgroup/memory", "v1"),
     ):
-        for path in (paths[kind], *paths[kind].parents):
-            if ".." not in path.parts:
-                yield Path(root, *path.parts[1:]), kind
+        for group in (paths[kind], *paths[kind].parents):
+            if ".." not in group.parts:
+                yield Path(root, *group.parts[1:]), kind
 
 
 def _stat(file: Path, name: str) -> int:
