@@ -10,10 +10,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 
-def open_plain(path: str | os.PathLike[str]) -> IO[bytes]:
+def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
     """A file for reading. A pipe, on which one would wait for a writer, or a device is refused."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
