@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from mercer._files import replacing
+from mercer._files import open_plain, replacing
 
 
 def test_the_file_appears_when_the_block_ends(tmp_path):
@@ -48,3 +48,27 @@ def test_a_link_stays_a_link_and_a_mode_stays(tmp_path):
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError), replacing(tmp_path / "no" / "note"):
         pass
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are Unix's")
+def test_what_is_private_stays_private_while_it_is_replaced(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("old")
+    path.chmod(0o600)
+    with replacing(path) as out:
+        assert os.stat(out.name).st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_only_plain_files_are_opened(tmp_path):
+    (tmp_path / "a").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("a", "link"):
+        with open_plain(tmp_path / name) as file:
+            assert file.read() == b"abc"
+    with pytest.raises(OSError, match="no ordinary file"):
+        open_plain(tmp_path / "pipe")
+    with pytest.raises(IsADirectoryError):
+        open_plain(tmp_path)

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
+
+
+def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
+    """A file for reading. A pipe, on which one would wait for a writer, or a device is refused."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "this is no ordinary file", os.fspath(path))
+        return open(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 @contextmanager
@@ -34,8 +51,15 @@ def replacing(path: str | os.PathLike[str], *, text: bool = False) -> Iterator[I
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:100]}.{uuid.uuid4().hex}.tmp")
+    # Nobody may read of a new file while it is made what they may not read of the old one.
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, mode)
+
+    form: dict[str, Any] = {"mode": "x", "encoding": "utf-8", "newline": ""} if text else {"mode": "xb"}
     try:
-        with open(temporary, "x", encoding="utf-8", newline="") if text else open(temporary, "xb") as out:
+        with open(temporary, opener=opener, **form) as out:
             yield out
             out.flush()
             os.fsync(out.fileno())

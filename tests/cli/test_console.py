@@ -8,7 +8,8 @@ import pytest
 import typer
 
 from mercer.cli import main
-from mercer.cli.console import fail, guarded, plain, spinner
+from mercer.cli.console import fail, guarded, plain, printable, spinner
+from mercer.data import Table, write
 
 
 @pytest.mark.parametrize(
@@ -98,3 +99,33 @@ def test_wrong_usage_with_json_is_json(capsys):
     assert written.out == "" and "--target" in json.loads(written.err)["error"]
     assert main(["info", "nowhere.mercer", "--json"]) == 1
     assert "nowhere.mercer" in json.loads(capsys.readouterr().err)["error"]
+
+
+HOSTILE = "\x1b]0;owned\x07 \x9b31m\r\x08 \u202egnp.exe \udc80\u2028 Köln 東京 👩\u200d🔬"
+
+
+def test_nothing_from_a_file_commands_the_terminal(capsys, tmp_path, call):
+    """Names of columns, labels, messages: what a terminal obeys is spelt out, what people write is not."""
+    shown = printable(HOSTILE)
+    assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in shown)
+    assert "\u202e" not in shown and "\udc80" not in shown and "\\x1b]0;owned\\x07" in shown
+    assert shown.endswith("Köln 東京 👩\u200d🔬")
+    with pytest.raises(typer.Exit):
+        guarded(lambda: fail(f"no column {HOSTILE}"))()
+    warned = capsys.readouterr().err
+    assert "\x1b" not in warned and "\x9b" not in warned and "\\x1b]0;" in warned
+    name, label = "size\x1b]0;owned\x07", "a\x1b[2Jb"
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    table = Table.of({name: x, "y": np.where(x > 0, label, "c")})
+    csv, model = write(table, tmp_path / "t.csv"), tmp_path / "m.mercer"
+    for words in (
+        ("fit", csv, "-t", "y", "-o", model, "--minutes", 0.01, "--no-report"),
+        ("info", model),
+        ("fit", csv, "-t", "nothing", "-o", model),
+        ("stream", csv, "-t", "y", "-o", tmp_path / "s.mercer"),
+        ("info", tmp_path / "s.mercer"),
+        ("predict", model, csv, "-o", tmp_path / "out.csv", "--proba"),
+    ):
+        said = call(*words).output
+        assert said and "\x1b" not in said and "\x07" not in said

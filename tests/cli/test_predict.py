@@ -80,7 +80,7 @@ def test_labels_and_their_probability(call, sorted_out, table, tmp_path):
     assert found["prediction"].tolist() == sorted_out.model.predict(table).tolist()
     for i, label in enumerate(found["prediction"]):
         assert found["probability"][i] == P[i, ["cheap", "dear", "fair"].index(label)]
-    assert call("predict", sorted_out.file, sorted_out.table, "-o", out, "--proba").exit_code == 0
+    assert call("predict", sorted_out.file, sorted_out.table, "-o", out, "--proba", "--force").exit_code == 0
     names = ("probability cheap", "probability dear", "probability fair")
     assert read(out).names == ("prediction", *names)
     np.testing.assert_array_equal(_as_matrix(read(out), names), P)
@@ -110,7 +110,8 @@ def test_intervals_that_no_test_can_back_are_left_empty(call, fitted, tmp_path):
     result = call("predict", fitted.file, fitted.csv, "-o", out, "--interval", "0.9999")
     assert result.exit_code == 0 and "too few" in result.stderr
     assert np.isnan(read(out)["low"]).all() and np.isfinite(read(out)["prediction"]).all()
-    assert call("predict", fitted.file, fitted.csv, "-o", out, "--interval", "0.9999", "-q").output == ""
+    again = ("-o", out, "--force", "--interval", "0.9999", "-q")
+    assert call("predict", fitted.file, fitted.csv, *again).output == ""
     result = call("predict", fitted.file, fitted.csv, "--json", "--interval", "0.9999", "--limit", "1")
     assert json.loads(result.stdout)["intervals"] == [[None, None]]
 

@@ -140,7 +140,7 @@ def test_info(call, file, tmp_path):
     assert "Classes: down, up" in said and "accuracy 0." in said
     facts = json.loads(call("info", model, "--json").stdout)
     assert facts["columns"]["w"] == "text" and facts["classes"] == ["down", "up"] and facts["rows"] == 1200
-    assert call("stream", file, "-t", "y", "--ignore", "label", "-o", model, "-q").exit_code == 0
+    assert call("stream", file, "-t", "y", "--ignore", "label", "-o", model, "-q", "--force").exit_code == 0
     assert "Regression of y" in call("info", model).stdout
 
 

@@ -1,10 +1,12 @@
 """Bytes of text files: unpacked, decoded, lines counted."""
 
 import gzip
+import tracemalloc
 
 import pytest
 
-from mercer.data import TableError
+from mercer.data import TableError, read
+from mercer.data.stream import batches
 from mercer.data.text import all_bytes, as_utf8, head_bytes, head_lines, line_at
 
 
@@ -73,3 +75,30 @@ def test_broken_utf16_is_refused(tmp_path):
         as_utf8("a\nb\0".encode("utf-16"), tmp_path)
     with pytest.raises(TableError, match="begins as UTF-16"):
         as_utf8(b"\xff\xfea\0b", tmp_path)
+
+
+def test_what_is_too_large_is_refused_without_being_held(tmp_path, monkeypatch):
+    """80 MB in a file of 350 kB: as a whole, and as blank lines or one line before the first row."""
+    whole = tmp_path / "bomb.csv.gz"
+    whole.write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * 20_000_000, 1))
+    blank = tmp_path / "blank.csv.gz"
+    blank.write_bytes(gzip.compress(b"a,b\n" + b"\n" * 20_000_000, 1))
+    monkeypatch.setattr("mercer.data.budget.available_memory", lambda: 20 << 20)
+    for file, limit in ((whole, None), (blank, 5)):
+        tracemalloc.start()
+        try:
+            with pytest.raises(TableError, match="would take about"):
+                read(file, limit=limit)
+            assert tracemalloc.get_traced_memory()[1] < 24 << 20
+        finally:
+            tracemalloc.stop()
+
+
+def test_a_line_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.data.text.LONGEST_LINE", 1000)
+    file = tmp_path / "long.csv"
+    file.write_text("a,b\n1,2\n" + "3," * 5000)
+    for reader in (lambda: read(file, limit=5), lambda: list(batches(file, 2))):
+        with pytest.raises(TableError, match="line 3: a line has more than 1,000"):
+            reader()
+    assert len(read(file, limit=1)) == 1

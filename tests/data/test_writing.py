@@ -1,5 +1,6 @@
 """Tables into files and back, and into other libraries."""
 
+import csv
 import json
 import os
 
@@ -112,3 +113,21 @@ def test_other_endings_are_refused(tmp_path, name):
     with pytest.raises(TableError, match="These can: .arrow, .csv|These can: .csv"):
         write(TABLE, tmp_path / name)
     assert not list(tmp_path.iterdir())
+
+
+FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1"]
+WORDS = ["-1", "+3.5", "-", "=", "a=b", "1-2", "'quoted", "", "Köln", "-1e5"]
+
+
+@pytest.mark.parametrize("ending, delimiter", [("csv", ","), ("tsv", "\t")])
+def test_formulas_of_spreadsheets(tmp_path, ending, delimiter):
+    """Words that begin as formulas do get an apostrophe, names of columns as well; numbers stay numbers."""
+    words = [*FORMULAS, *WORDS]
+    table = Table.of({"=n": np.arange(-5.0, len(words) - 5), "w": np.array(words, object)})
+    with open(write(table, tmp_path / f"a.{ending}", raw=False), encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file, delimiter=delimiter)
+    assert header == ["'=n", "w"]
+    assert [row[1] for row in rows] == [f"'{w}" for w in FORMULAS] + WORDS
+    assert [float(row[0]) for row in rows] == table["=n"].tolist()
+    with open(write(table, tmp_path / f"b.{ending}"), encoding="utf-8", newline="") as file:
+        assert [row[1] for row in list(csv.reader(file, delimiter=delimiter))[1:]] == words

@@ -1,5 +1,7 @@
 """How much memory is free: asked of the system, limits of a container included."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,58 @@ def test_physical_memory_or_a_guess(monkeypatch):
 
     monkeypatch.setattr(memory.os, "sysconf", refuse)
     assert memory._physical() == 8 * GB
+
+
+@pytest.mark.parametrize(
+    "groups, root, limit, used",
+    [
+        ("0::/user.slice/job\n", "/sys/fs/cgroup", "memory.max", "memory.current"),
+        (
+            "5:cpu,memory:/user.slice/job\n0::/\n",
+            "/sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+        ),
+    ],
+)
+def test_the_group_of_this_process_and_those_above_it(files, groups, root, limit, used):
+    files["/proc/meminfo"] = "MemAvailable: 8388608 kB\n"
+    files["/proc/self/cgroup"] = groups
+    for folder, most in (("/user.slice/job", 5 * GB), ("/user.slice", 3 * GB), ("", 7 * GB)):
+        files[f"{root}{folder}/{limit}"] = str(most)
+        files[f"{root}{folder}/{used}"] = str(GB)
+    assert available_memory() == 2 * GB
+    files[f"{root}/user.slice/{limit}"] = "max"
+    assert available_memory() == 4 * GB
+
+
+def test_files_that_nobody_needs_are_no_use_of_memory(files):
+    files["/proc/meminfo"] = "MemAvailable: 8388608 kB\n"
+    files["/sys/fs/cgroup/memory.max"] = str(3 * GB)
+    files["/sys/fs/cgroup/memory.current"] = str(3 * GB)
+    files["/sys/fs/cgroup/memory.stat"] = f"anon {GB}\ninactive_file {2 * GB}\n"
+    assert available_memory() == 2 * GB
+
+
+@pytest.mark.skipif(memory.resource is None, reason="no limits of processes here")
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_limits_of_the_process(limit):
+    """Half of what is said to be free can be had, and twice as much can not."""
+    pytest.importorskip("resource")
+    if not Path("/proc/self/status").exists():
+        pytest.skip("what a process uses is asked of Linux")
+    code = (
+        "import resource\n"
+        "from mercer.engines.memory import available_memory, _used\n"
+        f"most = _used('{'VmSize:' if limit == 'RLIMIT_AS' else 'VmData:'}') + (200 << 20)\n"
+        f"resource.setrlimit(resource.{limit}, (most, most))\n"
+        "free = available_memory()\n"
+        "assert 100 << 20 < free <= 200 << 20, free\n"
+        "held = bytearray(free // 2)\n"
+        "try:\n"
+        "    bytearray(2 * free)\n"
+        "except MemoryError:\n"
+        "    print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "refused\n", done.stderr

@@ -1,5 +1,8 @@
 """Threads over tiles: order, errors, and one BLAS thread inside."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -7,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer.engines import Tiled
-from mercer.engines.threads import cpu_count, one_blas_thread, parallel_map
+from mercer.engines.threads import cpu_count, one_blas_thread, one_thread, parallel_map
 from mercer.kernels import Gaussian
 
 
@@ -88,6 +91,98 @@ def test_overlapping_limits_give_back_what_they_found():
         assert blas() == {1}
         second.__exit__(None, None, None)
         assert blas() == {2}
+
+
+def test_limits_of_both_kinds_on_several_threads():
+    """Whoever enters and leaves in whatever order: BLAS is as it was found once all are out."""
+    import sklearn.ensemble  # noqa: F401  brings OpenMP
+
+    def threads(api):
+        return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == api}
+
+    inside, out = threading.Barrier(2, timeout=30), threading.Event()
+    seen = []
+
+    def first():
+        with one_blas_thread(), one_thread():
+            inside.wait()
+        out.set()
+
+    def second():
+        before = threads("openmp")
+        with one_thread():
+            inside.wait()
+            out.wait(30)
+            seen.append((threads("blas"), threads("openmp")))
+        seen.append(threads("openmp") == before)
+
+    with one_blas_thread():  # loads SciPy's BLAS, so that the limit below reaches it too
+        pass
+    with threadpool_limits(2, "blas"):
+        workers = [threading.Thread(target=work) for work in (first, second)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert threads("blas") == {2}
+    assert seen == [({1}, {1}), True]
+
+
+_FORKS = """
+import faulthandler, os, signal, sys, threading, time, warnings
+import numpy as np
+from mercer import KernelRidge
+from mercer.kernels import Gaussian
+
+warnings.simplefilter("ignore")
+faulthandler.dump_traceback_later(200, exit=True)
+rng = np.random.default_rng(0)
+X = rng.normal(size=(600, 3))
+y, stop = np.sin(X[:, 0]), threading.Event()
+
+A = rng.normal(size=(1200, 1200))
+
+def work():  # what a fit spends most of its time with, and nothing else, so that no copy is lucky
+    while not stop.is_set():
+        A @ A
+
+def child():
+    signal.alarm(60)  # a child that hangs is ended, and counted
+    A @ A
+    KernelRidge(Gaussian(2.0), lam=1e-3).fit(X, y)
+    os._exit(0)
+
+workers = [threading.Thread(target=work, daemon=True) for _ in range(2)]
+for worker in workers:
+    worker.start()
+children = []
+for _ in range(20):
+    time.sleep(rng.uniform(0, 0.02))
+    pid = os.fork()
+    if not pid:
+        try:
+            child()
+        finally:
+            os._exit(3)
+    children.append(pid)
+codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
+stop.set()
+for worker in workers:
+    worker.join(60)
+print(codes.count(0), any(worker.is_alive() for worker in workers))
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
+def test_copies_of_a_process_that_is_fitting_can_fit():
+    """20 copies, made at any moment of products that two threads want of BLAS on several of its own."""
+    env = os.environ | {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=300, env=env
+    )
+    assert done.stdout == "20 False\n", done.stderr
 
 
 def test_an_interruption_ends_long_tasks():

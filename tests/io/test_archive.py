@@ -1,13 +1,15 @@
 """The container: what is in it, and what is refused before anything is made of it."""
 
+import hashlib
 import io
 import json
+import os
 import zipfile
 
 import numpy as np
 import pytest
 
-from mercer.io import archive
+from mercer.io import archive, load
 from mercer.io.archive import Reader
 from mercer.io.errors import ModelFileError
 
@@ -99,3 +101,24 @@ def test_streams_without_an_end(path):
         Reader(io.BytesIO(path.read_bytes()[:-1]))
     with pytest.raises(ModelFileError, match="altered or damaged"):
         Reader(io.BytesIO(path.read_bytes()[:-1] + b"0"))
+
+
+def test_a_list_of_members_without_end_is_not_read(path, tmp_path):
+    """An entry of 50 bytes becomes an object of a thousand: too many are refused unread."""
+    blob = path.read_bytes()
+    end = len(blob) - 22 - 78
+    directory = int.from_bytes(blob[end + 12 : end + 16], "little")
+    for length in (directory + (1 << 23), 1 << 31):
+        longer = blob[: end + 12] + length.to_bytes(4, "little") + blob[end + 16 : -64]
+        file = tmp_path / "long.mercer"
+        file.write_bytes(longer + hashlib.sha256(longer).hexdigest().encode())
+        with pytest.raises(ModelFileError, match="more members than any model"):
+            load(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.mercer")
+    for file in (tmp_path / "pipe.mercer", "/dev/zero"):
+        with pytest.raises(ModelFileError, match="no ordinary file"):
+            load(file)

@@ -1,6 +1,8 @@
 """Every kind there and back, and wrong entries refused."""
 
 import datetime
+import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -156,3 +158,25 @@ def test_arrays_in_shapes_they_have_not():
 
 def test_names_are_unique():
     assert len(BY_NAME) == 11
+
+
+@pytest.mark.parametrize("dtype", ["<U99999999", "|S99999999", "<U1000"])
+def test_no_room_is_made_for_text_that_is_not_there(dtype):
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match="has 1 characters"):
+            travel(np.str_("a"), lambda rows: rows[0].update(dtype=dtype))
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_keys_that_collide_are_refused():
+    """Multiples of 2⁶¹ − 1 all have the hash 0, and a dict of n of them takes n²/2 comparisons."""
+    keys = [k * sys.hash_info.modulus for k in range(2000)]
+    with pytest.raises(ModelFileError, match="chosen to make it slow"):
+        travel(dict.fromkeys(keys, 1))
+    few = dict.fromkeys(keys[:16], 1)
+    assert travel(few) == few
+    usual = {**dict.fromkeys(range(2000), 1), -1: 0, -2: 0, 1.5: 0, "a": 0, (1, "b"): 0}
+    assert travel(usual) == usual

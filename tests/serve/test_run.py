@@ -71,3 +71,23 @@ def test_a_port_in_use_is_an_error(regression):
 def test_addresses():
     with _listening("127.0.0.1", 0) as listener:
         assert _url(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS, spoken to a server that has none
+        b"GET /health\r\n\r\n",
+        b"GET /health HTTP/1.1\r\n\r\n",  # no host
+        b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
+        b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-length: many\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nhost: x\r\nbad header\x00: 1\r\n\r\n",
+    ],
+)
+def test_what_is_no_request_is_answered_in_json(port, said):
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(said + b"\r\n" * 2)
+        answer = client.makefile("rb").read()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400") and b"content-type: application/json" in head
+    assert json.loads(body)["error"].startswith("this is no request of HTTP")

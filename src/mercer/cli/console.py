@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from mercer.cli import FAILED, INTERRUPTED
+
+# They turn the direction of writing, so that a name may read as another.
+_TURNS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -55,15 +59,32 @@ def guarded(command: Command) -> Command:
     return run  # type: ignore[return-value]
 
 
+def printable(text: str, kept: str = "") -> str:
+    """Text from a file as it may be shown on a terminal, which takes some characters for commands.
+
+    Control characters, those that turn the direction of writing, and halves of characters are spelt out.
+
+    >>> printable("red\\x1b[31m"), printable("two\\nlines", kept="\\n") == "two\\nlines"
+    ('red\\\\x1b[31m', True)
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in kept or not _is_command(c) else ascii(c)[1:-1] for c in text)
+
+
+def _is_command(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _TURNS
+
+
 def leave(message: str, code: int, as_json: bool = False) -> NoReturn:
     """Say why, on stderr, and leave."""
-    typer.echo(json.dumps({"error": message}) if as_json else f"mercer: {message}", err=True)
+    typer.echo(json.dumps({"error": message}) if as_json else f"mercer: {printable(message)}", err=True)
     raise typer.Exit(code)
 
 
 def note(message: str) -> None:
     """A line on stderr that is no error."""
-    typer.echo(f"mercer: {message}", err=True)
+    typer.echo(f"mercer: {printable(message)}", err=True)
 
 
 @contextmanager
@@ -116,7 +137,7 @@ def spinner(quiet: bool, seconds: float | None = None) -> Iterator[Callable[[str
     )
     with Progress(*columns, console=console, transient=True) as line:
         task = line.add_task("Starting", total=None)
-        yield lambda text: line.update(task, description=text)
+        yield lambda text: line.update(task, description=printable(text))
 
 
 def require_writable(path: Path) -> None:

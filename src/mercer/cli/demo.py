@@ -8,12 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.console import fail, stdout
+from mercer.cli.console import fail, printable, stdout
 from mercer.cli.options import Quiet
+from mercer.cli.replacing import Force
 
 # Name, the target's name, and what it says.
 _TABLES = (("breast_cancer", "diagnosis"), ("diabetes", "progression"))
 _NEW_ROWS = 5
+# A folder with this file is the demo's own.
+_MARK = ".mercer-demo"
 
 
 def demo(
@@ -24,6 +27,7 @@ def demo(
     seed: Annotated[
         int, typer.Option("--seed", min=0, max=2**32 - 1, help="Decides splits and subsamples.")
     ] = 0,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write two real tables as files, and run `mercer fit` and `mercer predict` on them."""
@@ -34,6 +38,10 @@ def demo(
     if folder.exists() and not folder.is_dir():
         fail(f"{folder} is a file; name a folder to write to")
     folder.mkdir(parents=True, exist_ok=True)
+    mark = folder / _MARK
+    if not (force or mark.is_file()) and any(folder.iterdir()):
+        fail(f"{folder} has other files than those of mercer demo: say --force to add to them, or --folder")
+    mark.write_text("Made by mercer demo, which may replace what is here.\n", encoding="utf-8")
     for name, target in _TABLES:
         table, new = _split(name, target, seed)
         paths = folder / f"{name}.csv", folder / f"{name}-new.csv"
@@ -41,11 +49,13 @@ def demo(
         write(new, paths[1])
         model, report, out = (folder / f"{name}{end}" for end in (".mercer", ".html", "-predicted.csv"))
         _say(quiet, ["fit", paths[0], "--target", target, "--minutes", f"{minutes:g}", "--seed", seed])
-        fit(paths[0], target, output=model, report=report, minutes=minutes, seed=seed, quiet=quiet)
+        fit(
+            paths[0], target, output=model, report=report, minutes=minutes, seed=seed, force=True, quiet=quiet
+        )
         _say(quiet, ["predict", model, paths[1], "--output", out])
-        predict(model, paths[1], output=out, quiet=quiet)
+        predict(model, paths[1], output=out, force=True, quiet=quiet)
         if not quiet:
-            stdout().print(out.read_text(encoding="utf-8"), highlight=False, markup=False)
+            stdout().print(printable(out.read_text(encoding="utf-8"), "\n"), highlight=False, markup=False)
 
 
 def _say(quiet: bool, words: list[Any]) -> None:

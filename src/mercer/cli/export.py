@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mercer.cli.console import fail, print_json, require_apart, require_writable, stdout
+from mercer.cli.console import fail, print_json, require_apart, stdout
 from mercer.cli.options import AsJson, ModelFile, Quiet, beside, load_model
+from mercer.cli.replacing import Force, require_free
 
 
 def export(
@@ -18,6 +19,7 @@ def export(
         typer.Option("--output", "-o", help="Where to write it; by default MODEL.onnx.", show_default=False),
     ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Numbers in and out are float32.")] = False,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -27,8 +29,8 @@ def export(
     model.columns.transform in Python.
     """
     output = output or beside(model_file, ".onnx")
-    require_writable(output)
     require_apart(output, model_file)
+    require_free(output, force)
     model = load_model(model_file)
     from mercer.io import to_onnx
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mercer.cli.console import fail, print_json, require_apart, require_writable, spinner, stdout
+from mercer.cli.console import fail, print_json, require_apart, spinner, stdout
 from mercer.cli.options import (
     AsJson,
     Form,
@@ -25,6 +25,7 @@ from mercer.cli.options import (
     file_of,
     name_of,
 )
+from mercer.cli.replacing import Force, model_of, page_of, require_free
 
 if TYPE_CHECKING:
     from mercer.data import Table
@@ -73,7 +74,7 @@ def fit(
     report: Annotated[
         Path | None,
         typer.Option(
-            "--report", help="Where to write the report; by default TABLE.html.", show_default=False
+            "--report", help="Where to write the report; by default beside the model.", show_default=False
         ),
     ] = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
@@ -113,24 +114,25 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Choose, fit and test a kernel machine for a table; write the model and a report."""
     output = output or beside(table, ".mercer")
-    page = None if no_report else report or beside(table, ".html")
-    require_writable(output)
+    page = None if no_report else report or output.with_suffix(".html")
+    name = Path(name_of(table)).name  # folders are nobody's business who gets the model
     require_apart(output, table)
+    require_free(output, force, model_of(name, target))
     if page is not None:
-        require_writable(page)
         require_apart(page, table, output)
+        require_free(page, force, page_of(name, target))
         if find_spec("matplotlib") is None:
             fail("the report needs Matplotlib: pip install 'mercer[plot]', or say --no-report")
     with spinner(quiet, 60 * minutes) as step:
         import mercer
         from mercer.data import read
 
-        name = Path(name_of(table)).name  # folders are nobody's business who gets the model
         step(f"Reading {name}")
         kinds = dict.fromkeys(text or (), "text")
         with file_of(table, form) as file:

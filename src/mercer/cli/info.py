@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mercer._files import open_plain
 from mercer.cli.console import print_json, stdout
 from mercer.cli.options import AsJson, ModelFile, as_model
 
@@ -73,7 +74,7 @@ def _file(path: Path) -> dict[str, Any]:
     """Size and versions, as the file says them; it has been read once already, and is sound."""
     from mercer.io.archive import Reader
 
-    with open(path, "rb") as file:
+    with open_plain(path) as file:
         structure = Reader(file).structure()
     return {
         "path": path,

@@ -68,6 +68,12 @@ Text = Annotated[
         show_default=False,
     ),
 ]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw", help="Words in CSV as they are, even those that a spreadsheet would take for formulas."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programmes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing, show no progress.")]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli.console import fail, note, print_json, require_apart, require_writable
+from mercer.cli.console import fail, note, print_json, printable, require_apart
 from mercer.cli.options import (
     AsJson,
     Form,
@@ -19,6 +19,7 @@ from mercer.cli.options import (
     Limit,
     ModelFile,
     Query,
+    Raw,
     TableFile,
     TableName,
     Text,
@@ -26,6 +27,7 @@ from mercer.cli.options import (
     file_of,
     name_of,
 )
+from mercer.cli.replacing import Force, require_free
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,6 +80,8 @@ def predict(
     limit: Limit = None,
     form: Form = None,
     text: Text = None,
+    raw: Raw = False,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print the predictions and nothing else.")
@@ -91,8 +95,8 @@ def predict(
         raise typer.BadParameter("it must lie between 0 and 1", param_hint="--interval")
     coverage = interval or _COVERAGE
     if output is not None:
-        require_writable(output)
         require_apart(output, table, model_file)
+        require_free(output, force)
     import mercer
     from mercer.data import Table
     from mercer.stream import Streamed
@@ -111,7 +115,7 @@ def predict(
             print_json(_streamed_object(found, dict(new.columns)))
         else:
             copied = data if all_columns else data.select(dict.fromkeys(keep or ()))
-            _write(Table({**copied.columns, **new.columns}, len(data)), output)
+            _write(Table({**copied.columns, **new.columns}, len(data)), output, raw)
         return
     model = as_model(found, model_file)
     if proba and model.task == "regression":
@@ -143,11 +147,12 @@ def predict(
     labels = {name: "text" for name, column in named.items() if column.dtype.kind in "bOU"}
     new = Table.of(named, kinds=labels)
     result = Table({**copied.columns, **new.columns}, len(data))
-    _write(result, output)
+    _write(result, output, raw)
     if as_json:
         print_json({"rows": len(result), "columns": result.names, "output": output})
     elif output is not None and not quiet:
-        typer.echo(f"Predictions: {output} ({len(result):,} rows: {', '.join(new.names)})")
+        names = ", ".join(new.names)
+        typer.echo(printable(f"Predictions: {output} ({len(result):,} rows: {names})"))
 
 
 def _streamed(state: Streamed, data: Table, proba: bool) -> dict[str, Any]:
@@ -283,13 +288,22 @@ def _object(model: Model, answers: dict[str, np.ndarray], coverage: float, copie
     return found
 
 
-def _write(result: Table, output: Path | None) -> None:
+def _write(result: Table, output: Path | None, raw: bool) -> None:
     from mercer.data import write
 
     if output is not None:
-        write(result, output)
+        write(result, output, raw=raw)
         return
-    with tempfile.TemporaryDirectory() as folder, open(write(result, Path(folder, "out.csv")), "rb") as file:
+    with tempfile.TemporaryDirectory() as folder:
+        made = write(result, Path(folder, "out.csv"), raw=raw)
         sys.stdout.flush()
+        if sys.stdout.isatty():
+            typer.echo(printable(made.read_text(encoding="utf-8"), "\n"), nl=False)
+            return
+        _copy(made)
+
+
+def _copy(made: Path) -> None:
+    with open(made, "rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer)
         sys.stdout.buffer.flush()

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mercer.cli.console import printable
 from mercer.model import Model
 from mercer.model.evidence import Score
 from mercer.model.schema import Column
@@ -92,17 +93,19 @@ def _range(column: Column) -> str:
 
 def table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], strong: int = -1) -> Table:
     """A table without lines; text is shown as it is, never taken for markup."""
-    made = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    made = Table(
+        title=Text(printable(title)), title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
     for name in header:
-        made.add_column(Text(name), overflow="fold")
+        made.add_column(Text(printable(name)), overflow="fold")
     for i, row in enumerate(rows):
-        made.add_row(*(Text(cell) for cell in row), style="bold" if i == strong else None)
+        made.add_row(*(Text(printable(cell)) for cell in row), style="bold" if i == strong else None)
     return made
 
 
 def line(console: Console, text: str, style: str = "") -> None:
     """A line of text, as it is."""
-    console.print(Text(text, style=style), soft_wrap=not console.is_terminal)
+    console.print(Text(printable(text), style=style), soft_wrap=not console.is_terminal)
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -13,7 +13,8 @@ import typer
 
 from mercer.cli.console import fail, note, print_json, require_apart, require_writable, spinner, stdout
 from mercer.cli.fit import Task, _columns
-from mercer.cli.options import STDIN, AsJson, Form, Limit, Quiet, TableFile, Text, beside, name_of
+from mercer.cli.options import STDIN, AsJson, Form, Limit, Quiet, Raw, TableFile, Text, beside, name_of
+from mercer.cli.replacing import Force, require_free
 
 if TYPE_CHECKING:
     from mercer.stream import Streamed
@@ -124,6 +125,8 @@ def stream(
             show_default=False,
         ),
     ] = None,
+    raw: Raw = False,
+    force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -133,6 +136,10 @@ def stream(
     for i, path in enumerate(written):
         require_writable(path)
         require_apart(path, table, *(p for p in written[:i] if p != output or path == predictions))
+    goes_on = resume and checkpoint is not None and checkpoint.exists()
+    if not goes_on:
+        for path in written:
+            require_free(path, force, hint=", --resume to go on from it" * (path == checkpoint))
     if resume and checkpoint is None:
         raise typer.BadParameter("it needs --checkpoint, the file to go on from", param_hint="--resume")
     if no_skip and not resume:
@@ -148,7 +155,9 @@ def stream(
             note("reading the table from standard input; Ctrl-D ends it")
         kinds = dict.fromkeys(text or (), "text")
         source: Any = sys.stdin.buffer if table == STDIN else table
-        before = mercer.load(checkpoint) if resume and checkpoint and checkpoint.exists() else None
+        before = mercer.load(checkpoint) if goes_on and checkpoint else None
+        if goes_on:
+            _require_own(before, target, output, predictions, force)
         asked = task.value if task is not None else getattr(before, "task", None)
         if asked is None:
             asked, source = _guessed(source, target, batch, kinds, form)
@@ -177,6 +186,7 @@ def stream(
             drift=drift is not None,
             on_drift="report" if drift is None else drift.value,
             predictions=predictions,
+            raw=raw,
             progress=progress,
             form=None if form is None else form.value,
         )
@@ -191,6 +201,24 @@ def stream(
         print_json(facts | {"predictions": predictions})
     elif not quiet:
         _show(state, facts, name_of(table), predictions)
+
+
+def _require_own(before: Any, target: str, output: Path, predictions: Path | None, force: bool) -> None:
+    """What a stream that goes on replaces: its own model, and the predictions its checkpoint speaks of."""
+    import mercer
+    from mercer.stream import Streamed
+
+    def own(path: Path) -> bool:
+        try:
+            found = mercer.load(path)
+        except mercer.io.ModelFileError:
+            return False
+        return isinstance(found, Streamed) and found.target == target
+
+    require_free(output, force, own)
+    if predictions is not None:
+        written = getattr(before, "written", 0)
+        require_free(predictions, force, lambda path: 0 < written <= path.stat().st_size)
 
 
 def _guessed(source: Any, target: str, batch: int, kinds: dict, form: Any) -> tuple[str, Any]:

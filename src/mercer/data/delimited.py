@@ -24,7 +24,17 @@ from mercer.data.cells import MISSING, Coded, is_number, understood
 from mercer.data.dates import ORDERS, SLASHES, DatesRead
 from mercer.data.errors import Stray, TableError, checked_names, shown
 from mercer.data.table import Table
-from mercer.data.text import PIECE, all_bytes, as_utf8, head_bytes, opened, refusals, text_stream
+from mercer.data.text import (
+    PIECE,
+    Kept,
+    all_bytes,
+    as_utf8,
+    head_bytes,
+    lines_of,
+    opened,
+    refusals,
+    text_stream,
+)
 
 DELIMITERS = ",\t;|"
 BLANK = " \t\r\n"
@@ -54,7 +64,7 @@ class Sheet:
 
     def body(self) -> int:
         """Where the rows begin, in bytes."""
-        return len(_first_records(io.BytesIO(self.data), self.delimiter, 1))
+        return len(_first_records(io.BytesIO(self.data), self.delimiter, 1, self.path))
 
 
 def records_of(lines: Iterable[str], delimiter: str, path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -114,7 +124,7 @@ def load(path: Path, limit: int | None) -> Sheet:
         data = all_bytes(path, _factor(head, delimiter))
     else:
         with refusals(path), opened(path) as file:
-            data = _first_records(file, delimiter, limit + 1)
+            data = _first_records(file, delimiter, limit + 1, path)
     data, remarks = as_utf8(data, path)
     if not re.search(rb"[^ \t\r\n]", data):
         raise TableError("the file is empty. The first line must hold the names of the columns.", path=path)
@@ -150,13 +160,13 @@ def _factor(head: bytes, delimiter: str) -> float:
     return 2 + (16 * width + 200 * objects) / size
 
 
-def _first_records(file: Any, delimiter: str, count: int) -> bytes:
+def _first_records(file: Any, delimiter: str, count: int, path: Path) -> bytes:
     """As many bytes as the first records take. Their bounds are the same in every superset of ASCII."""
-    kept: list[str] = []
+    kept = Kept(path)
 
     def lines(text: io.TextIOWrapper) -> Iterator[str]:
-        for line in text:
-            kept.append(line)
+        for line in lines_of(text, path):
+            kept.add(line)
             yield line
 
     text = io.TextIOWrapper(file, encoding="latin-1", newline="")
@@ -172,7 +182,7 @@ def _first_records(file: Any, delimiter: str, count: int) -> bytes:
         pass  # what was read is looked at again, and refused with its line
     finally:
         text.detach()
-    return "".join(kept).encode("latin-1")
+    return "".join(kept.lines).encode("latin-1")
 
 
 def read_delimited(path: Path, kinds: dict[str, str], limit: int | None = None) -> Table:

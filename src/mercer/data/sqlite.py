@@ -15,8 +15,8 @@ from mercer.data.errors import Stray, TableError, checked_names, refused_as, sho
 from mercer.data.objects import as_word, finite
 from mercer.data.table import Table
 
-BATCH = 20_000
-LONGEST = 100_000_000  # bytes of one value
+BATCH = 1000
+LONGEST = 1_000_000  # bytes of one value; a view can make any number of such from nothing
 _TABLES = "select name from sqlite_master where type in ('table', 'view') and name not glob 'sqlite_*'"
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 # Functions that reach beyond the query: code from outside, pointers of the full-text search.
@@ -92,7 +92,7 @@ def _rows(
         for column, values in zip(columns, zip(*batch, strict=True), strict=True):
             column.extend(values)
         # What is held is held; the next batch, and the arrays to come, must fit.
-        ask(path, len(names) * (8 * rows + 100 * BATCH), f"more than {rows:,} rows of it")
+        ask(path, len(names) * (8 * rows + 2000 * BATCH), f"more than {rows:,} rows of it")
         if limit is not None and rows >= limit:
             break
     made, remarks = {}, []

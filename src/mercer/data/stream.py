@@ -21,7 +21,7 @@ from mercer.data.objects import as_kind, from_objects, kind_of
 from mercer.data.of import checked_kinds
 from mercer.data.reading import read, recognise
 from mercer.data.table import Table
-from mercer.data.text import head_bytes, opened, refusals
+from mercer.data.text import head_bytes, lines_of, opened, refusals
 
 # Rows of a file that say what its columns are, if a batch has fewer. Nobody waits for these.
 LOOK = 1000
@@ -117,17 +117,18 @@ def _of_file(path: Path, cut: _Cut) -> Iterator[Table]:
     elif form in ("delimited", "json lines"):
         delimiter = delimited.sniff(delimited.as_utf8_head(head_bytes(path)))
         with refusals(path), opened(path) as file:
+            lines = lines_of(file, path)
             if form == "delimited":
-                yield from _delimited(file, delimiter, path, cut)
+                yield from _delimited(lines, delimiter, path, cut)
             else:
-                yield from _records(_objects(file, path), path, cut)
+                yield from _records(_objects(lines, path), path, cut)
     else:
         yield from _of_table(read(path, kinds=cut.kinds), cut)
 
 
 def _of_lines(file: BinaryIO, cut: _Cut, form: str | None) -> Iterator[Table]:
     name = Path(str(getattr(file, "name", "stream")).replace("<stdin>", "standard input"))
-    lines = iter(file.readline, b"")
+    lines = lines_of(file, name)
     blank = 0
     for first in lines:
         if first.strip():

@@ -7,13 +7,17 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Iterator
 from io import BufferedIOBase
 from pathlib import Path
+from typing import Any
 
 from mercer.data import budget
 from mercer.data.errors import TableError, refused_as
 
 PIECE = 1 << 20
+LONGEST_LINE = 64 * PIECE
+_OBJECT = 60  # bytes that Python adds to a line
 _NEWLINE = re.compile(rb"\r\n?|\n")
 
 
@@ -37,19 +41,45 @@ def all_bytes(path: Path, factor: float = 1.0) -> bytes:
     path : Path
     factor : float
         How many bytes of memory the work takes for each byte of content. If that is more than there is,
-        nothing is read; a packed file, whose content may be a thousand times as large, is read until then.
+        nothing is kept; of a packed file, whose content may be a thousand times as large, that is counted.
     """
     budget.ask(path, factor * path.stat().st_size)
     with refusals(path), opened(path) as file:
         if not isinstance(file, gzip.GzipFile):
             return file.read()
-        most, pieces, size = budget.available_memory() / (factor + 1), [], 0
-        while piece := file.read(16 * PIECE):
-            pieces.append(piece)
+        most, size = budget.available_memory() / (factor + 1), 0
+        # Counted first and read afterwards: what is too large is refused without being held.
+        while piece := file.read(PIECE):
             size += len(piece)
             if size > most:
                 budget.ask(path, (factor + 1) * size, "unpacking and reading it")
-        return b"".join(pieces)
+        file.seek(0)
+        return file.read(size)
+
+
+def lines_of(file: Any, path: Path) -> Iterator[Any]:
+    """Lines of an open file, bytes or text; one that does not end is refused before memory is full of it."""
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        if len(line) >= LONGEST_LINE:
+            problem = f"a line has more than {LONGEST_LINE:,} characters. Is this a table?"
+            raise TableError(problem, path=path, line=number)
+        yield line
+
+
+class Kept:
+    """Lines that are put aside while others are looked for. There may be any number of blank ones."""
+
+    def __init__(self, path: Path):
+        self._path, self._size, self._most = path, 0, budget.available_memory() / 4
+        self.lines: list[Any] = []
+
+    def add(self, line: Any) -> None:
+        self.lines.append(line)
+        self._size += len(line) + _OBJECT
+        if self._size > self._most:
+            budget.ask(self._path, 5 * self._size)
 
 
 def head_bytes(path: Path, size: int = PIECE) -> bytes:
@@ -60,14 +90,14 @@ def head_bytes(path: Path, size: int = PIECE) -> bytes:
 
 def head_lines(path: Path, lines: int) -> bytes:
     """The first lines that have something on them."""
-    kept: list[bytes] = []
+    kept = Kept(path)
     with refusals(path), opened(path) as file:
-        for line in file:
-            kept.append(line)
+        for line in lines_of(file, path):
+            kept.add(line)
             lines -= not line.isspace()
             if lines <= 0:
                 break
-    return b"".join(kept)
+    return b"".join(kept.lines)
 
 
 def line_at(data: bytes, position: int) -> int:

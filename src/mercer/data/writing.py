@@ -15,14 +15,17 @@ import numpy as np
 
 from mercer._files import replacing
 from mercer.data.arrow import needed, to_arrow
+from mercer.data.cells import is_number
 from mercer.data.errors import TableError, refused_as
 from mercer.data.objects import as_word, kind_of
 from mercer.data.table import Table
 
+# What spreadsheets take for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _SPECIAL = re.compile(r'[",;\t\r\n|]|^\s|\s$|^$')
 
 
-def write(table: Table, path: str | os.PathLike[str]) -> Path:
+def write(table: Table, path: str | os.PathLike[str], *, raw: bool = True) -> Path:
     """Write a table; whoever looks finds the old file or the whole new one.
 
     Parameters
@@ -30,6 +33,9 @@ def write(table: Table, path: str | os.PathLike[str]) -> Path:
     table : Table
     path : path of the file
         Its ending says what is written: .csv, .tsv, .jsonl (each also .gz), .parquet, .arrow or .feather.
+    raw : bool
+        Words as they are. If not, those in .csv and .tsv files that a spreadsheet would take for a formula
+        get an apostrophe in front, which it takes for "this is text"; see `as_text`.
 
     Returns
     -------
@@ -51,8 +57,8 @@ def write(table: Table, path: str | os.PathLike[str]) -> Path:
     if packed:
         ending = Path(path.stem).suffix.lower()
     writers = {
-        ".csv": lambda out: _text(out, packed, _delimited(table, ",")),
-        ".tsv": lambda out: _text(out, packed, _delimited(table, "\t")),
+        ".csv": lambda out: _text(out, packed, _delimited(table, ",", raw)),
+        ".tsv": lambda out: _text(out, packed, _delimited(table, "\t", raw)),
         ".jsonl": lambda out: _text(out, packed, _json_lines(table)),
         ".ndjson": lambda out: _text(out, packed, _json_lines(table)),
     }
@@ -81,10 +87,20 @@ def _text(out: IO[bytes], packed: bool, lines: Iterator[str]) -> None:
         target.close()
 
 
-def _delimited(table: Table, delimiter: str) -> Iterator[str]:
+def as_text(word: str) -> str:
+    """A word as spreadsheets take it for one: with an apostrophe, where they would take it for a formula.
+
+    >>> as_text("=1+1"), as_text("-1"), as_text("@here"), as_text("a=b")
+    ("'=1+1", '-1', "'@here", 'a=b')
+    """
+    return f"'{word}" if word.startswith(_FORMULA) and len(word) > 1 and not is_number(word) else word
+
+
+def _delimited(table: Table, delimiter: str, raw: bool) -> Iterator[str]:
     def cell(text: str | None) -> str:
         if text is None:
             return ""
+        text = text if raw else as_text(text)
         return '"' + text.replace('"', '""') + '"' if _SPECIAL.search(text) else text
 
     alone = len(table.names) == 1  # where an empty cell would be an empty line, which is no row

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+# Where the two kinds of control groups are mounted: limit, use, and what of the use can be had back at once.
+_GROUPS = {
+    "v2": ("memory.max", "memory.current", "inactive_file"),
+    "v1": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
 
 
 def available_memory() -> int:
-    """Bytes that can be allocated now without swapping, container limits included."""
+    """Bytes that can be allocated now without swapping; limits of containers and of this process included."""
     free = _meminfo() or _physical() // 2
-    limit = _cgroup_left()
-    return free if limit is None else min(free, limit)
+    return max(min([free, *_cgroups_left(), *_limits_left()]), 0)
 
 
 def _meminfo() -> int | None:
@@ -30,13 +41,76 @@ def _physical() -> int:
         return 8 << 30  # Windows without help: a modest guess beats a refusal
 
 
-def _cgroup_left() -> int | None:
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):
+# -- limits of this process (ulimit) --------------------------------------------------------------
+
+
+def _limits_left() -> Iterator[int]:
+    """What RLIMIT_AS and RLIMIT_DATA leave, where they are set."""
+    if resource is None:
+        return
+    for limit, used in (("RLIMIT_AS", "VmSize:"), ("RLIMIT_DATA", "VmData:")):
+        most = resource.getrlimit(getattr(resource, limit))[0]
+        if most != resource.RLIM_INFINITY:
+            yield most - _used(used)
+
+
+def _used(name: str) -> int:
+    """What this process takes up by now; 0 where that is not said."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith(name):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+# -- limits of containers (control groups) --------------------------------------------------------
+
+
+def _cgroups_left() -> Iterator[int]:
+    """What each group that this process is in leaves: every one above another limits it, too."""
+    for folder, kind in _folders():
+        limit, used, reclaimable = _GROUPS[kind]
         try:
-            return max(int(Path(limit).read_text()) - int(Path(used).read_text()), 0)
-        except (OSError, ValueError):
+            left = int((folder / limit).read_text()) - int((folder / used).read_text())
+        except (OSError, ValueError):  # not there, or "max"
             continue
-    return None
+        yield left + _stat(folder / "memory.stat", reclaimable)
+
+
+def _folders() -> Iterator[tuple[Path, str]]:
+    """Folders of the groups, from the innermost to the root.
+
+    Inside a container the path may be that of the host, which is not there; the root is the container's then.
+    """
+    paths = {"v1": PurePosixPath("/"), "v2": PurePosixPath("/")}
+    try:
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            number, controllers, path = line.split(":", 2)
+            if number == "0" and not controllers:
+                paths["v2"] = PurePosixPath(path)
+            elif "memory" in controllers.split(","):
+                paths["v1"] = PurePosixPath(path)
+    except (OSError, ValueError):
+        pass
+    for root, kind in (
+        ("/sys/fs/cgroup", "v2"),
+        ("/sys/fs/cgroup/unified", "v2"),
+        ("/sys/fs/cgroup/memory", "v1"),
+    ):
+        for group in (paths[kind], *paths[kind].parents):
+            if ".." not in group.parts:
+                yield Path(root, *group.parts[1:]), kind
+
+
+def _stat(file: Path, name: str) -> int:
+    """A number of a group's statistics, such as that of files kept while nobody needs the memory."""
+    try:
+        for line in file.read_text().splitlines():
+            key, _, value = line.partition(" ")
+            if key == name:
+                return int(value)
+    except (OSError, ValueError):
+        pass
+    return 0

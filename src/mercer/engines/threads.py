@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+# Seconds for a product to end; threads of OpenBLAS are awake a tenth of one after their last.
+_PATIENCE = 10.0
+_OURS = {"mercer", "numpy", "scipy", "sklearn", "llvmlite", "threadpoolctl"}
 
 
 def cpu_count() -> int:
@@ -34,28 +40,77 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
+class _Held:
+    """Libraries that are held to one thread, and what they are given back."""
+
+    def __init__(self, libraries: list[Any]) -> None:
+        self._before = [(library, library.get_num_threads()) for library in libraries]
+        for library in libraries:
+            _set(library, 1)
+
+    def release(self) -> None:
+        for library, threads in self._before:
+            _set(library, threads)
+
+
+def _set(library: Any, threads: int) -> None:
+    """The number of threads of a library, whoever has set it before.
+
+    threadpoolctl lets one thread decide for a library they share, and ignores what all others say. The last
+    of ours to leave need not be the first that came, so that none of them may be in charge.
+    """
+    free = getattr(library, "clear_controlling_thread", lambda **_: None)
+    free(force=True)
+    library.set_num_threads(threads)
+    free(force=True)
+
+
+def _libraries(api: str, *, shared: bool) -> list[Any]:
+    """Libraries with one number of threads for the whole process, or with one for each thread that calls."""
+
+    def is_shared(library: Any) -> bool:
+        return library.user_api == "blas" and getattr(library, "threading_layer", "") != "openmp"
+
+    return [c for c in _controller().lib_controllers if c.user_api == api and is_shared(c) == shared]
+
+
 class _Limit:
     """One limit for all threads of the process: the first in sets it, the last out takes it back.
 
-    threadpoolctl saves and restores what it finds, so two overlapping limits would restore each other's.
+    Each saves and restores what it finds, so two overlapping limits would restore each other's.
     """
 
     def __init__(self) -> None:
-        self.lock, self.depth = threading.Lock(), 0
-        self.limit: Any = None
+        # One that a thread may take twice: a signal may interrupt a thread that holds it, and fork.
+        self.lock = threading.RLock()
+        self.inside: dict[int, tuple[int, _Held]] = {}  # by thread: how often, and what is its own
+        self.shared: _Held | None = None
 
     def __enter__(self) -> None:
+        here = threading.get_ident()
         with self.lock:
-            if self.depth == 0:
-                self.limit = _controller().limit(limits=1, user_api="blas")
-            self.depth += 1
+            if not self.inside:
+                self.shared = _Held(_libraries("blas", shared=True))
+            count, own = self.inside.get(here) or (0, _Held(_libraries("blas", shared=False)))
+            self.inside[here] = count + 1, own
 
     def __exit__(self, *_: Any) -> None:
+        here = threading.get_ident()
         with self.lock:
-            self.depth -= 1
-            if self.depth == 0 and self.limit is not None:
-                self.limit.restore_original_limits()
-                self.limit = None
+            count, own = self.inside.pop(here)
+            if count > 1:
+                self.inside[here] = count - 1, own
+                return
+            own.release()
+            if not self.inside and self.shared is not None:
+                self.shared.release()
+                self.shared = None
+
+    def only_here(self) -> None:
+        """Other threads are gone; what they share stays as it is."""
+        here = threading.get_ident()
+        self.inside = {here: self.inside[here]} if here in self.inside else {}
+        self.shared = None
 
 
 _limit = _Limit()
@@ -66,9 +121,94 @@ def one_blas_thread() -> _Limit:
     return _limit
 
 
-def one_thread() -> Any:
-    """BLAS and OpenMP on one thread inside a ``with`` block, for work too small to be shared."""
-    return _controller().limit(limits=1)
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS and OpenMP on one thread inside a ``with`` block, for work too small to be shared.
+
+    How many threads OpenMP uses is a matter of the thread that calls it, so that there is nothing to count.
+    """
+    with _limit:
+        held = _Held(_libraries("openmp", shared=False))
+        try:
+            yield
+        finally:
+            held.release()
+
+
+# -- processes that are copied --------------------------------------------------------------------
+
+
+class _Fork:
+    """A process that is copied while other threads compute: their locks in BLAS stay locked in the copy.
+
+    OpenBLAS takes such a lock for products on several threads only, and the threads of OpenMP are not copied
+    with the thread they work for. So both are held to one thread while the copy is made, and in the copy
+    they stay so; threads of our own are made anew. OpenBLAS ends its threads before a copy is made, and a
+    product one of them is at would never end: those under way are waited for, and so are imports.
+    """
+
+    def __init__(self) -> None:
+        self.held: list[_Held] = []
+
+    def before(self) -> None:
+        if threading.active_count() > 1:
+            _await(_imports)
+        _limit.lock.acquire()
+        if threading.active_count() > 1:
+            self.held = [
+                _Held(_libraries(api, shared=shared))
+                for api, shared in (("blas", True), ("blas", False), ("openmp", False))
+            ]
+            _await(_libraries_work)
+
+    def in_parent(self) -> None:
+        try:
+            for held in self.held:
+                held.release()
+            self.held = []
+        finally:
+            _limit.lock.release()
+
+    def in_child(self) -> None:
+        if self.held:
+            self.held = []
+            _limit.only_here()
+        _limit.lock.release()
+
+
+def _await(busy: Callable[[], bool]) -> None:
+    """Let others run until they are done with something, or it takes too long."""
+    until = time.monotonic() + _PATIENCE
+    while busy() and time.monotonic() < until:
+        time.sleep(0.001)
+
+
+def _imports() -> bool:
+    """Is another thread in the middle of importing something of ours, or what that is made of?"""
+    modules = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] in _OURS]
+    return any(getattr(getattr(m, "__spec__", None), "_initializing", False) for m in modules)
+
+
+def _libraries_work() -> bool:
+    """Is a thread that is not Python's awake?"""
+    ours = {str(thread.native_id) for thread in threading.enumerate()}
+    try:
+        return any(map(_runs, set(os.listdir("/proc/self/task")) - ours))
+    except OSError:  # no Linux
+        return False
+
+
+def _runs(task: str) -> bool:
+    try:
+        with open(f"/proc/self/task/{task}/stat") as file:
+            return not file.read().rpartition(")")[2].startswith(" S")
+    except OSError:
+        return False
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where processes are not copied
+    _fork = _Fork()
+    os.register_at_fork(before=_fork.before, after_in_parent=_fork.in_parent, after_in_child=_fork.in_child)
 
 
 class Stopped(Exception):

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import struct
 import zipfile
 from collections.abc import Sequence
 from typing import IO, Any, BinaryIO
@@ -31,6 +32,10 @@ _CHUNK = 1 << 20
 # Objects of Python take so much more room than the text they are read from, at worst.
 _UNFOLDING = 40
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
+# The records at the end of a zip file, as its specification has them, and the most its list of members takes.
+_END, _FAR_END, _LOCATOR = struct.Struct("<4s4H2LH"), struct.Struct("<4sQ2H2L4Q"), 20
+_FAR = 0xFFFFFFFF
+_MOST_DIRECTORY = 128 * (MOST_ARRAYS + 1)
 # A match from every quote on, whatever follows: one that could fail would be tried again from the next.
 _TEXT_IN_QUOTES = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 
@@ -88,6 +93,7 @@ class Reader:
     def __init__(self, file: BinaryIO):
         self._size = file.seek(0, os.SEEK_END)
         _check_seal(file, self._size)
+        _check_directory(file, self._size)
         self._archive = zipfile.ZipFile(file)
         members = self._archive.infolist()
         names = [m.filename for m in members]
@@ -142,6 +148,20 @@ def _check_seal(file: BinaryIO, size: int) -> None:
         raise ModelFileError("its end is missing, or it is another kind of zip file")
     if _digest(file, size - _DIGEST) != end[len(_SEAL) :]:
         raise ModelFileError("it was altered or damaged after it was saved: its checksum is wrong")
+
+
+def _check_directory(file: BinaryIO, size: int) -> None:
+    """Refuse a list of members that is longer than that of any model, before it is read."""
+    end = size - _END.size - len(_SEAL) - _DIGEST
+    file.seek(max(end, 0))
+    mark, *_, length, _, comment = _END.unpack(file.read(_END.size))
+    if mark != b"PK\x05\x06" or comment != len(_SEAL) + _DIGEST:
+        raise ModelFileError("its end is missing, or it is another kind of zip file")
+    if length == _FAR:  # of files beyond 4 GB: a longer record stands before this one
+        file.seek(max(end - _LOCATOR - _FAR_END.size, 0))
+        length = _FAR_END.unpack(file.read(_FAR_END.size))[-2]
+    if length > _MOST_DIRECTORY:
+        raise ModelFileError("it holds more members than any model has")
 
 
 def _check_depth(text: bytes) -> None:

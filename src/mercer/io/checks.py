@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from functools import singledispatch
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,8 @@ from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.losses.pairs import PairCoding
 from mercer.solvers import Solution
 
-# A feature map makes as many numbers for one point when it is tried.
-_MOST_FEATURES = 100_000_000
+# A point that is made for a trial has as many numbers; nothing in the file need be as large.
+MOST_FEATURES = 1 << 22
 
 
 def usable(engine: Any) -> Any:
@@ -154,8 +155,8 @@ def _explicit(x: ExplicitFeatures) -> None:
     for a in monomials:
         whole = type(a) is tuple and all(type(k) is int and 0 <= k < width for k in a)
         require(whole, f"{str(a)[:40]} is no product of features")
-    ordered = sorted(set(monomials), key=lambda a: (len(a), a))
-    require(monomials == ordered, "the monomials are not in order")
+    rising = all((len(a), a) < (len(b), b) for a, b in pairwise(monomials))
+    require(rising, "the monomials are not in order")
     require(
         floats(weights, 1) and len(weights) == len(monomials) and (weights >= 0).all(), "weights are wrong"
     )
@@ -295,7 +296,7 @@ def _try_machine(x: KernelInputs) -> None:
     if "function_" not in vars(x) or not x.kernel_.vectors:
         return
     f, width = x.function_, x.n_features_in_
-    require(width <= _MOST_FEATURES, "it takes more features than there can be")
+    require(width <= MOST_FEATURES, "it takes more features than there can be")
     own = isinstance(f, KernelFunction) and len(f)
     point = take(f.points, slice(0, 1)) if own else np.zeros((1, width))
     machine = copy.copy(x)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import mercer
-from mercer._files import replacing
+from mercer._files import open_plain, replacing
 from mercer.io import archive
 from mercer.io.codec import Decoder, Encoder
 from mercer.io.errors import ModelFileError
@@ -99,7 +99,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     where = Path(path)
     try:
-        with open(where, "rb") as file:
+        with open_plain(where) as file:
             return _read(archive.Reader(file))
     except ModelFileError as error:
         raise ModelFileError(f"can't load {where}: {error}.") from error.__cause__

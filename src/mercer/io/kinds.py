@@ -13,6 +13,11 @@ from mercer.io.errors import ModelFileError
 from mercer.io.kind import Kind
 from mercer.io.objects import Object, Steps
 
+# So many keys of a dict may have one hash; of those nobody has chosen, hardly two do.
+_MOST_ALIKE = 16
+# NumPy's characters have four bytes.
+_CHARACTER, _PADDING = 4, 64
+
 
 class Row(Kind):
     """A list or a tuple."""
@@ -45,8 +50,12 @@ class Table(Kind):
         return {"items": [[put(k, ".keys()"), put(v, f"[{k!r}]")] for k, v in x.items()]}
 
     def decode(self, row, get, decoder):
-        pairs = [_list(pair, 2) for pair in _list(row["items"])]
-        return {get(k): get(v) for k, v in pairs}
+        pairs = [(get(k), get(v)) for k, v in (_list(pair, 2) for pair in _list(row["items"]))]
+        # Keys that share a hash, as numbers can be made to, are compared each with each.
+        hashes = np.sort(np.array([hash(k) for k, _ in pairs], dtype=np.int64))
+        if (hashes[_MOST_ALIKE:] == hashes[:-_MOST_ALIKE]).any():
+            raise ModelFileError("the keys of a dict were chosen to make it slow")
+        return dict(pairs)
 
 
 class Slice(Kind):
@@ -90,6 +99,9 @@ class Scalar(Kind):
         wanted: type = {"b": bool, "f": float, "U": str, "S": str}.get(dtype.kind, int)
         if type(value) is not wanted:
             raise ModelFileError(f"a number of type {dtype} is given as {str(value)[:80]!r}")
+        # Room is made for as many characters as the type has: those there are, and zeros at the end.
+        if dtype.kind in "US" and dtype.itemsize > _CHARACTER * (len(str(value)) + _PADDING):
+            raise ModelFileError(f"text of type {dtype} has {len(str(value)):,} characters")
         if dtype.kind == "S":
             value = str(value).encode("latin-1")
         return np.array(value, dtype=dtype)[()]

@@ -18,7 +18,7 @@ from mercer._xp import n_points, take
 from mercer.engines import Engine
 from mercer.estimators.inputs import Labelled
 from mercer.functions import KernelFunction
-from mercer.io.checks import _inputs, conditions, require, trial, usable
+from mercer.io.checks import MOST_FEATURES, _inputs, conditions, require, trial, usable
 from mercer.kernels import Kernel
 from mercer.losses import Loss, Squared
 from mercer.losses.coding import LabelCoding, TargetCoding
@@ -32,7 +32,6 @@ from mercer.online.steps import Recursive, Step
 
 # Counts in the loops are 64-bit integers, and examples are counted in doubles, too.
 _MOST = 1 << 53
-_MOST_FEATURES = 100_000_000
 
 
 def _whole(n: Any, least: int, most: int = _MOST) -> bool:
@@ -119,7 +118,7 @@ def _points(x: Any, m: int) -> Any:
 @conditions.register
 def _mapped(x: Mapped) -> None:
     require(isinstance(x.map, BaseEstimator), "the features are not those of a feature map")
-    fits = _whole(x.width, 0, _MOST_FEATURES) and x.width == getattr(x.map, "_n_features_out", None)
+    fits = _whole(x.width, 0, MOST_FEATURES) and x.width == getattr(x.map, "_n_features_out", None)
     require(fits, "the feature map has another number of features")
 
 
@@ -181,7 +180,7 @@ def _online(x: OnlineMachine) -> None:
         require(place.kernel is x.kernel_, "it learned with another kernel")
         held = n_points(place.points)
         require(not x.kernel_.vectors or not held or place.points.shape[1] == width, "other features")
-    require(not x.kernel_.vectors or _whole(width, 0, _MOST_FEATURES), "n_features_in_ is missing")
+    require(not x.kernel_.vectors or _whole(width, 0, MOST_FEATURES), "n_features_in_ is missing")
 
 
 def _names(names: Any, width: Any) -> None:

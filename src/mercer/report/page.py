@@ -44,6 +44,8 @@ class Report:
     title : str
     lead : str
         A sentence or two below the title.
+    mark : str
+        Something by which a programme knows what the page is about; it is not shown.
 
     Examples
     --------
@@ -52,8 +54,8 @@ class Report:
     True
     """
 
-    def __init__(self, title: str, lead: str = ""):
-        self.title, self.lead = title, lead
+    def __init__(self, title: str, lead: str = "", mark: str = ""):
+        self.title, self.lead, self.mark = title, lead, mark
         self._sections: list[tuple[str, list[str]]] = []
         self._places: list[str] | None = None  # those of a block that stands side by side
 
@@ -210,6 +212,7 @@ class Report:
                 f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
                 '<meta name="color-scheme" content="light dark">',
+                *([f'<meta name="generator" content="mercer {escape(self.mark)}">'] if self.mark else []),
                 '<link rel="icon" href="data:,">',
                 f"<title>{escape(self.title)}</title>",
                 f"<style>\n{style}</style>",

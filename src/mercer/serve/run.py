@@ -14,6 +14,7 @@ import uvicorn
 
 from mercer.model import Model
 from mercer.serve.app import make_app
+from mercer.serve.protocol import Protocol
 
 _HANDLED = (signal.SIGINT, signal.SIGTERM)
 
@@ -66,7 +67,7 @@ def run(
 def _server(app: Any, log: bool, timeout: float) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
-        http="h11",  # bounds the length of headers
+        http=Protocol,  # h11, which bounds the length of headers
         loop="asyncio",
         ws="none",
         lifespan="off",

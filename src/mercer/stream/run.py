@@ -19,6 +19,7 @@ from sklearn.base import clone
 from mercer import _resolve
 from mercer.data import Table
 from mercer.data.objects import as_word
+from mercer.data.writing import as_text
 from mercer.estimators.inputs import Labelled
 from mercer.io import ModelFileError, load, save
 from mercer.losses.regression import ResidualLoss
@@ -50,6 +51,7 @@ def run_stream(
     drift: Any = None,
     on_drift: str = "report",
     predictions: str | os.PathLike[str] | None = None,
+    raw: bool = False,
     progress: Callable[[Streamed], object] | None = None,
     form: str | None = None,
 ) -> Streamed:
@@ -95,6 +97,8 @@ def run_stream(
     predictions : path, optional
         A CSV file that grows by a line a row: number of the row, what came, what was predicted and, where
         there is one, its probability.
+    raw : bool
+        Write words to that file as they are, even those that a spreadsheet would take for formulas.
     progress : function, optional
         Called with the `Streamed` after every batch.
     form : "csv" or "jsonl", optional
@@ -155,7 +159,7 @@ def run_stream(
     if not machine._begun:
         clone(machine)._rule()  # before any row is read, so that no row is blamed
         machine._budget()
-    with _interruptible() as interrupt, _written(predictions, state) as out:
+    with _interruptible() as interrupt, _written(predictions, state, raw) as out:
         while limit is None or state.position < limit:
             try:
                 with interrupt.at_once():
@@ -362,19 +366,19 @@ def _interruptible() -> Iterator[_Interrupt]:
 class _Predictions:
     """A CSV file that grows; after an interruption it is cut to where the checkpoint was."""
 
-    def __init__(self, file: Any):
-        self._file = file
+    def __init__(self, file: Any, raw: bool):
+        self._file, self._word = file, str if raw else as_text
 
     def add(self, state: Streamed, part: Rows, done: Batch) -> None:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         if self._file.tell() == 0:
             sure = state.task == "classification" and done.probability is not None
-            writer.writerow(["row", state.target, "prediction", *["probability"] * sure])
+            writer.writerow(["row", self._word(state.target), "prediction", *["probability"] * sure])
         columns = [part.y.tolist(), done.prediction.tolist()]
         columns += [] if done.probability is None else [done.probability.tolist()]
         for i, row in enumerate(zip(*columns), state.position + 1):
-            writer.writerow([i, *("" if v is None or v != v else as_word(v) for v in row)])
+            writer.writerow([i, *("" if v is None or v != v else self._word(as_word(v)) for v in row)])
         self._file.write(text.getvalue().encode())
 
     def flush(self) -> int:
@@ -384,13 +388,15 @@ class _Predictions:
 
 
 @contextmanager
-def _written(path: Any, state: Streamed) -> Iterator[_Predictions | None]:
+def _written(path: Any, state: Streamed, raw: bool) -> Iterator[_Predictions | None]:
     if path is None:
         yield None
         return
     goes_on = state.written and Path(path).exists()
+    if goes_on and os.path.getsize(path) < state.written:
+        raise ValueError(f"{path} is shorter than it was at the checkpoint: is it another file?")
     with open(path, "r+b" if goes_on else "wb") as file:
         if goes_on:
             file.truncate(state.written)
             file.seek(state.written)
-        yield _Predictions(file)
+        yield _Predictions(file, raw)

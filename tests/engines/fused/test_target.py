@@ -16,8 +16,9 @@ pytest.importorskip("llvmlite")
 
 from mercer import KernelRidge
 from mercer.engines import Tiled
-from mercer.engines.fused import code, target
-from mercer.engines.fused.target import cache_folder, compile_ir, host, key_of, store, stored
+from mercer.engines.fused import code, kept, target
+from mercer.engines.fused.kept import cache_folder, store, stored
+from mercer.engines.fused.target import compile_ir, host, key_of
 from mercer.kernels import FunctionKernel, Gaussian, Laplacian
 from mercer.kernels.radial import Radial
 
@@ -120,10 +121,10 @@ DAMAGE = {
     "cut short": lambda data: data[: len(data) // 2],
     "one byte less": lambda data: data[:-1],
     "one bit changed": lambda data: data[:-100] + bytes([data[-100] ^ 1]) + data[-99:],
-    "another digest": lambda data: data[: len(target._FORMAT)] + b"0" * 32 + data[len(target._FORMAT) + 32 :],
+    "another digest": lambda data: data[: len(kept._FORMAT)] + b"0" * 32 + data[len(kept._FORMAT) + 32 :],
     "something else": lambda data: b"#!/bin/sh\necho hello\n" * 100,
-    "an older format": lambda data: b"mercer-code-0\n" + data[len(target._FORMAT) :],
-    "head alone": lambda data: data[: len(target._FORMAT)],
+    "an older format": lambda data: b"mercer-code-0\n" + data[len(kept._FORMAT) :],
+    "head alone": lambda data: data[: len(kept._FORMAT)],
 }
 
 
@@ -139,14 +140,79 @@ def test_a_damaged_file_is_made_anew(folder, compilations, monkeypatch, damage):
     assert {f: f.read_bytes() for f in folder.iterdir()} == whole
 
 
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
+posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owners here")
+
+
+@posix
 def test_files_of_other_people_are_not_run(folder, compilations, monkeypatch):
     gram()
     monkeypatch.setattr(code, "_loaded", {})
     me = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: me + 1)
-    assert np.abs(gram() - EXACT).max() < 1e-14
+    with pytest.warns(RuntimeWarning, match="chmod 700"):
+        assert np.abs(gram() - EXACT).max() < 1e-14
     assert len(compilations) == 4
+
+
+def _linked(folder, file, data):
+    (folder.parent / "elsewhere").mkdir(exist_ok=True)
+    aside = folder.parent / "elsewhere" / file.name
+    file.rename(aside)
+    file.symlink_to(aside)
+
+
+ALTERED = {
+    "link": _linked,
+    "pipe": lambda folder, file, data: (file.unlink(), os.mkfifo(file)),
+    "writable by others": lambda folder, file, data: file.chmod(0o666),
+    "writable folder": lambda folder, file, data: folder.chmod(0o777),
+    "writable by the group": lambda folder, file, data: folder.chmod(0o770),
+    "device": lambda folder, file, data: (file.unlink(), file.symlink_to("/dev/zero")),
+    "endless": lambda folder, file, data: os.truncate(file, 1 << 40),
+}
+
+
+@posix
+@pytest.mark.parametrize("how", ALTERED)
+@pytest.mark.filterwarnings("ignore:compiled code is not kept")
+def test_what_others_may_have_put_there_is_not_run(folder, how):
+    """Nor waited for, as a pipe without a writer would be. A new file takes its place where it may."""
+    store("abc", b"code")
+    assert stored("abc") == b"code"
+    file = folder / "abc.code"
+    ALTERED[how](folder, file, file.read_bytes())
+    assert stored("abc") is None
+    store("abc", b"other")
+    assert stored("abc") == (None if "writable" in how and "others" not in how else b"other")
+    folder.chmod(0o700)
+    for left in folder.iterdir():
+        assert left.is_file() and not left.is_symlink()
+    assert not (folder.parent / "elsewhere").exists() or b"other" not in b"".join(
+        f.read_bytes() for f in (folder.parent / "elsewhere").iterdir()
+    )
+
+
+@posix
+def test_a_link_to_the_folder(folder, monkeypatch):
+    """One's own may lead elsewhere; another's may not, even to a folder of one's own."""
+    real = folder.parent / "real"
+    real.mkdir(mode=0o700)
+    folder.symlink_to(real)
+    store("abc", b"code")
+    assert stored("abc") == b"code" and (real / "abc.code").exists()
+    look = os.lstat
+
+    def foreign(path, **options):
+        found = list(look(path, **options))
+        found[4] += 1
+        return os.stat_result(found)
+
+    monkeypatch.setattr(os, "lstat", foreign)
+    assert stored("abc") is None
+    with pytest.warns(RuntimeWarning, match="chmod 700"):
+        store("abc", b"other")
+    monkeypatch.undo()
+    assert (real / "abc.code").read_bytes().endswith(b"code")
 
 
 def test_a_folder_in_place_of_a_file(folder, compilations, monkeypatch):
@@ -195,7 +261,7 @@ def test_by_default_the_users_cache_folder(monkeypatch, tmp_path):
     def homeless():
         raise RuntimeError("no home")
 
-    monkeypatch.setattr(target.Path, "home", homeless)
+    monkeypatch.setattr(kept.Path, "home", homeless)
     assert cache_folder() is None
 
 
@@ -204,17 +270,17 @@ def test_storing_is_all_or_nothing(folder, monkeypatch):
     seen = []
     replace = os.replace
 
-    def watched(source, destination):
-        seen.append((os.path.getsize(source), os.path.exists(destination)))
-        replace(source, destination)
+    def watched(source, destination, **folder_of):
+        seen.append((os.path.getsize(folder / source), os.path.exists(folder / destination)))
+        replace(source, destination, **folder_of)
 
     monkeypatch.setattr(os, "replace", watched)
     store("abc", b"code" * 1000)
-    assert seen == [(len(target._FORMAT) + 32 + 4000, False)]
+    assert seen == [(len(kept._FORMAT) + 32 + 4000, False)]
     assert stored("abc") == b"code" * 1000
     assert [f.name for f in folder.iterdir()] == ["abc.code"]
 
-    def full(source, destination):
+    def full(source, destination, **_):
         raise OSError("no space left on device")
 
     monkeypatch.setattr(os, "replace", full)
@@ -306,7 +372,7 @@ def no_compiler(monkeypatch):
         raise AssertionError("nothing should be compiled or loaded here")
 
     monkeypatch.setattr(target, "compile_ir", refuse)
-    monkeypatch.setattr(target, "stored", refuse)
+    monkeypatch.setattr(kept, "stored", refuse)
     monkeypatch.setattr(code, "_loaded", {})
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from typing import Any
 
 import numpy as np
 
-from mercer.engines.fused import target
+from mercer.engines.fused import kept, target
 from mercer.engines.fused.recipe import Recipe
 
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
@@ -17,7 +18,10 @@ _PACK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 8, _DOUBLE, _DOUBLE)
 _BLOCK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 5)
 
 _loaded: dict[Any, Any] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    # A process that is copied while another thread compiles would find the compiler in the middle of things.
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
@@ -25,10 +29,10 @@ def function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
     with _lock:
         if (key, name) not in _loaded:
             file = target.key_of(key)
-            code = target.stored(file)
+            code = kept.stored(file)
             if code is None:
                 code = target.compile_ir(ir())
-                target.store(file, code)
+                kept.store(file, code)
             module = target.Loaded(code)
             function = prototype(module.address(name))
             function.module = module  # keeps the code alive

@@ -1,20 +1,15 @@
-"""What this processor can do, asked at run time; and turning IR into machine code, cached on disk."""
+"""What this processor can do, asked at run time; and turning IR into machine code."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import sys
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-_FORMAT = b"mercer-code-1\n"
 
 
 @dataclass(frozen=True)
@@ -51,28 +46,6 @@ def host() -> Target:
     return Target(bits, avx512, llvm.get_host_cpu_name(), found.flatten())
 
 
-def cache_folder() -> Path | None:
-    """Where compiled code is kept between runs: MERCER_CACHE_DIR, or the user's cache folder."""
-    chosen = os.environ.get("MERCER_CACHE_DIR")
-    if chosen is not None:
-        return Path(chosen) if chosen else None  # empty: keep nothing
-    try:
-        if sys.platform == "win32":
-            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-        elif sys.platform == "darwin":
-            base = Path.home() / "Library" / "Caches"
-        else:
-            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:  # no home
-        return None
-    return base / "mercer"
-
-
-def _file(key: str) -> Path | None:
-    folder = cache_folder()
-    return None if folder is None else folder / f"{key}.code"
-
-
 @lru_cache(maxsize=1)
 def _sources() -> str:
     """A digest of this package: code made by an older version of it is not taken for today's."""
@@ -86,48 +59,6 @@ def key_of(*parts: Any) -> str:
 
     text = repr((parts, host(), llvmlite.__version__, _sources()))
     return hashlib.sha256(text.encode()).hexdigest()[:40]
-
-
-def stored(key: str) -> bytes | None:
-    """Machine code kept from an earlier run, if it is whole and ours."""
-    path = _file(key)
-    try:
-        if path is None:
-            return None
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-                return None  # code somebody else wrote, or could have written, is not run
-            data = file.read()
-    except OSError:
-        return None
-    head = len(_FORMAT) + 32
-    code = data[head:]
-    return code if data[:head] == _FORMAT + _digest(key, code) else None
-
-
-def _digest(key: str, code: bytes) -> bytes:
-    """Ties code to what it was made for: a file under another's name is not taken."""
-    return hashlib.sha256(key.encode() + code).digest()
-
-
-def store(key: str, code: bytes) -> None:
-    """Keep machine code for the next run; where nothing can be written, nothing is kept."""
-    path = _file(key)
-    if path is None:
-        return
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-    except OSError:
-        return
-    try:
-        with os.fdopen(handle, "wb") as f:
-            f.write(_FORMAT + _digest(key, code) + code)
-        os.replace(temporary, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(temporary)
 
 
 def _machine() -> Any:

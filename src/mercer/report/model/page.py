@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from mercer.model import Model
 from mercer.report.model.answer import answer, asked, title
 from mercer.report.model.columns import columns, dependence, matter
@@ -12,6 +14,11 @@ from mercer.report.model.search import tried
 from mercer.report.model.trust import certificate, intervals
 from mercer.report.model.words import file_name
 from mercer.report.page import Report
+
+
+def mark_of(source: str, target: str) -> str:
+    """By which the page of a model of this table and target is known."""
+    return hashlib.sha256(f"{source}\0{target}".encode(errors="surrogatepass")).hexdigest()
 
 
 def model_report(model: Model, *, command: str | None = None, source: str | None = None) -> Report:
@@ -45,7 +52,7 @@ def model_report(model: Model, *, command: str | None = None, source: str | None
     """
     command, source = command or model.evidence.command, source or model.evidence.source
     name = file_name(source) if source else None
-    page = Report(title(model), asked(model, name))
+    page = Report(title(model), asked(model, name), mark_of(name or "", str(model.target)))
     answer(page, model)
     machine(page, model)
     quality(page, model)
