@@ -34,7 +34,7 @@ def test_loo_and_path_are_refits(kernel, representation, offset, t):
     left = []
     for i in range(18):
         # A row's copies are left out with it; one of weight 0 has no part in any fit, and stands for itself.
-        rest = (X != X[i]).any(axis=1) if W[i] > 0 else np.arange(18) != i
+        rest = (X[i] != X).any(axis=1) if W[i] > 0 else np.arange(18) != i
         left.append(y[i] - clone(machine).fit(X[rest], y[rest], W[rest]).predict(X[i : i + 1])[0])
     np.testing.assert_allclose(loo(machine, X, y, W), left, atol=1e-10)
     error = (W @ np.square(left).reshape(18, -1)).sum() / W.sum() / t

@@ -108,13 +108,13 @@ def fold_path(
     X, y = on_host(X), np.asarray(on_host(y))
     scorer = check_scoring(machine, scoring)
     units = units_of(X, groups)
-    parts = folds_of_units(cv, units, y if is_classifier(machine) else None)
-    if parts is None:
-        parts = list(check_cv(cv, y, classifier=is_classifier(machine)).split(np.zeros(len(y)), y, groups))
     weights = None
     if sample_weight is not None:
         weights = np.broadcast_to(np.asarray(on_host(sample_weight), dtype=np.float64), len(y))
-        # Weight 0 means absent.
+    parts = folds_of_units(cv, units, y if is_classifier(machine) else None, weights)
+    if parts is None:
+        parts = list(check_cv(cv, y, classifier=is_classifier(machine)).split(np.zeros(len(y)), y, groups))
+    if weights is not None:  # weight 0 means absent
         parts = [(train[weights[train] > 0], test[weights[test] > 0]) for train, test in parts]
     weighted = weights is not None and weighs(scorer)
     scores = np.empty((len(lams), len(parts)))
@@ -143,13 +143,18 @@ def fold_path(
 
 
 def folds_of_units(
-    cv: Any, units: np.ndarray, labels: np.ndarray | None, seed: int = 0
+    cv: Any, units: np.ndarray, labels: np.ndarray | None, weights: np.ndarray | None = None, seed: int = 0
 ) -> list[Split] | None:
-    """Folds of units, where it is only said how many. None if rows are units, or if cv does the splitting."""
-    if alone(units) or not (cv is None or isinstance(cv, numbers.Integral)):
+    """Folds of the units of positive weight, where it is only said how many.
+
+    None if rows are units, or if cv does the splitting.
+    """
+    rows = np.arange(len(units)) if weights is None else np.flatnonzero(weights)
+    if alone(units[rows]) or not (cv is None or isinstance(cv, numbers.Integral)):
         return None
-    labels = labels if labels is not None and np.ndim(labels) == 1 else None
-    return folds(units, min(5 if cv is None else int(cv), count(units)), labels, seed)
+    labels = labels[rows] if labels is not None and np.ndim(labels) == 1 else None
+    wanted = min(5 if cv is None else int(cv), count(units[rows]))
+    return [(rows[train], rows[test]) for train, test in folds(units[rows], wanted, labels, seed)]
 
 
 def weighs(scorer: Any) -> bool:

@@ -153,7 +153,8 @@ class CrossValidation:
         elif getattr(splitter, "random_state", 0) is None and getattr(splitter, "shuffle", True):
             splitter = copy.copy(splitter)  # the same seed, the same folds
             splitter.random_state = seed
-        together = folds_of_units(cv, data.units, y if is_classifier(estimator) else None, seed)
+        labels = y if is_classifier(estimator) else None
+        together = folds_of_units(cv, data.units, labels, data.weights, seed)
         self.folds = list(splitter.split(data.X, y, groups)) if together is None else together
         self.words = f"mean {_score_name(estimator, scoring)} over {len(self.folds)} folds"
         self._fit_weight = _fit_weight_name(estimator) if data.weights is not None else None
