@@ -326,10 +326,10 @@ def test_many_rows_in_little_memory():
 
 
 def refitted(machine, X, y, r):
-    """Every example predicted by a machine with R = r and without it."""
+    """Every example predicted by a machine with R = r and without it, and without copies of it."""
     machine = machine.__class__(**{**machine.get_params(deep=False), "n_neighbors": r})
-    others = [np.arange(len(X)) != i for i in range(len(X))]
-    return np.array([machine.fit(X[rest], y[rest]).predict(X[~rest])[0] for rest in others])
+    others = [(x != X).any(axis=1) for x in X]
+    return np.array([machine.fit(X[rest], y[rest]).predict(X[~rest][:1])[0] for rest in others])
 
 
 @pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: 1 + d.max(axis=1, keepdims=True) - d])
@@ -530,19 +530,10 @@ def test_a_search_can_be_asked_for_all():
             assert all(sorted([*row, i]) == list(range(30)) for i, row in enumerate(index.tolist()))
 
 
-@pytest.mark.parametrize("weights", ["uniform", "distance"])
-def test_copies_do_not_choose_the_number_of_neighbours(weights):
-    """Noise, every example four times: errors are those of examples answered for by others than copies."""
+def test_copies_do_not_choose_the_number_of_neighbours():
+    """Noise, every example four times: one neighbour would explain it all."""
     rng = np.random.default_rng(0)
     four = rng.permutation(np.repeat(np.arange(30), 4))
     X, y = rng.standard_normal((30, 2))[four], rng.standard_normal(30)[four]
-    machine = KernelNeighborsRegressor(
-        Gaussian(1.0), n_neighbors="auto", weights=weights, max_neighbors=12
-    ).fit(X, y)
-    asked = KernelNeighborsRegressor(Gaussian(1.0), n_neighbors=8, weights=weights)
-    errors = []
-    for i in range(30):
-        rest = four != i
-        errors.append((asked.fit(X[rest], y[rest]).predict(X[~rest]) - y[~rest]) ** 2)
-    assert machine.loo_errors_[7] == pytest.approx(np.mean(errors), rel=1e-9)
-    assert machine.n_neighbors_ > 1
+    machine = KernelNeighborsRegressor(Gaussian(1.0), max_neighbors=20).fit(X, y)
+    assert machine.n_neighbors_ > 4 and machine.loo_errors_.min() > 0.8 * np.var(y)

@@ -102,7 +102,7 @@ class KernelNeighbours(KernelInputs, ABC):
             raise ValueError(f"search must be one of {', '.join(map(repr, WAYS))}, got {self.search!r}")
 
     def _leave_one_out(self, engine: Any) -> np.ndarray:
-        """The mean error for R = 1, 2, … from one search, every example answered for by others, no copies."""
+        """The mean error for R = 1, 2, … from one search: every example answered for by different ones."""
         n = self.n_samples_fit_
         most = max(15, math.ceil(2 * math.sqrt(n))) if self.max_neighbors is None else int(self.max_neighbors)
         units = units_of(self._points)

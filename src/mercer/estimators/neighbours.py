@@ -27,7 +27,8 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
     ----------
     kernel : Kernel, str or function of two points
     n_neighbors : int or "auto"
-        R. "auto": the R with the smallest leave-one-out error; one search serves all of them.
+        R. "auto": the R with the smallest leave-one-out error (equal examples are left out together); one
+        search serves all of them.
     weights : "uniform", "distance" or function of an array of distances
         How much each neighbour counts: the same; 1/d (and where some d = 0 only those, equally); or what the
         function returns, an array of the same shape, not negative. Where no neighbour has any weight, all
