@@ -62,7 +62,7 @@ def expected_failures(estimator):
         reason = "starts are drawn among the rows, and repeating rows changes which"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
     if isinstance(getattr(estimator, "step", None), Recursive):
-        return {}  # least squares up to here, whatever the steps were
+        return {}  # least squares, whose weights are repetitions
     if isinstance(estimator, (mercer.OnlineKernelRegressor, mercer.OnlineKernelClassifier)):
         reason = "a weight lengthens a step, and two steps are not one longer step"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
