@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 
+from mercer.estimators.lam import FromC, is_auto
 from mercer.losses.coding import LabelCoding, favouring
 from mercer.losses.pairs import PairCoding
 
@@ -124,6 +125,10 @@ def _out_of_sample(machine: Any, X: Any, y: Any, sample_weight: Any) -> tuple[np
         )
     folds = StratifiedKFold(min(_FOLDS, fewest), shuffle=True, random_state=0)
     other = clone(machine).set_params(probability=False, warm_start=False)
+    if is_auto(machine.lam):
+        # Not chosen anew: the same C, whose λ goes with the rows of a fold.
+        weights = machine._example_weights(y, sample_weight)
+        other.set_params(lam=FromC(1 / (2 * machine.lam_ * (len(y) if weights is None else np.sum(weights)))))
     scores = np.empty((len(y), machine.solution_.intercept.shape[0]))
     for train, test in folds.split(np.zeros(len(y)), y):
         here, labels_here = _safe_split(other, X, y, train)

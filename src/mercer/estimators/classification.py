@@ -29,8 +29,11 @@ class Classifier(Labelled, KernelMachine):
     def _has_probability(self) -> bool:
         """True, or an AttributeError that says what has probabilities."""
         loss = getattr(self, "loss", "logistic")
-        if _resolve.loss_of(loss, classification=True).has_probability:
-            return True
+        try:
+            if _resolve.loss_of(loss, classification=True).has_probability:
+                return True
+        except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
+            raise AttributeError(str(error)) from None
         raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
 
     def _probability(self, scores: np.ndarray) -> np.ndarray:
@@ -114,7 +117,7 @@ class KernelClassifier(Classifier):
         self,
         kernel=_GAUSSIAN,
         loss="logistic",
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",
@@ -175,7 +178,7 @@ class KernelLogistic(Classifier):
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",

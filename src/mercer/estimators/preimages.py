@@ -33,7 +33,7 @@ def learned(function: Function, intercept: np.ndarray, kernel: Kernel) -> Kernel
         KernelRidge(shape, lam=lam, offset=True, solver="cholesky", representation="full") for lam in _LAMS
     ]
     fitted = [machine.fit(T, Z) for machine in tried]
-    return min(fitted, key=lambda machine: float(np.mean(machine.loo_residuals_**2)))
+    return min(fitted, key=lambda machine: float(np.mean(machine.loo_residuals() ** 2)))
 
 
 def _points_of(function: Function, kernel: Kernel) -> Any:

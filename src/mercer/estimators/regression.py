@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
@@ -80,7 +81,7 @@ class KernelRegressor(Regressor):
         self,
         kernel=_GAUSSIAN,
         loss="squared",
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",
@@ -145,7 +146,7 @@ class KernelRidge(Regressor):
     kernel_ : the kernel with its parameters found
     solution_ : Solution, with its certificate
     plan_ : what was chosen, and why
-    loo_residuals_ : y_i − f₋ᵢ(x_i), every example predicted by the machine fitted to the others
+    lam_ : the λ that was used
 
     Notes
     -----
@@ -162,14 +163,14 @@ class KernelRidge(Regressor):
     >>> machine = KernelRidge(lam=1e-3).fit(X, y)
     >>> bool(np.sqrt(np.mean((machine.predict(X) - np.sinc(X[:, 0])) ** 2)) < 0.25)
     True
-    >>> bool(np.std(machine.loo_residuals_) > np.std(y - machine.predict(X)))
+    >>> bool(np.std(machine.loo_residuals()) > np.std(y - machine.predict(X)))
     True
     """
 
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",
@@ -201,8 +202,7 @@ class KernelRidge(Regressor):
         self._problem = self._fit(X, y, sample_weight)  # for leave-one-out
         return self
 
-    @property
-    def loo_residuals_(self) -> np.ndarray:
+    def loo_residuals(self) -> np.ndarray:
         """Leave-one-out residuals y_i − f₋ᵢ(x_i) in closed form, computed when first asked for.
 
         f₋ᵢ is this machine, with the same λ (and the same centres or features), fitted to the other n−1
@@ -210,8 +210,8 @@ class KernelRidge(Regressor):
         """
         if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
             if "_problem" not in self.__dict__:
-                raise AttributeError(
-                    "loo_residuals_ needs the training data, which a saved or unfitted machine lacks; fit it"
+                raise NotFittedError(
+                    "loo_residuals needs the training data, which a saved or unfitted machine lacks; fit it"
                 )
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
             self._loo: tuple = (

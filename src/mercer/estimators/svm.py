@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
 from mercer._xp import take
@@ -48,9 +49,9 @@ class SupportVectors(KernelMachine):
             return self.function_.points
         return self._vectors
 
-    @property
-    def margin_(self) -> np.ndarray | float:
+    def margin(self) -> np.ndarray | float:
         """1/‖f‖: how far from the boundary, in feature space, scores reach ±1 (for each output)."""
+        check_is_fitted(self, "function_")
         size = self.function_ @ self.function_
         size = np.sqrt(np.maximum(np.asarray(size), 0))
         with np.errstate(divide="ignore"):
@@ -67,7 +68,7 @@ class SupportVectors(KernelMachine):
         if self.warm_start and "_start" not in self.__dict__ and hasattr(self, "solution_"):
             old, n = self.solution_.dual_coef, None if self.solution_.dual_coef is None else len(y)
             if n is not None and len(old) == n:
-                self._begin_at(self, self._next_lam(y, sample_weight))
+                self._begin_at(self)
         problem = super()._fit(X, y, sample_weight)
         # Centres and features do not keep the examples.
         self._vectors = None
@@ -75,13 +76,6 @@ class SupportVectors(KernelMachine):
             points = self._check_X(on_host(X), _resolve.kernel_of(self.kernel), reset=False)
             self._vectors = take(points, self.support_)
         return problem
-
-    def _next_lam(self, y: Any, sample_weight: Any) -> float:
-        """λ of the fit to come."""
-        if not isinstance(self.lam, FromC):
-            return float(self.lam)
-        w = self._example_weights(y, on_host(sample_weight))
-        return self.lam.value(len(y) if w is None else float(np.sum(w)))
 
 
 class KernelSVC(SupportVectors, Classifier):
@@ -115,7 +109,6 @@ class KernelSVC(SupportVectors, Classifier):
     classes_ : the labels
     support_, support_vectors_, n_support_, dual_coef_ : the support vectors, their number in each class,
         their coefficients
-    margin_ : 1/‖f‖
     function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`; ``solution_.support``
         counts free and bounded coefficients, ``solution_.certificate.gap`` is the duality gap
 
@@ -134,7 +127,7 @@ class KernelSVC(SupportVectors, Classifier):
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",
@@ -262,7 +255,7 @@ class KernelSVR(SupportVectors, Regressor):
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        lam=1e-3,
+        lam="auto",
         epsilon=0.1,
         representation="auto",
         solver="auto",

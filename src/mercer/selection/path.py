@@ -84,7 +84,7 @@ def path(machine: KernelMachine, X: Any, y: Any, lams: Any = None, sample_weight
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(60)
     >>> p = path(KernelRidge(), X, y)
     >>> machine = KernelRidge(lam=p.best_lam).fit(X, y)
-    >>> bool(np.isclose(np.mean(machine.loo_residuals_**2), p.loo_mse.min()))
+    >>> bool(np.isclose(np.mean(machine.loo_residuals()**2), p.loo_mse.min()))
     True
     """
     prepared = clone(machine).set_params(lam=1.0)
