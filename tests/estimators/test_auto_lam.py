@@ -162,7 +162,7 @@ def test_few_examples_and_constant_targets(n):
 
 
 def test_units_do_not_matter():
-    """A kernel times a constant has λ times that constant; y in other units has the same λ (or C in those units)."""
+    """A kernel times a constant has λ times that constant; y in other units the same λ, or C in those."""
     for machine in (KernelRidge(Gaussian(1.0)), KernelSVR(Gaussian(1.0), epsilon=0.1)):
         lam = clone(machine).fit(X, Y).lam_
         assert clone(machine).set_params(kernel=9.0 * Gaussian(1.0)).fit(X, Y).lam_ == pytest.approx(9 * lam)

@@ -1,11 +1,12 @@
 """lam="auto": a λ from the data, at about the price of one more fit.
 
-Squared loss: leave-one-out in closed form, of a part of the examples where they are many. Generalised cross-validation
-would be cheaper; but it takes all examples for equally influential, and where some lie apart its λ are far too small.
-Other losses: a few machines fitted to some of the examples and judged on others.
+Squared loss: leave-one-out in closed form, of a part of the examples where they are many. Generalised
+cross-validation would be cheaper; but it takes all examples for equally influential, and where some lie apart
+its λ are far too small. Other losses: a few machines fitted to some of the examples and judged on others.
 
-Rows that are the same point are never on both sides, an example of weight 0 has no say, and a repeated row counts like
-one of weight 2. Of λ that can't be told apart the largest is taken: half a standard error of the difference.
+Rows that are the same point are never on both sides, an example of weight 0 has no say, and a repeated row
+counts like one of weight 2. Of λ that can't be told apart (by half a standard error of the difference) the
+largest is taken.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from mercer.solvers.loo import residuals
 _FEW, _FEW_HALVES = 10, 40
 # λ relative to the mean of k(x,x), for closed forms.
 _GRID = np.logspace(1, -9, 41)
-# Up to so many points leaving one out takes one small eigendecomposition. Of more, half, and no more than …, each λ by
-# a factorisation, beginning with what fewer points say.
+# Up to so many points leaving one out takes one small eigendecomposition. Of more, half, and no more than …,
+# each λ by a factorisation, beginning with what fewer points say.
 _SPECTRUM, _FACTORED, _START = 1000, 2000, 400
-# With centres or features, no more than so many, their spectrum does: on at least … points, and so many for each.
+# With centres or features, no more than so many, their spectrum does: on at least … points, and so many for
+# each.
 _COLUMNS, _ALL, _PER_COLUMN = 2000, 4000, 10
 # Otherwise λ goes by this factor, down or up, as long as that helps, so many times at most.
 _FACTOR, _DOWN, _UP = 4.0, 8, 3
@@ -68,29 +70,41 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, solver: Solver) -> Cho
     return Choice(lam, f"lam = {lam:.3g} by {how}{repeated}")
 
 
-def forecast(loss: Loss, representation: Representation, unknowns: int, n: int) -> tuple[str, float]:
-    """How `choose` will go about it, and the order of its arithmetic."""
+@dataclass(frozen=True)
+class Forecast:
+    """How `choose` will go about it, the order of its arithmetic, and the memory it takes, given back again."""
+
+    how: str
+    flops: float = 0.0
+    memory: int = 0
+
+
+def forecast(loss: Loss, representation: Representation, unknowns: int, n: int) -> Forecast:
+    """What `choose` will do with a problem of this size."""
     full, closed = isinstance(representation, Full), loss.quadratic and representation.penalty == "ridge"
     if n < (_FEW if closed else _FEW_HALVES):
-        return "lam = 'auto': by the sizes of k(x,x) and y, since so few rows can't tell", 0.0
-    if not closed:
+        return Forecast("lam = 'auto': by the sizes of k(x,x) and y, since so few rows can't tell")
+    if not closed:  # each as large as the fit to come, or smaller
         rows = _trained(n, full)
-        return f"lam = 'auto': about four machines fitted to {rows:,} rows and judged on others", 0.0
+        return Forecast(f"lam = 'auto': about four machines fitted to {rows:,} rows and judged on others")
     if n <= _SPECTRUM:
-        return f"lam = 'auto': leave-one-out for {len(_GRID)} values, from one spectrum", 10.0 * unknowns**3
+        how = f"lam = 'auto': leave-one-out for {len(_GRID)} values, from one spectrum"
+        return Forecast(how, 10.0 * unknowns**3, 8 * (6 * unknowns**2 + 4 * len(_GRID) * n))
     if full or unknowns > _COLUMNS:
         rows = _factored(n)
-        return f"lam = 'auto': leave-one-out on {rows:,} rows for about four values", 4.0 * rows**3
+        how = f"lam = 'auto': leave-one-out on {rows:,} rows for about four values"
+        return Forecast(how, 4.0 * rows**3, 8 * 4 * rows**2)
     rows = min(n, max(_ALL, _PER_COLUMN * unknowns))
+    how = f"lam = 'auto': leave-one-out on {rows:,} rows for {len(_GRID)} values, from one spectrum"
     work = 3.0 * rows * unknowns**2 + 10.0 * unknowns**3
-    return f"lam = 'auto': leave-one-out on {rows:,} rows for {len(_GRID)} values, from one spectrum", work
+    return Forecast(how, work, 8 * (6 * unknowns**2 + 2 * len(_GRID) * rows))
 
 
-# -- the problem without what must not count ------------------------------------------------------------------------
+# -- the problem without what must not count ---------------------------------------------------------------
 
 
 class _Sample:
-    """The points of a problem that have weight, each once, in an order that does not depend on that of the rows."""
+    """The points of a problem that have weight, each once, in an order that is not that of the rows."""
 
     def __init__(self, problem: Problem, X: Any, squares: np.ndarray):
         n = problem.n
@@ -168,8 +182,8 @@ class _Sample:
 def _nearly_best(costs: np.ndarray, spread: float = 0.0) -> int:
     """The first row (λ fall from row to row) whose mean is less than half a standard error above the least.
 
-    The standard error is that of the difference, point by point. `spread`, the mean square of the targets, says what
-    is nothing but rounding.
+    The standard error is that of the difference, point by point. `spread`, the mean square of the targets,
+    says what is nothing but rounding.
     """
     means = costs.mean(axis=1)
     means = np.where(np.isfinite(means), means, np.inf)
@@ -185,8 +199,10 @@ def _nearly_best(costs: np.ndarray, spread: float = 0.0) -> int:
 def _natural(sample: _Sample) -> float:
     """λ for which one example alone can move its own score by about the size of the targets.
 
-    With slopes of size v at s = 0, f is at most Σ v |k(x_i,·)|/(2λn), and scores are wanted of size u. For the squared
-    loss λn is the mean of k(x,x), and for an SVM 1/(2λn) = C is one over that: what scikit-learn has by default.
+    With slopes of size v at s = 0, f is at most Σ v |k(x_i,·)|/(2λn), and scores of size u are wanted. For
+    the squared loss λn is the mean of k(x,x), and for an SVM 1/(2λn) = C is one over that, which with
+    k(x,x) = 1 is what
+    scikit-learn has by default.
     """
     problem, kept = sample.problem, sample.w > 0
     y, w = problem.y[kept].astype(np.float64), sample.w[kept]
@@ -214,7 +230,7 @@ def _spread(problem: Problem) -> float:
     return float(np.mean(np.average((problem.y - middle) ** 2, axis=0, weights=problem.weights)))
 
 
-# -- squared loss ---------------------------------------------------------------------------------------------------
+# -- squared loss ------------------------------------------------------------------------------------------
 
 
 def _left_out(sample: _Sample) -> tuple[float, str]:
@@ -242,7 +258,7 @@ def _factored(n: int) -> int:
 
 
 def _by_spectrum(problem: Problem, lams: np.ndarray) -> float:
-    errors = np.square(residuals(problem, lams)).mean(axis=2)
+    errors = np.square(residuals(problem, lams.tolist())).mean(axis=2)
     if problem.weights is not None:
         errors = errors * problem.weights
     return float(lams[_nearly_best(errors, _spread(problem))])
@@ -281,7 +297,7 @@ def _walk(cost: Callable[[float], np.ndarray], start: float, spread: float = 0.0
     return start / _FACTOR**best, len(tried)
 
 
-# -- other losses ---------------------------------------------------------------------------------------------------
+# -- other losses ------------------------------------------------------------------------------------------
 
 
 def _by_other_rows(sample: _Sample, solver: Solver) -> tuple[float, str]:

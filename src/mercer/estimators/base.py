@@ -77,9 +77,9 @@ class KernelMachine(KernelInputs):
         plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
         remarks = [*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets)]
         if is_auto(self.lam):
-            how, work = forecast(loss, plan.representation, plan.unknowns, plan.examples)
-            plan = replace(plan, flops=plan.flops + work)
-            remarks.append(how)
+            said = forecast(loss, plan.representation, plan.unknowns, plan.examples)
+            plan = replace(plan, flops=plan.flops + said.flops, memory=max(plan.memory, said.memory))
+            remarks.append(said.how)
         plan = replace(plan, reasons=(*plan.reasons, *remarks))
         return kernel, X, loss, targets, coding, plan
 

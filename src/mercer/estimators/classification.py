@@ -89,7 +89,9 @@ class KernelClassifier(Classifier):
     loss : Loss or str
         Logistic(), Multinomial(), Hinge(), SquaredHinge(), Exponential(), Squared(), … or one of your own, a
         Loss or a function V(y, s) of y = ±1.
-    lam : float > 0
+    lam : "auto" or float > 0
+        λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to (for the
+        squared loss by leaving one out); the value is `lam_`, the reason in `plan_`.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     engine : "auto" or an Engine
@@ -102,7 +104,7 @@ class KernelClassifier(Classifier):
     Attributes
     ----------
     classes_ : the labels
-    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`
+    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------
@@ -148,8 +150,10 @@ class KernelLogistic(Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : float > 0
-        λ. scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn).
+    lam : "auto" or float > 0
+        λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to; the value
+        is `lam_`, the reason in `plan_`. scikit-learn's ``LogisticRegression(C)`` on explicit features is
+        λ = 1/(2Cn).
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "newton", "descent" or a Solver
     engine : "auto" or an Engine
@@ -162,7 +166,7 @@ class KernelLogistic(Classifier):
     Attributes
     ----------
     classes_ : the labels
-    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`
+    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which examples are the same point, and an order of points that does not depend on the order they came in."""
+"""Which examples are the same point, and an order of points that is not the order they came in."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mercer._xp import issparse
 def distinct(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """(number of the point of each row, a number for each point by which points are in random order).
 
-    The order depends on the points themselves only, not on their rows: what is drawn by it is drawn again from the
-    same points in another order, or from points of which some are repeated.
+    The order depends on the points themselves only, not on their rows: what is drawn by it is drawn again
+    from the same points in another order, or from points of which some are repeated.
 
     Examples
     --------

@@ -44,8 +44,10 @@ class KernelRegressor(Regressor):
         Squared(), Huber(), Absolute(), Quantile(0.9), EpsilonInsensitive(), Poisson(), … or one of your
         own, a Loss or a function V(y, s). ``Quantile([0.1, 0.5, 0.9])`` predicts one column a level; they
         never cross.
-    lam : float > 0
-        λ. In scikit-learn's terms alpha = λn.
+    lam : "auto" or float > 0
+        λ. "auto" chooses it at about the price of one more fit: by leaving one out for the squared loss, for
+        others by the loss on rows not fitted to; the value is `lam_`, the reason in `plan_`. In scikit-learn's
+        terms alpha = λn.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     engine : "auto" or an Engine
@@ -60,6 +62,7 @@ class KernelRegressor(Regressor):
     kernel_ : the kernel with its parameters found
     solution_ : Solution, with its certificate
     plan_ : what was chosen, and why
+    lam_ : the λ that was used
 
     Notes
     -----
@@ -130,8 +133,10 @@ class KernelRidge(Regressor):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : float > 0
-        λ. scikit-learn's ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`.
+    lam : "auto" or float > 0
+        λ. "auto" chooses it by leaving one out (of a part of the rows, where they are many), at about the
+        price of one more fit; the value is `lam_`, the reason in `plan_`. scikit-learn's
+        ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
     engine : "auto" or an Engine

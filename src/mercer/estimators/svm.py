@@ -88,8 +88,10 @@ class KernelSVC(SupportVectors, Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : float > 0, or FromC(C)
-        λ. ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
+    lam : "auto", float > 0, or FromC(C)
+        λ. "auto" begins with C = 1 (where k(x,x) = 1; with fewer than 40 rows it stays there) and goes down or
+        up as long as the loss on rows not fitted to falls; the value is `lam_`, the reason in `plan_`.
+        ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "dual", "smoothing" or a Solver
     engine : "auto" or an Engine
@@ -109,7 +111,7 @@ class KernelSVC(SupportVectors, Classifier):
     classes_ : the labels
     support_, support_vectors_, n_support_, dual_coef_ : the support vectors, their number in each class,
         their coefficients
-    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`; ``solution_.support``
+    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`; ``solution_.support``
         counts free and bounded coefficients, ``solution_.certificate.gap`` is the duality gap
 
     Examples
@@ -231,8 +233,8 @@ class KernelSVR(SupportVectors, Regressor):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : float > 0, or FromC(C)
-        λ; C = 1/(2λn): see `from_C`.
+    lam : "auto", float > 0, or FromC(C)
+        λ; C = 1/(2λn): see `from_C`. "auto" as in `KernelSVC`, beginning with C = the spread of y.
     epsilon : float ≥ 0
         The error that costs nothing, in the units of y.
     representation, solver, engine, offset, warm_start, random_state : as in `KernelSVC`
@@ -240,7 +242,7 @@ class KernelSVR(SupportVectors, Regressor):
     Attributes
     ----------
     support_, support_vectors_, dual_coef_ : the examples outside the tube or on its edge, their coefficients
-    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`
+    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------

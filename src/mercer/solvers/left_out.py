@@ -1,7 +1,8 @@
-"""Leave-one-out errors for choosing λ among many examples: `solvers.loo` with λn the same for every example left out.
+"""Leave-one-out errors for choosing λ among many examples.
 
-Exactly, the machine without example i has λ(n − w_i) on the diagonal of its system, which makes one system for every
-example if weights differ. Where n is large λn is as good, and one factor, or one small spectrum, serves all.
+As in `solvers.loo`, but with λn the same whichever example is left out. Exactly, the machine without example
+i has λ(n − w_i) on the diagonal of its system: one system for every example, if weights differ. Where n is
+large λn is as good, and one factor, or one small spectrum, serves all.
 """
 
 from __future__ import annotations
