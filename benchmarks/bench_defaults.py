@@ -17,8 +17,8 @@ from mercer import KernelLogistic, KernelRidge, KernelSVC
 
 TITLE = "Defaults: lam='auto' beside alpha = 1 or C = 1, the old λ = 0.001, and scikit-learn's defaults"
 NOTE = (
-    "R² or accuracy on other rows. Price: the fit with lam='auto' over the fit with the λ it chose. The goal: at "
-    "least as good as alpha = 1 or C = 1, at about 2."
+    "R² or accuracy on other rows. Price: the fit with lam='auto' over that with the λ it chose. The goal: "
+    "at least as good as alpha = 1 or C = 1, at about 2."
 )
 COLUMNS = (
     text("data", "data"),

@@ -72,7 +72,7 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, solver: Solver) -> Cho
 
 @dataclass(frozen=True)
 class Forecast:
-    """How `choose` will go about it, the order of its arithmetic, and the memory it takes, given back again."""
+    """How `choose` will go about it, the order of its arithmetic, and the memory it takes meanwhile."""
 
     how: str
     flops: float = 0.0

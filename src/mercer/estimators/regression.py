@@ -46,8 +46,8 @@ class KernelRegressor(Regressor):
         never cross.
     lam : "auto" or float > 0
         λ. "auto" chooses it at about the price of one more fit: by leaving one out for the squared loss, for
-        others by the loss on rows not fitted to; the value is `lam_`, the reason in `plan_`. In scikit-learn's
-        terms alpha = λn.
+        others by the loss on rows not fitted to; the value is `lam_`, the reason in `plan_`. In
+        scikit-learn's terms alpha = λn.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     engine : "auto" or an Engine

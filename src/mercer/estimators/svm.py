@@ -89,8 +89,8 @@ class KernelSVC(SupportVectors, Classifier):
     ----------
     kernel : Kernel, str or function of two points
     lam : "auto", float > 0, or FromC(C)
-        λ. "auto" begins with C = 1 (where k(x,x) = 1; with fewer than 40 rows it stays there) and goes down or
-        up as long as the loss on rows not fitted to falls; the value is `lam_`, the reason in `plan_`.
+        λ. "auto" begins with C = 1 (where k(x,x) = 1; with fewer than 40 rows it stays there) and goes down
+        or up as long as the loss on rows not fitted to falls; the value is `lam_`, the reason in `plan_`.
         ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "dual", "smoothing" or a Solver
