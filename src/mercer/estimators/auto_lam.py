@@ -41,7 +41,7 @@ _COLUMNS, _ALL, _PER_COLUMN = 2000, 4000, 10
 # Otherwise λ goes by this factor, down or up, as long as that helps, so many times at most.
 _FACTOR, _DOWN, _UP = 4.0, 8, 3
 # Other losses: machines are fitted to half of the points up to twice …, then to so many, or to an eighth.
-_HALF, _HALF_PRIMAL, _SHARE = 2000, 4000, 8
+_HALF, _HALF_PRIMAL, _SHARE = 1250, 4000, 8
 # Up to here both halves are judged; at most so many points ever.
 _BOTH, _JUDGED = 1000, 10_000
 _TOL = 1e-2
@@ -317,7 +317,7 @@ def _folds(sample: _Sample) -> list[tuple[np.ndarray, np.ndarray]]:
     if sample.problem.loss.classification:
         _, label = np.unique(sample.problem.y[sample.first[points]], axis=0, return_inverse=True)
         points = points[np.argsort(label.reshape(-1), kind="stable")]
-    every = max(len(points) // _trained(len(points), sample.problem.full), 2)
+    every = -(-len(points) // _trained(len(points), sample.problem.full))
     side = np.arange(len(points)) % every
     train, others = points[side == 0], points[side != 0]
     test = others[:: -(-len(others) // _JUDGED)]
@@ -326,7 +326,7 @@ def _folds(sample: _Sample) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def _trained(n: int, full: bool) -> int:
     """How many of n points machines are fitted to."""
-    return max(min(n // 2, _HALF if full else _HALF_PRIMAL), n // _SHARE)
+    return max(min(-(-n // 2), _HALF if full else _HALF_PRIMAL), n // _SHARE)
 
 
 class _Judge:
