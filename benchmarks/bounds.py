@@ -102,7 +102,7 @@ def regression(n, delta, lam=0.1, cap=1.0):
         norm, residuals = machine.function_.norm(), y - machine.predict(X)
         capped = float(np.minimum(np.abs(residuals), cap).mean())
         square = float(np.mean((y - np.clip(here, -top, top)) ** 2))
-        left_out = float(np.mean((y - np.clip(y - machine.loo_residuals_, -top, top)) ** 2))
+        left_out = float(np.mean((y - np.clip(y - machine.loo_residuals(), -top, top)) ** 2))
         beta = theory.ridge_stability(lam, n, 1.0, top)
         risk = PROBLEM.capped_error(there, cap)
         one_less = KernelRidge(KERNEL, lam=lam * n / (n - 1)).fit(X[1:], y[1:])

@@ -25,7 +25,7 @@ def main(output):
     for ax, sigma in zip(figure.subplots(1, 3, sharey=True), (0.05, 0.5, 5.0), strict=True):
         machine = KernelRidge(Gaussian(sigma), lam=1e-3).fit(X, y)
         plot.regression_1d(machine, X, y, ax, truth=truth)
-        error = np.mean(machine.loo_residuals_**2)
+        error = np.mean(machine.loo_residuals() ** 2)
         ax.set_title(f"σ = {sigma:g}, leave-one-out error {error:.2f}", fontsize=10)
         if sigma > 0.05:
             ax.set_ylabel("")

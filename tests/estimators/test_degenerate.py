@@ -86,7 +86,7 @@ def test_contradictory_labels():
 def test_constant_targets():
     m = KernelSVR().fit(X, np.full(N, 3.0))
     assert m.predict(X) == pytest.approx(np.full(N, 3.0)) and len(m.support_) == 0
-    assert m.predict(X).shape == (N,) and m.margin_ == np.inf
+    assert m.predict(X).shape == (N,) and m.margin() == np.inf
     several = KernelRegressor(loss=Quantile([0.1, 0.9]), offset=True).fit(X, np.full(N, 3.0))
     assert several.predict(X) == pytest.approx(np.full((N, 2), 3.0))
 
@@ -115,7 +115,7 @@ def test_two_points_at_the_largest_margin(distance):
     P = np.array([[1.0, 0.0], [1.0 + distance, 0.0]])
     m = KernelSVC.from_C(1e10, kernel=Linear(), representation="full").fit(P, [0, 1])
     assert m.solution_.converged and len(m.support_) == 2
-    assert m.margin_ == pytest.approx(distance / 2, rel=1e-6)
+    assert m.margin() == pytest.approx(distance / 2, rel=1e-6)
     assert m.decision_function(P) == pytest.approx([-1, 1], abs=1e-6)
     assert m.decision_function(P.mean(axis=0)[None])[0] == pytest.approx(0, abs=1e-6)
 
@@ -125,7 +125,7 @@ def test_gaussian_kernel_on_two_points():
     k = np.exp(-0.5)
     m = KernelSVC.from_C(1e10, kernel=Gaussian(1.0)).fit([[0.0], [1.0]], [0, 1])
     assert m.dual_coef_ == pytest.approx([-1 / (1 - k), 1 / (1 - k)], rel=1e-9)
-    assert m.margin_ == pytest.approx(np.sqrt((1 - k) / 2), rel=1e-9) and m.intercept_ == pytest.approx(0)
+    assert m.margin() == pytest.approx(np.sqrt((1 - k) / 2), rel=1e-9) and m.intercept_ == pytest.approx(0)
 
 
 def test_separable_data_at_the_largest_margin():
@@ -133,7 +133,7 @@ def test_separable_data_at_the_largest_margin():
     x = np.concatenate([np.linspace(-5, -1, 30), np.linspace(0.5, 7, 50)])
     m = KernelSVC.from_C(1e10, kernel=Linear(), representation="full").fit(x[:, None], x > 0)
     assert m.solution_.converged
-    assert m.margin_ == pytest.approx(0.75, rel=1e-6)
+    assert m.margin() == pytest.approx(0.75, rel=1e-6)
     assert x[m.support_].tolist() == [-1, 0.5]
     boundary = -m.intercept_ / float(m.dual_coef_ @ x[m.support_])
     assert boundary == pytest.approx(-0.25, abs=1e-6)

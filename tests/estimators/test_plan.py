@@ -230,8 +230,9 @@ def test_a_plan_mentions_what_nobody_chose():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 2))
     far = X[:, 0] + 1000
-    assert any("default, not tuned" in r for r in KernelRidge().plan(X, X[:, 0]).reasons)
-    assert not any("tuned" in r for r in KernelRidge(lam=0.5).plan(X, X[:, 0]).reasons)
+    auto, fixed = KernelRidge().plan(X, X[:, 0]), KernelRidge(lam=0.5).plan(X, X[:, 0])
+    assert any("lam = 'auto': leave-one-out" in r for r in auto.reasons) and auto.flops > fixed.flops
+    assert not any("lam" in r for r in fixed.reasons)
     assert any("offset=True" in r for r in KernelRidge().plan(X, far).reasons)
     assert not any("offset=True" in r for r in KernelRidge(offset=True).plan(X, far).reasons)
     assert not any("offset=True" in r for r in KernelRidge().plan(X, X[:, 0]).reasons)

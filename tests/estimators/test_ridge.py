@@ -181,7 +181,7 @@ def test_shapes_follow_y():
     assert flat.predict(X).shape == (20,) and column.predict(X).shape == (20, 1)
     assert flat.coef_.shape == (20,) and column.coef_.shape == (20, 1)
     assert isinstance(flat.intercept_, float) and column.intercept_.shape == (1,)
-    assert flat.loo_residuals_.shape == (20,) and column.loo_residuals_.shape == (20, 1)
+    assert flat.loo_residuals().shape == (20,) and column.loo_residuals().shape == (20, 1)
     assert np.array_equal(flat.predict(X), column.predict(X)[:, 0])
 
 
@@ -223,10 +223,10 @@ def test_leave_one_out_is_for_the_fitted():
     X, y = RNG.standard_normal((20, 2)), RNG.standard_normal(20)
     machine = KernelRidge(Gaussian(1.0), lam=1e-2)
     with pytest.raises(AttributeError, match="a saved or unfitted machine lacks; fit it"):
-        machine.loo_residuals_  # noqa: B018
-    first = machine.fit(X, y).loo_residuals_
-    assert machine.loo_residuals_ is first  # computed once
-    second = machine.fit(X, 2 * y).loo_residuals_
+        machine.loo_residuals()
+    first = machine.fit(X, y).loo_residuals()
+    assert machine.loo_residuals() is first  # computed once
+    second = machine.fit(X, 2 * y).loo_residuals()
     assert np.allclose(second, 2 * first)  # and again after another fit
 
 
@@ -240,9 +240,9 @@ def test_pickles_are_small_and_predict_the_same():
         assert again.solution_.status == machine.solution_.status and again.plan_ == machine.plan_
         if isinstance(representation, Nystrom):
             assert len(saved) < 10_000  # 20 centres, not 400 points
-        with pytest.raises(AttributeError, match="loo_residuals_ needs the training data"):
-            again.loo_residuals_  # noqa: B018
-        assert machine.loo_residuals_.shape == (400,)
+        with pytest.raises(AttributeError, match="loo_residuals needs the training data"):
+            again.loo_residuals()
+        assert machine.loo_residuals().shape == (400,)
 
 
 def test_unconverged_machines_warn():

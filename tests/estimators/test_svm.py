@@ -60,7 +60,7 @@ def test_two_classes():
     assert m.n_support_.tolist() == [(Y2[m.support_] == label).sum() for label in ("no", "yes")]
     assert m.n_support_.sum() == len(m.support_) < N
     # f, b and the norm from the coefficients.
-    assert m.margin_ == pytest.approx(1 / np.sqrt(c @ K @ c), rel=1e-9)
+    assert m.margin() == pytest.approx(1 / np.sqrt(c @ K @ c), rel=1e-9)
     assert m.decision_function(X) == pytest.approx(K @ c + m.intercept_, abs=1e-10)
     assert np.array_equal(m.coef_, c)
     objective = hinge_objective(K @ c + m.intercept_, signs, 5e-3, c @ K @ c)
@@ -105,7 +105,7 @@ def test_pairs_of_classes(offset):
             column += 1
     chosen = np.searchsorted(m.classes_, m.predict(NEW))
     assert (votes[np.arange(len(NEW)), chosen] == votes.max(axis=1)).all()
-    assert m.dual_coef_.shape == (len(m.support_), 6) and m.margin_.shape == (6,)
+    assert m.dual_coef_.shape == (len(m.support_), 6) and m.margin().shape == (6,)
     assert m.n_support_.sum() == len(m.support_) and len(m.n_support_) == 4
 
 
@@ -173,7 +173,7 @@ def test_other_representations_and_solvers():
         assert len(m.support_) < N and m.n_support_.sum() == len(m.support_)
         assert np.array_equal(m.support_vectors_, X[m.support_])
         f = m.function_ @ m.function_
-        assert m.margin_ == pytest.approx(1 / np.sqrt(f), rel=1e-9)
+        assert m.margin() == pytest.approx(1 / np.sqrt(f), rel=1e-9)
     assert "dual problem" in str(svc(solver="auto").plan(X, Y2))
 
 

@@ -144,9 +144,9 @@ def test_a_machine_not_fitted(again):
 def test_leave_one_out_survives_if_it_was_asked_for(again):
     machine = mercer.KernelRidge(lam=0.1).fit(X, Y)
     with pytest.raises(AttributeError, match="needs the training data"):
-        again(machine).loo_residuals_  # noqa: B018
-    residuals = machine.loo_residuals_
-    assert np.array_equal(again(machine).loo_residuals_, residuals)
+        again(machine).loo_residuals()
+    residuals = machine.loo_residuals()
+    assert np.array_equal(again(machine).loo_residuals(), residuals)
 
 
 def test_random_states(again):

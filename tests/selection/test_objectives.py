@@ -153,7 +153,7 @@ def test_leave_one_out_is_exact_and_lam_is_the_best_there_is(rows):
 def test_leave_one_out_with_weights_and_given_values():
     machine = KernelRidge(Gaussian(1.0), lam=0.01)
     fixed = LeaveOneOut(machine, data(Y, W), None)({}, N)
-    residuals = machine.fit(X, Y, W).loo_residuals_
+    residuals = machine.fit(X, Y, W).loo_residuals()
     assert fixed.score == pytest.approx(-np.average(residuals**2, weights=W)) and fixed.found == {}
     lams = [1e-4, 1e-2, 1.0]
     chosen = LeaveOneOut(machine, data(Y, W), Choice(lams))({}, N)

@@ -41,8 +41,8 @@ def test_equals_separate_fits(name, w, offset):
         scale = np.abs(alone.coef_).max()
         assert np.abs(found.coefs[a] - alone.coef_).max() < 1e-8 * max(scale, 1)
         assert np.abs(found.intercepts[a] - alone.intercept_).max() < 1e-8
-        assert np.abs(found.loo_residuals[a] - alone.loo_residuals_).max() < 1e-8
-        mse = np.average((alone.loo_residuals_**2).mean(axis=1), weights=weights)
+        assert np.abs(found.loo_residuals[a] - alone.loo_residuals()).max() < 1e-8
+        mse = np.average((alone.loo_residuals() ** 2).mean(axis=1), weights=weights)
         assert found.loo_mse[a] == pytest.approx(mse, rel=1e-8)
     assert found.best == np.argmin(found.loo_mse) and found.best_lam == LAMS[found.best]
 
@@ -116,7 +116,7 @@ def test_other_machines_with_the_squared_loss():
 
 def test_loo():
     machine = KernelRidge(Gaussian(1.0), lam=1e-2)
-    assert np.array_equal(loo(machine, X, Y, W), clone(machine).fit(X, Y, W).loo_residuals_)
+    assert np.array_equal(loo(machine, X, Y, W), clone(machine).fit(X, Y, W).loo_residuals())
     assert loo(machine, X, Y[:, 0]).shape == (N,)
     labels = Y[:, 0] > 2
     assert loo(KernelClassifier(Gaussian(1.0), loss="squared", lam=1e-2), X, labels).shape == (N,)

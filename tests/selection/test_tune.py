@@ -65,7 +65,7 @@ def test_finds_a_good_kernel():
     assert tuning.best_value < 1.01 * grid
     assert tuning.best_value < 0.99 * path(KernelRidge(), X, Y).loo_mse.min()  # the median heuristic's
     best = tuning.best_estimator
-    assert np.mean(best.loo_residuals_**2) == pytest.approx(tuning.best_value, rel=1e-6)
+    assert np.mean(best.loo_residuals() ** 2) == pytest.approx(tuning.best_value, rel=1e-6)
     assert best.lam == tuning.best_params["lam"] and best.kernel.sigma == tuning.best_params["kernel__sigma"]
 
 
@@ -146,7 +146,7 @@ def test_weights_are_repetitions():
     assert weighted.best_estimator.score(X, Y) > 0
     for t in weighted.trials:
         machine = KernelRidge().set_params(**t.params).fit(X, Y, counts)
-        assert -t.score == pytest.approx(np.average(machine.loo_residuals_**2, weights=counts))
+        assert -t.score == pytest.approx(np.average(machine.loo_residuals() ** 2, weights=counts))
 
 
 # -- once more, the same ------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import numbers
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,8 +16,9 @@ from sklearn.utils.validation import (
 
 from mercer import _resolve
 from mercer.engines import Engine
+from mercer.estimators.auto_lam import choose, forecast
 from mercer.estimators.inputs import KernelInputs, checked_weights
-from mercer.estimators.lam import FromC, check_lam
+from mercer.estimators.lam import FromC, check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.features.base import generator
@@ -38,7 +38,7 @@ class KernelMachine(KernelInputs):
     """
 
     kernel: Any
-    lam: float
+    lam: Any
     representation: Any
     solver: Any
     engine: Any
@@ -82,15 +82,15 @@ class KernelMachine(KernelInputs):
         targets, coding = self._encode(loss, y)
         plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
         remarks = [*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets)]
+        if is_auto(self.lam):
+            said = forecast(loss, plan.representation, plan.unknowns, plan.examples)
+            plan = replace(plan, flops=plan.flops + said.flops, memory=max(plan.memory, said.memory))
+            remarks.append(said.how)
         plan = replace(plan, reasons=(*plan.reasons, *remarks))
         return kernel, X, loss, targets, coding, plan
 
     def _remarks(self, loss: Loss, targets: np.ndarray) -> Iterator[str]:
         """What a plan should mention although nothing was chosen."""
-        default = inspect.signature(type(self)).parameters.get("lam")
-        if default is not None and self.lam == default.default:
-            how = "mercer.selection.path finds one" if loss.quadratic else "a grid search finds one"
-            yield f"lam = {self.lam:g} is the default, not tuned: {how}"
         if not self.offset and not loss.classification and len(targets) > 1:
             mean, spread = np.abs(targets.mean(axis=0)), targets.std(axis=0)
             if (mean > 3 * spread).any() and mean.max() > 0:
@@ -117,12 +117,16 @@ class KernelMachine(KernelInputs):
         weights, total = _weights(counted, X, X.shape[0])
         # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
-        points, _ = self._bind(kernel, X, plan.engine, given, weights, keep=self._keeps_problem)
+        points, squares = self._bind(kernel, X, plan.engine, given, weights, keep=self._keeps_problem)
         rng = generator(self.random_state)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
-        lam = self.lam.value(total) if isinstance(self.lam, FromC) else float(self.lam)
-        problem = Problem(built.A, built.B, np.array(targets), loss, lam, weights, bool(self.offset), rng=rng)
-        return self._adapt(problem), built, coding, plan
+        problem = Problem(built.A, built.B, np.array(targets), loss, 1.0, weights, bool(self.offset), rng=rng)
+        if is_auto(self.lam):
+            chosen = choose(problem, X, squares, plan.solver)
+            lam, plan = chosen.lam, replace(plan, reasons=(*plan.reasons[:-1], chosen.reason))
+        else:
+            lam = self.lam.value(total) if isinstance(self.lam, FromC) else float(self.lam)
+        return self._adapt(replace(problem, lam=lam)), built, coding, plan
 
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:
         """The weights of examples; classifiers may weigh classes, too."""
@@ -137,18 +141,18 @@ class KernelMachine(KernelInputs):
         start = self.__dict__.pop("_start", None)
         if start is None or start.shape != problem.y.shape:
             return problem
-        return replace(problem, start=start)
+        return replace(problem, start=start / problem.lam)
 
-    def _begin_at(self, other: KernelMachine, lam: float, rows: np.ndarray | None = None) -> None:
+    def _begin_at(self, other: KernelMachine, rows: np.ndarray | None = None) -> None:
         """Let the next fit start from the coefficients (of some examples) of a machine, if it has such.
 
-        Scaled like their bounds, 1/(2λn), coefficients at a bound stay there.
+        Scaled like their bounds, 1/(2λn), coefficients at a bound stay there; `_adapt` knows the next λ.
         """
         c = other.solution_.dual_coef
         if c is None:
             return
         part = c if rows is None else c[rows]
-        self._start = part * (other.lam_ * len(c) / (lam * len(part)))
+        self._start = part * (other.lam_ * len(c) / len(part))
 
     def problem(self, X, y, sample_weight=None):
         """The optimisation problem `fit` would hand to its solver, and the coding of y.

@@ -11,6 +11,7 @@ from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 
 from mercer._units import fewest_in_a_class, folds, units_of
+from mercer.estimators.lam import FromC, is_auto
 from mercer.losses.coding import LabelCoding, favouring
 from mercer.losses.pairs import PairCoding
 
@@ -142,6 +143,10 @@ def _out_of_sample(
             "those of one group) only: use KernelLogistic, whose probabilities need no calibration"
         )
     other = clone(machine).set_params(probability=False, warm_start=False)
+    if is_auto(machine.lam):
+        # Not chosen anew: the same C, whose λ goes with the rows of a fold.
+        weights = machine._example_weights(y, sample_weight)
+        other.set_params(lam=FromC(1 / (2 * machine.lam_ * (len(y) if weights is None else np.sum(weights)))))
     scores = np.empty((len(rows), machine.solution_.intercept.shape[0]))
     for train, test in folds(units, min(_FOLDS, fewest), labels):
         here, labels_here = _safe_split(other, X, y, rows[train])

@@ -59,8 +59,11 @@ class Classifier(Labelled, KernelMachine):
         """True, or an AttributeError that says what has probabilities."""
         # Once fitted, what was fitted counts, whatever `loss` has been set to since.
         loss = getattr(self, "loss_", getattr(self, "loss", "logistic"))
-        if _resolve.loss_of(loss, classification=True).has_probability:
-            return True
+        try:
+            if _resolve.loss_of(loss, classification=True).has_probability:
+                return True
+        except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
+            raise AttributeError(str(error)) from None
         raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
 
     def _probability(self, scores: np.ndarray) -> np.ndarray:
@@ -121,7 +124,9 @@ class KernelClassifier(Classifier):
     loss : Loss or str
         Logistic(), Multinomial(), Hinge(), SquaredHinge(), Exponential(), Squared(), … or one of your own, a
         Loss or a function V(y, s) of y = ±1.
-    lam : float > 0
+    lam : "auto" or float > 0
+        λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to (for the
+        squared loss by leaving one out); the value is `lam_`, the reason in `plan_`.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     engine : "auto" or an Engine
@@ -135,7 +140,7 @@ class KernelClassifier(Classifier):
     Attributes
     ----------
     classes_ : the labels
-    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`
+    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------
@@ -150,7 +155,7 @@ class KernelClassifier(Classifier):
         self,
         kernel=_GAUSSIAN,
         loss="logistic",
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",
@@ -181,8 +186,10 @@ class KernelLogistic(Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : float > 0
-        λ. scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn).
+    lam : "auto" or float > 0
+        λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to; the value
+        is `lam_`, the reason in `plan_`. scikit-learn's ``LogisticRegression(C)`` on explicit features is
+        λ = 1/(2Cn).
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "newton", "descent" or a Solver
     engine : "auto" or an Engine
@@ -196,7 +203,7 @@ class KernelLogistic(Classifier):
     Attributes
     ----------
     classes_ : the labels
-    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`
+    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------
@@ -212,7 +219,7 @@ class KernelLogistic(Classifier):
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",

@@ -38,11 +38,19 @@ class FromC(Params):
         return 1 / (2 * float(self.C) * float(total))
 
 
+def is_auto(lam: Any) -> bool:
+    """Is λ to be chosen at fit?"""
+    return isinstance(lam, str) and lam == "auto"
+
+
 def check_lam(lam: Any) -> None:
-    """Raise ValueError unless lam is a positive number or a `FromC`."""
+    """Raise ValueError unless lam is "auto", a positive number or a `FromC`."""
+    if is_auto(lam):
+        return
     if isinstance(lam, FromC):
         lam.validate()
     elif isinstance(lam, bool) or not isinstance(lam, (int, float, np.number)) or not 0 < lam < np.inf:
         raise ValueError(
-            f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique"
+            f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique "
+            "(lam='auto' chooses it)"
         )

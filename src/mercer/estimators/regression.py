@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
@@ -43,8 +44,10 @@ class KernelRegressor(Regressor):
         Squared(), Huber(), Absolute(), Quantile(0.9), EpsilonInsensitive(), Poisson(), … or one of your
         own, a Loss or a function V(y, s). ``Quantile([0.1, 0.5, 0.9])`` predicts one column a level; they
         never cross.
-    lam : float > 0
-        λ. In scikit-learn's terms alpha = λn.
+    lam : "auto" or float > 0
+        λ. "auto" chooses it at about the price of one more fit: by leaving one out for the squared loss, for
+        others by the loss on rows not fitted to; the value is `lam_`, the reason in `plan_`. In
+        scikit-learn's terms alpha = λn.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     engine : "auto" or an Engine
@@ -59,6 +62,7 @@ class KernelRegressor(Regressor):
     kernel_ : the kernel with its parameters found
     solution_ : Solution, with its certificate
     plan_ : what was chosen, and why
+    lam_ : the λ that was used
 
     Notes
     -----
@@ -80,7 +84,7 @@ class KernelRegressor(Regressor):
         self,
         kernel=_GAUSSIAN,
         loss="squared",
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",
@@ -129,8 +133,10 @@ class KernelRidge(Regressor):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : float > 0
-        λ. scikit-learn's ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`.
+    lam : "auto" or float > 0
+        λ. "auto" chooses it by leaving one out (of a part of the rows, where they are many), at about the
+        price of one more fit; the value is `lam_`, the reason in `plan_`. scikit-learn's
+        ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
     engine : "auto" or an Engine
@@ -145,7 +151,7 @@ class KernelRidge(Regressor):
     kernel_ : the kernel with its parameters found
     solution_ : Solution, with its certificate
     plan_ : what was chosen, and why
-    loo_residuals_ : y_i − f₋ᵢ(x_i), every example predicted by the machine fitted to the others
+    lam_ : the λ that was used
 
     Notes
     -----
@@ -162,14 +168,14 @@ class KernelRidge(Regressor):
     >>> machine = KernelRidge(lam=1e-3).fit(X, y)
     >>> bool(np.sqrt(np.mean((machine.predict(X) - np.sinc(X[:, 0])) ** 2)) < 0.25)
     True
-    >>> bool(np.std(machine.loo_residuals_) > np.std(y - machine.predict(X)))
+    >>> bool(np.std(machine.loo_residuals()) > np.std(y - machine.predict(X)))
     True
     """
 
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",
@@ -203,8 +209,7 @@ class KernelRidge(Regressor):
         self._problem = self._fit(X, y, sample_weight)  # for leave-one-out
         return self
 
-    @property
-    def loo_residuals_(self) -> np.ndarray:
+    def loo_residuals(self) -> np.ndarray:
         """Leave-one-out residuals y_i − f₋ᵢ(x_i) in closed form, computed when first asked for.
 
         f₋ᵢ is this machine, with the same λ (and the same centres or features), fitted to the other n−1
@@ -212,8 +217,8 @@ class KernelRidge(Regressor):
         """
         if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
             if "_problem" not in self.__dict__:
-                raise AttributeError(
-                    "loo_residuals_ needs the training data, which a saved or unfitted machine lacks; fit it"
+                raise NotFittedError(
+                    "loo_residuals needs the training data, which a saved or unfitted machine lacks; fit it"
                 )
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
             self._loo: tuple = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._xp import take
 from mercer.engines import available_memory
@@ -48,9 +49,9 @@ class SupportVectors(KernelMachine):
             return self.function_.points
         return self._vectors
 
-    @property
-    def margin_(self) -> np.ndarray | float:
+    def margin(self) -> np.ndarray | float:
         """1/‖f‖: how far from the boundary, in feature space, scores reach ±1 (for each output)."""
+        check_is_fitted(self, "function_")
         size = self.function_ @ self.function_
         size = np.sqrt(np.maximum(np.asarray(size), 0))
         with np.errstate(divide="ignore"):
@@ -67,7 +68,7 @@ class SupportVectors(KernelMachine):
         if self.warm_start and "_start" not in self.__dict__ and hasattr(self, "solution_"):
             old, n = self.solution_.dual_coef, None if self.solution_.dual_coef is None else len(y)
             if n is not None and len(old) == n:
-                self._begin_at(self, self._next_lam(y, sample_weight))
+                self._begin_at(self)
         problem = super()._fit(X, y, sample_weight)
         # Centres and features do not keep the examples.
         self._vectors = None
@@ -75,13 +76,6 @@ class SupportVectors(KernelMachine):
             points = self._check_new(X)
             self._vectors = take(points, self.support_)
         return problem
-
-    def _next_lam(self, y: Any, sample_weight: Any) -> float:
-        """λ of the fit to come."""
-        if not isinstance(self.lam, FromC):
-            return float(self.lam)
-        w = self._example_weights(y, on_host(sample_weight))
-        return self.lam.value(len(y) if w is None else float(np.sum(w)))
 
 
 class KernelSVC(SupportVectors, Classifier):
@@ -94,8 +88,10 @@ class KernelSVC(SupportVectors, Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : float > 0, or FromC(C)
-        λ. ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
+    lam : "auto", float > 0, or FromC(C)
+        λ. "auto" begins with C = 1 (where k(x,x) = 1; with fewer than 40 rows it stays there) and goes down
+        or up as long as the loss on rows not fitted to falls; the value is `lam_`, the reason in `plan_`.
+        ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "dual", "smoothing" or a Solver
     engine : "auto" or an Engine
@@ -116,8 +112,7 @@ class KernelSVC(SupportVectors, Classifier):
     classes_ : the labels
     support_, support_vectors_, n_support_, dual_coef_ : the support vectors, their number in each class,
         their coefficients
-    margin_ : 1/‖f‖
-    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`; ``solution_.support``
+    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`; ``solution_.support``
         counts free and bounded coefficients, ``solution_.certificate.gap`` is the duality gap
 
     Examples
@@ -135,7 +130,7 @@ class KernelSVC(SupportVectors, Classifier):
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        lam=1e-3,
+        lam="auto",
         representation="auto",
         solver="auto",
         engine="auto",
@@ -243,8 +238,8 @@ class KernelSVR(SupportVectors, Regressor):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : float > 0, or FromC(C)
-        λ; C = 1/(2λn): see `from_C`.
+    lam : "auto", float > 0, or FromC(C)
+        λ; C = 1/(2λn): see `from_C`. "auto" as in `KernelSVC`, beginning with C = the spread of y.
     epsilon : float ≥ 0
         The error that costs nothing, in the units of y.
     representation, solver, engine, offset, warm_start, random_state : as in `KernelSVC`
@@ -252,7 +247,7 @@ class KernelSVR(SupportVectors, Regressor):
     Attributes
     ----------
     support_, support_vectors_, dual_coef_ : the examples outside the tube or on its edge, their coefficients
-    function_, coef_, intercept_, kernel_, solution_, plan_ : as in `KernelRidge`
+    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------
@@ -267,7 +262,7 @@ class KernelSVR(SupportVectors, Regressor):
     def __init__(
         self,
         kernel=_GAUSSIAN,
-        lam=1e-3,
+        lam="auto",
         epsilon=0.1,
         representation="auto",
         solver="auto",

@@ -19,7 +19,10 @@ _GAUSSIAN = Gaussian()
 
 
 def _gives_probability(machine) -> bool:
-    loss = machine.loss_ if machine._begun else machine._loss()
+    try:
+        loss = machine.loss_ if machine._begun else machine._loss()
+    except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
+        raise AttributeError(str(error)) from None
     if loss.has_probability:
         return True
     raise AttributeError(f"{loss!r} has no probabilities; use loss='logistic' for predict_proba")

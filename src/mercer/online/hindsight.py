@@ -78,7 +78,7 @@ def penalised(
     """f minimising Σ [V(y_t, f(x_t)) + λ‖f‖²]: T times the objective of a batch machine with this λ."""
     machine = Batch(kernel, loss, lam)
     if begin is not None:
-        machine._begin_at(begin, lam)
+        machine._begin_at(begin)
     with warnings.catch_warnings():
         # Whether it converged is what the gap says.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -124,13 +124,13 @@ def fold_path(
     for a in np.argsort(-lams, kind="stable"):
         whole = clone(machine).set_params(lam=float(lams[a]))
         if warm and last is not None:
-            whole._begin_at(last, lams[a])
+            whole._begin_at(last)
         machines[a] = last = whole.fit(X, y) if weights is None else whole.fit(X, y, weights)
         iterations[a, -1] = last.solution_.iterations
         for b, (train, test) in enumerate(parts):
             part = clone(machine).set_params(lam=float(lams[a]))
             if warm:
-                part._begin_at(last, lams[a], train)
+                part._begin_at(last, train)
             here, labels = _safe_split(part, X, y, train)
             there, truth = _safe_split(part, X, y, test, train)
             part.fit(here, labels) if weights is None else part.fit(here, labels, weights[train])

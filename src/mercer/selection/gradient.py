@@ -246,7 +246,7 @@ def refine(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((80, 3))
     >>> y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(80)     # the other two features are noise
-    >>> found = refine(KernelRidge(Gaussian(1.0).scaled([1.0, 1.0, 1.0])), X, y)
+    >>> found = refine(KernelRidge(Gaussian(1.0).scaled([1.0, 1.0, 1.0]), lam=1e-3), X, y)
     >>> found.loo_mse < 0.2 * found.loo_mse_before
     True
     >>> bool(np.argmin(found.machine.kernel.lengths) == 0)

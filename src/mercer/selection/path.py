@@ -91,7 +91,7 @@ def path(
     >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(60)
     >>> p = path(KernelRidge(), X, y)
     >>> machine = KernelRidge(lam=p.best_lam).fit(X, y)
-    >>> bool(np.isclose(np.mean(machine.loo_residuals_**2), p.loo_mse.min()))
+    >>> bool(np.isclose(np.mean(machine.loo_residuals()**2), p.loo_mse.min()))
     True
     """
     return path_of_units(machine, X, y, lams, sample_weight, units_of(on_host(X), groups))
