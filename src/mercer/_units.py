@@ -50,17 +50,21 @@ def units_of(X: Any, groups: Any = None) -> np.ndarray:
 
 
 def equal_rows(X: Any) -> np.ndarray:
-    """(n,) numbers from 0, in order of appearance, that are equal where rows are.
+    """(n,) numbers from 0, in order of appearance, that are equal where rows are."""
+    return _numbered(row_bits(X))
 
-    Rows are told apart by 64 bits: of a million different ones two are taken for equal with probability
-    3e-8, and then merely stay together.
+
+def row_bits(X: Any) -> np.ndarray:
+    """64 bits for every row that look random, equal where rows are, whether they are sparse or not.
+
+    Of a million different rows two are taken for equal with probability 3e-8, and then merely stay together.
     """
     if issparse(X):
-        return _numbered(_sparse_bits(X))
+        return _sparse_bits(X)
     bits = np.zeros(_length(X), dtype=np.uint64)
     for j, column in enumerate(_columns(X)):
-        bits += _mixed(_bits(column) + _mixed(np.full(1, j + 1, dtype=np.uint64)))
-    return _numbered(bits)
+        bits += _cells(_bits(column), np.full(1, j, dtype=np.uint64))
+    return bits
 
 
 def few_codes(X: Any) -> bool:
@@ -302,10 +306,15 @@ def _sparse_bits(X: Any) -> np.ndarray:
     rows = csr_matrix(X, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    places = _mixed(rows.indices.astype(np.uint64) + np.uint64(1))
+    cells = _cells(_bits(rows.data), rows.indices.astype(np.uint64))
     # Sums modulo 2⁶⁴ of the cells of a row, as differences of running sums.
-    running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_mixed(_bits(rows.data) + places))])
+    running = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells)])
     return running[rows.indptr[1:]] - running[rows.indptr[:-1]]
+
+
+def _cells(bits: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """What cells add to the bits of their rows; zeros add nothing, so that they need not be there."""
+    return np.where(bits == 0, np.uint64(0), _mixed(bits + _mixed(columns + np.uint64(1))))
 
 
 def _mixed(bits: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.estimators.distinct import distinct
+from mercer._units import row_bits
 from mercer.losses import Loss
 from mercer.operators import L1, Identity, KernelOperator, Matrix
 from mercer.representations import Full, Representation
@@ -109,7 +109,8 @@ class _Sample:
     def __init__(self, problem: Problem, X: Any, squares: np.ndarray):
         n = problem.n
         w = np.ones(n) if problem.weights is None else problem.weights
-        point, order = distinct(X)
+        # In the order of these bits points are drawn again from the same rows in another order, or repeated.
+        order, point = np.unique(row_bits(X), return_inverse=True)
         # Weight 0 means absent: such rows are put at a point of their own, which is never drawn.
         point = np.where(w > 0, point, len(order))
         self.total = np.bincount(point, weights=w, minlength=len(order) + 1)
