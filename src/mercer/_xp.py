@@ -166,11 +166,30 @@ def frozen(X):
     """
     if issparse(X):
         return X.copy()
-    if not isinstance(X, np.ndarray) or (X.base is None and not X.flags.writeable):
+    if not isinstance(X, np.ndarray) or _is_private(X):
         return X
     X = np.array(X)
     X.flags.writeable = False
     return X
+
+
+def given_up(X):
+    """An array whose memory the caller hands over, made read-only where it lies: `frozen` without a copy."""
+    part = X
+    while isinstance(part, np.ndarray):
+        part.flags.writeable = False
+        part = part.base
+    return X
+
+
+def _is_private(X: np.ndarray) -> bool:
+    """Can nobody write to this memory, not even through the array of which it is a part?"""
+    part = X
+    while isinstance(part, np.ndarray):
+        if part.flags.writeable:
+            return False
+        part = part.base
+    return part is None
 
 
 def n_points(X) -> int:

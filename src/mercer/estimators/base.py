@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer import _resolve
+from mercer._xp import given_up
 from mercer.engines import Engine
 from mercer.estimators.auto_lam import choose, forecast
 from mercer.estimators.inputs import KernelInputs, checked_weights
@@ -175,6 +176,7 @@ class KernelMachine(KernelInputs):
             raise ValueError(
                 f"no finite solution was found: {self.kernel_!r} gives NaN or infinity on these points"
             )
+        given_up(coef)  # shared by the solution, the machine and its function
         one_column = coef.shape[1] == 1 and getattr(coding, "one_dimensional", True)
         self.coef_ = coef[:, 0] if one_column else coef
         # Coefficients stay float64: large ones of both signs cancel, and float32 would lose the rest.

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._xp import frozen
+
 
 class Function(ABC):
     """An element f of a Hilbert space of functions (or t of them, as columns).
@@ -131,7 +133,7 @@ def _is_scalar(c: Any) -> bool:
 def as_coefficients(coef: Any) -> np.ndarray:
     """Coefficients as a float array of their own; float32 stays float32."""
     coef = np.asarray(coef)
-    return coef.copy() if coef.dtype.kind == "f" else coef.astype(np.float64)
+    return frozen(coef if coef.dtype.kind == "f" else coef.astype(np.float64))
 
 
 def column_products(a: np.ndarray, b: np.ndarray) -> Any:

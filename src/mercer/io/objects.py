@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mercer._params import Params
+from mercer._xp import given_up
 from mercer.functions import Function, KernelFunction, zero
 from mercer.io import checks, model_checks, online_checks, registry  # noqa: F401  two add to checks
 from mercer.io.errors import ModelFileError
@@ -122,6 +123,9 @@ def _state(x: Any) -> dict[str, Any]:
 
 
 def _made(cls: type, parameters: dict[str, Any]) -> Any:
+    if issubclass(cls, Function):
+        # A function copies what others could write to; nobody else holds the arrays of a file.
+        parameters = {name: given_up(value) for name, value in parameters.items()}
     if issubclass(cls, KernelFunction):
         engine = parameters["engine"] = checks.usable(parameters.get("engine"))
         shape: tuple[int, ...] = getattr(parameters.get("coef"), "shape", ())

@@ -172,8 +172,9 @@ class OnlineMachine(KernelInputs):
             raise ValueError(
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
-        self._looked_at = None if by_rule(self.kernel_) else points[:0]
-        self._look_at(points)
+        if not by_rule(self.kernel_):
+            self._looked_at = points[:0]
+            self._look_at(points)
         self._learner = self._learner_for(self.kernel_, points, targets.shape[1], X)
         self._mind_the_step(float(np.max(self.kernel_.diagonal(points))))
 
@@ -188,7 +189,10 @@ class OnlineMachine(KernelInputs):
         held = frozen((stacked(held, points) if same else points)[:_LOOKED_AT])
         n = held.shape[0]
         fine = before.bit_length() == n.bit_length() or self._admit(held)
-        self._looked_at = held if fine and n < _LOOKED_AT else None
+        if fine and n < _LOOKED_AT:
+            self._looked_at = held
+        else:
+            del self._looked_at
 
     def _mind_the_step(self, power: float) -> None:
         """Warn of steps that go on to overshoot: f(x) moves by η V' k(x,x), and V' by V'' times that."""
