@@ -113,9 +113,6 @@ def test_repeated_rows_do_not_vouch_for_each_other(machine):
     assert "450 of the 600 rows repeat another" in fitted.plan_.reasons[-1]
     assert np.std(fitted.predict(rng.standard_normal((300, 2)))) < 0.2  # f is nearly 0
     if isinstance(machine, KernelRidge):
-        # A row left out alone is told by its copies, and next to no λ would look perfect; `path` is not fooled.
-        alone = clone(machine).set_params(lam=1e-9).fit(points, noise)
-        assert np.abs(alone.loo_residuals()).max() < 1e-3
         assert abs(np.log(path(machine, points, noise).best_lam / fitted.lam_)) < np.log(10)
 
 
