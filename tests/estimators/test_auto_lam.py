@@ -222,3 +222,12 @@ def test_distinct_points():
     shuffled = RNG.permutation(len(X))
     (a, first), (b, second) = distinct(X), distinct(X[shuffled])
     assert np.array_equal(first[a][shuffled], second[b]) and np.array_equal(np.sort(first), np.sort(second))
+
+
+def test_few_points_with_many_rows_count_their_rows():
+    """With too few points to choose by, C and alpha are 1, as in scikit-learn: of all rows, or weights."""
+    points, y = np.repeat(X[:6], 50, axis=0), np.tile(np.arange(6) % 2, 50)
+    for machine, lam in ((KernelRidge(Gaussian(1.0)), 1 / 300), (KernelSVC(Gaussian(1.0)), 1 / 600)):
+        repeated = clone(machine).fit(points, y)
+        weighed = clone(machine).fit(X[:6], np.arange(6) % 2, np.full(6, 50.0))
+        assert repeated.lam_ == pytest.approx(lam) and weighed.lam_ == pytest.approx(lam)

@@ -184,7 +184,7 @@ def calibrated(machine: KernelMachine, X: np.ndarray, y: np.ndarray, seed: int) 
     if not isinstance(machine, KernelClassifier):
         return None
     rows = _some_rows(y, "classification", seed + 1)
-    part = clone(machine).set_params(lam=machine.lam * len(y) / len(rows), representation="full")
+    part = clone(machine).set_params(lam=machine.lam_ * len(y) / len(rows), representation="full")
     problem, coding = part.problem(X[rows], y[rows])
     scores = problem.y - np.reshape(loo(part, X[rows], y[rows]), problem.y.shape)
     return Calibration.of_scores(scores, np.searchsorted(coding.classes, y[rows]), coding)
