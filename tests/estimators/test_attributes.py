@@ -72,6 +72,7 @@ def variants():
 VARIANTS = list(variants())
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("name", "machine"), VARIANTS, ids=[name for name, _ in VARIANTS])
 def test_looking_is_free(name, machine, monkeypatch):
     look(machine)

@@ -42,7 +42,7 @@ def test_one_point_twice_with_both_labels():
 def test_all_points_alike(share, offset):
     """The label of the majority everywhere; contradictions cost what they must."""
     y = np.arange(N) < share * N
-    m = KernelSVC(Gaussian(1.0), offset=offset, solver=Dual(tol=1e-8)).fit(SAME, y)
+    m = KernelSVC(Gaussian(1.0), lam=1e-3, offset=offset, solver=Dual(tol=1e-8)).fit(SAME, y)
     assert m.solution_.converged and np.isfinite(m.decision_function(X)).all()
     assert m.predict(SAME[:1])[0] == (share > 0.5)
     # (1 − p)·2 with f = 1 for the majority; with an offset f itself is not needed.

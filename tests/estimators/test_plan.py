@@ -1,6 +1,7 @@
 """Plans: what is chosen, why, and how much memory it takes, all before anything is computed."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,7 +155,10 @@ def test_forecast_is_what_fit_does(machine, y):
     forecast = machine.plan(X, y)
     assert isinstance(forecast, Plan)
     assert repr(machine) == before and not hasattr(machine, "function_")
-    assert machine.fit(X, y).plan_ == forecast
+    done = machine.fit(X, y).plan_
+    # The forecast says how λ will be chosen, the plan that was carried out which one that was.
+    assert done.reasons[:-1] == forecast.reasons[:-1] and f"lam = {machine.lam_:.3g} by" in done.reasons[-1]
+    assert replace(done, reasons=()) == replace(forecast, reasons=())
     assert machine.plan_.unknowns == machine.coef_.shape[0] or machine.plan_.unknowns == 1000
 
 

@@ -55,12 +55,15 @@ class Choice:
     reason: str
 
 
-def choose(problem: Problem, X: Any, squares: np.ndarray, solver: Solver) -> Choice:
-    """λ for a problem whose own is not looked at; X are its points as they came, `squares` their k(x,x)."""
+def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: Solver) -> Choice:
+    """λ for a problem whose own is not looked at.
+
+    X are its points as they came, `squares` their k(x,x), `total` what their weights, as given, add up to.
+    """
     sample = _Sample(problem, X, squares)
     closed = problem.loss.quadratic and not isinstance(problem.B, L1)
     if len(sample) < (_FEW if closed else _FEW_HALVES):
-        lam = _natural(sample)
+        lam = _natural(sample, total)
         return Choice(
             lam, f"lam = {lam:.3g}, by the sizes of k(x,x) and y: too few distinct rows to choose by"
         )
@@ -197,7 +200,7 @@ def _nearly_best(costs: np.ndarray, spread: float = 0.0) -> int:
     return best
 
 
-def _natural(sample: _Sample) -> float:
+def _natural(sample: _Sample, n: float) -> float:
     """λ for which one example alone can move its own score by about the size of the targets.
 
     With slopes of size v at s = 0, f is at most Σ v |k(x_i,·)|/(2λn), and scores of size u are wanted. For
@@ -207,7 +210,6 @@ def _natural(sample: _Sample) -> float:
     """
     problem, kept = sample.problem, sample.w > 0
     y, w = problem.y[kept].astype(np.float64), sample.w[kept]
-    n = len(sample)  # repeating all rows, or weighing all of them more, changes nothing
     with np.errstate(all="ignore"):
         slopes = np.abs(problem.loss.grad(y, np.zeros_like(y)))
     if problem.loss.quadratic:
@@ -304,10 +306,11 @@ def _walk(cost: Callable[[float], np.ndarray], start: float, spread: float = 0.0
 def _by_other_rows(sample: _Sample, solver: Solver) -> tuple[float, str]:
     """A few machines on some of the rows, judged by their loss on others."""
     judges = [_Judge(sample, train, test, solver) for train, test in _folds(sample)]
+    start = _natural(sample, len(sample))  # whether rows are repeated, or all weighed more, is no matter
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
-        lam, tried = _walk(lambda lam: np.concatenate([judge(lam) for judge in judges]), _natural(sample))
+        lam, tried = _walk(lambda lam: np.concatenate([judge(lam) for judge in judges]), start)
     rows = judges[0].problem.n
     return lam, f"the loss on other rows of machines fitted to {rows:,} of them, over {tried} values"
 

@@ -123,7 +123,7 @@ class KernelMachine(KernelInputs):
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
         problem = Problem(built.A, built.B, np.array(targets), loss, 1.0, weights, bool(self.offset), rng=rng)
         if is_auto(self.lam):
-            chosen = choose(problem, X, squares, plan.solver)
+            chosen = choose(problem, X, squares, total, plan.solver)
             lam, plan = chosen.lam, replace(plan, reasons=(*plan.reasons[:-1], chosen.reason))
         else:
             lam = self.lam.value(total) if isinstance(self.lam, FromC) else float(self.lam)

@@ -207,7 +207,7 @@ def calibrated(
     if not isinstance(machine, KernelClassifier):
         return None
     rows = _some_rows(y, "classification", seed + 1)
-    part = clone(machine).set_params(lam=machine.lam * len(y) / len(rows), representation="full")
+    part = clone(machine).set_params(lam=machine.lam_ * len(y) / len(rows), representation="full")
     problem, coding = part.problem(X[rows], y[rows])
     left = loo_of_units(part, X[rows], y[rows], None, units[rows])
     scores = problem.y - np.reshape(left, problem.y.shape)
