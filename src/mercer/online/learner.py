@@ -117,7 +117,6 @@ class Learner(ABC):
 
     def _end(self, state: np.ndarray, S: np.ndarray, offset: np.ndarray, A: np.ndarray) -> float:
         """Check what a loop has made, before it is kept; the scale that f has to be multiplied by."""
-        self.code.check()
         scale = float(state[loops.SCALE])
         if not (np.isfinite(S).all() and np.isfinite(A).all() and np.isfinite(offset).all()):
             raise Diverged(
