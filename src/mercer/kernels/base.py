@@ -61,6 +61,7 @@ class Kernel(Params):
         X = self.points(X)
         Z = X if Z is None else self.points(Z)
         self._same_width(X, Z)
+        self.require_maps(X)
         return self.pairwise(X, Z)
 
     def diag(self, X: Any) -> np.ndarray:
@@ -153,6 +154,19 @@ class Kernel(Params):
         return self.resolve(X), X
 
     # -- checking ---------------------------------------------------------------------------------
+
+    def require_maps(self, X: Any) -> None:
+        """Raise ValueError if a map of points, here or in a child, does not treat every point by itself."""
+        inner = [child for child in self.children().values() if child.maps_points]
+        if inner:
+            few = self.child_points(X[:2])
+            for child in inner:
+                child.require_maps(few)
+
+    @property
+    def maps_points(self) -> bool:
+        """Is a function of the user's applied to the points, here or in a child?"""
+        return any(child.maps_points for child in self.children().values())
 
     def validate(self) -> None:
         for name in self.positive:

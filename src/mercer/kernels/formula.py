@@ -34,6 +34,16 @@ SOURCES = ("leaf", "row", "column", "constant", "x", "z")
 _LOG2E = math.log2(math.e)
 
 
+def require_equal_widths(here: int, elsewhere: int) -> None:
+    """Raise ValueError where a map gives points of different widths for different rows."""
+    if here != elsewhere:
+        raise ValueError(
+            f"the map gave {here} columns for these rows and {elsewhere} for others: a map must give every row the "
+            "same width, whatever rows are beside it and however many (a one-hot code needs the list of all "
+            "categories, not those it happens to meet)"
+        )
+
+
 @dataclass(frozen=True)
 class View:
     """The points as a chain of transformations shows them: columns, length scales, a metric, a map."""
@@ -47,6 +57,15 @@ class View:
         for transformed in self.chain:
             X = transformed.child_points(X)
         return X
+
+    def rows(self, X: Any, width: int) -> np.ndarray:
+        """`points`, rows of so many numbers each: what code that makes room beforehand relies on."""
+        P = self.points(X)
+        if not isinstance(P, np.ndarray) or P.ndim != 2 or P.dtype.kind != "f" or len(P) != X.shape[0]:
+            shape = getattr(P, "shape", None)
+            raise ValueError(f"the map gave {type(P).__name__} of shape {shape} for {X.shape[0]} points, not rows of numbers")
+        require_equal_widths(P.shape[1], width)
+        return P
 
 
 @dataclass(frozen=True)

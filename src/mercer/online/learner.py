@@ -107,7 +107,7 @@ class Learner(ABC):
 
     def _begin(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(η, state, count, scores) for a loop over n examples."""
-        eta = self.rule.step.sizes(
+        eta = self.rule.step.checked_sizes(
             np.arange(self.seen + 1, self.seen + n + 1, dtype=np.float64), self.rule.lam
         )
         state, count = np.zeros(4), np.zeros(4, np.int64)

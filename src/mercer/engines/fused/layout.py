@@ -164,12 +164,16 @@ class Layout:
         pack = packer(self.dtype)
         n = points.shape[0]
         blocks = rows // block
+        if not 0 < n <= rows or rows % block or side not in ("x", "z"):
+            raise ValueError(f"{n} points do not fit {rows} rows in blocks of {block}")
+        if out.dtype != self.dtype or out.ndim != 1 or len(out) < rows * self.width or not out.flags.carray:
+            raise ValueError(f"packed points need {rows * self.width} numbers of {self.dtype} side by side")
         table = out[: rows * self.width].reshape(blocks, self.width, block)
         offset, slot = self.slots, 0
         shown: dict[View, np.ndarray] = {}
         for part in self.parts:
             if part.view not in shown:
-                shown[part.view] = self._contiguous(part.view.points(points))
+                shown[part.view] = self._contiguous(part.view.rows(points, len(part.mean)))
             P = shown[part.view]
             scale = part.x_scale if side == "x" else part.z_scale
             has_norm = slots_of(part.group) > 0
@@ -190,7 +194,10 @@ class Layout:
         for s, scalar in enumerate(self.formula.scalars):
             if scalar.view not in shown:
                 shown[scalar.view] = scalar.view.points(points)
-            self._put(table, slot + s, scalar.compute(shown[scalar.view]), block)
+            values = np.asarray(scalar.compute(shown[scalar.view]))
+            if values.shape != (n,):
+                raise ValueError(f"{scalar.name}: {n} numbers are needed, one a point; got shape {values.shape}")
+            self._put(table, slot + s, values, block)
         return out
 
     def _own(self, part: Part) -> int:
