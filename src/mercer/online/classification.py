@@ -155,6 +155,10 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
         self._learner.spread(new.T @ scores)
         self._coding = after
 
+    # Scores and labels are those of one moment.
+    decision_function = in_turn(Labelled.decision_function)
+    predict = in_turn(Labelled.predict)
+
     @in_turn
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from some more examples, in their order.
