@@ -40,6 +40,8 @@ class Kernel(Params):
     log_params: tuple[str, ...] = ()
     # Does the kernel take SciPy sparse matrices?
     sparse: bool = False
+    # Does `child_points` multiply them, so that far from the origin float32 loses what sets them apart?
+    rounds: bool = False
     # Is k^p a kernel for every real p > 0?
     infinitely_divisible: bool = False
 
@@ -353,6 +355,9 @@ class Profiled(Kernel):
 
     def pairwise(self, X, Z):
         k = self._plain()
+        if not k.statistic.fits(X, Z):  # float32 has no room for the squares; the values are ordinary numbers
+            wide = X.astype(np.float64)
+            return k.pairwise(wide, wide if X is Z else Z.astype(np.float64)).astype(np.result_type(X, Z))
         return k.profile(k.statistic.pairwise(X, Z), np)
 
     def formula(self, tracer, view):

@@ -58,6 +58,12 @@ class View:
             X = transformed.child_points(X)
         return X
 
+    @property
+    def rounds(self) -> bool:
+        """Are points of float32 rounded on the way, by a multiplication that float64 points should go through?"""
+        mapped = any(type(t).maps_points is True for t in self.chain)  # a map takes what it was made for
+        return not mapped and any(t.rounds for t in self.chain)
+
     def rows(self, X: Any, width: int) -> np.ndarray:
         """`points`, rows of so many numbers each: what code that makes room beforehand relies on."""
         P = self.points(X)
@@ -87,6 +93,18 @@ class Leaf:
     view: View
     scale: float = 1.0
     term: Programme | None = None
+
+    @property
+    def invariant(self) -> bool:
+        """Does it stay as it is when all points are moved alike?"""
+        if self.term is None:
+            return self.statistic.name == "‖x−z‖²"
+        code = self.term.instructions
+        return all(
+            code[i] == ("sub", *operands) and [code[o] for o in operands] == [("x",), ("z",)]
+            for i, (operation, *operands) in enumerate(code)
+            if operation not in SOURCES and any(code[o] in (("x",), ("z",)) for o in operands)
+        )
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ class _Transformed(_Wrapper):
         return self.kernel.formula(tracer, view.then(self))
 
     def pairwise(self, X, Z):
+        if self.rounds and X.dtype == Z.dtype == np.float32 and not (issparse(X) or issparse(Z)):
+            wide = X.astype(np.float64)
+            return self.pairwise(wide, wide if X is Z else Z.astype(np.float64)).astype(np.float32)
         tX = self.child_points(X)
         if X is Z:
             return self.kernel.pairwise(tX, tX)
@@ -126,6 +129,8 @@ class LengthScales(_Transformed):
     array([[0.6065]])
     """
 
+    rounds = True
+
     def __init__(self, kernel, lengths=None):
         self.kernel = kernel
         self.lengths = lengths
@@ -207,6 +212,8 @@ class Mahalanobis(_Transformed):
     >>> Linear().metric([[2.0, 0.0], [0.0, 1.0]])([[1.0, 1.0]]).round(12)
     array([[3.]])
     """
+
+    rounds = True
 
     def __init__(self, kernel, matrix):
         self.kernel = kernel

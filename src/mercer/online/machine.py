@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer import _resolve
-from mercer.estimators.inputs import KernelInputs
+from mercer.estimators.inputs import KernelInputs, finite_scores
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
 from mercer.functions import Function
@@ -312,7 +312,8 @@ class OnlineMachine(KernelInputs):
         self._require()
         points = self._points(X, reset=False)
         scores = self._learner.scores(points)
-        return scores.astype(np.float32) if getattr(points, "dtype", None) == np.float32 else scores
+        single = getattr(points, "dtype", None) == np.float32
+        return finite_scores(scores.astype(np.float32) if single else scores)
 
 
 def _default(machine: Any, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -44,6 +45,20 @@ def _checked_columns(V: Any, m: int) -> np.ndarray:
     if V.ndim != 2 or V.shape[0] != m or V.dtype.kind not in "fiub":
         raise ValueError(f"V must be an array of numbers with {m} rows, one a column of K; got {V.dtype} {V.shape}")
     return V
+
+
+def _noticed(values: np.ndarray) -> np.ndarray:
+    """These values, with the warning that NumPy would have given of numbers that are none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.add.reduce(values, axis=None)
+    if not np.isfinite(total) and not np.isfinite(values).all():
+        warnings.warn(
+            "kernel values, or products with them, are NaN or infinite: are the points (or coefficients) too large? "
+            "Scale the features",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return values
 
 
 def _require_place(out: Any, shape: tuple[int, int], dtype: np.dtype) -> None:
@@ -252,14 +267,14 @@ class Fused:
         """K V, (n, t) float64; sums and V in float64 if `double`, else in the points' precision."""
         V = _checked_columns(V, self.m)
         if V.shape[1] == 1 and self._halves():
-            return self._symmetric(V[:, 0], double)[:, None]
+            return _noticed(self._symmetric(V[:, 0], double)[:, None])
         out = np.zeros((self.n, V.shape[1]))
         for z in self._columns():
             if V.shape[1] == 1:
                 self._one_column(z, V[:, 0], double, out[:, 0])
             else:
                 self._several_columns(z, V, double, out)
-        return out
+        return _noticed(out)
 
     def _one_column(self, z: Packed, v: np.ndarray, double: bool, out: np.ndarray) -> None:
         v = z.entries(v, np.float64 if double else self.dtype)
@@ -394,7 +409,7 @@ class Fused:
         for z in columns:
             out[z.first : z.first + z.count] = total[:, first : first + z.count].T
             first += z.tiles * self.tile
-        return out
+        return _noticed(out)
 
     # -- matrices ---------------------------------------------------------------------------------
 
@@ -449,3 +464,4 @@ class Fused:
                 part = (i, min(i + height, packed.count) if self.blas else packed.count)
                 address = out.ctypes.data + (i * stride + z.first + first) * out.itemsize
                 packed.fill(z, part, (skipped, z.tiles), address, stride, z.count - first)
+            _noticed(out[:, z.first + first : z.first + z.count])
