@@ -69,7 +69,9 @@ class View:
         P = self.points(X)
         if not isinstance(P, np.ndarray) or P.ndim != 2 or P.dtype.kind != "f" or len(P) != X.shape[0]:
             shape = getattr(P, "shape", None)
-            raise ValueError(f"the map gave {type(P).__name__} of shape {shape} for {X.shape[0]} points, not rows of numbers")
+            raise ValueError(
+                f"the map gave {type(P).__name__} of shape {shape} for {X.shape[0]} points, not rows of numbers"
+            )
         require_equal_widths(P.shape[1], width)
         return P
 

@@ -18,7 +18,7 @@ _DIRECT_DIMENSIONS = 4
 # The smallest number float32 divides by without losing digits.
 _SMALLEST = float(np.finfo(np.float32).tiny)
 # Numbers of this size can be subtracted and squared, those of near points, too, and the squares added up.
-SQUARED = {np.dtype(np.float32): (1e-12, 1e15), np.dtype(np.float64): (1e-140, 1e150)}
+SQUARED = {np.dtype(np.float32): (1e-12, 1e15), np.dtype(np.float64): (1e-152, 1e152)}
 _PAIRS_PER_CHUNK = 1 << 16
 _NUMBERS_AT_ONCE = 1 << 23
 

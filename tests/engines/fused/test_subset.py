@@ -509,7 +509,9 @@ def test_arrays_are_checked_when_called():
 
 
 def test_what_is_written_is_writeable_and_shares_no_memory():
-    f = compiled(['def f(a: "f64[:]", B: "f64[:,:]", n: int):\n    for i in range(n):\n        B[i, 0] = a[i]\n'])
+    f = compiled(
+        ['def f(a: "f64[:]", B: "f64[:,:]", n: int):\n    for i in range(n):\n        B[i, 0] = a[i]\n']
+    )
     a, room = np.arange(4.0), np.zeros((6, 5))
     f(a, room[:4, :2], 4)
     np.testing.assert_array_equal(room[:4, 0], a)

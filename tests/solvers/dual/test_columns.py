@@ -288,7 +288,7 @@ def test_a_stored_matrix_is_the_kernel_matrix():
     for kernel, points, dense in ((Gaussian(1.0), X, K), (FunctionKernel(common), WORDS, WORD_K)):
         found = columns_of(operator(kernel, points), 1 << 30, N)
         assert isinstance(found, Stored)
-        assert np.allclose(found.values[:, :N], dense)
+        assert np.allclose(found.values[:N, :N], dense)
 
 
 def test_indefinite_values_are_passed_on_as_they_are():

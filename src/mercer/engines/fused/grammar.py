@@ -53,7 +53,11 @@ def _kind(text: Any, fill: str) -> Kind | None:
     if text.startswith("function(") and text.endswith(")"):
         inner = text.removeprefix("function(")[:-1].replace(", ", ";")
         parts = [_kind(p, fill) for p in inner.split(";")]
-        return None if None in parts or any(isinstance(p, FunctionOf) for p in parts) else FunctionOf(tuple(parts))
+        return (
+            None
+            if None in parts or any(isinstance(p, FunctionOf) for p in parts)
+            else FunctionOf(tuple(parts))
+        )
     entries, _, axes = text.partition("[")
     entries = fill if entries == "T" else entries
     return ArrayOf(entries, axes.count(":")) if entries in _ENTRIES and axes in (":]", ":,:]") else None

@@ -167,9 +167,12 @@ class Layout:
         return points.astype(np.float64, copy=False) if view.rounds else points
 
     def _mean(self, view: View, Z: np.ndarray) -> np.ndarray:
-        """The centre of (a sample of) the columns: subtracting it changes no distance, only rounding."""
+        """The centre of (a sample of) the columns: subtracting it changes no distance, only rounding.
+
+        The median, so that one point far away does not move all the others where they can't be told apart.
+        """
         some = view.points(self._ready(view, Z if len(Z) <= 4096 else Z[:: len(Z) // 4096]))
-        mean = some.mean(axis=0, dtype=np.float64)
+        mean = np.median(some, axis=0).astype(np.float64)
         return mean if view.rounds else mean.astype(self.dtype)
 
     def recipe(self, job: str, rows: int, vectors: int) -> Recipe:
@@ -188,11 +191,11 @@ class Layout:
         """`points` in blocks of `block`, `rows` of them in all (the last one repeated), into `out`."""
         pack = packer(self.dtype)
         n = points.shape[0]
-        blocks = rows // block
-        if not 0 < n <= rows or rows % block or side not in ("x", "z"):
+        if block < 1 or not 0 < n <= rows or rows % block or side not in ("x", "z"):
             raise ValueError(f"{n} points do not fit {rows} rows in blocks of {block}")
         if out.dtype != self.dtype or out.ndim != 1 or len(out) < rows * self.width or not out.flags.carray:
             raise ValueError(f"packed points need {rows * self.width} numbers of {self.dtype} side by side")
+        blocks = rows // block
         table = out[: rows * self.width].reshape(blocks, self.width, block)
         offset, slot = self.slots, 0
         shown: dict[View, np.ndarray] = {}
@@ -221,7 +224,9 @@ class Layout:
                 shown[scalar.view] = scalar.view.points(self._ready(scalar.view, points))
             values = np.asarray(scalar.compute(shown[scalar.view]))
             if values.shape != (n,):
-                raise ValueError(f"{scalar.name}: {n} numbers are needed, one a point; got shape {values.shape}")
+                raise ValueError(
+                    f"{scalar.name}: {n} numbers are needed, one a point; got shape {values.shape}"
+                )
             self._put(table, slot + s, values, block)
         return out
 

@@ -43,7 +43,9 @@ def _checked_columns(V: Any, m: int) -> np.ndarray:
     """V of a product with m columns of K: m rows of real numbers."""
     V = np.asarray(V)
     if V.ndim != 2 or V.shape[0] != m or V.dtype.kind not in "fiub":
-        raise ValueError(f"V must be an array of numbers with {m} rows, one a column of K; got {V.dtype} {V.shape}")
+        raise ValueError(
+            f"V must be an array of numbers with {m} rows, one a column of K; got {V.dtype} {V.shape}"
+        )
     return V
 
 
@@ -321,7 +323,9 @@ class Fused:
                 first, last = several * b, min(several * (b + 1), z.tiles)
                 out[rows] += Rows(self, self.X[rows], "product" + bits).product(z, (first, last), v, height)
                 if last < z.tiles:
-                    Rows(self, self.X[rows], "symmetric" + bits).symmetric(z, last, v, out, rows.start, height)
+                    Rows(self, self.X[rows], "symmetric" + bits).symmetric(
+                        z, last, v, out, rows.start, height
+                    )
             return out
 
         # Early blocks meet more columns: dealt out there and back, every thread gets the same work.

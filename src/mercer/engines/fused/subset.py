@@ -27,7 +27,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.fused.grammar import ArrayOf, FunctionOf, Unsupported, names_of, tree_of, types_of, written
+from mercer.engines.fused.grammar import (
+    ArrayOf,
+    FunctionOf,
+    Unsupported,
+    names_of,
+    tree_of,
+    types_of,
+    written,
+)
 
 __all__ = ["Callback", "Compiled", "Unsupported", "compiled", "source_of"]
 

@@ -284,7 +284,9 @@ class Values:
         if value.type == I64:
             return value
         value = self.cast(value, F64)
-        self.require(self.b.fcmp_ordered("<", self._declared("llvm.fabs.f64", value), ir.Constant(F64, _WHOLE)), node)
+        self.require(
+            self.b.fcmp_ordered("<", self._declared("llvm.fabs.f64", value), ir.Constant(F64, _WHOLE)), node
+        )
         return self.b.fptosi(value, I64)
 
     def _extreme(self, name: str, a: Any, b: Any) -> Any:

@@ -71,7 +71,9 @@ class Block:
     def _checked(self, whole: np.ndarray, size: int, most: int) -> np.ndarray:
         """The matrix of all coordinates as the loop reads it: whole rows, one after another, padded."""
         if whole.dtype != self.dtype or not whole.flags.c_contiguous or not whole.flags.aligned:
-            raise ValueError(f"the matrix must be contiguous, of {self.dtype}; got {whole.dtype}, {whole.strides}")
+            raise ValueError(
+                f"the matrix must be contiguous, of {self.dtype}; got {whole.dtype}, {whole.strides}"
+            )
         if whole.ndim != 2 or min(whole.shape) < most:
             raise ValueError(f"{size} coordinates need {(most, most)} numbers, got {whole.shape}")
         return whole
