@@ -2,10 +2,12 @@
 
     python -m benchmarks.fuzz_compiled [--cases 20000] [--seed 0] [--jobs 2]
 
-The cases are those of the tests (tests/engines/fused/lies.py): products, sandwich, rows, packing, the dual loop,
-combinations of rows, the online loops and the compiled subset, with shapes, widths, strides, dtypes, byte orders,
-alignment and values that are not what they should be. Every batch has a process of its own, with checks of the
-heap switched on, so that a crash is seen and named by its seed.
+The cases are those of the tests (tests/engines/fused/lies.py): products, sandwich, rows, packing, the dual
+loop,
+combinations of rows, the online loops and the compiled subset, with shapes, widths, strides, dtypes, byte
+orders,
+alignment and values that are not what they should be. Every batch has a process of its own, with checks of
+the heap switched on, so that a crash is seen and named by its seed.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
-_BATCH = 250
+_BATCH = 500
 _SECONDS = 600
+_STRICT = {"MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "165"}
 _SCRIPT = """
 import json, sys
 sys.path.append(sys.argv[1])
@@ -50,7 +53,7 @@ def main() -> None:
     for name, count in sorted(total.items()):
         print(f"{name}: {count:,}")
     print(f"{options.cases:,} cases in {time.perf_counter() - started:.0f} s")
-    if any(name.isupper() or name.startswith(("SIGNAL", "WRONG", "HANG")) for name in total):
+    if any(name.startswith(("SIGNAL", "WRONG", "HANG")) for name in total):
         sys.exit(1)
 
 
@@ -64,7 +67,7 @@ def run(count: int, seed: int) -> Counter[str]:
             capture_output=True,
             text=True,
             timeout=_SECONDS,
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "165"},
+            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **_STRICT},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return Counter({f"HANG in the batch of seed {seed}": 1})

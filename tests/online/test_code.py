@@ -55,7 +55,8 @@ def test_value_and_slope_of_one_example(loss, t):
 
     call = compiled(
         [
-            'def call(f: "function(f64[:], f64[:], f64[:], f64[:,:], int)", y: "f64[:]", s: "f64[:]", out: "f64[:]", w: "f64[:,:]", t: int):\n'
+            'def call(f: "function(f64[:], f64[:], f64[:], f64[:,:], int)", y: "f64[:]", s: "f64[:]", '
+            'out: "f64[:]", w: "f64[:,:]", t: int):\n'
             "    f(y, s, out, w, t)\n"
         ]
     )

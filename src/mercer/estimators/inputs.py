@@ -113,7 +113,8 @@ def finite_scores(scores: np.ndarray) -> np.ndarray:
     if not np.isfinite(scores).all():
         wrong = np.flatnonzero(~np.isfinite(scores).all(axis=1))
         raise ValueError(
-            f"the kernel gives NaN or infinity for {len(wrong)} of these {len(scores)} points (the first is row "
+            f"the kernel gives NaN or infinity for {len(wrong)} of these {len(scores)} points (the "
+            "first is row "
             f"{wrong[0]}): are they much larger than those the machine has learned from? Scale the features"
         )
     return scores

@@ -38,7 +38,8 @@ def require_equal_widths(here: int, elsewhere: int) -> None:
     """Raise ValueError where a map gives points of different widths for different rows."""
     if here != elsewhere:
         raise ValueError(
-            f"the map gave {here} columns for these rows and {elsewhere} for others: a map must give every row the "
+            f"the map gave {here} columns for these rows and {elsewhere} for others: a map must give "
+            "every row the "
             "same width, whatever rows are beside it and however many (a one-hot code needs the list of all "
             "categories, not those it happens to meet)"
         )
@@ -60,7 +61,7 @@ class View:
 
     @property
     def rounds(self) -> bool:
-        """Are points of float32 rounded on the way, by a multiplication that float64 points should go through?"""
+        """Are float32 points rounded on the way, by a multiplication?"""
         mapped = any(type(t).maps_points is True for t in self.chain)  # a map takes what it was made for
         return not mapped and any(t.rounds for t in self.chain)
 
@@ -70,7 +71,8 @@ class View:
         if not isinstance(P, np.ndarray) or P.ndim != 2 or P.dtype.kind != "f" or len(P) != X.shape[0]:
             shape = getattr(P, "shape", None)
             raise ValueError(
-                f"the map gave {type(P).__name__} of shape {shape} for {X.shape[0]} points, not rows of numbers"
+                f"the map gave {type(P).__name__} of shape {shape} for {X.shape[0]} points, not rows of "
+                "numbers"
             )
         require_equal_widths(P.shape[1], width)
         return P

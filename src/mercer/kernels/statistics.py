@@ -31,7 +31,7 @@ def squared_norms(X) -> np.ndarray:
 
 
 def squares_fit(*sets) -> bool:
-    """Can the points be subtracted and squared in their precision? Raise ValueError where not even float64 will do.
+    """Can points be subtracted and squared in their precision? ValueError where float64 can't either.
 
     Of numbers too small squares are 0, and all points are one; of numbers too large they are infinite.
     """
@@ -42,7 +42,8 @@ def squares_fit(*sets) -> bool:
         return True
     if dtype != np.float32:
         raise ValueError(
-            f"the points have numbers of size {largest:.0e}, whose squares no float64 can hold: multiply the features "
+            f"the points have numbers of size {largest:.0e}, whose squares no float64 can hold: "
+            "multiply the features "
             f"by {1 / largest:.0e}, say, and the kernel's width with them"
         )
     return False

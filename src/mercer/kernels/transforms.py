@@ -8,8 +8,8 @@ import numpy as np
 
 from mercer._xp import issparse
 from mercer.kernels.base import Kernel, Profiled
-from mercer.kernels.formula import require_equal_widths
 from mercer.kernels.composite import _Wrapper, merge, prefixed
+from mercer.kernels.formula import require_equal_widths
 from mercer.kernels.points import as_objects
 
 
@@ -306,8 +306,10 @@ class PullBack(_Transformed):
         one, two = (self.child_points(X[:rows]) for rows in (1, 2))
         if X.shape[0] > 1 and getattr(one, "ndim", 1) == 2 and one.shape[1] != two.shape[1]:
             raise ValueError(
-                f"the map of PullBack gives {one.shape[1]} columns for one point and {two.shape[1]} for two: it must "
-                "treat every point by itself, and its width must not depend on how many there are (a kernel is no "
+                f"the map of PullBack gives {one.shape[1]} columns for one point and {two.shape[1]} for "
+                "two: it must "
+                "treat every point by itself, and its width must not depend on how many there are (a "
+                "kernel is no "
                 "map; k(φ(x), φ(z)) needs φ)"
             )
         super().require_maps(X)

@@ -1,4 +1,4 @@
-"""One thread at a time: a machine that learns changes many things in many steps, and nobody sees it half-way."""
+"""One thread at a time: a machine that learns changes many things, and nobody sees it half-way."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Calls of the compiled entry points with arrays that lie about themselves, by seed.
 
-`run(count, seed)` makes so many of them: each ends in an exception of a kind that is raised on purpose, or in the
-answer that NumPy gives. A crash is for the process that runs this to see (benchmarks/fuzz_compiled.py).
+`run(count, seed)` makes so many of them: each ends in an exception of a kind that is raised on
+purpose, or in the answer that NumPy gives. A crash is for the process that runs this to see (benchmarks/fuzz_compiled.py).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from mercer.engines.fused.run import Fused
 from mercer.engines.fused.subset import compiled
 from mercer.kernels import ChiSquared, Gaussian, Laplacian, Linear, Matern, Periodic, Polynomial
 from mercer.kernels.formula import NotTraceable, trace
-from mercer.online.code import LossCode, loop
 from mercer.losses import Hinge, Huber, Squared
+from mercer.online.code import LossCode, loop
 from mercer.solvers.dual.block import Block
 from mercer.solvers.dual.columns import combine
 
@@ -127,8 +127,9 @@ def number(value: Any, rng: np.random.Generator) -> Any:
 def _kernel(rng: np.random.Generator, d: int) -> Any:
     lengths = rng.uniform(0.5, 2.0, d)
     return [
-        Gaussian(1.3), Laplacian(2.0), Laplacian(3.0, norm="l1"), Matern(1.5, 2.0), Polynomial(2, 1.0), Linear(),
-        Periodic(2.0, 3.0), ChiSquared(1.0), Gaussian(1.0).scaled(lengths), Laplacian(2.0, norm="l1").scaled(lengths),
+        Gaussian(1.3), Laplacian(2.0), Laplacian(3.0, norm="l1"), Matern(1.5, 2.0), Polynomial(2, 1.0),
+        Linear(), Periodic(2.0, 3.0), ChiSquared(1.0), Gaussian(1.0).scaled(lengths),
+        Laplacian(2.0, norm="l1").scaled(lengths),
         Gaussian(1.0) + Linear(), Gaussian(1.5).on([0]), Gaussian(1.0).pullback(np.tanh),
         Gaussian(1.0).pullback(lambda A: A[:, : 1 + len(A) % 3]), Linear().pullback(lambda A: np.eye(len(A))),
         Gaussian(1.0).pullback(lambda A: np.repeat(A, 1 + int(abs(A[0, 0])) % 3, axis=1)),
@@ -320,8 +321,8 @@ def online(rng: np.random.Generator) -> None:
         c = m + n
         K = Gaussian(1.0)(a(c, 2)).astype(dtype)
         size = np.concatenate([rng.random(m), np.full(n, np.inf)])
-        arrays = [K, a(t, c), a(t, c), size, np.ones(c), np.arange(c), Y, S, eta, weight, rng.random(n), offset, state,
-                  count, rng.integers(-1, c, c), rng.random(c), *code.buffers]  # fmt: skip
+        arrays = [K, a(t, c), a(t, c), size, np.ones(c), np.arange(c), Y, S, eta, weight, rng.random(n),
+                  offset, state, count, rng.integers(-1, c, c), rng.random(c), *code.buffers]  # fmt: skip
         tail = [
             m,
             m,

@@ -1,4 +1,4 @@
-"""A map that gives rows of different widths is refused block by block, compiled or not, before anything is written."""
+"""A map that gives rows of different widths is refused, compiled or not, before anything is written."""
 
 import numpy as np
 import pytest

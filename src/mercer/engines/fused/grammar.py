@@ -1,4 +1,4 @@
-"""The compiled part of Python as syntax: types in annotations, what a function writes, what a loop surely reads.
+"""The compiled part of Python as syntax: types in annotations, what functions write, what loops surely read.
 
 Nothing here emits code; `subset_ir` does, with what is found out here.
 """

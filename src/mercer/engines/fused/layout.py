@@ -122,7 +122,8 @@ class Layout:
             yield Part(view, Group("dot", False, size, loaded), zero, signed, root, 0.0), [(i, "dot")]
         for i, leaf in members:
             if leaf.term is not None:
-                # Points as they are, for the loop to subtract; those that were rounded on the way come centred.
+                # Points as they are, for the loop to subtract; those that were rounded on the way come
+                # centred.
                 self.own.append(leaf.scale)
                 size = d if d <= _DIRECT else None
                 mean = self._mean(view, Z) if view.rounds and leaf.invariant else zero

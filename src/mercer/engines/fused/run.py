@@ -55,7 +55,8 @@ def _noticed(values: np.ndarray) -> np.ndarray:
         total = np.add.reduce(values, axis=None)
     if not np.isfinite(total) and not np.isfinite(values).all():
         warnings.warn(
-            "kernel values, or products with them, are NaN or infinite: are the points (or coefficients) too large? "
+            "kernel values, or products with them, are NaN or infinite: are the points (or "
+            "coefficients) too large? "
             "Scale the features",
             RuntimeWarning,
             stacklevel=3,
@@ -71,7 +72,8 @@ def _require_place(out: Any, shape: tuple[int, int], dtype: np.dtype) -> None:
     good = out.dtype == dtype and out.shape == shape and out.flags.aligned and out.flags.writeable
     if not good or (shape[1] > 1 and out.strides[1] != item):
         raise ValueError(
-            f"out must be a writeable, aligned array of {dtype} with shape {shape}, in rows; got {out.dtype}, shape "
+            f"out must be a writeable, aligned array of {dtype} with shape {shape}, in rows; got "
+            f"{out.dtype}, shape "
             f"{out.shape}, strides {out.strides}"
         )
     if shape[0] > 1 and (out.strides[0] < shape[1] * item or out.strides[0] % item):

@@ -5,9 +5,10 @@ short in plain Python. Written in this subset they are both: Python runs them as
 tests and machines without LLVM do, and `compiled` turns the same source into machine code.
 
 Parameters are annotated: ``int``, ``float``, an array as ``"f64[:]"``, ``"i64[:]"``, ``"f32[:,:]"``, or a
-function that returns nothing, with what it takes: ``"function(f64[:], int)"``; ``T`` in place of a number type is
-filled in when compiling. A local variable has the type of the first thing it is given; numbers in capitals are
-constants of the module. Sums may be reordered, as for vectors they must be.
+function that returns nothing, with what it takes: ``"function(f64[:], int)"``; ``T`` in place of a number
+type is
+filled in when compiling. A local variable has the type of the first thing it is given; numbers in capitals
+are constants of the module. Sums may be reordered, as for vectors they must be.
 
 Nothing outside of an array is read or written. Arrays are checked when a function is called (rows contiguous,
 aligned, not overlapping where one is written), and every index against the length of its axis: one that is
@@ -112,13 +113,15 @@ class Compiled:
         wrong = value.dtype != dtype or len(shape) != axes or not flags.aligned
         if wrong or not (strides[-1] == item or shape[-1] <= 1):
             raise TypeError(
-                f"{self._names[position]}: an aligned array of {dtype} with {axes} axes, in rows, is needed; got "
+                f"{self._names[position]}: an aligned array of {dtype} with {axes} axes, in rows, is "
+                "needed; got "
                 f"{value.dtype}, shape {shape}, strides {strides}"
             )
         if changed and not flags.writeable:
             raise ValueError(f"{self._names[position]} is read-only, and would be written to")
         # NumPy's own way takes longer than everything else here.
-        first = addressof(_BYTE.from_buffer(value)) if flags.carray and value.size else value.ctypes.data
+        quick = flags.carray and value.size
+        first = addressof(_BYTE.from_buffer(value)) if quick else value.ctypes.data  # type: ignore[arg-type]
         flat.append(first)
         flat += shape
         apart = strides[0] if axes == 2 and shape[0] > 1 else shape[-1] * item
@@ -175,8 +178,8 @@ class Callback:
     """A Python function without arguments, to be handed to a function of the subset in place of a compiled
     one.
 
-    What it is called with is dropped: it reads and writes arrays that both sides know. If it raises, the function
-    that called it ends there, and its caller gets the error.
+    What it is called with is dropped: it reads and writes arrays that both sides know. If it raises, the
+    function that called it ends there, and its caller gets the error.
     """
 
     def __init__(self, function: Callable[[], None]):

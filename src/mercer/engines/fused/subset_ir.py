@@ -1,6 +1,7 @@
 """Functions and statements of the compiled part of Python, as LLVM IR.
 
-A loop checks what it surely looks at before it begins, so that nothing but arithmetic is left inside and it can become
+A loop checks what it surely looks at before it begins, so that nothing but arithmetic is left inside and
+it can become
 vectors; every other index is checked where it is used. An index out of its array ends the function.
 """
 
@@ -156,7 +157,7 @@ class _Function(Values):
         self.safe = before_loop
 
     def _check_ahead(self, node: ast.For, low: Any, high: Any) -> set[tuple[str, int, str]]:
-        """Check, unless the loop has no turn at all, the indices it surely uses that do not change in its body.
+        """Check, unless the loop has no turn at all, the indices it surely uses that stay the same.
 
         Those are its own counter, with all the values it will have, and names and numbers from outside.
         """

@@ -1,4 +1,4 @@
-"""Expressions of the compiled part of Python, as LLVM IR; every index is checked against its array's length."""
+"""Expressions of the compiled part of Python, as LLVM IR; every index is checked."""
 
 from __future__ import annotations
 

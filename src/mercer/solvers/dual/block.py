@@ -119,7 +119,8 @@ class Block:
             some = [a[:n] for a in arrays]
             result = reference.run(self._K[:n, :n], *some, limit=limit, kink=kink, tol=tol, paired=paired)
             return self._c[:n].copy(), Outcome(*result)
-        # Rows and columns beyond n are zero, and nothing there can move; should numbers that are none lead there
+        # Rows and columns beyond n are zero, and nothing there can move; should numbers that are none lead
+        # there
         # all the same, they are inside.
         every = (self._K, *arrays, self._up, self._down, self._result)
         run(*[a.ctypes.data for a in every], m, self._K.shape[1], limit, kink, tol)

@@ -264,7 +264,8 @@ def _require_fitting(rows: np.ndarray, index: np.ndarray, factors: np.ndarray, o
         raise IndexError(f"there are {len(rows)} rows, and an index is {index.min()} or {index.max()}")
     if out.dtype != np.float64 or not out.flags.carray or out.shape != rows.shape[1:] or len(out) % PADDING:
         raise ValueError(
-            f"out must be {rows.shape[1]} numbers of float64, a multiple of {PADDING}; got {out.dtype} {out.shape}"
+            f"out must be {rows.shape[1]} numbers of float64, a multiple of {PADDING}; got {out.dtype} "
+            f"{out.shape}"
         )
     if np.may_share_memory(rows, out):
         raise ValueError("out shares memory with rows")
