@@ -1,7 +1,7 @@
 """Calls of the compiled entry points with arrays that lie about themselves, by seed.
 
-`run(count, seed)` makes so many of them: each ends in an exception of a kind that is raised on
-purpose, or in the answer that NumPy gives. A crash is for the process that runs this to see (benchmarks/fuzz_compiled.py).
+`run(count, seed)` makes so many of them: each ends in an exception of a kind that is raised on purpose, or in
+the answer that NumPy gives. A crash is for the process that runs this to see (benchmarks/fuzz_compiled.py).
 """
 
 from __future__ import annotations
