@@ -20,6 +20,8 @@ def require_room(out: Any, n: int, m: int) -> None:
         raise ValueError(f"out has shape {tuple(out.shape)}, but the kernel matrix is {(n, m)}")
     if isinstance(out, np.ndarray) and not out.flags.writeable:
         raise ValueError("out is read-only")
+    if isinstance(out, np.ndarray) and (out.dtype.kind != "f" or out.itemsize < 4):
+        raise ValueError(f"out must hold float32 or float64, and kernel values don't fit into {out.dtype}")
 
 
 def require_columns(V: Any, m: int) -> None:

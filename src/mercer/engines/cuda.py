@@ -16,11 +16,13 @@ from mercer.engines._triton.call import (
 )
 from mercer.engines.base import Engine, require_columns, require_room
 from mercer.engines.tiled import Tiled, result_dtype
-from mercer.kernels.formula import NotTraceable, trace
+from mercer.kernels.formula import Formula, NotTraceable, trace
 
 _PRECISIONS = ("float32", "fast")
 # Without a limit of the user's: this share of the memory that is free.
 _SHARE = 0.7
+# Points that tell how large all of them are.
+_SAMPLE = 1024
 
 
 class Cuda(Engine):
@@ -297,6 +299,8 @@ class Cuda(Engine):
             formula = trace(kernel)
         except NotTraceable:
             return None
+        if isinstance(X, np.ndarray) and not _squares_fit(formula, X, Z):
+            return None  # the CPU engine has float64 for that
         require(self.device)
         import torch
 
@@ -322,3 +326,12 @@ class Cuda(Engine):
         import torch
 
         return torch.from_numpy(found).to(X.device)
+
+
+def _squares_fit(formula: Formula, X: np.ndarray, Z: np.ndarray) -> bool:
+    """Has float32 room for the statistics of some of these points, as they are seen?"""
+    some = [P[:: max(len(P) // _SAMPLE, 1)] for P in (X, Z)]
+    for leaf in formula.leaves:
+        if min(len(P) for P in some) and not leaf.statistic.fits(*(leaf.view.points(P) for P in some)):
+            return False
+    return True

@@ -74,6 +74,8 @@ class Tiled(Engine):
             kernel.validate()
             kernel.require_resolved()
         kernel._same_width(X, Z)
+        if pairs and kernel.maps_points:
+            kernel.require_maps(Z)
         if not pairs or self.fused is False or (self.fused is None and pairs < _PAIRS_WORTH_CODE):
             return None
         if result_dtype(kernel, X, Z) not in (np.float32, np.float64):

@@ -18,7 +18,7 @@ from mercer import _resolve
 from mercer._xp import given_up
 from mercer.engines import Engine
 from mercer.estimators.auto_lam import choose, forecast
-from mercer.estimators.inputs import KernelInputs, checked_weights
+from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores
 from mercer.estimators.lam import FromC, check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of
 from mercer.estimators.tensors import engine_for, on_host, remember
@@ -205,7 +205,7 @@ class KernelMachine(KernelInputs):
         if getattr(X, "dtype", None) == np.float32:
             scores = scores.astype(np.float32)
         scores = scores[:, None] if scores.ndim == 1 else scores
-        return scores + self.solution_.intercept.astype(scores.dtype)
+        return finite_scores(scores + self.solution_.intercept.astype(scores.dtype))
 
 
 def _engine_remarks(kernel: Kernel, X: Any, plan: Plan) -> Iterator[str]:

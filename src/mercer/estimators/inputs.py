@@ -143,6 +143,18 @@ def checked_weights(sample_weight: Any, X: Any) -> np.ndarray:
     return w
 
 
+def finite_scores(scores: np.ndarray) -> np.ndarray:
+    """These scores; of numbers that are none no answer is made, least of all the first class."""
+    if not np.isfinite(scores).all():
+        wrong = np.flatnonzero(~np.isfinite(scores).all(axis=1))
+        raise ValueError(
+            f"the kernel gives NaN or infinity for {len(wrong)} of these {len(scores)} points (the "
+            "first is row "
+            f"{wrong[0]}): are they much larger than those the machine has learned from? Scale the features"
+        )
+    return scores
+
+
 class Labelled(ClassifierMixin):
     """Labels in, labels out; a subclass has `_scores(X)` and `_coding`."""
 

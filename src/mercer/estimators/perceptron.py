@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mercer import _resolve
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.estimators.inputs import KernelInputs, Labelled
+from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
@@ -244,4 +244,4 @@ class KernelPerceptron(Labelled, KernelInputs):
         scores = self.function_(X) if self._votes is None else vote(self.function_, X, *self._votes)
         if getattr(X, "dtype", None) == np.float32:
             scores = scores.astype(np.float32)
-        return scores[:, None] if scores.ndim == 1 else scores
+        return finite_scores(scores[:, None] if scores.ndim == 1 else scores)

@@ -41,6 +41,8 @@ class Kernel(Params):
     log_params: tuple[str, ...] = ()
     # Does the kernel take SciPy sparse matrices?
     sparse: bool = False
+    # Does `child_points` multiply them, so that far from the origin float32 loses what sets them apart?
+    rounds: bool = False
     # Is k^p a kernel for every real p > 0?
     infinitely_divisible: bool = False
     # Is it the wish to work with a function that need not be positive semidefinite? Machines refuse such a
@@ -178,6 +180,19 @@ class Kernel(Params):
         return self.resolve(X), X
 
     # -- checking ---------------------------------------------------------------------------------
+
+    def require_maps(self, X: Any) -> None:
+        """Raise ValueError if a map of points, here or in a child, does not treat every point by itself."""
+        inner = [child for child in self.children().values() if child.maps_points]
+        if inner:
+            few = self.child_points(X[:2])
+            for child in inner:
+                child.require_maps(few)
+
+    @property
+    def maps_points(self) -> bool:
+        """Is a function of the user's applied to the points, here or in a child?"""
+        return any(child.maps_points for child in self.children().values())
 
     def validate(self) -> None:
         for name in self.positive:
@@ -364,6 +379,9 @@ class Profiled(Kernel):
 
     def pairwise(self, X, Z):
         k = self._plain()
+        if not k.statistic.fits(X, Z):  # float32 has no room for the squares; the values are ordinary numbers
+            wide = X.astype(np.float64)
+            return k.pairwise(wide, wide if X is Z else Z.astype(np.float64)).astype(np.result_type(X, Z))
         return k.profile(k.statistic.pairwise(X, Z), np)
 
     def formula(self, tracer, view):

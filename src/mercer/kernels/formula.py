@@ -34,6 +34,17 @@ SOURCES = ("leaf", "row", "column", "constant", "x", "z")
 _LOG2E = math.log2(math.e)
 
 
+def require_equal_widths(here: int, elsewhere: int) -> None:
+    """Raise ValueError where a map gives points of different widths for different rows."""
+    if here != elsewhere:
+        raise ValueError(
+            f"the map gave {here} columns for these rows and {elsewhere} for others: a map must give "
+            "every row the "
+            "same width, whatever rows are beside it and however many (a one-hot code needs the list of all "
+            "categories, not those it happens to meet)"
+        )
+
+
 @dataclass(frozen=True)
 class View:
     """The points as a chain of transformations shows them: columns, length scales, a metric, a map."""
@@ -47,6 +58,24 @@ class View:
         for transformed in self.chain:
             X = transformed.child_points(X)
         return X
+
+    @property
+    def rounds(self) -> bool:
+        """Are float32 points rounded on the way, by a multiplication?"""
+        mapped = any(type(t).maps_points is True for t in self.chain)  # a map takes what it was made for
+        return not mapped and any(t.rounds for t in self.chain)
+
+    def rows(self, X: Any, width: int) -> np.ndarray:
+        """`points`, rows of so many numbers each: what code that makes room beforehand relies on."""
+        P = self.points(X)
+        if not isinstance(P, np.ndarray) or P.ndim != 2 or P.dtype.kind != "f" or len(P) != X.shape[0]:
+            shape = getattr(P, "shape", None)
+            raise ValueError(
+                f"the map gave {type(P).__name__} of shape {shape} for {X.shape[0]} points, not rows of "
+                "numbers"
+            )
+        require_equal_widths(P.shape[1], width)
+        return P
 
 
 @dataclass(frozen=True)
@@ -68,6 +97,18 @@ class Leaf:
     view: View
     scale: float = 1.0
     term: Programme | None = None
+
+    @property
+    def invariant(self) -> bool:
+        """Does it stay as it is when all points are moved alike?"""
+        if self.term is None:
+            return self.statistic.name == "‖x−z‖²"
+        code = self.term.instructions
+        return all(
+            code[i] == ("sub", *operands) and [code[o] for o in operands] == [("x",), ("z",)]
+            for i, (operation, *operands) in enumerate(code)
+            if operation not in SOURCES and any(code[o] in (("x",), ("z",)) for o in operands)
+        )
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from mercer._xp import issparse
 _DIRECT_DIMENSIONS = 4
 # The smallest number float32 divides by without losing digits.
 _SMALLEST = float(np.finfo(np.float32).tiny)
+# Numbers of this size can be subtracted and squared, those of near points, too, and the squares added up.
+SQUARED = {np.dtype(np.float32): (1e-12, 1e15), np.dtype(np.float64): (1e-152, 1e152)}
 _PAIRS_PER_CHUNK = 1 << 16
 _NUMBERS_AT_ONCE = 1 << 23
 
@@ -26,6 +28,30 @@ def squared_norms(X) -> np.ndarray:
     if issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X)
+
+
+def squares_fit(*sets) -> bool:
+    """Can points be subtracted and squared in their precision? ValueError where float64 can't either.
+
+    Of numbers too small squares are 0, and all points are one; of numbers too large they are infinite.
+    """
+    largest = max((_largest(P) for P in sets), default=0.0)
+    dtype = np.result_type(*(P.dtype for P in sets))
+    least, most = SQUARED[np.dtype(np.float32 if dtype == np.float32 else np.float64)]
+    if largest == 0 or least <= largest <= most or not largest < math.inf:
+        return True
+    if dtype != np.float32:
+        raise ValueError(
+            f"the points have numbers of size {largest:.0e}, whose squares no float64 can hold: "
+            "multiply the features "
+            f"by {1 / largest:.0e}, say, and the kernel's width with them"
+        )
+    return False
+
+
+def _largest(P) -> float:
+    values = P.data if issparse(P) else P
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
 def _beside(X, first, second) -> np.ndarray:
@@ -53,6 +79,10 @@ class Statistic:
     homogeneous = False
     # Is it 0 where x = z?
     distance = False
+
+    def fits(self, X, Z) -> bool:
+        """Has the precision of the points room for the statistic?"""
+        return True
 
     def pairwise(self, X, Z) -> np.ndarray:
         raise NotImplementedError
@@ -114,6 +144,9 @@ class SquaredDistance(Statistic):
 
     name = formula = "‖x−z‖²"
     sparse = homogeneous = distance = True
+
+    def fits(self, X, Z):
+        return squares_fit(X, Z)
 
     def pairwise(self, X, Z):
         if issparse(X) or issparse(Z):
@@ -264,6 +297,9 @@ class ChiSquare(_CoordinateSum):
 
     name = "χ²(x,z)"
     homogeneous = distance = True
+
+    def fits(self, X, Z):
+        return squares_fit(X, Z)
 
     @staticmethod
     def term(x, z, xp):

@@ -10,6 +10,7 @@ import numpy as np
 from mercer._xp import issparse
 from mercer.kernels.base import Kernel, Profiled
 from mercer.kernels.composite import _Wrapper, merge, prefixed
+from mercer.kernels.formula import require_equal_widths
 from mercer.kernels.points import as_objects, counted
 
 
@@ -20,8 +21,16 @@ class _Transformed(_Wrapper):
         return self.kernel.formula(tracer, view.then(self))
 
     def pairwise(self, X, Z):
+        if self.rounds and X.dtype == Z.dtype == np.float32 and not (issparse(X) or issparse(Z)):
+            wide = X.astype(np.float64)
+            return self.pairwise(wide, wide if X is Z else Z.astype(np.float64)).astype(np.float32)
         tX = self.child_points(X)
-        return self.kernel.pairwise(tX, tX if X is Z else self.child_points(Z))
+        if X is Z:
+            return self.kernel.pairwise(tX, tX)
+        tZ = self.child_points(Z)
+        if getattr(tX, "ndim", 1) == 2 and getattr(tZ, "ndim", 1) == 2:
+            require_equal_widths(tX.shape[1], tZ.shape[1])
+        return self.kernel.pairwise(tX, tZ)
 
     def diagonal(self, X):
         return self.kernel.diagonal(self.child_points(X))
@@ -125,6 +134,8 @@ class LengthScales(_Transformed):
     array([[0.6065]])
     """
 
+    rounds = True
+
     def __init__(self, kernel, lengths=None):
         self.kernel = kernel
         self.lengths = lengths
@@ -207,6 +218,8 @@ class Mahalanobis(_Transformed):
     array([[3.]])
     """
 
+    rounds = True
+
     def __init__(self, kernel, matrix):
         self.kernel = kernel
         self.matrix = matrix
@@ -279,15 +292,32 @@ class PullBack(_Transformed):
 
     def bind(self, X):
         kernel, points = super().bind(X)
+        kernel.require_maps(points)
         if points.shape[0] > 2:
             whole, part = kernel.child_points(points), kernel.child_points(points[:2])
             first = whole[:2]
+            if getattr(first, "ndim", 1) == 2 and getattr(part, "ndim", 1) == 2:
+                require_equal_widths(part.shape[1], first.shape[1])
             if isinstance(part, np.ndarray) and part.dtype.kind == "f" and not np.allclose(first, part):
                 raise ValueError(
                     "the map of PullBack gives other values for two points alone than among all: it must "
                     "treat every point by itself (centre or scale in a pipeline step before)"
                 )
         return kernel, points
+
+    maps_points = True
+
+    def require_maps(self, X):
+        one, two = (self.child_points(X[:rows]) for rows in (1, 2))
+        if X.shape[0] > 1 and getattr(one, "ndim", 1) == 2 and one.shape[1] != two.shape[1]:
+            raise ValueError(
+                f"the map of PullBack gives {one.shape[1]} columns for one point and {two.shape[1]} for "
+                "two: it must "
+                "treat every point by itself, and its width must not depend on how many there are (a "
+                "kernel is no "
+                "map; k(φ(x), φ(z)) needs φ)"
+            )
+        super().require_maps(X)
 
     def child_points(self, X):
         inner = self.kernel.points(self.map(X))

@@ -14,6 +14,7 @@ from mercer.kernels import Gaussian
 from mercer.losses.coding import LabelCoding
 from mercer.online.machine import OnlineMachine
 from mercer.online.one import OneLabel
+from mercer.online.turns import in_turn
 
 _GAUSSIAN = Gaussian()
 
@@ -157,6 +158,11 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
         self._learner.spread(new.T @ scores)
         self._coding = after
 
+    # Scores and labels are those of one moment.
+    decision_function = in_turn(Labelled.decision_function)
+    predict = in_turn(Labelled.predict)
+
+    @in_turn
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from some more examples, in their order.
 
@@ -177,6 +183,7 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
 
     @available_if(_gives_probability)
     @follows_data
+    @in_turn
     def predict_proba(self, X):
         """Probability of each class, rows summing to one."""
         scores = self._scores(X)

@@ -84,14 +84,6 @@ class LossCode:
     def buffers(self) -> tuple[np.ndarray, ...]:
         return self.y, self.s, self.g, self.v, self.w
 
-    def check(self) -> None:
-        """Raise what went wrong in a loss that is a Python function."""
-        for part in (self.slope, self.value):
-            error = getattr(part, "error", None)
-            if error is not None:
-                part.error = None
-                raise error
-
 
 def _compiled_loss(loss: Loss, what: str) -> tuple[Any, int]:
     from mercer.engines.fused.subset import compiled

@@ -149,7 +149,7 @@ class Coordinates(Learner):
         F = np.zeros((n, room))
         F[:, :m] = self.basis.rows(points)
         basis: Any = self.basis
-        K = L = np.zeros((1, 1))
+        K, L = np.zeros((1, 1)), np.zeros((1, 1))
         if room > m:
             K = np.ascontiguousarray(basis.kernel.pairwise(points, points), np.float64)
             L = _enlarged(basis.L, room)

@@ -107,7 +107,7 @@ class Learner(ABC):
 
     def _begin(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(η, state, count, scores) for a loop over n examples."""
-        eta = self.rule.step.sizes(
+        eta = self.rule.step.checked_sizes(
             np.arange(self.seen + 1, self.seen + n + 1, dtype=np.float64), self.rule.lam
         )
         state, count = np.zeros(4), np.zeros(4, np.int64)
@@ -117,7 +117,6 @@ class Learner(ABC):
 
     def _end(self, state: np.ndarray, S: np.ndarray, offset: np.ndarray, A: np.ndarray) -> float:
         """Check what a loop has made, before it is kept; the scale that f has to be multiplied by."""
-        self.code.check()
         scale = float(state[loops.SCALE])
         if not (np.isfinite(S).all() and np.isfinite(A).all() and np.isfinite(offset).all()):
             raise Diverged(

@@ -61,7 +61,7 @@ def rescale(A: "f64[:,:]", U: "f64[:,:]", state: "f64[:]", t: int, n: int, avera
 
 
 def step_length(
-    value: "function",
+    value: "function(f64[:], f64[:], f64[:], f64[:,:], int)",
     y: "f64[:]",
     s: "f64[:]",
     g: "f64[:]",
@@ -111,9 +111,9 @@ def smallest(size: "f64[:]", n: int) -> int:
     least = inf
     for c in range(n):
         least = min(least, size[c])
-    found = 0
-    while size[found] != least:
-        found += 1
+    found = n
+    for c in range(n):
+        found = min(found, c if size[c] == least else n)
     return found
 
 
@@ -153,10 +153,10 @@ def forget(
     state[SCALE] = state[SCALE] * phi
 
 
-def likeness(row: "T[:]", diagonal: "f64[:]", i: int, c: int) -> float:
-    """cos² of the angle between two kernels k(x_i,·) and k(x_c,·)."""
-    both = diagonal[i] * diagonal[c]
-    return row[c] * row[c] / both if both > 0.0 else 0.0
+def likeness(value: float, first: float, second: float) -> float:
+    """cos² of the angle between two kernels, from k between their points and k of each with itself."""
+    both = first * second
+    return value * value / both if both > 0.0 else 0.0
 
 
 def find_partner(
@@ -171,9 +171,12 @@ def find_partner(
     """Of those held, the one most like i."""
     best = -1.0
     found = -1
+    own = diagonal[i]
     for c in range(n):
+        value = row[c]
+        other = diagonal[c]
         if size[c] != inf and c != i:
-            like = likeness(row, diagonal, i, c)
+            like = likeness(value, own, other)
             if like > best:
                 best = like
                 found = c
@@ -192,10 +195,14 @@ def join(
 ):
     """c is new: its partner, and it may be the partner of others."""
     find_partner(K[c], diagonal, size, partner, near, c, n)
+    own = diagonal[c]
     for i in range(n):
+        value = K[c, i]
+        other = diagonal[i]
+        nearest = near[i]
         if size[i] != inf and i != c:
-            like = likeness(K[c], diagonal, c, i)
-            if like > near[i]:
+            like = likeness(value, own, other)
+            if like > nearest:
                 near[i] = like
                 partner[i] = c
 
@@ -217,8 +224,9 @@ def merge(
     least = inf
     i = 0
     for c in range(n):
+        rest = 1.0 - near[c]
         if size[c] != inf:
-            cost = size[c] * max(1.0 - near[c], 0.0)
+            cost = size[c] * rest if rest > 0.0 else 0.0
             if cost < least:
                 least = cost
                 i = c
@@ -260,8 +268,8 @@ def expansion(
     g: "f64[:]",
     v: "f64[:]",
     w: "f64[:,:]",
-    slope: "function",
-    value: "function",
+    slope: "function(f64[:], f64[:], f64[:], f64[:,:], int)",
+    value: "function(f64[:], f64[:], f64[:], f64[:,:], int)",
     base: int,
     m: int,
     n: int,

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
 
 from mercer import _resolve
 from mercer._xp import frozen
-from mercer.estimators.inputs import KernelInputs
+from mercer.estimators.inputs import KernelInputs, finite_scores
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
 from mercer.functions import Function
@@ -32,6 +32,7 @@ from mercer.online.coordinates import Centres, Coordinates, Mapped, Span
 from mercer.online.expansion import Expansion
 from mercer.online.learner import Learner, Rule, stacked
 from mercer.online.steps import Recursive, Step, step_of
+from mercer.online.turns import in_turn
 from mercer.representations import Features, Full, Nystrom
 from mercer.solvers.base import _frames_inside
 from mercer.solvers.primal import whitening
@@ -49,6 +50,8 @@ class OnlineMachine(KernelInputs):
 
     fit / partial_fit:  check X, y → encode y → learner.learn, chunk by chunk
     predict:            check X → learner.scores → decode
+
+    Threads may share a machine: one at a time learns, or asks, and the others wait.
     """
 
     kernel: Any
@@ -199,7 +202,7 @@ class OnlineMachine(KernelInputs):
         step, curvature = self._rule_.step, self._rule_.loss.curvature
         if curvature is None or step.rate != loops.TOLD or isinstance(step, Recursive):
             return
-        late = float(step.sizes(np.array([_LATE]), self._rule_.lam)[0])
+        late = float(step.checked_sizes(np.array([_LATE]), self._rule_.lam)[0])
         if late * curvature * power >= 2:
             warnings.warn(
                 f"steps of {late:g} overshoot: with {self._rule_.loss!r} and k(x,x) up to {power:g} errors "
@@ -209,6 +212,7 @@ class OnlineMachine(KernelInputs):
                 stacklevel=_frames_inside(),
             )
 
+    @in_turn
     def fit(self, X, y, sample_weight=None):
         """Forget everything, and go through the examples in their order, `passes` times."""
         self._forget()
@@ -258,6 +262,7 @@ class OnlineMachine(KernelInputs):
         total = value if value.ndim == 1 else value.sum(axis=1)
         self.cumulative_loss_ += float(weight @ total)
 
+    @in_turn
     def __getstate__(self):
         state = super().__getstate__()
         # Made again when needed, and only of use in the beginning.
@@ -288,6 +293,7 @@ class OnlineMachine(KernelInputs):
         return self._begun
 
     @property
+    @in_turn
     def coef_(self) -> np.ndarray:
         """Coefficients of the function that predicts, shape (terms,) or (terms, outputs)."""
         self._require()
@@ -295,12 +301,14 @@ class OnlineMachine(KernelInputs):
         return coef[:, 0] if coef.shape[1] == 1 else coef
 
     @property
+    @in_turn
     def function_(self) -> Function:
         """The function that predicts, without the offset: the last one or, with averaging, the mean of
         all."""
         return self._learner.function(self.coef_)
 
     @property
+    @in_turn
     def intercept_(self) -> Any:
         """b: a number, or one for each output."""
         self._require()
@@ -326,11 +334,13 @@ class OnlineMachine(KernelInputs):
         self._require()
         return self._rule_.loss
 
+    @in_turn
     def _scores(self, X: Any) -> np.ndarray:
         self._require()
         points = self._points(X, reset=False)
         scores = self._learner.scores(points)
-        return scores.astype(np.float32) if getattr(points, "dtype", None) == np.float32 else scores
+        single = getattr(points, "dtype", None) == np.float32
+        return finite_scores(scores.astype(np.float32) if single else scores)
 
 
 def _default(machine: Any, name: str) -> Any:

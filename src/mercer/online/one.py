@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from mercer import _resolve
+from mercer.online.turns import in_turn
 
 _registered: set[type] = set()
 
@@ -114,6 +115,7 @@ class OneByOne:
 
     # -- river -------------------------------------------------------------------------------------
 
+    @in_turn
     def learn_one(self, x, y, w=1.0) -> None:
         """Learn from one example: a dict of features (or an object the kernel takes), and its y; w is its
         weight."""
@@ -173,6 +175,7 @@ class OneNumber(OneByOne):
             raise ValueError(f"y is {y!r}, and should be a number") from None
         return self._code_targets(row, None)
 
+    @in_turn
     def predict_one(self, x) -> float:
         """The prediction for one example, a list if y has several numbers; 0 before anything is learned."""
         scores = self._score_one(x)
@@ -206,6 +209,7 @@ class OneLabel(OneByOne):
             self._one = kept
         return kept[1]
 
+    @in_turn
     def predict_proba_one(self, x) -> dict:
         """Probabilities of the labels met so far; of the loss's scores where it has none, 1 for the best."""
         scores = self._score_one(x)
@@ -217,11 +221,13 @@ class OneLabel(OneByOne):
             return {label: float(label == best) for label in labels}
         return dict(zip(labels, self._coding.probability(scores)[0].tolist()))
 
+    @in_turn
     def predict_proba_many(self, X) -> Any:
         """Probabilities for a data frame of examples, a column for each label."""
         pd: Any = import_module("pandas")
         return pd.DataFrame(self.predict_proba(X), columns=self._coding.classes.tolist(), index=X.index)
 
+    @in_turn
     def predict_one(self, x) -> Any:
         """The label for one example; None before anything is learned."""
         scores = self._score_one(x)

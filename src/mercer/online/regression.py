@@ -10,6 +10,7 @@ from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
 from mercer.online.machine import OnlineMachine
 from mercer.online.one import OneNumber
+from mercer.online.turns import in_turn
 
 _GAUSSIAN = Gaussian()
 
@@ -117,6 +118,7 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
             raise ValueError(f"y has {coding.n_outputs} columns, and had {known.n_outputs} before")
         return targets
 
+    @in_turn
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from some more examples, in their order."""
         if not self._begun:
@@ -125,6 +127,7 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
         return self
 
     @follows_data
+    @in_turn
     def predict(self, X):
         """Predictions for X, shaped as y was."""
         scores = self._scores(X)

@@ -42,7 +42,7 @@ class Step(Params):
     def validate_for(self, lam: float) -> None:
         """Refuse a λ that this step can't go with."""
         self.validate()
-        longest = float(np.max(self.sizes(np.array([1.0]), lam)))
+        longest = float(self.checked_sizes(np.array([1.0]), lam)[0])
         if 2 * longest * lam > 1 + 1e-12:
             raise ValueError(
                 f"a step of η = {longest:g} with λ = {lam:g} would shrink f by 1 − 2ηλ = "
@@ -52,6 +52,27 @@ class Step(Params):
     def sizes(self, t: np.ndarray, lam: float) -> np.ndarray:
         """η_t."""
         raise NotImplementedError
+
+    def checked_sizes(self, t: np.ndarray, lam: float) -> np.ndarray:
+        """`sizes` as the loops take them: one positive number for every example."""
+        eta = np.asarray(self.sizes(t, lam))
+        if eta.shape != t.shape or eta.dtype.kind not in "fiu":
+            raise ValueError(
+                f"{self!r}: sizes(t, lam) must give one number for each of the {len(t)} times in t, got "
+                "an array of "
+                f"{eta.dtype} with shape {eta.shape}: compute with t, as in 0.4 / np.sqrt(t), or repeat "
+                "a number "
+                "with np.full(len(t), …)"
+            )
+        wrong = ~(np.isfinite(eta) & (eta >= 0))
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise ValueError(
+                f"{self!r}: the step for example {int(t[first])} is {eta[first]}, and must be a finite "
+                "number of at "
+                "least 0"
+            )
+        return np.ascontiguousarray(eta, np.float64)
 
 
 class Constant(Step):

@@ -71,7 +71,7 @@ def test_what_lies_where(block, dtype):
     points = np.swapaxes(table, 1, 2).reshape(rows, L.width)
     assert L.slots == 1 and L.width == 1 + 7
     factor = np.sqrt(np.log2(np.e)) / 0.7  # the exponent is −½‖factor·(x − z)‖²
-    centred = X.astype(float) - Z.astype(float).mean(axis=0)
+    centred = X.astype(float) - np.median(Z, axis=0)
     assert np.allclose(points[:20, 1:], factor * centred, rtol=eps, atol=eps)
     assert np.allclose(points[:20, 0], -0.5 * (factor * centred) ** 2 @ np.ones(7), rtol=eps)
     assert np.array_equal(points[20:], np.tile(points[19], (rows - 20, 1)))  # the last one repeated
@@ -103,11 +103,15 @@ def test_scalars_come_after_norms():
     assert np.allclose(packed[:, 2], (X**2).sum(axis=1)) and (packed[:, 3] == 1).all()
 
 
-def test_constants_are_those_of_terms_then_of_the_formula():
+def test_constants_are_those_of_groups_then_of_terms_then_of_the_formula():
     formula = trace(Periodic(0.5, 2.0) * Periodic(3.0, 1.0) + 7.0)
     L = Layout(formula, np.ones((2, 3)), np.ones((2, 3)), np.dtype(float))
     terms = [c for leaf in formula.leaves for c in leaf.term.constants]
-    assert L.constants.tolist() == [*terms, *formula.programme.constants]
+    assert L.constants.tolist() == [
+        *(leaf.scale for leaf in formula.leaves),
+        *terms,
+        *formula.programme.constants,
+    ]
 
 
 def test_points_far_away_are_centred():

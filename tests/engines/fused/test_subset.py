@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
 
-from mercer.engines.fused import subset
-from mercer.engines.fused.subset import Callback, Compiled, Unsupported, compiled, source_of, subset_ir
+from mercer.engines.fused import subset_ir
+from mercer.engines.fused.subset import Callback, Compiled, Unsupported, compiled, source_of
 
 NAMES = {name: getattr(math, name) for name in ("sqrt", "exp", "expm1", "log", "log1p", "tanh", "sin", "cos")}
 STEPS, SHIFT = 7, 0.25
@@ -229,7 +229,7 @@ def test_rows_written_through_another_function():
     np.testing.assert_array_equal(A[:, 5:], -1.0)
 
 
-def apply(f: "function", a: "f64[:]", out: "f64[:]", n: int):  # noqa: F821
+def apply(f: "function(f64[:], f64[:], int)", a: "f64[:]", out: "f64[:]", n: int):  # noqa: F821
     for i in range(n):
         f(a, out, i)
 
@@ -249,19 +249,89 @@ def test_python_is_called_back():
     assert calls == [0.0] * 4
 
 
-def test_errors_of_callbacks_wait_until_they_are_asked_for():
-    first = []
+def test_an_error_in_a_callback_ends_the_loop_and_reaches_the_caller():
+    calls = []
 
     def fails():
-        first.append(1)
-        raise ZeroDivisionError(f"number {len(first)}")
+        calls.append(1)
+        if len(calls) == 2:
+            raise ZeroDivisionError("number 2")
 
     callback = Callback(fails)
-    compiled([apply])(callback, np.zeros(3), np.zeros(3), 3)
-    assert len(first) == 3
-    assert isinstance(callback.error, ZeroDivisionError)
-    assert str(callback.error) == "number 1"
-    assert Callback(lambda: None).error is None
+    with pytest.raises(ZeroDivisionError, match="number 2"):
+        compiled([apply])(callback, np.zeros(4), np.zeros(4), 4)
+    assert len(calls) == 2
+    compiled([apply])(callback, np.zeros(4), np.zeros(4), 4)  # raised once
+    assert len(calls) == 6
+
+
+def test_a_function_that_takes_something_else_is_not_handed_over():
+    other = compiled(['def other(a: "f64[:]", i: int):\n    a[i] = 1.0\n'])
+    for wrong in (other, compiled([DOT]), 12345, None, len):
+        with pytest.raises(TypeError, match="compiled function of"):
+            compiled([apply])(wrong, np.zeros(3), np.zeros(3), 3)
+
+
+# -- nothing outside of an array -------------------------------------------------------------------
+
+OUTSIDE = {
+    "a loop that is too long": "for i in range(n):\n        a[i] = 1.0",
+    "one that begins before": "for i in range(0 - n, 1):\n        a[i] = 1.0",
+    "a while loop": "i = 0\n    while a[i] < 9.0 and i < n:\n        i += 1",
+    "a place that was computed": "a[2 * n] = 1.0",
+    "a negative one": "a[0 - 1] = 1.0",
+    "behind a condition": "for i in range(n):\n        if i > 2:\n            a[i] = 1.0",
+    "a counter that was changed": "for i in range(2):\n        i = i + n\n        a[i] = 1.0",
+    "a name from outside the loop": "for i in range(1):\n        a[n] = 1.0",
+    "a row": "fill(B[n], 1)",
+    "a row, too long": "fill(B[0], n)",
+    "a column": "for i in range(2):\n        for j in range(n):\n            B[i, j] = 0.0",
+    "a row of columns": "for i in range(n):\n        for j in range(3):\n            B[i, j] = 0.0",
+    "in another function": "x = last(a, n)\n    a[0] = x",
+    "an integer of infinity": "a[int(inf * n)] = 1.0",
+    "an integer of nothing": "a[int(inf - inf)] = 1.0",
+}
+FILL = 'def fill(a: "f64[:]", n: int):\n    for i in range(n):\n        a[i] = 5.0\n'
+LAST = 'def last(a: "f64[:]", n: int) -> float:\n    return a[n - 1]\n'
+
+
+@pytest.mark.parametrize("body", OUTSIDE.values(), ids=OUTSIDE)
+def test_an_index_outside_of_its_array_is_an_error(body):
+    """The arrays lie in the middle of larger ones, which stay as they are."""
+    f = compiled([FILL, LAST, f'def f(a: "f64[:]", B: "f64[:,:]", n: int):\n    {body}\n'])
+    rooms = np.full(64, 7.0), np.full((12, 8), 7.0)
+    a, B = rooms[0][20:25], rooms[1][4:6, 2:5]
+    with pytest.raises(IndexError, match="an index outside of its array"):
+        f(a, B, 9)
+    a[:], B[:] = 7.0, 7.0
+    assert all((room == 7.0).all() for room in rooms)
+
+
+def test_what_a_loop_does_not_do_is_no_error():
+    source = """
+def f(a: "f64[:]", n: int, skip: int) -> float:
+    total = 0.0
+    for i in range(n):
+        if i >= 3 and skip == 1:
+            break
+        total += a[i]
+    for i in range(n):
+        total += a[i]
+        if i == 2:
+            break
+    for i in range(0):
+        total += a[n]
+    for i in range(n):
+        total += a[i] if i < 3 else 0.0
+        if i < 3 and a[i] > 1.0:
+            total += 1.0
+    return total
+"""
+    f = compiled([source])
+    assert f(np.array([1.0, 2.0, 4.0]), 10, 1) == 23.0
+    with pytest.raises(IndexError, match=r"total \+= a\[i\]$"):
+        f(np.array([1.0, 2.0, 4.0]), 10, 0)
+    assert f(np.zeros(0), 0, 0) == 0.0
 
 
 # -- random programmes -----------------------------------------------------------------------------
@@ -415,18 +485,49 @@ def test_calls_between_functions_are_checked():
     with pytest.raises(Unsupported, match="dot needs .*f32"):
         compiled([DOT, 'def f(a: "f64[:]") -> float:\n    return dot(a, a, 3)\n'], np.float32)
     with pytest.raises(Unsupported, match="a function where double"):
-        compiled(['def f(g: "function") -> float:\n    return g + 1.0\n'])
+        compiled(['def f(g: "function(int)") -> float:\n    return g + 1.0\n'])
 
 
 def test_arrays_are_checked_when_called():
     f = compiled([DOT])
     a = np.arange(8.0)
-    assert f(a, a, 8) == a @ a
-    for wrong in (a.astype(np.float32), a.astype(int), a[::2], a[:, None] * np.ones((1, 3)), a[:, None]):
+    assert f(a, a, 8) == a @ a  # both are only read
+    shifted = np.frombuffer(bytes(1) + a.tobytes(), np.uint8)[1:].view(np.float64)
+    backwards, foreign = a[::-1], a.astype(">f8")
+    for wrong in (a.astype(np.float32), a.astype(int), a[::2], a[:, None], shifted, backwards, foreign):
         with pytest.raises(TypeError, match="in rows, is needed"):
+            f(a, wrong, 3)
+    for wrong in ([1.0, 2.0, 3.0], None, np.ma.array(a), np.float64(1.0)):
+        with pytest.raises(TypeError, match="an array is needed"):
             f(a, wrong, 3)
     with pytest.raises(ValueError, match="argument"):
         f(a, a)
+    with pytest.raises(OverflowError):
+        f(a, a, 2**64 + 1)
+    with pytest.raises(TypeError):
+        f(a, a, 3.0)
+
+
+def test_what_is_written_is_writeable_and_shares_no_memory():
+    f = compiled(
+        ['def f(a: "f64[:]", B: "f64[:,:]", n: int):\n    for i in range(n):\n        B[i, 0] = a[i]\n']
+    )
+    a, room = np.arange(4.0), np.zeros((6, 5))
+    f(a, room[:4, :2], 4)
+    np.testing.assert_array_equal(room[:4, 0], a)
+    frozen = room.copy()
+    frozen.flags.writeable = False
+    f(frozen[0], room, 4)  # what is only read may be read-only
+    with pytest.raises(ValueError, match="B is read-only"):
+        f(a, frozen, 4)
+    with pytest.raises(ValueError, match="share memory"):
+        f(room[2], room, 4)
+    for stride in (0, 8, -40):
+        start = room.ctypes.data + 80
+        rows = np.lib.stride_tricks.as_strided(room[2:], (2, 2), (stride, 8))
+        assert rows.ctypes.data == start
+        with pytest.raises(TypeError, match="rows overlap or run backwards"):
+            f(a, rows, 2)
 
 
 # -- compiled once ---------------------------------------------------------------------------------
@@ -448,8 +549,8 @@ def test_capitals_of_the_module_are_constants():
 
 
 def test_the_same_source_is_compiled_once(monkeypatch):
-    made = []
-    monkeypatch.setattr(subset, "subset_ir", lambda *a: made.append(a) or subset_ir(*a))
+    made, emit = [], subset_ir.subset_ir
+    monkeypatch.setattr(subset_ir, "subset_ir", lambda *a: made.append(a) or emit(*a))
     source = "def once(x: float) -> float:\n    return x + 1234.5\n"
     constants = {"FRESH": float(np.random.default_rng().random())}  # so that no file has it
     for _ in range(3):

@@ -225,13 +225,32 @@ def test_many_rows_on_several_threads():
     assert np.abs(out - rows.astype(float).sum(axis=0)).max() < 1e-10
 
 
-def test_stored_pads_its_rows():
+def test_stored_is_padded_both_ways():
     source = Stored(K)
-    assert source.values.shape == (N, 160) and not source.values[:, N:].any()
-    whole = np.zeros((N, 160))
-    whole[:, :N] = K
-    assert Stored(whole).values is whole
+    assert source.values.shape == (160, 160)
+    assert not source.values[:, N:].any() and not source.values[N:].any()
+    np.testing.assert_array_equal(source.values[:N, :N], K)
     assert source.working_set(3) == N
+
+
+def test_combine_refuses_what_it_could_not_stay_inside_of():
+    rows, out, one = np.ones((4, 64)), np.zeros(64), np.ones(1)
+    for index in (-1, 4, 2**40):
+        with pytest.raises(IndexError, match="4 rows"):
+            combine(rows, np.array([index]), one, out, 1)
+    wrong = [
+        (rows, one, np.ones(2), out),
+        (rows[:, ::2], one, one, out[:32]),
+        (rows[:, :40], one, one, out[:40]),
+        (rows, one, one, out[:32]),
+        (rows, one, one, out.astype(np.float32)),
+        (rows.astype(int), one, one, out),
+        (rows, one, one, rows[3]),
+    ]
+    for r, i, f, o in wrong:
+        with pytest.raises(ValueError):
+            combine(r, i.astype(int), f, o, 1)
+    assert not out.any()
 
 
 # -- which one --------------------------------------------------------------------------------------------
@@ -269,7 +288,7 @@ def test_a_stored_matrix_is_the_kernel_matrix():
     for kernel, points, dense in ((Gaussian(1.0), X, K), (FunctionKernel(common), WORDS, WORD_K)):
         found = columns_of(operator(kernel, points), 1 << 30, N)
         assert isinstance(found, Stored)
-        assert np.allclose(found.values[:, :N], dense)
+        assert np.allclose(found.values[:N, :N], dense)
 
 
 def test_indefinite_values_are_passed_on_as_they_are():

@@ -21,7 +21,7 @@ import numpy as np
 from mercer.engines._triton import blocks
 from mercer.engines._triton.code import CLOSE, RESIDENT_DEPTH, Code, LeafCode, bounded, steep
 from mercer.engines._triton.store import Points, upload
-from mercer.kernels.formula import Formula
+from mercer.kernels.formula import Formula, require_equal_widths
 
 PAD = 1024  # rows and columns are padded to a multiple of every block size
 # Roots of distances with so few coordinates: differences are as fast as the matrix units.
@@ -79,6 +79,9 @@ def pack(
     dtype = "float64" if X.raw.dtype == torch.float64 else "float32"
     views = list(dict.fromkeys(leaf.view for leaf in formula.leaves))
     shown = [tuple(P.seen_through(v) for P in (X, Z, anchor)) for v in views]
+    for x, z, c in shown:
+        require_equal_widths(x.width, z.width)
+        require_equal_widths(x.width, c.width)
     direct = _too_rough(formula, views, shown, X, Z, dtype, precision)
     leaves: list[LeafCode] = []
     factors: list[float] = []

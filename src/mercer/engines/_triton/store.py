@@ -62,7 +62,9 @@ class Points:
             return self
 
         def make() -> Points:
-            shown = np.ascontiguousarray(view.points(self.host()), dtype=_numpy_dtype(self.raw.dtype))
+            points = self.host()
+            width = view.points(points[:1]).shape[1]
+            shown = np.ascontiguousarray(view.rows(points, width), dtype=_numpy_dtype(self.raw.dtype))
             return Points(upload(shown, self.raw.device), lambda: shown)
 
         return self.form(("view", view), make)

@@ -12,7 +12,7 @@ from mercer.engines.fused.code import packer
 from mercer.engines.fused.recipe import UNROLL, Group, Recipe, constants_of, slots_of
 from mercer.engines.fused.target import host
 from mercer.kernels.formula import Formula, Leaf, NotTraceable, View
-from mercer.kernels.statistics import DotProduct, SquaredDistance
+from mercer.kernels.statistics import SQUARED, DotProduct, SquaredDistance, Statistic
 
 # Up to here differences are taken coordinate by coordinate: no slower.
 _DIRECT = 4
@@ -20,7 +20,6 @@ _DIRECT = 4
 # widths, or so many times the distance of near points, that is too much: then they are left as they are.
 _MOST_WIDTHS = 8.0
 _MOST_DISTANCES = 25.0
-_LARGEST = 1e15
 _SAMPLE = 96
 # Up to here the loop over coordinates is unrolled; from there on to the next bound it is not; beyond,
 # BLAS makes the inner products. With 32 registers of 512 bits our own loop is as good as BLAS's.
@@ -57,10 +56,11 @@ class Layout:
             by_view.setdefault(leaf.view, []).append(i)
         place: dict[int, tuple[int, str]] = {}
         for view, members in by_view.items():
-            seen = view.points(Z[:4096])
+            seen = view.points(self._ready(view, Z[:4096]))
             if not isinstance(seen, np.ndarray) or seen.ndim != 2 or seen.dtype.kind != "f":
                 raise NotTraceable("its points are not rows of numbers")
             leaves = [(i, formula.leaves[i]) for i in members]
+            self._require_room(leaves, X, Z)
             for part, roles in self._parts(view, leaves, X, Z, seen):
                 for i, role in roles:
                     place[i] = (len(self.parts), role)
@@ -92,7 +92,8 @@ class Layout:
         if distance is not None and d <= own and self._fragile(view, distance[1], X, Z):
             i, leaf = distance
             self.own.append(leaf.scale)
-            yield Part(view, Group("exact", leaf.scale < 0, size), zero, 1.0, 1.0, 0.0), [(i, "distance")]
+            mean = self._mean(view, Z) if view.rounds else zero
+            yield Part(view, Group("exact", leaf.scale < 0, size), mean, 1.0, 1.0, 0.0), [(i, "distance")]
             distance = None
         if distance is not None and d <= _DIRECT:
             i, leaf = distance
@@ -121,20 +122,21 @@ class Layout:
             yield Part(view, Group("dot", False, size, loaded), zero, signed, root, 0.0), [(i, "dot")]
         for i, leaf in members:
             if leaf.term is not None:
-                # Such sums are of degree one: a factor's size goes into the points, its sign into the loop.
-                size, factor = (d if d <= _DIRECT else None), abs(leaf.scale)
-                group = Group("sum", leaf.scale < 0, size, False, leaf.term.instructions)
-                yield Part(view, group, zero, factor, factor, 0.0), [(i, "sum")]
+                # Points as they are, for the loop to subtract; those that were rounded on the way come
+                # centred.
+                self.own.append(leaf.scale)
+                size = d if d <= _DIRECT else None
+                mean = self._mean(view, Z) if view.rounds and leaf.invariant else zero
+                group = Group("sum", False, size, False, leaf.term.instructions)
+                yield Part(view, group, mean, 1.0, 1.0, 0.0), [(i, "sum")]
 
     def _fragile(self, view: View, leaf: Leaf, X: Any, Z: Any) -> bool:
         """Would rounding the points, centred and scaled, to float32 be felt?"""
         if self.dtype != np.float32:
             return False
-        few = [view.points(P[:: max(len(P) // _SAMPLE, 1)][:_SAMPLE]).astype(np.float64) for P in (X, Z)]
+        few = self._few(view, X, Z)
         centre = few[1].mean(axis=0)
         extent = max(float(np.abs(P - centre).max()) for P in few)
-        if extent > _LARGEST:
-            return True  # norms would overflow
         if leaf.scale != 1.0:
             return math.sqrt(abs(leaf.scale)) * extent > _MOST_WIDTHS
         A, B = few
@@ -142,10 +144,37 @@ class Layout:
         r2 = r2[r2 > 1e-12 * extent**2]
         return bool(r2.size) and extent > _MOST_DISTANCES * math.sqrt(float(np.quantile(r2, 0.05)))
 
+    def _few(self, view: View, X: Any, Z: Any) -> list[np.ndarray]:
+        """Some points of either side, in float64."""
+        some = [P[:: max(len(P) // _SAMPLE, 1)][:_SAMPLE] for P in (X, Z)]
+        return [view.points(self._ready(view, P)).astype(np.float64) for P in some]
+
+    def _require_room(self, leaves: list[tuple[int, Leaf]], X: Any, Z: Any) -> None:
+        """Raise NotTraceable where squares are too large or too small for this precision.
+
+        Where a factor goes into the points beforehand nothing is too small.
+        """
+        squared = [leaf for _, leaf in leaves if type(leaf.statistic).fits is not Statistic.fits]
+        if not squared:
+            return
+        least, most = SQUARED[self.dtype]
+        largest = max(float(np.abs(P).max(initial=0.0)) for P in self._few(leaves[0][1].view, X, Z))
+        absorbed = all(leaf.scale != 1.0 and leaf.term is None for leaf in squared)
+        if largest > most or (0 < largest < least and not absorbed):
+            raise NotTraceable(f"squares of numbers of size {largest:.0e} are beyond {self.dtype}")
+
+    def _ready(self, view: View, points: Any) -> Any:
+        """Points before they go through a view: in float64 if it would round them."""
+        return points.astype(np.float64, copy=False) if view.rounds else points
+
     def _mean(self, view: View, Z: np.ndarray) -> np.ndarray:
-        """The centre of (a sample of) the columns: subtracting it changes no distance, only rounding."""
-        some = view.points(Z if len(Z) <= 4096 else Z[:: len(Z) // 4096])
-        return some.mean(axis=0, dtype=np.float64).astype(self.dtype)
+        """The centre of (a sample of) the columns: subtracting it changes no distance, only rounding.
+
+        The median, so that one point far away does not move all the others where they can't be told apart.
+        """
+        some = view.points(self._ready(view, Z if len(Z) <= 4096 else Z[:: len(Z) // 4096]))
+        mean = np.median(some, axis=0).astype(np.float64)
+        return mean if view.rounds else mean.astype(self.dtype)
 
     def recipe(self, job: str, rows: int, vectors: int) -> Recipe:
         return Recipe(
@@ -163,24 +192,28 @@ class Layout:
         """`points` in blocks of `block`, `rows` of them in all (the last one repeated), into `out`."""
         pack = packer(self.dtype)
         n = points.shape[0]
+        if block < 1 or not 0 < n <= rows or rows % block or side not in ("x", "z"):
+            raise ValueError(f"{n} points do not fit {rows} rows in blocks of {block}")
+        if out.dtype != self.dtype or out.ndim != 1 or len(out) < rows * self.width or not out.flags.carray:
+            raise ValueError(f"packed points need {rows * self.width} numbers of {self.dtype} side by side")
         blocks = rows // block
         table = out[: rows * self.width].reshape(blocks, self.width, block)
         offset, slot = self.slots, 0
         shown: dict[View, np.ndarray] = {}
         for part in self.parts:
             if part.view not in shown:
-                shown[part.view] = self._contiguous(part.view.points(points))
-            P = shown[part.view]
+                shown[part.view] = part.view.rows(self._ready(part.view, points), len(part.mean))
+            P, mean = self._centred(shown[part.view], part)
             scale = part.x_scale if side == "x" else part.z_scale
             has_norm = slots_of(part.group) > 0
             pack(
-                P.ctypes.data, part.mean.ctypes.data, table.ctypes.data,
+                P.ctypes.data, mean.ctypes.data, table.ctypes.data,
                 P.strides[0] // P.itemsize, n, rows, P.shape[1], self.width, offset, block,
                 slot if has_norm else -1, scale, part.norm,
             )  # fmt: skip
             if part.group.kind == "both":
                 mean = part.mean.astype(np.float64)
-                shift = (P @ mean - 0.5 * mean @ mean) * self.own[self._own(part) + 1]
+                shift = (shown[part.view] @ mean - 0.5 * mean @ mean) * self.own[self._own(part) + 1]
                 self._put(table, slot + 1, shift, block)
             size = _filled(len(part.mean), part.group)
             if size > len(part.mean):
@@ -189,8 +222,13 @@ class Layout:
             slot += slots_of(part.group)
         for s, scalar in enumerate(self.formula.scalars):
             if scalar.view not in shown:
-                shown[scalar.view] = scalar.view.points(points)
-            self._put(table, slot + s, scalar.compute(shown[scalar.view]), block)
+                shown[scalar.view] = scalar.view.points(self._ready(scalar.view, points))
+            values = np.asarray(scalar.compute(shown[scalar.view]))
+            if values.shape != (n,):
+                raise ValueError(
+                    f"{scalar.name}: {n} numbers are needed, one a point; got shape {values.shape}"
+                )
+            self._put(table, slot + s, values, block)
         return out
 
     def _own(self, part: Part) -> int:
@@ -202,6 +240,15 @@ class Layout:
         n, rows = len(values), table.shape[0] * block
         padded = np.concatenate([values, np.full(rows - n, values[-1])]) if n < rows else values
         table[:, slot, :] = padded.reshape(-1, block)
+
+    def _centred(self, P: np.ndarray, part: Part) -> tuple[np.ndarray, np.ndarray]:
+        """(points, mean) for the packer, which subtracts one from the other in this precision.
+
+        Points that a view has multiplied are centred in float64 first, and rounded once.
+        """
+        if not part.view.rounds or self.dtype == np.float64:
+            return self._contiguous(P), np.ascontiguousarray(part.mean, self.dtype)
+        return self._contiguous(P - part.mean), np.zeros(len(part.mean), self.dtype)
 
     def _contiguous(self, P: np.ndarray) -> np.ndarray:
         P = np.asarray(P)

@@ -108,7 +108,7 @@ class _Loops(Emitter):
             return v.fma(v.neg(difference) if flip else difference, difference, s)
         if group.kind == "sum":
             sources = {"x": lambda _: x, "z": lambda _: z, "constant": lambda c: self._constant(g, c)}
-            return (v.sub if group.negative else v.add)(s, self._run(group.term or (), sources))
+            return v.add(s, self._run(group.term or (), sources))
         return v.fma(x, z, s)
 
     def _distance(self, g: int, i: Any, tile: Any, j: Any) -> tuple[list[Any], list[Any]]:
@@ -230,6 +230,10 @@ class _Loops(Emitter):
                     # Points far apart overflow here and nowhere else; √∞ would be ∞·0.
                     most = v.const(float(np.finfo(recipe.dtype).max))
                     found[g, role] = [v.mul(v.min(s, most), factor) for s in found[g, role]]
+                elif group.kind == "sum":
+                    # The factor comes last: points multiplied by it beforehand would be rounded, and far
+                    # from the origin that is more than all of their difference.
+                    found[g, role] = [v.mul(s, self._own_constant(g, 0)) for s in found[g, role]]
         for (g, role), values in found.items():
             if recipe.groups[g].kind in ("distance", "both") and role == "distance" and self._needs_clamp():
                 zero = v.const(0.0)

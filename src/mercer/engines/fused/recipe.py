@@ -72,7 +72,7 @@ def slots_of(group: Group) -> int:
 
 def constants_of(groups: Sequence[Group]) -> int:
     """How many constants of their own, before those of the formula, these groups take."""
-    return sum({"both": 2, "exact": 1}.get(g.kind, 0) for g in groups)
+    return sum({"both": 2, "exact": 1, "sum": 1}.get(g.kind, 0) for g in groups)
 
 
 def constants_in(instructions: tuple[Instruction, ...]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -36,6 +37,47 @@ _TASKS_PER_THREAD = 8
 _GAP = 16
 
 Middle = Callable[[slice, np.ndarray], np.ndarray]
+
+
+def _checked_columns(V: Any, m: int) -> np.ndarray:
+    """V of a product with m columns of K: m rows of real numbers."""
+    V = np.asarray(V)
+    if V.ndim != 2 or V.shape[0] != m or V.dtype.kind not in "fiub":
+        raise ValueError(
+            f"V must be an array of numbers with {m} rows, one a column of K; got {V.dtype} {V.shape}"
+        )
+    return V
+
+
+def _noticed(values: np.ndarray) -> np.ndarray:
+    """These values, with the warning that NumPy would have given of numbers that are none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.add.reduce(values, axis=None)
+    if not np.isfinite(total) and not np.isfinite(values).all():
+        warnings.warn(
+            "kernel values, or products with them, are NaN or infinite: are the points (or "
+            "coefficients) too large? "
+            "Scale the features",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return values
+
+
+def _require_place(out: Any, shape: tuple[int, int], dtype: np.dtype) -> None:
+    """Raise ValueError unless rows of K can be written into `out` where they are, and nowhere else."""
+    if type(out) is not np.ndarray and not isinstance(out, np.memmap):
+        raise TypeError(f"out must be an array, got {type(out).__name__}")
+    item = dtype.itemsize
+    good = out.dtype == dtype and out.shape == shape and out.flags.aligned and out.flags.writeable
+    if not good or (shape[1] > 1 and out.strides[1] != item):
+        raise ValueError(
+            f"out must be a writeable, aligned array of {dtype} with shape {shape}, in rows; got "
+            f"{out.dtype}, shape "
+            f"{out.shape}, strides {out.strides}"
+        )
+    if shape[0] > 1 and (out.strides[0] < shape[1] * item or out.strides[0] % item):
+        raise ValueError(f"rows of out overlap or run backwards: strides are {out.strides}")
 
 
 class Packed:
@@ -96,10 +138,9 @@ class Times:
 class Rows:
     """Rows of K, packed; `fill` computes entries of some of them."""
 
-    def __init__(self, fused: Fused, rows: Any, job: str):
+    def __init__(self, fused: Fused, X: Any, job: str):
         self.fused, self.layout = fused, fused.layout
         self.run, self.block = fused.code(job)
-        X = fused.X[rows]
         self.count = X.shape[0]
         padded = -(-self.count // self.block) * self.block
         self.x = np.empty(padded * self.layout.width, fused.dtype)
@@ -169,6 +210,11 @@ class Fused:
     """K(X, Z) of one formula, computed by compiled loops wherever it is needed."""
 
     def __init__(self, formula: Formula, X: Any, Z: Any, dtype: np.dtype, threads: int):
+        for P in (X, Z):
+            if not isinstance(P, np.ndarray) or P.ndim == 0 or not P.shape[0]:
+                raise ValueError("compiled loops need points, in an array")
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise ValueError(f"compiled loops compute in float32 or float64, not in {dtype}")
         self.layout = Layout(formula, X, Z, dtype)
         self.X, self.Z, self.dtype, self.threads = X, Z, np.dtype(dtype), threads
         self.n, self.m = X.shape[0], Z.shape[0]
@@ -223,15 +269,16 @@ class Fused:
 
     def product(self, V: np.ndarray, double: bool) -> np.ndarray:
         """K V, (n, t) float64; sums and V in float64 if `double`, else in the points' precision."""
+        V = _checked_columns(V, self.m)
         if V.shape[1] == 1 and self._halves():
-            return self._symmetric(V[:, 0], double)[:, None]
+            return _noticed(self._symmetric(V[:, 0], double)[:, None])
         out = np.zeros((self.n, V.shape[1]))
         for z in self._columns():
             if V.shape[1] == 1:
                 self._one_column(z, V[:, 0], double, out[:, 0])
             else:
                 self._several_columns(z, V, double, out)
-        return out
+        return _noticed(out)
 
     def _one_column(self, z: Packed, v: np.ndarray, double: bool, out: np.ndarray) -> None:
         v = z.entries(v, np.float64 if double else self.dtype)
@@ -244,7 +291,7 @@ class Fused:
         def some(task):
             rows, *tiles = task
             job = "product64" if double else "product32"
-            return rows, Rows(self, rows, job).product(z, tiles, v, height)
+            return rows, Rows(self, self.X[rows], job).product(z, tiles, v, height)
 
         work = [(rows, *edge) for rows in tasks for edge in pairwise(edges)]
         for rows, sums in self._map(some, work):
@@ -276,9 +323,11 @@ class Fused:
                 stopping_point()
                 rows = blocks[b]
                 first, last = several * b, min(several * (b + 1), z.tiles)
-                out[rows] += Rows(self, rows, "product" + bits).product(z, (first, last), v, height)
+                out[rows] += Rows(self, self.X[rows], "product" + bits).product(z, (first, last), v, height)
                 if last < z.tiles:
-                    Rows(self, rows, "symmetric" + bits).symmetric(z, last, v, out, rows.start, height)
+                    Rows(self, self.X[rows], "symmetric" + bits).symmetric(
+                        z, last, v, out, rows.start, height
+                    )
             return out
 
         # Early blocks meet more columns: dealt out there and back, every thread gets the same work.
@@ -298,7 +347,7 @@ class Fused:
         height = self._height(stride)
 
         def some(rows):
-            packed = Rows(self, rows, "fill")
+            packed = Rows(self, self.X[rows], "fill")
             K = np.empty((height, stride), self.dtype)
             address, sums = K.ctypes.data, np.zeros((height, V.shape[0]))
             for i in range(0, packed.count, height):
@@ -317,6 +366,7 @@ class Fused:
 
     def sandwich(self, V: np.ndarray, middle: Middle, double: bool) -> np.ndarray:
         """Kᵀ m(K V), every entry of K computed once and used twice while it is in cache."""
+        V = _checked_columns(V, self.m)
         dtype = np.dtype(np.float64) if double else self.dtype
         columns = list(self._columns(keep=True))
         width, t = sum(z.tiles * self.tile for z in columns), V.shape[1]
@@ -335,7 +385,7 @@ class Fused:
             K = np.empty((height, stride), self.dtype)
             address, sums = K.ctypes.data, np.zeros((height, t))
             for rows in mine:
-                packed = Rows(self, rows, ("keep64" if double else "keep32") if fused else "fill")
+                packed = Rows(self, self.X[rows], ("keep64" if double else "keep32") if fused else "fill")
                 part = np.zeros((t, width), dtype)
                 for i in range(0, packed.count, height):
                     stopping_point()
@@ -352,7 +402,9 @@ class Fused:
                         first += size
                     if not fused:
                         times.forward(address, max(count, 4), width, stride, W.ctypes.data, width, sums)
-                    S = middle(slice(rows.start + i, rows.start + some[1]), sums[:count])
+                    S = np.asarray(middle(slice(rows.start + i, rows.start + some[1]), sums[:count]))
+                    if S.shape != (count, t):
+                        raise ValueError(f"the middle of a product gave shape {S.shape} for {(count, t)}")
                     times.backward(address, count, width, stride, S, part.ctypes.data, width)
                 total += part
             return total
@@ -363,12 +415,13 @@ class Fused:
         for z in columns:
             out[z.first : z.first + z.count] = total[:, first : first + z.count].T
             first += z.tiles * self.tile
-        return out
+        return _noticed(out)
 
     # -- matrices ---------------------------------------------------------------------------------
 
     def fill(self, out: np.ndarray) -> np.ndarray:
         """K into `out`, whose rows must be contiguous; where pairs cost more than copying, each once."""
+        _require_place(out, (self.n, self.m), self.dtype)
         half = self.X is self.Z and self.layout.width >= _MIRRORED_WIDTH
         tasks = self._tasks()
         for z in self._columns():
@@ -387,17 +440,26 @@ class Fused:
     def rows(self) -> Callable[[Any, np.ndarray], None]:
         """fill(rows, out) for whole rows, a slice or indices; columns are packed once and for all."""
         columns = list(self._columns(keep=True))
-        return lambda rows, out: self._fill_rows(columns, out, rows, local=True)
+
+        def fill(rows: Any, out: np.ndarray) -> None:
+            some = self.X[rows]
+            if some.ndim != 2:
+                raise ValueError(f"rows must be a slice or a list of indices, got {rows!r}")
+            _require_place(out, (some.shape[0], self.m), self.dtype)
+            if some.shape[0]:
+                self._fill_rows(columns, out, some, local=True)
+
+        return fill
 
     def _fill_rows(
         self, columns: list[Packed], out: np.ndarray, rows: Any, local: bool = False, half: bool = False
     ) -> None:
-        """Whole rows of these columns into `out`, which holds all rows or, if `local`, only these.
+        """Whole rows of these columns into `out`, which holds all rows or, if `local`, only these points.
 
         With `half`, tiles left of the one with the diagonal are left out.
         """
         out = out if local else out[rows]
-        packed = Rows(self, rows, "fill")
+        packed = Rows(self, rows if local else self.X[rows], "fill")
         stride, height = out.strides[0] // out.itemsize, self._height(self.tile)
         for z in columns:
             skipped = max(rows.start - z.first, 0) // self.tile if half else 0
@@ -408,3 +470,4 @@ class Fused:
                 part = (i, min(i + height, packed.count) if self.blas else packed.count)
                 address = out.ctypes.data + (i * stride + z.first + first) * out.itemsize
                 packed.fill(z, part, (skipped, z.tiles), address, stride, z.count - first)
+            _noticed(out[:, z.first + first : z.first + z.count])

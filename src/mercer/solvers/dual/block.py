@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,20 +50,38 @@ def _compiled(dtype: str, paired: bool) -> Any:
 class Block:
     """Buffers for blocks of up to `size` coordinates, padded with coordinates that can't move.
 
-    `whole` is the matrix of all coordinates, rows padded, if they are to be solved together.
+    `whole` is the matrix of all coordinates, padded, if they are to be solved together.
     """
 
     def __init__(self, size: int, dtype: Any, whole: np.ndarray | None = None):
-        most = -(-size // PADDING) * PADDING
+        if size < 0:
+            raise ValueError(f"a block has at least 0 coordinates, got {size}")
+        self.most, most = size, -(-size // PADDING) * PADDING
         self.dtype = np.dtype(dtype)
-        self._whole = whole
+        if self.dtype not in (np.float32, np.float64):
+            raise ValueError(f"blocks are of float32 or float64, not of {dtype}")
+        self.size = self.padded = 0
+        self._whole = None if whole is None else self._checked(whole, size, most)
+        self._K = np.zeros((0, 0), self.dtype)
         self._room = np.zeros(0 if whole is not None else most * most, self.dtype)
         self._c, self._lower, self._upper, self._extra = (np.zeros(most) for _ in range(4))
         self._g, self._diagonal, self._up, self._down = (np.zeros(most, self.dtype) for _ in range(4))
         self._result = np.zeros(3)
 
+    def _checked(self, whole: np.ndarray, size: int, most: int) -> np.ndarray:
+        """The matrix of all coordinates as the loop reads it: whole rows, one after another, padded."""
+        if whole.dtype != self.dtype or not whole.flags.c_contiguous or not whole.flags.aligned:
+            raise ValueError(
+                f"the matrix must be contiguous, of {self.dtype}; got {whole.dtype}, {whole.strides}"
+            )
+        if whole.ndim != 2 or min(whole.shape) < most:
+            raise ValueError(f"{size} coordinates need {(most, most)} numbers, got {whole.shape}")
+        return whole
+
     def matrix(self, size: int) -> np.ndarray:
         """Where the block of K for so many coordinates is to be written (or already is)."""
+        if not 0 <= size <= self.most:
+            raise ValueError(f"there is room for {self.most} coordinates, not for {size}")
         self.size, self.padded = size, -(-size // PADDING) * PADDING
         if self._whole is not None:
             self._K = self._whole
@@ -84,6 +103,10 @@ class Block:
     ) -> tuple[np.ndarray, Outcome]:
         """New coordinates, from the gradient g at c, once `matrix` holds K; box: lower, upper, extra."""
         n, m = self.size, self.padded
+        if math.isnan(tol) or not 0 <= kink < math.inf:
+            raise ValueError(f"tol must be a number and kink finite and nonnegative, got {tol} and {kink}")
+        if not n:
+            return np.zeros(0), Outcome(0, 0.0, 0.0)
         given = zip((self._c, self._g, self._lower, self._upper, self._extra), (c, g, *box), strict=True)
         for here, values in given:
             here[:n], here[n:m] = values, 0
@@ -96,7 +119,9 @@ class Block:
             some = [a[:n] for a in arrays]
             result = reference.run(self._K[:n, :n], *some, limit=limit, kink=kink, tol=tol, paired=paired)
             return self._c[:n].copy(), Outcome(*result)
-        # Rows of K beyond n are never looked at: nothing there can move.
+        # Rows and columns beyond n are zero, and nothing there can move; should numbers that are none lead
+        # there
+        # all the same, they are inside.
         every = (self._K, *arrays, self._up, self._down, self._result)
         run(*[a.ctypes.data for a in every], m, self._K.shape[1], limit, kink, tol)
         steps, before, after = self._result.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -149,11 +150,9 @@ class Stored(Columns):
         self.n, self.threads = len(values), threads
         self.dtype = values.dtype
         self.stride = -(-self.n // PADDING) * PADDING
-        if values.shape[1] == self.stride and values.flags.c_contiguous:
-            self.values = values
-        else:
-            self.values = np.zeros((self.n, self.stride), values.dtype)
-            self.values[:, : self.n] = values
+        # Padded both ways: whatever the loops make of numbers that are none, they stay inside.
+        self.values = padded_square(self.n, values.dtype)
+        self.values[: self.n, : self.n] = values[:, : self.n]
 
     def working_set(self, size):
         return self.n
@@ -164,7 +163,23 @@ class Stored(Columns):
         g += total[: self.n]
 
     def diag(self):
-        return self.values.diagonal().astype(np.float64)
+        return self.values.diagonal()[: self.n].astype(np.float64)
+
+    @classmethod
+    def filled(cls, n: int, dtype: Any, fill: Callable[[np.ndarray], Any]) -> Stored:
+        """The matrix that `fill` writes into its place."""
+        new = cls.__new__(cls)
+        new.n, new.threads, new.dtype = n, 1, np.dtype(dtype)
+        new.values = padded_square(n, dtype)
+        new.stride = len(new.values)
+        fill(new.values[:n, :n])
+        return new
+
+
+def padded_square(n: int, dtype: Any) -> np.ndarray:
+    """Room for an n × n matrix as the loops read it: zeros up to whole vectors."""
+    most = -(-n // PADDING) * PADDING
+    return np.zeros((most, most), dtype)
 
 
 class Factored(Columns):
@@ -197,10 +212,7 @@ def columns_of(K: KernelOperator, cache: int, block: int) -> Columns:
         return Computed(K)
     stride = -(-n // PADDING) * PADDING
     if n <= block or (n * stride * K.dtype.itemsize <= cache and not K.kernel.vectors):
-        values = np.empty((n, stride), K.dtype)
-        values[:, n:] = 0
-        engine.gram(K.kernel, K.X, out=values[:, :n])
-        return Stored(values)
+        return Stored.filled(n, K.dtype, lambda out: engine.gram(K.kernel, K.X, out=out))
     if cache < 2 * stride * K.dtype.itemsize:
         return Computed(K)
     return Cached(K, cache)
@@ -239,17 +251,38 @@ def _compiled(dtype: str) -> Any:
         return None
 
 
+def _require_fitting(rows: np.ndarray, index: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
+    """Raise ValueError unless these rows can be combined without leaving an array."""
+    if index.ndim != 1 or factors.shape != index.shape:
+        raise ValueError(f"one factor for each index is needed, got {factors.shape} for {index.shape}")
+    if rows.ndim != 2 or rows.dtype not in (np.float32, np.float64) or not rows.flags.aligned:
+        raise ValueError(f"rows must be a matrix of float32 or float64, got {rows.dtype} {rows.shape}")
+    item = rows.itemsize
+    if rows.strides[1] != item or rows.strides[0] < rows.shape[1] * item or rows.strides[0] % item:
+        raise ValueError(f"entries of rows must lie side by side, got strides {rows.strides}")
+    if index.min() < 0 or index.max() >= len(rows):
+        raise IndexError(f"there are {len(rows)} rows, and an index is {index.min()} or {index.max()}")
+    if out.dtype != np.float64 or not out.flags.carray or out.shape != rows.shape[1:] or len(out) % PADDING:
+        raise ValueError(
+            f"out must be {rows.shape[1]} numbers of float64, a multiple of {PADDING}; got {out.dtype} "
+            f"{out.shape}"
+        )
+    if np.may_share_memory(rows, out):
+        raise ValueError("out shares memory with rows")
+
+
 def combine(rows: np.ndarray, index: np.ndarray, factors: np.ndarray, out: np.ndarray, threads: int) -> None:
     """out += Σ_k factors[k]·rows[index[k]] in float64; rows are padded to whole vectors."""
     if len(index) == 0:
         return
+    index = np.ascontiguousarray(index, dtype=np.int64)
+    factors = np.ascontiguousarray(factors, dtype=np.float64)
+    _require_fitting(rows, index, factors, out)
     run = _compiled(rows.dtype.name)
     if run is None:
         for i in range(0, len(index), 256):
             out += rows[index[i : i + 256]].T.astype(np.float64) @ factors[i : i + 256]
         return
-    index = np.ascontiguousarray(index, dtype=np.int64)
-    factors = np.ascontiguousarray(factors, dtype=np.float64)
     stride = rows.strides[0] // rows.itemsize
     threads = threads if len(index) * len(out) > 1 << 20 else 1
     # Pieces that stay in cache with the sums.
