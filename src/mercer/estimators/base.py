@@ -114,7 +114,10 @@ class KernelMachine(KernelInputs):
         rng = generator(self.random_state)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
         lam = self.lam.value(total) if isinstance(self.lam, FromC) else float(self.lam)
-        problem = Problem(built.A, built.B, targets, loss, lam, weights, bool(self.offset), rng=rng)
+        # Losses are summed in float64, whatever the data.
+        problem = Problem(
+            built.A, built.B, np.asarray(targets, np.float64), loss, lam, weights, bool(self.offset), rng=rng
+        )
         return self._adapt(problem), built, coding, plan
 
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:
@@ -184,10 +187,9 @@ class KernelMachine(KernelInputs):
         if (engine := getattr(self.function_, "engine", None)) is not None:
             remember(engine, X, given)
         scores = self.function_(X)
-        if getattr(X, "dtype", None) == np.float32:
-            scores = scores.astype(np.float32)
-        scores = scores[:, None] if scores.ndim == 1 else scores
-        return scores + self.solution_.intercept.astype(scores.dtype)
+        # Rounded once, at the end: f and b may be large, and cancel.
+        scores = (scores[:, None] if scores.ndim == 1 else scores) + self.solution_.intercept
+        return scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores
 
 
 def _engine_remarks(kernel: Kernel, X: Any, plan: Plan) -> Iterator[str]:

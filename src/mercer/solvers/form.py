@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.solvers.certify import DOUBT, best_constant
+from mercer.solvers.primal import Primal
 from mercer.solvers.problem import Problem
 
 INNER_ITERATIONS = 400
@@ -38,12 +40,21 @@ class Form:
     norm: float
     jitter = 0.0
 
+    # Coordinates of a problem with centres or features.
+    coordinates: Primal | None = None
+
     def __init__(self, problem: Problem):
-        self.problem = problem
+        # As it was given: forms may put it otherwise.
+        self.problem = self.given = problem
+        self._flat = abs(problem.data_value(best_constant(problem))) if problem.loss.convex else np.inf
 
     @property
     def value(self) -> float:
         return self.problem.data_value(self.scores) + self.problem.lam * self.penalty
+
+    def near(self, tol: float) -> bool:
+        """Is the objective no more than tol above its minimum, next to that of the best constant?"""
+        return self.norm**2 <= 4 * self.problem.lam * 0.5 * max(tol, DOUBT) * self._flat
 
     def line(self, d: Direction) -> tuple[float, Callable[[float], float]]:
         """Slope at 0 and the objective as a function of the step."""

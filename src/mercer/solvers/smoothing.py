@@ -9,8 +9,9 @@ import numpy as np
 from mercer.losses import Loss
 from mercer.losses.dual import DualForm, Smoothed
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
+from mercer.solvers.certify import certify
 from mercer.solvers.forms import Direction, Form, PrimalForm, form_of
-from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
+from mercer.solvers.problem import Problem, Solution, relative_to
 
 # μ is lowered once Newton's share of the gap is no more than this part of what the smoothing costs,
 _NEWTON_SHARE = 0.5
@@ -180,25 +181,25 @@ class Smoothing(Solver):
         problem = form.problem
         form.coef, form.offset = track.best
         form.refresh()
-        track.value = loss.measure(form.scores, problem.weights)[0] + problem.lam * form.penalty
         # The dual point needs the b that suits the smoothed loss, which may be a better one.
         _settle(form, loss)
-        track.measure(form, loss)
-        value, gap = track.value, max(track.value + track.dual, 0.0)
         relative, residual = form.norm / start if start > 0 else 0.0, form.representer_residual()
+        slopes = -loss.form.slope(loss.form.centre - form.scores, loss.mu)
         form.coef, form.offset = track.best
         coef, intercept = form.result()
-        if gap <= max(self.tol * abs(value), track.floor):
-            status = "converged"
-        else:
-            status = "stalled" if track.status == "converged" else track.status
-        certificate = Certificate(
-            relative_gradient=relative,
-            objective=value,
-            gap=gap,
-            representer_residual=residual,
-            jitter=form.jitter,
+        given = replace(form.given, loss=loss.loss)
+        values = given.A @ coef
+        young = loss.apart(values + intercept, slopes, problem.weights)
+        measured = certify(given, coef, intercept, form.coordinates, slopes, young, values)
+        # A dual point met on the way may have been the better one.
+        here = np.inf if measured.gap is None else measured.gap
+        gap = min(here, max(measured.objective + track.dual, 0.0) + measured.rounding)
+        small = gap <= max(self.tol * abs(measured.objective), measured.rounding + track.floor)
+        status = "converged" if small else "stalled" if track.status == "converged" else track.status
+        certificate = measured.certificate(
+            relative_gradient=relative, gap=gap, representer_residual=residual, jitter=form.jitter
         )
+        status = measured.verdict(status, self.tol, measured.rounding)
         return Solution(
             coef, intercept, status, track.iterations, certificate, tuple(track.history), self.name
         )
@@ -340,12 +341,18 @@ class Rounded(Smoothed):
 
     def measure(self, s: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
         """Means of V, as it was before smoothing, and of V(s) + V*(−a) + a s ≥ 0 for the a that V_μ gives."""
-        f, r = self.form, self.form.centre - s
-        values, a = f.value(s), f.slope(r, self.mu)
-        young = values - a * r + f.kink * np.abs(a) + 0.5 * f.curvature * a * a
+        values = self.form.value(s)
+        slopes = -self.form.slope(self.form.centre - s, self.mu)
         if weights is not None:
-            values, young = weights @ values, weights @ young
-        return float(values.sum()) / len(s), float(young.sum()) / len(s)
+            values = weights @ values
+        return float(values.sum()) / len(s), self.apart(s, slopes, weights)
+
+    def apart(self, s: np.ndarray, slopes: np.ndarray, weights: np.ndarray | None) -> float:
+        """The mean of V(s) + V*(u) − u s ≥ 0 for any slopes u."""
+        f, a = self.form, -slopes
+        young = f.value(s) - a * (f.centre - s) + f.kink * np.abs(a) + 0.5 * f.curvature * a * a
+        young = np.maximum(young, 0.0)
+        return float((young if weights is None else weights @ young).sum()) / len(s)
 
     def balance(self, s: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """What to add to the scores of each output so that Σ w_i a_i = 0.

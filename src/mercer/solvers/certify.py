@@ -1,0 +1,358 @@
+"""What a solution is worth, measured in one place from its coefficients: the function that `predict` evaluates.
+
+For slopes u_i in the range of V'(y_i, ·), with Σ w_i u_i = 0 if there is an offset, and g = (1/n) Σ w_i u_i k(x_i,·),
+Fenchel's inequality gives
+
+    C(f, b) − min C ≤ (1/n) Σ w_i (V(y_i, s_i) + V*(y_i, u_i) − u_i s_i) + ‖2λf + Pg‖²/(4λ),
+
+P being the projection on the functions of the representation. With u = V'(y, s), where the first term is 0, this is
+the bound by strong convexity; solvers for losses with kinks bring slopes of their own. What rounding may have done to
+scores and norms is estimated and added, so that nothing is claimed below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.operators import Identity, KernelOperator, Operator
+from mercer.solvers.primal import Primal, to_primal
+from mercer.solvers.problem import Certificate, Problem, relative_to
+
+_EPS = float(np.finfo(np.float64).eps)
+# Rows in which kernel values of float32 points are held against those of float64 ones.
+_SAMPLE = 256
+# A bound on the gradient that leaves a gap of no more than this part of the objective needs no product with K.
+_SMALL_GAP = 1e-10
+# What may be in doubt, of the objective of the best constant, for a solution to be called a minimum.
+DOUBT = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A point and what is known of it; `intercept` is the best offset for its f where V is smooth and convex.
+
+    `flat` is the objective of the best constant (of 0, without an offset), `start` a lower bound on the length of
+    the gradient there.
+    """
+
+    intercept: np.ndarray
+    objective: float
+    gap: float | None
+    rounding: float
+    gradient: float
+    start: float
+    flat: float
+    over: str
+
+    @property
+    def relative_gradient(self) -> float:
+        return relative_to(self.gradient, self.start)
+
+    def certificate(self, **others: Any) -> Certificate:
+        """These numbers, and what the solver has to add."""
+        known = {"relative_gradient": self.relative_gradient, "rounding": self.rounding, "over": self.over}
+        return Certificate(**{**known, "objective": self.objective, "gap": self.gap, **others})
+
+    def verdict(self, status: str, tol: float, doubt: float | None = None) -> str:
+        """The status, or "stalled" if the point may be further above the minimum than "converged" allows.
+
+        What is in doubt is the gap, or less where a solver has a rule of its own for that.
+        """
+        if doubt is None:
+            doubt = self.rounding if self.gap is None else self.gap
+        fine = doubt <= max(tol, DOUBT) * self.flat
+        return "stalled" if status == "converged" and not fine else status
+
+
+def certify(
+    problem: Problem,
+    coef: np.ndarray,
+    intercept: np.ndarray,
+    primal: Primal | None = None,
+    slopes: np.ndarray | None = None,
+    young: float = 0.0,
+    values: np.ndarray | None = None,
+) -> Measured:
+    """Measure a point, at the price of one or two products with A.
+
+    `primal` are the coordinates of a problem with centres, if they are known; `slopes` (n, t) and `young`, the
+    mean of w_i (V + V* − u s), come from solvers with a dual point of their own; `values` are A c, if known.
+    """
+    n, lam, w = problem.n, problem.lam, problem.weights
+    weights = np.ones((n, 1)) if w is None else w[:, None]
+    space = _space(problem, primal)
+    values = problem.A @ coef if values is None else values
+    scores = values + intercept
+    settles = slopes is None and problem.offset and problem.loss.convex and not problem.loss.joint
+    if settles:
+        shift = balance(problem, scores)
+        intercept, scores = intercept + shift, scores + shift
+    u = problem.loss.grad(problem.y, scores) if slopes is None else slopes
+    penalty, penalty_error = space.penalty(coef, values)
+    objective = (
+        _mean(problem, _losses(problem, scores)) + problem.pull * float(intercept.sum()) + lam * penalty
+    )
+    errors = space.score_errors(coef, values) + _EPS * np.abs(scores)
+    rounding = _shaken(problem, scores, errors) + float((weights * np.abs(u) * errors).sum()) / n
+    rounding += lam * penalty_error + 4 * _EPS * abs(objective)
+    rho = weights * u / n
+    gradient, blur = space.gradient(rho, coef, _SMALL_GAP * abs(objective))
+    above = young + (gradient + blur) ** 2 / (4 * lam)
+    certain = problem.loss.convex
+    if problem.offset:
+        left, certain = _unbalanced(problem, scores, rho, slopes is None), certain and not problem.loss.joint
+        above, certain = above + left, certain and bool(np.isfinite(left))
+        gradient = float(np.hypot(gradient, np.linalg.norm(rho.sum(axis=0) + problem.pull)))
+    gap = above + rounding
+    if problem.loss.quadratic:  # squared errors are not negative, so neither is the minimum
+        gap = min(gap, objective + rounding)
+    constant = best_constant(problem)
+    start = _start(problem, constant, values, penalty)
+    return Measured(
+        intercept,
+        objective,
+        gap if certain and np.isfinite(gap) else None,
+        rounding,
+        gradient,
+        start,
+        max(abs(_mean(problem, _losses(problem, constant))), abs(objective) if problem.pull else 0.0),
+        space.words,
+    )
+
+
+# -- the offset -------------------------------------------------------------------------------------------
+
+
+def best_constant(problem: Problem) -> np.ndarray:
+    """Scores (n, t) of the best constant; zeros where there is no offset, or outputs are coupled."""
+    scores = np.zeros(problem.y.shape)
+    if problem.offset and problem.loss.convex and not problem.loss.joint and not problem.pull:
+        return scores + balance(problem, scores)
+    return scores
+
+
+def balance(problem: Problem, scores: np.ndarray) -> np.ndarray:
+    """What to add to the scores of each output so that Σ w_i V'(y_i, s_i) = 0; 0 where no constant does.
+
+    The sum rises with the scores: Newton's method between bounds that close in, or halving where V is flat.
+    """
+    problem_curved, t = problem.loss.curved, scores.shape[1]
+    b, low, high = np.zeros(t), np.full(t, -np.inf), np.full(t, np.inf)
+    stride = np.maximum(np.std(problem.y, axis=0), 1.0)
+    for _ in range(200):
+        here = scores + b
+        total = problem.data_grad(here).sum(axis=0)
+        size = np.abs(problem.data_grad(here)).sum(axis=0)
+        done = (np.abs(total) <= 2 * _EPS * size) | (high - low <= 2 * _EPS * np.abs(b))
+        if done.all():
+            break
+        low, high = np.where(total < 0, b, low), np.where(total > 0, b, high)
+        enclosed = np.isfinite(low) & np.isfinite(high)
+        middle = 0.5 * (np.where(enclosed, low, 0) + np.where(enclosed, high, 0))
+        new = np.where(enclosed, middle, b - np.sign(total) * stride)
+        stride = 2 * stride
+        if problem_curved:
+            bend = _curvature(problem, here)
+            newton = b - total / np.where(bend > 0, bend, 1)
+            # Where V is almost flat Newton's step may lead anywhere.
+            usable = (
+                (bend > 0) & (newton > low) & (newton < high) & (enclosed | (np.abs(newton - b) < stride))
+            )
+            new = np.where(usable, newton, new)
+        b = np.where(done, b, new)
+    bounded = np.isfinite(low) & np.isfinite(high) | (np.abs(problem.data_grad(scores + b).sum(axis=0)) == 0)
+    return np.where(bounded | done, b, 0.0)
+
+
+def _curvature(problem: Problem, scores: np.ndarray) -> np.ndarray:
+    h = np.maximum(problem.loss.hess(problem.y, scores), 0)
+    return (h if problem.weights is None else h * problem.weights[:, None]).sum(axis=0)
+
+
+def _unbalanced(problem: Problem, scores: np.ndarray, rho: np.ndarray, smooth: bool) -> float:
+    """What it costs to make Σ w_i u_i exactly 0: a change of b, of second order where V is curved."""
+    total = np.abs(rho.sum(axis=0) + problem.pull)
+    if not smooth:  # slopes of a dual point, which add up but for rounding
+        reach = np.abs(scores).max(axis=0, initial=0.0) + np.abs(problem.y).max(axis=0, initial=0.0)
+        return float((total * reach).sum())
+    rounded = 2 * _EPS * np.abs(rho).sum(axis=0)
+    if (total <= rounded).all() and not problem.loss.curved:
+        return 0.0
+    bend = _curvature(problem, scores) / problem.n if problem.loss.curved else np.zeros(len(total))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cost = np.where(total == 0, 0.0, total**2 / (2 * bend))
+    return float(np.where(total <= rounded, np.minimum(cost, rounded), cost).sum())
+
+
+# -- rounding ---------------------------------------------------------------------------------------------
+
+
+def _shaken(problem: Problem, scores: np.ndarray, errors: np.ndarray) -> float:
+    """By how much the mean loss changes if scores are wrong by this much, in the worse direction."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        here = _losses(problem, scores)
+        worst = np.zeros_like(here)
+        for sign in (1, -1):
+            worst = np.maximum(worst, np.abs(_losses(problem, scores + sign * errors) - here))
+    return _mean(problem, worst)
+
+
+def _losses(problem: Problem, scores: np.ndarray) -> np.ndarray:
+    """V of every example; by its dual form an example without a say (coded 0) costs nothing."""
+    loss, y = problem.loss, problem.y
+    return loss.value(y, scores) if loss.smooth or not loss.has_dual else loss.dual(y).value(scores)
+
+
+def _mean(problem: Problem, losses: np.ndarray) -> float:
+    rows = losses if losses.ndim == 1 else losses.sum(axis=1)
+    return float((rows if problem.weights is None else rows * problem.weights).sum() / problem.n)
+
+
+def _start(problem: Problem, constant: np.ndarray, values: np.ndarray, penalty: float) -> float:
+    """A lower bound on ‖∇C‖ at the best constant, by Cauchy–Schwarz with the f at hand."""
+    rho = problem.data_grad(constant) / problem.n
+    along = abs(float((rho * values).sum()))
+    here = along / np.sqrt(penalty) if penalty > 0 else 0.0
+    return float(np.hypot(here, np.linalg.norm(rho.sum(axis=0)))) if problem.offset else here
+
+
+def _norms(V: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """ℓ1 and ℓ2 norms of the columns, entries in units of the functions they multiply."""
+    sized = np.abs(V) * roots[:, None]
+    return sized.sum(axis=0), np.linalg.norm(sized, axis=0)
+
+
+def _summed(V: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    """What rounding makes of Σ V_j k(z_j, x), for k(x, x) = 1: partial sums, and every term by itself."""
+    one, two = _norms(V, roots)
+    return one + 4 * two
+
+
+# -- the functions of a representation ----------------------------------------------------------------------
+
+
+class _Span:
+    """f = Σ c_j k(z_j,·): sizes √k of both sides, and rounding in units of them."""
+
+    words = ""
+
+    def __init__(self, problem: Problem):
+        self.problem, self.A = problem, problem.A
+        self.eps = float(np.finfo(problem.A.dtype).eps)
+        self.x, self.z = _roots(problem)
+
+    def score_errors(self, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """(n, t): by how much A c may be off."""
+        A = self.A
+        if (
+            isinstance(A, KernelOperator)
+            and A.dtype == np.float32
+            and (exact := A.at(np.float64)) is not None
+        ):
+            return self._sampled(exact, coef, values)
+        return self.eps * self.x[:, None] * _summed(coef, self.z)[None, :]
+
+    def _sampled(self, exact: KernelOperator, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """float32 values held against float64 ones in some rows; elsewhere errors are as large."""
+        n = len(values)
+        some = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
+        off = np.abs(exact.engine.product(exact.kernel, exact.X[some], exact.Z, coef) - values[some])
+        return np.broadcast_to(2 * np.sqrt(np.square(off).mean(axis=0)), values.shape)
+
+    def penalty(self, coef: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+        """‖f‖², and what rounding may have made of it."""
+        moved = values if self.problem.full else self.problem.B @ coef
+        one, two = _norms(coef, self.z)
+        eps = self.eps if self.problem.full else _EPS
+        return max(float((coef * moved).sum()), 0.0), float((eps * two * (one + 4 * two)).sum())
+
+
+class _Examples(_Span):
+    """One coefficient per example: the gradient is Σ r_i k(x_i,·) with r = ρ + 2λc."""
+
+    def gradient(self, rho: np.ndarray, coef: np.ndarray, enough: float) -> tuple[float, float]:
+        """(length, what rounding may add to it); a bound without a product where that is small `enough`."""
+        lam = self.problem.lam
+        r = rho + 2 * lam * coef
+        blur = 8 * _EPS * lam * float(np.linalg.norm(_norms(coef, self.z)[0]))
+        one, two = _norms(r, self.z)
+        bound = float(np.linalg.norm(one))
+        if (bound + blur) ** 2 <= 4 * lam * enough:
+            return bound, blur
+        square = float((r * (self.A @ r)).sum())
+        noise = float((self.eps * two * (one + 4 * two)).sum())
+        return min(float(np.sqrt(max(square, 0.0) + noise)), bound), blur
+
+
+class _Centres(_Span):
+    """Coefficients of centres: the gradient is measured in coordinates in which they are orthonormal."""
+
+    def __init__(self, problem: Problem, primal: Primal):
+        super().__init__(problem)
+        self.primal, self.words = primal, primal.words
+
+    def gradient(self, rho: np.ndarray, coef: np.ndarray, enough: float) -> tuple[float, float]:
+        lam = self.problem.lam
+        G = self.A.adjoint(rho) + 2 * lam * (self.problem.B @ coef)
+        each = self.eps * _summed(rho, self.x) + _EPS * 2 * lam * _summed(coef, self.z)
+        length, blur, strain = self.primal.measured(G, coef, lam, self.z)
+        return length / (1 - strain), blur * float(np.linalg.norm(each)) / (1 - strain)
+
+
+class _Features:
+    """f = ⟨c, φ(·)⟩."""
+
+    words = "these features"
+
+    def __init__(self, problem: Problem):
+        self.problem, self.A = problem, problem.A
+        self.eps = float(np.finfo(problem.A.dtype).eps)
+        self.x = _lengths(problem.A)
+
+    def score_errors(self, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return 2 * self.eps * self.x[:, None] * np.linalg.norm(coef, axis=0)[None, :]
+
+    def penalty(self, coef: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+        square = float(np.square(coef).sum())
+        return square, 2 * _EPS * square
+
+    def gradient(self, rho: np.ndarray, coef: np.ndarray, enough: float) -> tuple[float, float]:
+        lam = self.problem.lam
+        G = self.A.adjoint(rho) + 2 * lam * coef
+        blur = self.eps * float(np.linalg.norm(_summed(rho, self.x)))
+        return float(np.linalg.norm(G)), blur + 4 * _EPS * lam * float(np.linalg.norm(coef))
+
+
+def _space(problem: Problem, primal: Primal | None) -> Any:
+    if problem.full:
+        return _Examples(problem)
+    if isinstance(problem.B, Identity):
+        return _Features(problem)
+    return _Centres(problem, to_primal(problem) if primal is None else primal)
+
+
+def _roots(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """√k(x, x) of the examples, √k(z, z) of the centres."""
+    A = problem.A
+    z = np.sqrt(np.abs(problem.B.diag()))
+    if problem.full:
+        return z, z
+    if isinstance(A, KernelOperator):
+        return np.sqrt(np.abs(np.asarray(A.kernel.diagonal(A.X), np.float64))), z
+    # |A_ij| ≤ √k(x,x) √k(z,z), of which the second is known.
+    scale = np.where(z > 0, z, np.inf)
+    return np.concatenate([np.abs(np.asarray(block) / scale).max(axis=1) for _, block in A.blocks()]), z
+
+
+def _lengths(A: Operator) -> np.ndarray:
+    """Lengths of the rows."""
+    parts = []
+    for _, block in A.blocks():
+        squares = (
+            block.multiply(block).sum(axis=1) if hasattr(block, "multiply") else np.square(block).sum(axis=1)
+        )
+        parts.append(np.sqrt(np.asarray(squares, np.float64)).ravel())
+    return np.concatenate(parts)
