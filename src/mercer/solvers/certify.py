@@ -26,16 +26,20 @@ _EPS = float(np.finfo(np.float64).eps)
 _SAMPLE = 256
 # A bound on the gradient that leaves a gap of no more than this part of the objective needs no product with K.
 _SMALL_GAP = 1e-10
-# What may be in doubt, of the objective of the best constant, for a solution to be called a minimum.
+# How far above the minimum, next to the objective of the best constant, a solution may be and still count as one,
 DOUBT = 1e-6
+# … and what rounding may have done, which is estimated with a margin.
+ROUNDED = 1e-4
+# A constant that leaves no more than this part of the objective of 0 is all it takes.
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
     """A point and what is known of it; `intercept` is the best offset for its f where V is smooth and convex.
 
-    `flat` is the objective of the best constant (of 0, without an offset), `start` a lower bound on the length of
-    the gradient there.
+    `start` is the length of the gradient at the best constant (or a lower bound on it), `scale` the objective
+    there: what gradients and gaps are measured against.
     """
 
     intercept: np.ndarray
@@ -44,7 +48,7 @@ class Measured:
     rounding: float
     gradient: float
     start: float
-    flat: float
+    scale: float
     over: str
 
     @property
@@ -56,14 +60,15 @@ class Measured:
         known = {"relative_gradient": self.relative_gradient, "rounding": self.rounding, "over": self.over}
         return Certificate(**{**known, "objective": self.objective, "gap": self.gap, **others})
 
-    def verdict(self, status: str, tol: float, doubt: float | None = None) -> str:
+    def verdict(self, status: str, tol: float, gap: float | None = None) -> str:
         """The status, or "stalled" if the point may be further above the minimum than "converged" allows.
 
-        What is in doubt is the gap, or less where a solver has a rule of its own for that.
+        `gap`, if given, is what a solver with a rule of its own for that leaves to be judged here.
         """
-        if doubt is None:
-            doubt = self.rounding if self.gap is None else self.gap
-        fine = doubt <= max(tol, DOUBT) * self.flat
+        above = self.gap if gap is None else gap
+        fine = self.rounding <= ROUNDED * self.scale
+        if above is not None:
+            fine = fine and above - self.rounding <= max(tol, DOUBT) * self.scale
         return "stalled" if status == "converged" and not fine else status
 
 
@@ -71,56 +76,94 @@ def certify(
     problem: Problem,
     coef: np.ndarray,
     intercept: np.ndarray,
+    tol: float,
     primal: Primal | None = None,
     slopes: np.ndarray | None = None,
-    young: float = 0.0,
     values: np.ndarray | None = None,
 ) -> Measured:
     """Measure a point, at the price of one or two products with A.
 
-    `primal` are the coordinates of a problem with centres, if they are known; `slopes` (n, t) and `young`, the
-    mean of w_i (V + V* − u s), come from solvers with a dual point of their own; `values` are A c, if known.
+    Where a bound shows the gradient to be below `tol`, one product is enough. `primal` are the coordinates of a
+    problem with centres, if they are known; `slopes` (n, t) come from solvers with a dual point of their own;
+    `values` are A c, if known.
     """
-    n, lam, w = problem.n, problem.lam, problem.weights
-    weights = np.ones((n, 1)) if w is None else w[:, None]
-    space = _space(problem, primal)
+    space, lam = _space(problem, primal), problem.lam
     values = problem.A @ coef if values is None else values
     scores = values + intercept
-    settles = slopes is None and problem.offset and problem.loss.convex and not problem.loss.joint
-    if settles:
+    if slopes is None and _separable(problem):
         shift = balance(problem, scores)
         intercept, scores = intercept + shift, scores + shift
-    u = problem.loss.grad(problem.y, scores) if slopes is None else slopes
     penalty, penalty_error = space.penalty(coef, values)
-    objective = (
-        _mean(problem, _losses(problem, scores)) + problem.pull * float(intercept.sum()) + lam * penalty
-    )
+    losses = _losses(problem, scores)
+    objective = _mean(problem, losses) + problem.pull * float(intercept.sum()) + lam * penalty
     errors = space.score_errors(coef, values) + _EPS * np.abs(scores)
-    rounding = _shaken(problem, scores, errors) + float((weights * np.abs(u) * errors).sum()) / n
+    # Wrong scores tell on the objective and, times the slopes, on the bound from below.
+    rounding = 2 * _mean(problem, _shaken(problem, scores, losses, errors))
     rounding += lam * penalty_error + 4 * _EPS * abs(objective)
-    rho = weights * u / n
-    gradient, blur = space.gradient(rho, coef, _SMALL_GAP * abs(objective))
-    above = young + (gradient + blur) ** 2 / (4 * lam)
-    certain = problem.loss.convex
-    if problem.offset:
-        left, certain = _unbalanced(problem, scores, rho, slopes is None), certain and not problem.loss.joint
-        above, certain = above + left, certain and bool(np.isfinite(left))
-        gradient = float(np.hypot(gradient, np.linalg.norm(rho.sum(axis=0) + problem.pull)))
-    gap = above + rounding
-    if problem.loss.quadratic:  # squared errors are not negative, so neither is the minimum
-        gap = min(gap, objective + rounding)
     constant = best_constant(problem)
-    start = _start(problem, constant, values, penalty)
+    zero = _per_example(problem, problem.loss.grad(problem.y, constant))
+    u = problem.loss.grad(problem.y, scores) if slopes is None else slopes
+    target = tol, _SMALL_GAP * abs(objective), _start(zero, values, penalty)
+    gradient, blur, start = space.gradient(_per_example(problem, u), zero, coef, target)
+    gap = None
+    if problem.loss.convex and not (problem.offset and problem.loss.joint):
+        gap = (gradient + blur) ** 2 / (4 * lam) + _apart(problem, scores, losses, u, slopes is not None)
+        gap = min(gap, _by_coefficients(problem, scores, losses, coef)) + rounding
+        if problem.loss.quadratic:  # squared errors are not negative, so neither is the minimum
+            gap = min(gap, objective + rounding)
+    if problem.offset:
+        pulls = (
+            _per_example(problem, v).sum(axis=0) + problem.pull
+            for v in (u, problem.loss.grad(problem.y, constant))
+        )
+        gradient, start = (
+            float(np.hypot(a, np.linalg.norm(p))) for a, p in zip((gradient, start), pulls, strict=True)
+        )
+    known = gap is not None and np.isfinite(gap)
+    scale = max(scale_of(problem), abs(objective) if problem.pull else 0.0)
     return Measured(
-        intercept,
-        objective,
-        gap if certain and np.isfinite(gap) else None,
-        rounding,
-        gradient,
-        start,
-        max(abs(_mean(problem, _losses(problem, constant))), abs(objective) if problem.pull else 0.0),
-        space.words,
+        intercept, objective, gap if known else None, rounding, gradient, start, scale, space.words
     )
+
+
+def _per_example(problem: Problem, slopes: np.ndarray) -> np.ndarray:
+    """w_i u_i/n."""
+    w = problem.weights
+    return (slopes if w is None else slopes * w[:, None]) / problem.n
+
+
+def _apart(problem: Problem, scores: np.ndarray, losses: np.ndarray, u: np.ndarray, dual: bool) -> float:
+    """The mean of w_i (V + V* − u s), and what it costs to make Σ w_i u_i exactly 0."""
+    if not dual:
+        return _unbalanced(problem, scores, u)
+    form, a = problem.loss.dual(problem.y), -u
+    young = losses - a * (form.centre - scores) + form.kink * np.abs(a) + 0.5 * form.curvature * a * a
+    return _mean(problem, np.maximum(young, 0.0)) + _missing(problem, scores, u)
+
+
+def _by_coefficients(problem: Problem, scores: np.ndarray, losses: np.ndarray, coef: np.ndarray) -> float:
+    """The bound for the slopes that the representer theorem reads off the coefficients, w u = −2λn c.
+
+    There 2λf + g = 0, whatever rounding did to the scores: for small λ the better bound by far.
+    """
+    if not problem.full:
+        return np.inf
+    w = np.ones((problem.n, 1)) if problem.weights is None else problem.weights[:, None]
+    if (coef[w[:, 0] == 0] != 0).any():
+        return np.inf
+    u = np.divide(-2 * problem.lam * problem.n * coef, w, out=np.zeros_like(coef), where=w > 0)
+    try:
+        with np.errstate(all="ignore"):
+            young = losses + problem.loss.conjugate(problem.y, u)
+            inner = u * scores
+            young = young - (inner if young.ndim == 2 else inner.sum(axis=1))
+    except NotImplementedError:
+        return np.inf
+    young = np.where(np.isnan(young), np.inf, np.maximum(young, 0.0))
+    noise = 4 * _EPS * (_mean(problem, np.abs(losses)) + float(np.abs(w * inner).sum()) / problem.n)
+    seen = young if problem.weights is None else young[problem.weights > 0]
+    above = _mean(problem, young) if np.isfinite(seen).all() else np.inf
+    return above + noise + (_missing(problem, scores, u) if problem.offset else 0.0)
 
 
 # -- the offset -------------------------------------------------------------------------------------------
@@ -129,9 +172,7 @@ def certify(
 def best_constant(problem: Problem) -> np.ndarray:
     """Scores (n, t) of the best constant; zeros where there is no offset, or outputs are coupled."""
     scores = np.zeros(problem.y.shape)
-    if problem.offset and problem.loss.convex and not problem.loss.joint and not problem.pull:
-        return scores + balance(problem, scores)
-    return scores
+    return scores + balance(problem, scores) if _separable(problem) else scores
 
 
 def balance(problem: Problem, scores: np.ndarray) -> np.ndarray:
@@ -172,32 +213,51 @@ def _curvature(problem: Problem, scores: np.ndarray) -> np.ndarray:
     return (h if problem.weights is None else h * problem.weights[:, None]).sum(axis=0)
 
 
-def _unbalanced(problem: Problem, scores: np.ndarray, rho: np.ndarray, smooth: bool) -> float:
-    """What it costs to make Σ w_i u_i exactly 0: a change of b, of second order where V is curved."""
-    total = np.abs(rho.sum(axis=0) + problem.pull)
-    if not smooth:  # slopes of a dual point, which add up but for rounding
-        reach = np.abs(scores).max(axis=0, initial=0.0) + np.abs(problem.y).max(axis=0, initial=0.0)
-        return float((total * reach).sum())
-    rounded = 2 * _EPS * np.abs(rho).sum(axis=0)
-    if (total <= rounded).all() and not problem.loss.curved:
+def _unbalanced(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
+    """What it costs to make Σ w_i V'(y_i, s_i) exactly 0 by a change of b: of second order where V is curved."""
+    if not problem.offset:
         return 0.0
+    rho = _per_example(problem, u)
+    total = np.abs(rho.sum(axis=0))
+    # Two neighbouring numbers enclose the best b, so that no more than this is left.
+    rounded = 4 * _EPS * (np.abs(rho) * (1 + np.abs(scores))).sum(axis=0)
     bend = _curvature(problem, scores) / problem.n if problem.loss.curved else np.zeros(len(total))
     with np.errstate(divide="ignore", invalid="ignore"):
-        cost = np.where(total == 0, 0.0, total**2 / (2 * bend))
-    return float(np.where(total <= rounded, np.minimum(cost, rounded), cost).sum())
+        cost = np.where(total == 0, 0.0, np.where(bend > 0, total**2 / (2 * bend), np.inf))
+    return float(np.where(total <= 4 * _EPS * np.abs(rho).sum(axis=0), np.minimum(cost, rounded), cost).sum())
+
+
+def _missing(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
+    """What slopes cost that add up to 0 (or to the price of b) but for rounding: one of them has to give way."""
+    if not problem.offset:
+        return 0.0
+    total = np.abs(_per_example(problem, u).sum(axis=0) + problem.pull)
+    reach = np.abs(scores).max(axis=0, initial=0.0) + np.abs(problem.y).max(axis=0, initial=0.0)
+    return float((total * reach).sum())
+
+
+def _separable(problem: Problem) -> bool:
+    """Is there an offset whose best value is known, output by output?"""
+    return problem.offset and problem.loss.convex and not problem.loss.joint and not problem.pull
+
+
+def scale_of(problem: Problem) -> float:
+    """The objective of the best constant, to measure gaps against; of 0 where a constant is all it takes."""
+    flat = abs(_mean(problem, _losses(problem, best_constant(problem))))
+    zero = abs(_mean(problem, _losses(problem, np.zeros(problem.y.shape))))
+    return flat if flat > _NOTHING * zero else zero
 
 
 # -- rounding ---------------------------------------------------------------------------------------------
 
 
-def _shaken(problem: Problem, scores: np.ndarray, errors: np.ndarray) -> float:
-    """By how much the mean loss changes if scores are wrong by this much, in the worse direction."""
+def _shaken(problem: Problem, scores: np.ndarray, losses: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """By how much losses change if scores are wrong by this much, in the worse direction."""
+    worst = np.zeros_like(losses)
     with np.errstate(over="ignore", invalid="ignore"):
-        here = _losses(problem, scores)
-        worst = np.zeros_like(here)
         for sign in (1, -1):
-            worst = np.maximum(worst, np.abs(_losses(problem, scores + sign * errors) - here))
-    return _mean(problem, worst)
+            worst = np.maximum(worst, np.abs(_losses(problem, scores + sign * errors) - losses))
+    return worst
 
 
 def _losses(problem: Problem, scores: np.ndarray) -> np.ndarray:
@@ -211,12 +271,9 @@ def _mean(problem: Problem, losses: np.ndarray) -> float:
     return float((rows if problem.weights is None else rows * problem.weights).sum() / problem.n)
 
 
-def _start(problem: Problem, constant: np.ndarray, values: np.ndarray, penalty: float) -> float:
+def _start(zero: np.ndarray, values: np.ndarray, penalty: float) -> float:
     """A lower bound on ‖∇C‖ at the best constant, by Cauchy–Schwarz with the f at hand."""
-    rho = problem.data_grad(constant) / problem.n
-    along = abs(float((rho * values).sum()))
-    here = along / np.sqrt(penalty) if penalty > 0 else 0.0
-    return float(np.hypot(here, np.linalg.norm(rho.sum(axis=0)))) if problem.offset else here
+    return abs(float((zero * values).sum())) / np.sqrt(penalty) if penalty > 0 else 0.0
 
 
 def _norms(V: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -273,18 +330,24 @@ class _Span:
 class _Examples(_Span):
     """One coefficient per example: the gradient is Σ r_i k(x_i,·) with r = ρ + 2λc."""
 
-    def gradient(self, rho: np.ndarray, coef: np.ndarray, enough: float) -> tuple[float, float]:
-        """(length, what rounding may add to it); a bound without a product where that is small `enough`."""
+    def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
+        """(length, what rounding may add to it, length at the best constant), from w V'/n at both points.
+
+        Bounds without a product where these already show the first to be below the target.
+        """
         lam = self.problem.lam
+        tol, enough, start = target
         r = rho + 2 * lam * coef
         blur = 8 * _EPS * lam * float(np.linalg.norm(_norms(coef, self.z)[0]))
         one, two = _norms(r, self.z)
         bound = float(np.linalg.norm(one))
-        if (bound + blur) ** 2 <= 4 * lam * enough:
-            return bound, blur
-        square = float((r * (self.A @ r)).sum())
+        if (bound + blur) ** 2 <= 4 * lam * enough and bound <= tol * start:
+            return bound, blur, start
+        both = np.hstack([r, zero])
+        squares = (both * (self.A @ both)).sum(axis=0)
         noise = float((self.eps * two * (one + 4 * two)).sum())
-        return min(float(np.sqrt(max(square, 0.0) + noise)), bound), blur
+        here, start = (max(float(part.sum()), 0.0) for part in np.split(squares, 2))
+        return min(float(np.sqrt(here + noise)), bound), blur, float(np.sqrt(start))
 
 
 class _Centres(_Span):
@@ -294,12 +357,16 @@ class _Centres(_Span):
         super().__init__(problem)
         self.primal, self.words = primal, primal.words
 
-    def gradient(self, rho: np.ndarray, coef: np.ndarray, enough: float) -> tuple[float, float]:
+    def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
         lam = self.problem.lam
-        G = self.A.adjoint(rho) + 2 * lam * (self.problem.B @ coef)
+        both = self.A.adjoint(np.hstack([rho, zero]))
+        here, start = np.split(both, 2, axis=1)
         each = self.eps * _summed(rho, self.x) + _EPS * 2 * lam * _summed(coef, self.z)
-        length, blur, strain = self.primal.measured(G, coef, lam, self.z)
-        return length / (1 - strain), blur * float(np.linalg.norm(each)) / (1 - strain)
+        length, blur, strain = self.primal.measured(
+            here + 2 * lam * (self.problem.B @ coef), coef, lam, self.z
+        )
+        blur *= float(np.linalg.norm(each)) / (1 - strain)
+        return length / (1 - strain), blur, self.primal.measured(start, 0 * coef, lam, self.z)[0]
 
 
 class _Features:
@@ -319,11 +386,13 @@ class _Features:
         square = float(np.square(coef).sum())
         return square, 2 * _EPS * square
 
-    def gradient(self, rho: np.ndarray, coef: np.ndarray, enough: float) -> tuple[float, float]:
+    def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
         lam = self.problem.lam
-        G = self.A.adjoint(rho) + 2 * lam * coef
-        blur = self.eps * float(np.linalg.norm(_summed(rho, self.x)))
-        return float(np.linalg.norm(G)), blur + 4 * _EPS * lam * float(np.linalg.norm(coef))
+        here, start = np.split(self.A.adjoint(np.hstack([rho, zero])), 2, axis=1)
+        blur = self.eps * float(np.linalg.norm(_summed(rho, self.x))) + 4 * _EPS * lam * float(
+            np.linalg.norm(coef)
+        )
+        return float(np.linalg.norm(here + 2 * lam * coef)), blur, float(np.linalg.norm(start))
 
 
 def _space(problem: Problem, primal: Primal | None) -> Any:

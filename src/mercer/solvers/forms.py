@@ -6,6 +6,8 @@ as an element of H_K, the Newton direction and the steepest one; a method is the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mercer.engines.factor import Factor, NotPositiveDefinite
@@ -40,8 +42,12 @@ class FullForm(Form):
         super().__init__(problem)
         n, t = problem.n, problem.y.shape[1]
         self.K = self._matrix(problem.A)
+        if isinstance(problem.A, KernelOperator) and not problem.A.kernel.vectors and self.K is not problem.A:
+            # Kernels on objects may be slow: what is in memory is not computed again to measure the result.
+            self.given = replace(problem, A=self.K, B=self.K)
         self.means = np.zeros(n)
-        if problem.offset and isinstance(self.K, Matrix):
+        self.centred = problem.offset and problem.loss.convex and isinstance(self.K, Matrix)
+        if self.centred:
             self.K, self.means = centred(self.K)
         self.mu = 2 * problem.lam * n
         # ‖K‖ ≤ trace K, and what rounding can make of rᵀKr = 0.
@@ -63,7 +69,7 @@ class FullForm(Form):
     def start(self, coef: np.ndarray, offset: np.ndarray) -> None:
         """Begin at Σ coef_i k(x_i,·) + offset instead of 0."""
         # Another Σc would be another function once K is centred.
-        self.coef = coef - coef.mean(axis=0) if self.problem.offset else coef
+        self.coef = coef - coef.mean(axis=0) if self.centred else coef
         self.offset = offset + self.means @ self.coef
         self.refresh()
         self.measure()
@@ -98,7 +104,7 @@ class FullForm(Form):
         self.norm = float(np.sqrt(max(square, 0.0)))
 
     def _direction(self, coef, offset) -> Direction:
-        if self.problem.offset:
+        if self.centred:
             coef = coef - coef.mean(axis=0)
         moved = self.K @ coef
         self._K_step = moved

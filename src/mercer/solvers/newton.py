@@ -151,13 +151,15 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
     if not slope < 0:
         return None
     value = form.value
-    # Near the minimum a decrease drowns in rounding; then the step is judged by its slope alone.
     slack = _SLACK * abs(value)
     step = first
     for _ in range(60):
         new = objective(step)
         if new <= value + 1e-4 * step * slope + slack:
-            return step
+            # Near the minimum a decrease drowns in rounding; then the step is judged by its slopes.
+            drowned = -step * slope <= 1e3 * slack
+            if not (drowned and form.slope(direction, step) > -0.9 * slope):
+                return step
         step *= 0.5
     return None
 
@@ -219,7 +221,7 @@ def finish(
 ) -> Solution:
     """Solution and certificate from the state a method ended in."""
     coef, intercept = form.result()
-    measured = certify(form.given, coef, intercept, form.coordinates)
+    measured = certify(form.given, coef, intercept, tol, form.coordinates)
     certificate = measured.certificate(
         relative_gradient=relative_to(measured.gradient, start),
         representer_residual=form.representer_residual(),

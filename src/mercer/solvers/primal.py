@@ -46,12 +46,12 @@ class Primal:
     words = "these features"
 
     def __init__(
-        self, Phi: Operator, offset: bool, T: np.ndarray | None = None, weights: np.ndarray | None = None
+        self, Phi: Operator, offset: bool, T: np.ndarray | None = None, centring: np.ndarray | None = None
     ):
         self.offset, self.T = offset, T
         self.means = np.zeros(Phi.shape[1])
-        if offset and isinstance(Phi, Matrix) and not issparse(Phi.values):
-            Phi, self.means = _centred(Phi, weights)
+        if centring is not None and isinstance(Phi, Matrix) and not issparse(Phi.values):
+            Phi, self.means = _centred(Phi, centring)
         if T is not None:
             m, r = T.shape
             self.words = (
@@ -206,16 +206,22 @@ def to_primal(problem: Problem, *, store: bool = False) -> Primal:
     else:
         T = whitening(np.asarray(B.dense(), dtype=np.float64), A.dtype)
         Phi = Composed(A, T)
-    return Primal(in_memory(Phi) if store else Phi, problem.offset, T, problem.weights)
+    return Primal(in_memory(Phi) if store else Phi, problem.offset, T, _centring(problem))
 
 
-def _centred(Phi: Matrix, weights: np.ndarray | None) -> tuple[Matrix, np.ndarray]:
+def _centring(problem: Problem) -> np.ndarray | None:
+    """The weights of means that an offset takes up; None where it does not, or might lead elsewhere."""
+    if not problem.offset or not problem.loss.convex:
+        return None
+    return np.ones(problem.n) if problem.weights is None else problem.weights
+
+
+def _centred(Phi: Matrix, w: np.ndarray) -> tuple[Matrix, np.ndarray]:
     """Features less their means, and the means; the features themselves where a copy would not fit."""
     n, p = Phi.shape
     if 8 * n * p > STORED_SHARE * available_memory():
         return Phi, np.zeros(p)
-    w = np.full(n, 1 / n) if weights is None else weights / weights.sum()
-    means = w @ np.asarray(Phi.values, dtype=np.float64)
+    means = w @ np.asarray(Phi.values, dtype=np.float64) / w.sum()
     return Matrix((Phi.values - means).astype(Phi.dtype, copy=False)), means
 
 

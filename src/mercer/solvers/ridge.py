@@ -8,7 +8,7 @@ from mercer.operators import undisturbed
 from mercer.solvers.certify import best_constant, certify
 from mercer.solvers.pcg import pcg
 from mercer.solvers.primal import to_primal
-from mercer.solvers.problem import Problem, Solution, relative_to
+from mercer.solvers.problem import Problem, Solution
 
 
 def ridge_primal(
@@ -85,11 +85,9 @@ def ridge_primal(
         if better:
             u, residual = u + result.x, refined
     coef, intercept = primal.back(u)
-    measured = certify(problem, coef, intercept + middle[0], primal)
+    measured = certify(problem, coef, intercept + middle[0], tol, primal)
     reached = norm(residual) <= tol * start
     limited = not direct and iterations >= max_iter and not name.endswith("cholesky")
     status = measured.verdict("converged" if reached else "max_iter" if limited else "stalled", tol)
-    certificate = measured.certificate(
-        relative_gradient=relative_to(measured.gradient, start), condition=condition, jitter=jitter
-    )
+    certificate = measured.certificate(condition=condition, jitter=jitter)
     return Solution(coef, measured.intercept, status, iterations, certificate, tuple(history), name)

@@ -178,7 +178,6 @@ class Smoothing(Solver):
 
     def _solution(self, form: Form, loss: Rounded, track: _Track, start: float) -> Solution:
         """The best point seen, with all its numbers computed anew."""
-        problem = form.problem
         form.coef, form.offset = track.best
         form.refresh()
         # The dual point needs the b that suits the smoothed loss, which may be a better one.
@@ -188,9 +187,7 @@ class Smoothing(Solver):
         form.coef, form.offset = track.best
         coef, intercept = form.result()
         given = replace(form.given, loss=loss.loss)
-        values = given.A @ coef
-        young = loss.apart(values + intercept, slopes, problem.weights)
-        measured = certify(given, coef, intercept, form.coordinates, slopes, young, values)
+        measured = certify(given, coef, intercept, self.tol, form.coordinates, slopes)
         # A dual point met on the way may have been the better one.
         here = np.inf if measured.gap is None else measured.gap
         gap = min(here, max(measured.objective + track.dual, 0.0) + measured.rounding)
@@ -199,7 +196,7 @@ class Smoothing(Solver):
         certificate = measured.certificate(
             relative_gradient=relative, gap=gap, representer_residual=residual, jitter=form.jitter
         )
-        status = measured.verdict(status, self.tol, measured.rounding)
+        status = measured.verdict(status, self.tol, 0.0)
         return Solution(
             coef, intercept, status, track.iterations, certificate, tuple(track.history), self.name
         )
@@ -341,18 +338,12 @@ class Rounded(Smoothed):
 
     def measure(self, s: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
         """Means of V, as it was before smoothing, and of V(s) + V*(−a) + a s ≥ 0 for the a that V_μ gives."""
-        values = self.form.value(s)
-        slopes = -self.form.slope(self.form.centre - s, self.mu)
+        f, r = self.form, self.form.centre - s
+        values, a = f.value(s), f.slope(r, self.mu)
+        young = values - a * r + f.kink * np.abs(a) + 0.5 * f.curvature * a * a
         if weights is not None:
-            values = weights @ values
-        return float(values.sum()) / len(s), self.apart(s, slopes, weights)
-
-    def apart(self, s: np.ndarray, slopes: np.ndarray, weights: np.ndarray | None) -> float:
-        """The mean of V(s) + V*(u) − u s ≥ 0 for any slopes u."""
-        f, a = self.form, -slopes
-        young = f.value(s) - a * (f.centre - s) + f.kink * np.abs(a) + 0.5 * f.curvature * a * a
-        young = np.maximum(young, 0.0)
-        return float((young if weights is None else weights @ young).sum()) / len(s)
+            values, young = weights @ values, weights @ young
+        return float(values.sum()) / len(s), float(young.sum()) / len(s)
 
     def balance(self, s: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """What to add to the scores of each output so that Σ w_i a_i = 0.

@@ -22,7 +22,6 @@ class Part:
     form: DualForm
     tol: float
     pull: float
-    weights: np.ndarray
 
     @classmethod
     def of(cls, problem: Problem, j: int, tol: float | None) -> Part:
@@ -41,8 +40,7 @@ class Part:
         start = np.zeros(len(rows)) if problem.start is None else problem.start[rows, j].astype(np.float64)
         pull = problem.pull / (2 * problem.lam)
         wanted = tol if tol is not None else 1e-3 * _scale(problem, centre)
-        weights = C * (2 * problem.lam * n)
-        return cls(rows, qp, feasible(start, qp, pull), C, form, wanted, pull, weights)
+        return cls(rows, qp, feasible(start, qp, pull), C, form, wanted, pull)
 
     def offset(self, c: np.ndarray, f: np.ndarray) -> float:
         """b: where free coefficients want it, or else in the middle of where it may be; f are scores without it.
@@ -57,13 +55,6 @@ class Part:
         if free.any():
             return -float(right[free].mean())
         return -float(np.mean(ends)) if ends else 0.0
-
-    def young(self, c: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float]:
-        """The a of these coefficients, and Σ w_i (V(s_i) + V*(−a_i) + a_i s_i), every term of which is ≥ 0."""
-        form = self.form
-        a = np.clip(c / self.C, form.lower, form.upper)
-        apart = form.value(s) - a * (form.centre - s) + form.kink * np.abs(a) + 0.5 * form.curvature * a * a
-        return a, float(self.weights @ np.maximum(apart, 0.0))
 
 
 def _scale(problem: Problem, targets: np.ndarray) -> float:

@@ -34,8 +34,8 @@ _SINGLE_TOL = 1e-4
 _SAMPLE = 256
 # So many rounds with a few coefficients of features, before something else is tried.
 _SOON = 20
-# What rounding may have put wrong, of the objective of the best constant, for the minimum to count as found.
-_ROUNDED = 1e-4
+# Slopes of 1 that are left, of the scores' own, for the gradient to need no measuring.
+_TOL = 1e-4
 # Rows in which the kernel is looked at, where no rule says that it is one.
 _LOOKED_AT = 1000
 
@@ -242,12 +242,9 @@ def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states
         for j, (part, state) in enumerate(zip(parts, states, strict=True)):
             intercept[j] = part.offset(state.c, values[part.rows, j])
     slopes = np.zeros((n, t))
-    young = 0.0
-    for j, part in enumerate(parts):
-        a, apart = part.young(states[j].c, values[part.rows, j] + intercept[j])
-        slopes[part.rows, j] = -a
-        young += apart
-    measured = certify(problem, coef, intercept, primal, slopes, young / n, values)
+    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
+        slopes[part.rows, j] = -np.clip(state.c / part.C, part.form.lower, part.form.upper)
+    measured = certify(problem, coef, intercept, _TOL, primal, slopes, values)
     square = float((coef * values).sum()) if problem.full else 0.0
     if square < 0 and not _semidefinite(problem):
         raise NotPositiveDefinite(
@@ -259,7 +256,7 @@ def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states
     return Solution(
         coef,
         intercept,
-        measured.verdict(worst.status, _ROUNDED, measured.rounding),
+        measured.verdict(worst.status, _TOL, 0.0),
         sum(state.rounds for state in states),
         certificate,
         tuple(max(states, key=lambda state: state.rounds).history),
