@@ -170,14 +170,18 @@ def space_of(case, machine, X):
     if case.representation == "full":
         return minima.full_space(case.kernel, X)
     if case.representation == "nystrom":
-        return minima.centre_space(case.kernel, X, machine.representation.centres.astype(np.float64))
+        Z = machine.representation.centres.astype(np.float64)
+        # Where the certificate speaks of some of the centres, these are the ones in use.
+        some = " of the " in machine.solution_.certificate.over
+        kept = machine.coef_.reshape(len(Z), -1).any(axis=1) if some else slice(None)
+        return minima.centre_space(case.kernel, X, Z[kept])
     return minima.Space(features(case, machine, X), np.zeros(len(X), LD), True)
 
 
 def features(case, machine, X):
     if case.representation == "random":
-        angle = X.astype(LD) @ machine.function_.map.frequencies_.T.astype(LD)
-        return np.hstack([np.cos(angle), np.sin(angle)]) / np.sqrt(LD(angle.shape[1]))
+        # What the map gives in float64 is what it is; its angles are large where data are far from 0.
+        return machine.function_.map.transform(X).astype(LD)
     map = machine.function_.map
     columns = [np.prod(X.astype(LD)[:, list(a)], axis=1) for a in map.monomials_]
     return np.stack(columns, axis=1) * np.sqrt(map.weights_.astype(LD))
@@ -218,7 +222,7 @@ def tolerance(case, machine, Y, w, least):
         # The steepest slope left, in units of the scores, times the slope of the loss.
         spread = 1.0 if case.loss[0] in _LABELS else float(np.std(Y)) or 1.0
         return 1e-3 * spread * max(2 * case.loss[-1] if case.loss[0] == "huber" else 1.0, 1.0)
-    return (1e-3 if case.representation == "lasso" else part) * abs(flat)
+    return (1e-4 if case.representation == "lasso" else part) * abs(flat)
 
 
 def check(case):
@@ -243,16 +247,14 @@ def check(case):
     value, high, low = float(value), float(high), float(low)
     gap = said.gap
     rounding = 1e-11 * (abs(value) + abs(high)) + 1e-300
+    doubt = 1e-9 * abs(value) + 1.01 * (said.rounding if gap is None else gap)
     wrong = []
-    doubt = gap if gap is not None else 1e-7 * abs(value) + allowed
-    if not abs(said.objective - value) <= 1e-9 * abs(value) + 1.01 * doubt:
+    if not (abs(said.objective - value) <= doubt or said.objective == value):
         wrong.append(("objective", f"claimed {said.objective:.12g}, is {value:.12g}"))
     if gap is not None and not value - high <= gap * (1 + 1e-9) + rounding:
         wrong.append(("gap", f"claimed {gap:.3g}, is at least {value - high:.3g} of {high:.6g}"))
-    if said.objective < low - 1e-9 * abs(low) - 1.01 * doubt:
+    if min(said.objective, value) < low - 1.01 * said.rounding - 1e-9 * abs(low):
         wrong.append(("below", f"claimed {said.objective:.12g}, the minimum is at least {low:.12g}"))
-    if value < low - 1e-9 * abs(low) - 1e-300:
-        wrong.append(("oracle", f"reached {value:.12g}, the minimum is at least {low:.12g}"))
     if status == "converged" and not value - high <= allowed + rounding:
         wrong.append(("converged", f"{value - high:.3g} above {high:.6g}, allowed {allowed:.3g}"))
     answered = machine.decision_function(X) if hasattr(machine, "decision_function") else machine.predict(X)

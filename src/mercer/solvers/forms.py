@@ -42,6 +42,8 @@ class FullForm(Form):
         super().__init__(problem)
         n, t = problem.n, problem.y.shape[1]
         self.K = self._matrix(problem.A)
+        # ‖K‖ ≤ trace K, and what rounding can make of rᵀKr = 0.
+        self.rounding = 10 * float(np.finfo(self.K.dtype).eps * np.abs(self.K.diag()).sum())
         if isinstance(problem.A, KernelOperator) and not problem.A.kernel.vectors and self.K is not problem.A:
             # Kernels on objects may be slow: what is in memory is not computed again to measure the result.
             self.given = replace(problem, A=self.K, B=self.K)
@@ -50,8 +52,6 @@ class FullForm(Form):
         if self.centred:
             self.K, self.means = centred(self.K)
         self.mu = 2 * problem.lam * n
-        # ‖K‖ ≤ trace K, and what rounding can make of rᵀKr = 0.
-        self.rounding = 10 * float(np.finfo(self.K.dtype).eps * np.abs(self.K.diag()).sum())
         self.scores, self.penalty = best_constant(problem), 0.0
         self.coef, self.offset = np.zeros((n, t)), self.scores[0].copy() if problem.offset else np.zeros(t)
         self.Kc = np.zeros((n, t))

@@ -157,7 +157,7 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
         new = objective(step)
         if new <= value + 1e-4 * step * slope + slack:
             # Near the minimum a decrease drowns in rounding; then the step is judged by its slopes.
-            drowned = -step * slope <= 1e3 * slack
+            drowned = -1e-4 * step * slope <= 10 * slack
             if not (drowned and form.slope(direction, step) > -0.9 * slope):
                 return step
         step *= 0.5
@@ -176,8 +176,10 @@ def lowest(
     unit = starts[0].norm if convex else max(start.norm for start in starts)
     runs = [descend(start, unit) for start in starts]
     values = [run.form.value for run in runs]
-    best = runs[int(np.argmin(np.where(np.isnan(values), np.inf, values)))]
+    least = int(np.argmin(np.where(np.isnan(values), np.inf, values)))
+    best = runs[least]
     solution = finish(best.form, unit, best.status, best.iterations, best.history, name, tol)
+    values[least] = solution.certificate.objective  # as measured in the end
     return solution if convex and len(runs) == 1 else replace(solution, starts=tuple(values))
 
 

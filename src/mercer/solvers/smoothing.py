@@ -190,11 +190,14 @@ class Smoothing(Solver):
         measured = certify(given, coef, intercept, self.tol, form.coordinates, slopes)
         # A dual point met on the way may have been the better one.
         here = np.inf if measured.gap is None else measured.gap
-        gap = min(here, max(measured.objective + track.dual, 0.0) + measured.rounding)
-        small = gap <= max(self.tol * abs(measured.objective), measured.rounding + track.floor)
+        above = min(here - measured.rounding, max(measured.objective + track.dual, 0.0))
+        small = above <= max(self.tol * abs(measured.objective), track.floor)
         status = "converged" if small else "stalled" if track.status == "converged" else track.status
         certificate = measured.certificate(
-            relative_gradient=relative, gap=gap, representer_residual=residual, jitter=form.jitter
+            relative_gradient=relative,
+            gap=above + measured.rounding,
+            representer_residual=residual,
+            jitter=form.jitter,
         )
         status = measured.verdict(status, self.tol, 0.0)
         return Solution(
