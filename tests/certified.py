@@ -7,10 +7,9 @@
 import warnings
 from dataclasses import dataclass
 
-import minima
 import numpy as np
-from minima import LD
 
+import minima
 from mercer import KernelClassifier, KernelRegressor
 from mercer.features import RandomFourierFeatures
 from mercer.functions import KernelFunction
@@ -30,6 +29,7 @@ from mercer.losses import (
 )
 from mercer.representations import Features, Full, Lasso, Nystrom
 from mercer.solvers import IncompatibleError
+from minima import LD
 
 LOSSES = {
     "squared": Squared,

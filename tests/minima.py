@@ -1,9 +1,9 @@
-"""The minimum of regularised problems, bracketed from both sides: written without the library, in long double.
+"""The minimum of regularised problems, bracketed from both sides: without the library, in long double.
 
-Every problem is brought to features first, C(u, b) = (1/n) Σ w_i V(y_i, Φ_i u + b) + λ‖u‖²; kernels are factored
-by pivoted Cholesky in long double. Strictly convex losses are minimised by Newton's method, those with pieces
-through their dual, a quadratic problem in a box, by an interior-point method. `minimum` gives a value that is
-reached and one that can't be undercut (by strong convexity, or by duality), whatever the method did.
+Every problem is brought to features first, C(u, b) = (1/n) Σ w_i V(y_i, Φ_i u + b) + λ‖u‖²; kernels are
+factored by pivoted Cholesky in long double. Strictly convex losses are minimised by Newton's method, those
+with pieces through their dual, a quadratic problem in a box, by an interior-point method. `minimum` gives a
+value that is reached and one that can't be undercut (by strong convexity, or by duality), whatever was done.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def kernel_values(kernel, X, Z):
 
 
 def pivoted(K):
-    """(order, L, left): K[order, order] = L Lᵀ to the rounding of long double, and what is left of the diagonal."""
+    """(order, L, left): K = L Lᵀ to the rounding of long double, and what is left of the diagonal."""
     n = len(K)
     d = K.diagonal().copy()
     scale = np.where(d > 0, d, 1)
@@ -62,7 +62,7 @@ def lower_solve(L, B):
 
 @dataclass
 class Space:
-    """Features Φ (n, p) of the functions allowed; `left` is what they miss of k(x, x), `whole` whether nothing is cut off."""
+    """Features Φ (n, p) of the functions allowed, what they miss of k(x, x), and whether none is cut off."""
 
     Phi: np.ndarray
     left: np.ndarray
@@ -369,26 +369,14 @@ def _interior(Phi, y, lower, upper, kink, extra, offset):
         except np.linalg.LinAlgError:
             break
 
-        def direction(
-            target, second=(0.0, 0.0), stationary=stationary, gap=gap, d=d, solve=solve, balance=balance
-        ):
-            rz, rv = target - x * z - second[0], np.where(finite, target - gap * v - second[1], 0)
-            rhs = -stationary + rz / x - np.where(finite, rv / gap, 0)
-            back = lambda r: d * (solve.T @ (solve @ (d * r)))  # noqa: E731
-            dx, dm = back(rhs), 0.0
-            if offset:
-                one = back(E)
-                dm = (E @ dx + balance) / (E @ one)
-                dx = dx - dm * one
-            return dx, (rz - z * dx) / x, np.where(finite, (rv + v * dx) / gap, 0), dm
-
-        dx, dz, dv, _ = direction(0.0)
+        at_point = (x, z, v, gap, stationary, balance, d, solve, E if offset else None, finite)
+        dx, dz, dv, _ = _direction(at_point, 0.0, 0.0, 0.0)
         a = _longest(x, dx, z, dz, gap, v, dv, finite)
         after = ((x + a * dx) @ (z + a * dz) + ((gap - a * dx) * (v + a * dv))[finite].sum()) / (
             len(x) + finite.sum()
         )
         target = mu * max(after / mu, 0) ** 3
-        dx, dz, dv, dm = direction(target, (dx * dz, np.where(finite, -dx * dv, 0)))
+        dx, dz, dv, dm = _direction(at_point, target, dx * dz, np.where(finite, -dx * dv, 0))
         a = 0.995 * _longest(x, dx, z, dz, gap, v, dv, finite)
         x, z, v, mult = x + a * dx, z + a * dz, v + a * dv, mult + a * dm
         if finite.any():
@@ -396,6 +384,22 @@ def _interior(Phi, y, lower, upper, kink, extra, offset):
     c = base.copy()
     np.add.at(c, at, sign * x)
     return c
+
+
+def _direction(point, target, second, third):
+    """Newton's step towards x z = v (h − x) = target, less terms of second order."""
+    x, z, v, gap, stationary, balance, d, solve, E, finite = point
+    rz, rv = target - x * z - second, np.where(finite, target - gap * v - third, 0)
+
+    def back(r):
+        return d * (solve.T @ (solve @ (d * r)))
+
+    dx, dm = back(-stationary + rz / x - np.where(finite, rv / gap, 0)), 0.0
+    if E is not None:
+        one = back(E)
+        dm = (E @ dx + balance) / (E @ one)
+        dx = dx - dm * one
+    return dx, (rz - z * dx) / x, np.where(finite, (rv + v * dx) / gap, 0), dm
 
 
 def _longest(x, dx, z, dz, gap, v, dv, finite):
@@ -433,7 +437,7 @@ def _polished(Phi, y, lower, upper, kink, extra, offset, c):
 
 
 def lasso(Phi, y, loss, lam, w, offset):
-    """(reached, not undercut) for the penalty λ‖c‖₁, squared or logistic: proximal steps, and Fenchel's dual."""
+    """(reached, not undercut) for λ‖c‖₁, squared or logistic: proximal steps, and Fenchel's dual."""
     n, y = len(y), y[:, 0].astype(LD)
     Phi = Phi.astype(LD)
     middle = (w @ Phi) / w.sum() if offset else np.zeros(Phi.shape[1], LD)

@@ -26,7 +26,7 @@ class FeatureFunction(Function):
     coef : array, shape (p,) or (p, t)
         c; with t columns the object is t functions.
     double : bool
-        Map float32 points in float64, where features are so large, and cancel so far, that float32 would not do.
+        Map float32 points in float64: features may be large and cancel, so that float32 would not do.
 
     Notes
     -----

@@ -1,13 +1,13 @@
-"""What a solution is worth, measured in one place from its coefficients: the function that `predict` evaluates.
+"""What a solution is worth, measured in one place from its coefficients: the function `predict` evaluates.
 
-For slopes u_i in the range of V'(y_i, ·), with Σ w_i u_i = 0 if there is an offset, and g = (1/n) Σ w_i u_i k(x_i,·),
-Fenchel's inequality gives
+For slopes u_i in the range of V'(y_i, ·), with Σ w_i u_i = 0 if there is an offset, and the function
+g = (1/n) Σ w_i u_i k(x_i,·), Fenchel's inequality gives
 
     C(f, b) − min C ≤ (1/n) Σ w_i (V(y_i, s_i) + V*(y_i, u_i) − u_i s_i) + ‖2λf + Pg‖²/(4λ),
 
-P being the projection on the functions of the representation. With u = V'(y, s), where the first term is 0, this is
-the bound by strong convexity; solvers for losses with kinks bring slopes of their own. What rounding may have done to
-scores and norms is estimated and added, so that nothing is claimed below it.
+P being the projection on the functions of the representation. With u = V'(y, s), where the first term is 0,
+this is the bound by strong convexity; solvers for losses with kinks bring slopes of their own. What rounding
+may have done to scores and norms is estimated and added, so that nothing is claimed below it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from mercer.solvers.problem import Certificate, Problem, relative_to
 _EPS = float(np.finfo(np.float64).eps)
 # Rows in which kernel values of float32 points are held against those of float64 ones.
 _SAMPLE = 256
-# A bound on the gradient that leaves a gap of no more than this part of the objective needs no product with K.
+# A bound on the gradient that leaves a gap below this part of the objective needs no product with K.
 _SMALL_GAP = 1e-10
-# How far above the minimum, next to the objective of the best constant, a solution may be and still count as one,
+# How far above the minimum, next to the objective of the best constant, "converged" may be,
 DOUBT = 1e-6
 # … and what rounding may have done, which is estimated with a margin.
 ROUNDED = 1e-4
@@ -47,13 +47,15 @@ class Measured:
     gap: float | None
     rounding: float
     gradient: float
+    blur: float
     start: float
     scale: float
     over: str
 
     @property
     def relative_gradient(self) -> float:
-        return relative_to(self.gradient, self.start)
+        # Where nothing is left to learn both are 0, but for rounding.
+        return relative_to(0.0 if self.gradient <= self.blur else self.gradient, self.start)
 
     def certificate(self, **others: Any) -> Certificate:
         """These numbers, and what the solver has to add."""
@@ -83,9 +85,9 @@ def certify(
 ) -> Measured:
     """Measure a point, at the price of one or two products with A.
 
-    Where a bound shows the gradient to be below `tol`, one product is enough. `primal` are the coordinates of a
-    problem with centres, if they are known; `slopes` (n, t) come from solvers with a dual point of their own;
-    `values` are A c, if known.
+    Where a bound shows the gradient to be below `tol`, one product is enough. `primal` are the coordinates
+    of a problem with centres, if they are known; `slopes` (n, t) come from solvers with a dual point of their
+    own; `values` are A c, if known.
     """
     space, lam = _space(problem, primal), problem.lam
     values = problem.A @ coef if values is None else values
@@ -112,18 +114,13 @@ def certify(
         if problem.loss.quadratic:  # squared errors are not negative, so neither is the minimum
             gap = min(gap, objective + rounding)
     if problem.offset:
-        pulls = (
-            _per_example(problem, v).sum(axis=0) + problem.pull
-            for v in (u, problem.loss.grad(problem.y, constant))
-        )
         gradient, start = (
-            float(np.hypot(a, np.linalg.norm(p))) for a, p in zip((gradient, start), pulls, strict=True)
+            float(np.hypot(length, np.linalg.norm(rho.sum(axis=0) + problem.pull)))
+            for length, rho in ((gradient, _per_example(problem, u)), (start, zero))
         )
-    known = gap is not None and np.isfinite(gap)
+    known = gap if gap is not None and np.isfinite(gap) else None
     scale = max(scale_of(problem), abs(objective) if problem.pull else 0.0)
-    return Measured(
-        intercept, objective, gap if known else None, rounding, gradient, start, scale, space.words
-    )
+    return Measured(intercept, objective, known, rounding, gradient, blur, start, scale, space.words)
 
 
 def _per_example(problem: Problem, slopes: np.ndarray) -> np.ndarray:
@@ -214,7 +211,7 @@ def _curvature(problem: Problem, scores: np.ndarray) -> np.ndarray:
 
 
 def _unbalanced(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
-    """What it costs to make Σ w_i V'(y_i, s_i) exactly 0 by a change of b: of second order where V is curved."""
+    """What it costs to make Σ w_i V'(y_i, s_i) exactly 0 by a change of b: little, where V is curved."""
     if not problem.offset:
         return 0.0
     rho = _per_example(problem, u)
@@ -228,7 +225,7 @@ def _unbalanced(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
 
 
 def _missing(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
-    """What slopes cost that add up to 0 (or to the price of b) but for rounding: one of them has to give way."""
+    """What slopes cost that add up to 0 (or to the price of b) but for rounding: one has to give way."""
     if not problem.offset:
         return 0.0
     total = np.abs(_per_example(problem, u).sum(axis=0) + problem.pull)
@@ -345,9 +342,9 @@ class _Examples(_Span):
             return bound, blur, start
         both = np.hstack([r, zero])
         squares = (both * (self.A @ both)).sum(axis=0)
-        noise = float((self.eps * two * (one + 4 * two)).sum())
-        here, start = (max(float(part.sum()), 0.0) for part in np.split(squares, 2))
-        return min(float(np.sqrt(here + noise)), bound), blur, float(np.sqrt(start))
+        blur += float(np.sqrt((self.eps * two * (one + 4 * two)).sum()))
+        here, start = (float(np.sqrt(max(part.sum(), 0.0))) for part in np.split(squares, 2))
+        return min(here, bound), min(blur, bound), start
 
 
 class _Centres(_Span):

@@ -127,7 +127,7 @@ class Run:
 
     def reached(self, tol: float) -> bool:
         """Is the gradient small enough? If so, the status says what that means."""
-        # Where λ is small next to k(x, x) a small gradient alone may leave the objective far from its minimum.
+        # Where λ is small next to k(x, x), a small gradient may leave the objective far from its minimum.
         small = self.form.norm <= tol * self.unit and self.form.near(tol)
         if small:
             self.status = "converged" if self.form.problem.loss.convex else "stationary"

@@ -35,8 +35,8 @@ _SAMPLED_CENTRES = 40_000
 class Primal:
     """A problem in coordinates u: Φ, the quadratic penalty, its norm, preconditioners, and the way back.
 
-    Here the penalty is the identity (and nothing on the offset, which is the last coordinate). With an offset,
-    features in memory are centred: their means are the offset's business, and large ones would drown the rest.
+    Here the penalty is the identity (and nothing on the offset, which is the last coordinate). With an
+    offset, features in memory are centred: large means would drown the rest.
     """
 
     # May the Hessian be formed and factored?

@@ -72,14 +72,14 @@ class Certificate:
 
     Attributes
     ----------
-    relative_gradient : ‖∇C(f)‖ in H_K (or an upper bound, where that is small enough) relative to that at the
-        best constant, which is 0 without an offset: the quantity `tol` bounds; for non-convex losses relative to
-        the largest gradient at any start
+    relative_gradient : ‖∇C(f)‖ in H_K (or an upper bound, where that is small enough) relative to that at
+        the best constant, which is 0 without an offset: the quantity `tol` bounds; for non-convex losses
+        relative to the largest gradient at any start
     objective : C(f), of the scores that `predict` gives
-    gap : an upper bound on C(f) − min C, the minimum over the functions `over` names. C is 2λ-strongly convex,
-        with an offset that is the best for its f, too, so it is ‖∇C(f)‖²/(4λ), or C(f) itself if that is less
-        and the errors are squared; for losses with kinks the duality gap. `rounding` is part of it. None for
-        non-convex losses, and for coupled outputs with an offset
+    gap : an upper bound on C(f) − min C, the minimum over the functions `over` names. C is 2λ-strongly
+        convex, also with the best offset for its f, so it is ‖∇C(f)‖²/(4λ), or less where the coefficients
+        are a good point of the dual problem; for losses with kinks the duality gap. `rounding` is part of
+        it. None for non-convex losses, and for coupled outputs with an offset
     rounding : an estimate of how far rounding may have put `objective`, and the bound, wrong
     over : the functions among which the minimum is meant, in words; "" for all of H_K
     violation : the steepest slope left in the dual problem, in the units of the scores (what `tol` bounds
@@ -170,7 +170,9 @@ class Solution:
             f"objective {c.objective:.6g}",
         ]
         if c.gap is not None:
-            parts.append(f"at most {c.gap:.1e} above the minimum{f' over {c.over}' * bool(c.over)}")
+            # Below the rounding of the objective itself nothing can be claimed.
+            gap = max(c.gap, float(np.finfo(float).eps) * abs(c.objective))
+            parts.append(f"at most {gap:.1e} above the minimum{f' over {c.over}' * bool(c.over)}")
         if self.support is not None:
             parts.append(str(self.support))
         if c.condition is not None:

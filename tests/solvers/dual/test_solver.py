@@ -384,7 +384,8 @@ def test_the_gap_is_that_of_float64_kernel_values(stages, monkeypatch):
     assert stages == ["float32"]
     best = Dual(tol=1e-9).run(problem).certificate.objective
     K = A.dense()
-    objective = np.maximum(1 - problem.y * (K @ s.coef + s.intercept), 0).mean() + LAM * (s.coef * (K @ s.coef)).sum()
+    losses = np.maximum(1 - problem.y * (K @ s.coef + s.intercept), 0)
+    objective = losses.mean() + LAM * (s.coef * (K @ s.coef)).sum()
     assert s.certificate.objective == pytest.approx(objective, rel=1e-12)
     assert objective - best <= s.certificate.gap + 1e-12
 

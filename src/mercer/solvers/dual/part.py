@@ -43,7 +43,7 @@ class Part:
         return cls(rows, qp, feasible(start, qp, pull), C, form, wanted, pull)
 
     def offset(self, c: np.ndarray, f: np.ndarray) -> float:
-        """b: where free coefficients want it, or else in the middle of where it may be; f are scores without it.
+        """b, for scores f without it: where free coefficients want it, or in the middle of where it may be.
 
         Where b has a price, as high as it may be: then only coefficients at their bound lie below the level.
         """
