@@ -192,7 +192,7 @@ def reached(case, machine, X, X64, Y, w):
     f = machine.function_
     s = np.asarray(f(X), np.float64)
     s = (s[:, None] if s.ndim == 1 else s) + np.atleast_1d(machine.intercept_)
-    coef = f.coef.reshape(len(f.coef), -1).astype(LD)
+    coef = (f.coef[:, None] if f.coef.ndim == 1 else f.coef).astype(LD)
     if case.representation == "lasso":
         square = np.abs(coef).sum()
     elif isinstance(f, KernelFunction):

@@ -227,7 +227,7 @@ def _centred(Phi: Matrix, w: np.ndarray) -> tuple[Matrix, np.ndarray]:
 
 def _strain(spread: float) -> float:
     """How far TᵀBT may be from the identity, for the rounding of B's entries."""
-    return min(8 * float(np.finfo(float).eps) * spread**2, 0.9)
+    return min(float(np.finfo(float).eps) * spread**2, 0.9)
 
 
 def whitening(B: np.ndarray, dtype: np.dtype) -> np.ndarray:
