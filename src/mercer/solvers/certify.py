@@ -17,13 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.operators import Identity, KernelOperator, Operator
-from mercer.solvers.primal import Primal, to_primal
+from mercer.solvers.primal import Primal
 from mercer.solvers.problem import Certificate, Problem, relative_to
+from mercer.solvers.spans import EPS, space_of
 
-_EPS = float(np.finfo(np.float64).eps)
-# Rows in which kernel values of float32 points are held against those of float64 ones.
-_SAMPLE = 256
 # A bound on the gradient that leaves a gap below this part of the objective needs no product with K.
 _SMALL_GAP = 1e-10
 # How far above the minimum, next to the objective of the best constant, "converged" may be,
@@ -89,7 +86,7 @@ def certify(
     of a problem with centres, if they are known; `slopes` (n, t) come from solvers with a dual point of their
     own; `values` are A c, if known.
     """
-    space, lam = _space(problem, primal), problem.lam
+    space, lam = space_of(problem, primal), problem.lam
     values = problem.A @ coef if values is None else values
     scores = values + intercept
     if slopes is None and _separable(problem):
@@ -98,10 +95,10 @@ def certify(
     penalty, penalty_error = space.penalty(coef, values)
     losses = _losses(problem, scores)
     objective = _mean(problem, losses) + problem.pull * float(intercept.sum()) + lam * penalty
-    errors = space.score_errors(coef, values) + _EPS * np.abs(scores)
+    errors = space.score_errors(coef, values) + EPS * np.abs(scores)
     # Wrong scores tell on the objective and, times the slopes, on the bound from below.
     rounding = 2 * _mean(problem, _shaken(problem, scores, losses, errors))
-    rounding += lam * penalty_error + 4 * _EPS * abs(objective)
+    rounding += lam * penalty_error + 4 * EPS * abs(objective)
     constant = best_constant(problem)
     zero = _per_example(problem, problem.loss.grad(problem.y, constant))
     u = problem.loss.grad(problem.y, scores) if slopes is None else slopes
@@ -157,7 +154,7 @@ def _by_coefficients(problem: Problem, scores: np.ndarray, losses: np.ndarray, c
     except NotImplementedError:
         return np.inf
     young = np.where(np.isnan(young), np.inf, np.maximum(young, 0.0))
-    noise = 4 * _EPS * (_mean(problem, np.abs(losses)) + float(np.abs(w * inner).sum()) / problem.n)
+    noise = 4 * EPS * (_mean(problem, np.abs(losses)) + float(np.abs(w * inner).sum()) / problem.n)
     seen = young if problem.weights is None else young[problem.weights > 0]
     above = _mean(problem, young) if np.isfinite(seen).all() else np.inf
     return above + noise + (_missing(problem, scores, u) if problem.offset else 0.0)
@@ -184,7 +181,7 @@ def balance(problem: Problem, scores: np.ndarray) -> np.ndarray:
         here = scores + b
         total = problem.data_grad(here).sum(axis=0)
         size = np.abs(problem.data_grad(here)).sum(axis=0)
-        done = (np.abs(total) <= 2 * _EPS * size) | (high - low <= 2 * _EPS * np.abs(b))
+        done = (np.abs(total) <= 2 * EPS * size) | (high - low <= 2 * EPS * np.abs(b))
         if done.all():
             break
         low, high = np.where(total < 0, b, low), np.where(total > 0, b, high)
@@ -217,11 +214,11 @@ def _unbalanced(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
     rho = _per_example(problem, u)
     total = np.abs(rho.sum(axis=0))
     # Two neighbouring numbers enclose the best b, so that no more than this is left.
-    rounded = 4 * _EPS * (np.abs(rho) * (1 + np.abs(scores))).sum(axis=0)
+    rounded = 4 * EPS * (np.abs(rho) * (1 + np.abs(scores))).sum(axis=0)
     bend = _curvature(problem, scores) / problem.n if problem.loss.curved else np.zeros(len(total))
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = np.where(total == 0, 0.0, np.where(bend > 0, total**2 / (2 * bend), np.inf))
-    return float(np.where(total <= 4 * _EPS * np.abs(rho).sum(axis=0), np.minimum(cost, rounded), cost).sum())
+    return float(np.where(total <= 4 * EPS * np.abs(rho).sum(axis=0), np.minimum(cost, rounded), cost).sum())
 
 
 def _missing(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
@@ -271,154 +268,3 @@ def _mean(problem: Problem, losses: np.ndarray) -> float:
 def _start(zero: np.ndarray, values: np.ndarray, penalty: float) -> float:
     """A lower bound on ‖∇C‖ at the best constant, by Cauchy–Schwarz with the f at hand."""
     return abs(float((zero * values).sum())) / np.sqrt(penalty) if penalty > 0 else 0.0
-
-
-def _norms(V: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """ℓ1 and ℓ2 norms of the columns, entries in units of the functions they multiply."""
-    sized = np.abs(V) * roots[:, None]
-    return sized.sum(axis=0), np.linalg.norm(sized, axis=0)
-
-
-def _summed(V: np.ndarray, roots: np.ndarray) -> np.ndarray:
-    """What rounding makes of Σ V_j k(z_j, x), for k(x, x) = 1: partial sums, and every term by itself."""
-    one, two = _norms(V, roots)
-    return one + 4 * two
-
-
-# -- the functions of a representation ----------------------------------------------------------------------
-
-
-class _Span:
-    """f = Σ c_j k(z_j,·): sizes √k of both sides, and rounding in units of them."""
-
-    words = ""
-
-    def __init__(self, problem: Problem):
-        self.problem, self.A = problem, problem.A
-        self.eps = float(np.finfo(problem.A.dtype).eps)
-        self.x, self.z = _roots(problem)
-
-    def score_errors(self, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """(n, t): by how much A c may be off."""
-        A = self.A
-        if (
-            isinstance(A, KernelOperator)
-            and A.dtype == np.float32
-            and (exact := A.at(np.float64)) is not None
-        ):
-            return self._sampled(exact, coef, values)
-        return self.eps * self.x[:, None] * _summed(coef, self.z)[None, :]
-
-    def _sampled(self, exact: KernelOperator, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """float32 values held against float64 ones in some rows; elsewhere errors are as large."""
-        n = len(values)
-        some = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
-        off = np.abs(exact.engine.product(exact.kernel, exact.X[some], exact.Z, coef) - values[some])
-        return np.broadcast_to(2 * np.sqrt(np.square(off).mean(axis=0)), values.shape)
-
-    def penalty(self, coef: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-        """‖f‖², and what rounding may have made of it."""
-        moved = values if self.problem.full else self.problem.B @ coef
-        one, two = _norms(coef, self.z)
-        eps = self.eps if self.problem.full else _EPS
-        return max(float((coef * moved).sum()), 0.0), float((eps * two * (one + 4 * two)).sum())
-
-
-class _Examples(_Span):
-    """One coefficient per example: the gradient is Σ r_i k(x_i,·) with r = ρ + 2λc."""
-
-    def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
-        """(length, what rounding may add to it, length at the best constant), from w V'/n at both points.
-
-        Bounds without a product where these already show the first to be below the target.
-        """
-        lam = self.problem.lam
-        tol, enough, start = target
-        r = rho + 2 * lam * coef
-        blur = 8 * _EPS * lam * float(np.linalg.norm(_norms(coef, self.z)[0]))
-        one, two = _norms(r, self.z)
-        bound = float(np.linalg.norm(one))
-        if (bound + blur) ** 2 <= 4 * lam * enough and bound <= tol * start:
-            return bound, blur, start
-        both = np.hstack([r, zero])
-        squares = (both * (self.A @ both)).sum(axis=0)
-        blur += float(np.sqrt((self.eps * two * (one + 4 * two)).sum()))
-        here, start = (float(np.sqrt(max(part.sum(), 0.0))) for part in np.split(squares, 2))
-        return min(here, bound), min(blur, bound), start
-
-
-class _Centres(_Span):
-    """Coefficients of centres: the gradient is measured in coordinates in which they are orthonormal."""
-
-    def __init__(self, problem: Problem, primal: Primal):
-        super().__init__(problem)
-        self.primal, self.words = primal, primal.words
-
-    def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
-        lam = self.problem.lam
-        both = self.A.adjoint(np.hstack([rho, zero]))
-        here, start = np.split(both, 2, axis=1)
-        each = self.eps * _summed(rho, self.x) + _EPS * 2 * lam * _summed(coef, self.z)
-        length, blur, strain = self.primal.measured(
-            here + 2 * lam * (self.problem.B @ coef), coef, lam, self.z
-        )
-        blur *= float(np.linalg.norm(each)) / (1 - strain)
-        return length / (1 - strain), blur, self.primal.measured(start, 0 * coef, lam, self.z)[0]
-
-
-class _Features:
-    """f = ⟨c, φ(·)⟩."""
-
-    words = "these features"
-
-    def __init__(self, problem: Problem):
-        self.problem, self.A = problem, problem.A
-        self.eps = float(np.finfo(problem.A.dtype).eps)
-        self.x = _lengths(problem.A)
-
-    def score_errors(self, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
-        return 2 * self.eps * self.x[:, None] * np.linalg.norm(coef, axis=0)[None, :]
-
-    def penalty(self, coef: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-        square = float(np.square(coef).sum())
-        return square, 2 * _EPS * square
-
-    def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
-        lam = self.problem.lam
-        here, start = np.split(self.A.adjoint(np.hstack([rho, zero])), 2, axis=1)
-        blur = self.eps * float(np.linalg.norm(_summed(rho, self.x))) + 4 * _EPS * lam * float(
-            np.linalg.norm(coef)
-        )
-        return float(np.linalg.norm(here + 2 * lam * coef)), blur, float(np.linalg.norm(start))
-
-
-def _space(problem: Problem, primal: Primal | None) -> Any:
-    if problem.full:
-        return _Examples(problem)
-    if isinstance(problem.B, Identity):
-        return _Features(problem)
-    return _Centres(problem, to_primal(problem) if primal is None else primal)
-
-
-def _roots(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """√k(x, x) of the examples, √k(z, z) of the centres."""
-    A = problem.A
-    z = np.sqrt(np.abs(problem.B.diag()))
-    if problem.full:
-        return z, z
-    if isinstance(A, KernelOperator):
-        return np.sqrt(np.abs(np.asarray(A.kernel.diagonal(A.X), np.float64))), z
-    # |A_ij| ≤ √k(x,x) √k(z,z), of which the second is known.
-    scale = np.where(z > 0, z, np.inf)
-    return np.concatenate([np.abs(np.asarray(block) / scale).max(axis=1) for _, block in A.blocks()]), z
-
-
-def _lengths(A: Operator) -> np.ndarray:
-    """Lengths of the rows."""
-    parts = []
-    for _, block in A.blocks():
-        squares = (
-            block.multiply(block).sum(axis=1) if hasattr(block, "multiply") else np.square(block).sum(axis=1)
-        )
-        parts.append(np.sqrt(np.asarray(squares, np.float64)).ravel())
-    return np.concatenate(parts)

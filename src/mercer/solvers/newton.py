@@ -33,8 +33,8 @@ class Newton(Solver):
     Parameters
     ----------
     tol : float, optional
-        Gradient norm in H_K, relative to that at f = 0 (for a loss that is not convex, to the largest at
-        any start), to reach. None: 1e-8 for float64 data, 1e-5 for float32.
+        Gradient norm in H_K, relative to that at the best constant (for a loss that is not convex, to the
+        largest at any start), to reach. None: 1e-8 for float64 data, 1e-5 for float32.
     max_iter : int
         Newton steps, from each start.
     rank : int, optional

@@ -67,7 +67,7 @@ class Dual(Solver):
     -----
     float64 data are solved with float32 kernel values first (LIBSVM stores those, too). What rounding did to
     the slopes is then measured with float64 values on a sample of rows; unless it is harmless the solution is
-    carried on with float64 values. The violation and the gap of the certificate include it.
+    carried on with float64 values. The violation of the certificate includes it; the gap is measured anew.
 
     Examples
     --------
@@ -196,7 +196,6 @@ class Dual(Solver):
         if state.violation + 2 * error > part.tol:
             return False
         state.violation += 2 * error
-        state.error = error
         return True
 
     def _solve_few(self, K: Stored, part: Part, state: State, features: bool) -> State:
