@@ -111,11 +111,11 @@ def test_problem_pieces():
 
 
 def test_solutions_read_well():
-    certificate = Certificate(1e-9, 0.25, gap=1e-12, condition=1e4, jitter=1e-10)
+    certificate = Certificate(1e-9, 0.25, gap=1e-12, condition=1e4, jitter=1e-10, over="these 2 centres")
     s = Solution(np.ones((2, 1)), np.zeros(1), "converged", 1, certificate, (1.0, 1e-9), "newton")
     assert str(s) == (
         "newton: converged after 1 iteration, relative gradient 1.0e-09, objective 0.25, "
-        "at most 1.0e-12 above the minimum over these centres or features, condition ≈ 1.0e+04, "
+        "at most 1.0e-12 above the minimum over these 2 centres, condition ≈ 1.0e+04, "
         "jitter 1.0e-10"
     )
     assert repr(s) == f"<{s}>"

@@ -272,7 +272,7 @@ def test_the_best_of_two_minima(loss, kind, solver):
     score = float(s.coef.sum())
     assert score == pytest.approx(known[0][1], abs=1e-4)
     assert s.certificate.objective == pytest.approx(known[0][0], abs=1e-9)
-    assert len(s.starts) == 5 and min(s.starts) == s.certificate.objective
+    assert len(s.starts) == 5 and min(s.starts) == pytest.approx(s.certificate.objective, rel=1e-12)
     # From f = 0 alone the other one is reached: restarts are what finds the better.
     alone = type(solver)(tol=1e-7, restarts=0).run(one_number(TWO, kind, loss))
     assert float(alone.coef.sum()) == pytest.approx(known[1][1], abs=1e-4)
@@ -337,7 +337,7 @@ def test_the_gradient_vanishes_where_curvature_is_negative(kind, lam, w, offset)
     limit = 1e-6 * np.abs(A.T @ zero / N).max()
     assert np.abs(A.T @ g / N + 2 * lam * B @ s.coef).max() < limit
     assert not offset or abs(g.mean()) < limit
-    assert s.certificate.objective <= min(s.starts)
+    assert s.certificate.objective <= min(s.starts) + s.certificate.rounding
     if kind == "full":
         # c_i = −w_i V'(y_i, f(x_i))/(2λn) holds at every stationary point.
         expected = -g / (2 * lam * N)

@@ -135,11 +135,13 @@ def test_certificate_says_the_truth(kind, solver, w):
     best = objective(T @ exact(A @ T, Y, lam, w)[0])
     said, start = s.certificate, norm(0 * s.coef)
     assert said.objective == pytest.approx(objective(s.coef), rel=1e-8)
-    assert objective(s.coef) - best <= said.gap + 1e-12 * best
+    assert objective(s.coef) - best <= said.gap
     assert said.relative_gradient == pytest.approx(norm(s.coef) / start, rel=1e-3, abs=1e-11)
     # Strong convexity, or the fact that squared errors are not negative: whichever says more.
     bound = min(norm(s.coef) ** 2 / (4 * lam), objective(s.coef))
-    assert said.gap == pytest.approx(bound, rel=1e-2, abs=1e-18)
+    assert bound <= said.gap * (1 + 1e-6)
+    assert said.gap == pytest.approx(bound, rel=1e-2, abs=1e-11)  # what rounding may have done is added
+    assert said.over == ("these features" if kind is features else f"these {len(Z)} centres")
 
 
 def test_running_out_of_iterations_warns():

@@ -121,7 +121,9 @@ class KernelMachine(KernelInputs):
         points, squares = self._bind(kernel, X, plan.engine, given, weights, keep=self._keeps_problem)
         rng = generator(self.random_state)
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
-        problem = Problem(built.A, built.B, np.array(targets), loss, 1.0, weights, bool(self.offset), rng=rng)
+        # Losses are summed in float64, whatever the data.
+        targets = np.array(targets, dtype=np.float64)
+        problem = Problem(built.A, built.B, targets, loss, 1.0, weights, bool(self.offset), rng=rng)
         if is_auto(self.lam):
             chosen = choose(problem, X, squares, total, plan.solver)
             lam, plan = chosen.lam, replace(plan, reasons=(*plan.reasons[:-1], chosen.reason))
@@ -202,10 +204,9 @@ class KernelMachine(KernelInputs):
         if (engine := getattr(self.function_, "engine", None)) is not None:
             remember(engine, X, given)
         scores = self.function_(X)
-        if getattr(X, "dtype", None) == np.float32:
-            scores = scores.astype(np.float32)
-        scores = scores[:, None] if scores.ndim == 1 else scores
-        return finite_scores(scores + self.solution_.intercept.astype(scores.dtype))
+        # Rounded once, at the end: f and b may be large, and cancel.
+        scores = (scores[:, None] if scores.ndim == 1 else scores) + self.solution_.intercept
+        return finite_scores(scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores)
 
 
 def _engine_remarks(kernel: Kernel, X: Any, plan: Plan) -> Iterator[str]:

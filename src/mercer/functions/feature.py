@@ -25,6 +25,8 @@ class FeatureFunction(Function):
         `ExplicitFeatures`, `RandomFourierFeatures` or any scikit-learn transformer.
     coef : array, shape (p,) or (p, t)
         c; with t columns the object is t functions.
+    double : bool
+        Map float32 points in float64: features may be large and cancel, so that float32 would not do.
 
     Notes
     -----
@@ -47,16 +49,16 @@ class FeatureFunction(Function):
     5.0
     """
 
-    def __init__(self, map: Any, coef: Any):
+    def __init__(self, map: Any, coef: Any, double: bool = False):
         if not hasattr(map, "transform"):
             raise TypeError(f"map must have a transform method, got {map!r}")
         coef = as_coefficients(coef)
         if coef.ndim not in (1, 2):
             raise ValueError(f"coef must have shape (p,) or (p, t), got {coef.shape}")
-        self.map, self.coef = map, coef
+        self.map, self.coef, self.double = map, coef, bool(double)
 
     def _with(self, coef):
-        return FeatureFunction(self.map, coef)
+        return FeatureFunction(self.map, coef, self.double)
 
     def _space(self):
         return repr(self.map)
@@ -66,7 +68,10 @@ class FeatureFunction(Function):
         height = max(_ENTRIES // max(len(self), 1), 1)
         for i in range(0, n_points(X), height):
             rows = slice(i, i + height)
-            Phi = self.map.transform(X.iloc[rows] if hasattr(X, "iloc") else X[rows])
+            some = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+            if self.double and getattr(some, "dtype", None) == np.float32:
+                some = some.astype(np.float64)
+            Phi = self.map.transform(some)
             if Phi.shape[1] != len(self):
                 raise ValueError(f"{self.map!r} gives {Phi.shape[1]} features, but coef has {len(self)} rows")
             yield rows, Phi

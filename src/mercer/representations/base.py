@@ -14,6 +14,19 @@ from mercer.functions import Function
 from mercer.kernels.base import Kernel
 from mercer.operators import Operator
 
+# Up to so many kernel values (or features) float32 saves no time worth having.
+_SMALL = 50_000_000
+
+
+def precise(kernel: Kernel, X: Any, unknowns: int) -> Any:
+    """The points, in float64 where the problem is so small that float32 would save nothing.
+
+    Coefficients of both signs are large and cancel, and kernel values of points far from 0 differ little:
+    rounded to float32, what matters may be lost.
+    """
+    small = kernel.vectors and X.dtype == np.float32 and X.shape[0] * unknowns <= _SMALL
+    return X.astype(np.float64) if small else X
+
 
 @dataclass(frozen=True, eq=False)
 class Built:

@@ -9,7 +9,7 @@ from mercer.engines import available_memory
 from mercer.features import ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
 from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix, Operator
-from mercer.representations.base import Built, Representation
+from mercer.representations.base import Built, Representation, precise
 
 _LARGEST_EXPLICIT = 20_000
 
@@ -43,8 +43,11 @@ class Features(Representation):
         self.n_features = n_features
 
     def build(self, kernel, X, rng, engine, seen=None):
+        double = X.dtype == np.float64
+        X = precise(kernel, X, self.size(kernel, *X.shape)) if kernel.vectors else X
         map, Phi = self._features(kernel, X, rng)
-        return Built(Phi, self._penalty(Phi.shape[1]), lambda c: FeatureFunction(map, c))
+        double = X.dtype == np.float64 and not double
+        return Built(Phi, self._penalty(Phi.shape[1]), lambda c: FeatureFunction(map, c, double))
 
     def _penalty(self, p: int) -> Operator:
         return Identity(p)

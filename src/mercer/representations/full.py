@@ -5,7 +5,7 @@ from __future__ import annotations
 from mercer._xp import take
 from mercer.functions import KernelFunction
 from mercer.operators import KernelOperator
-from mercer.representations.base import Built, Representation
+from mercer.representations.base import Built, Representation, precise
 
 
 class Full(Representation):
@@ -27,6 +27,7 @@ class Full(Representation):
         return n
 
     def build(self, kernel, X, rng, engine, seen=None):
+        X = X if engine.remote else precise(kernel, X, X.shape[0])
         K = KernelOperator(kernel, X, X, engine)
 
         def lift(c):

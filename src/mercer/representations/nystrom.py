@@ -10,10 +10,8 @@ from mercer._xp import frozen
 from mercer.features.centres import Centres, centres_of
 from mercer.functions import KernelFunction
 from mercer.operators import KernelOperator, Matrix
-from mercer.representations.base import Built, Representation
+from mercer.representations.base import Built, Representation, precise
 
-# Up to this many kernel values float32 saves no time worth having.
-_SMALL = 50_000_000
 # K(Z, Z) of more centres than this is not kept: it is wanted a product at a time.
 _MOST_STORED = 8000
 
@@ -56,10 +54,7 @@ class Nystrom(Representation):
 
     def build(self, kernel, X, rng, engine, seen=None):
         self.validate()
-        small = X.shape[0] * self.size(kernel, X.shape[0], 0) <= _SMALL
-        if small and kernel.vectors and X.dtype == np.float32:
-            # Coefficients of centres are large and cancel; where it costs nothing, not in float32.
-            X = X.astype(np.float64)
+        X = precise(kernel, X, self.size(kernel, X.shape[0], 0))
         if isinstance(self.centres, (str, Centres)):
             among = X if seen is None else X[seen]
             m = min(self.size(kernel, X.shape[0], 0), among.shape[0])
@@ -72,14 +67,14 @@ class Nystrom(Representation):
                 Z = Z.astype(X.dtype)
         A = KernelOperator(kernel, X, Z, engine)
         # The small matrix is factored, so it is wanted in float64 even where the data are not.
-        precise = Z.astype(np.float64) if getattr(Z, "dtype", None) == np.float32 else Z
+        exact = Z.astype(np.float64) if getattr(Z, "dtype", None) == np.float32 else Z
         if engine.remote or Z.shape[0] > _MOST_STORED:
             return Built(
                 A,
-                KernelOperator(kernel, precise, precise, engine),
+                KernelOperator(kernel, exact, exact, engine),
                 lambda c: KernelFunction(kernel, Z, c, engine),
             )
-        values = np.asarray(engine.gram(kernel, precise), dtype=np.float64)
+        values = np.asarray(engine.gram(kernel, exact), dtype=np.float64)
         if not np.isfinite(values).all():
             raise ValueError(f"{kernel!r} gives NaN or infinity between the centres")
         return Built(A, Matrix(values), lambda c: KernelFunction(kernel, Z, c, engine))

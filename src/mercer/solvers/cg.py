@@ -11,7 +11,7 @@ from mercer.operators import KernelOperator, Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.full import ridge_solution, solve_cg, solve_stored
 from mercer.solvers.preconditioners import LARGEST_FACTOR, low_rank, low_rank_columns, sampled_rows
-from mercer.solvers.primal import ridge_primal
+from mercer.solvers.ridge import ridge_primal
 
 _LIMIT = 1000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.full import ridge_solution, solve_direct
 from mercer.solvers.preconditioners import sampled_rows
-from mercer.solvers.primal import ridge_primal
+from mercer.solvers.ridge import ridge_primal
 
 
 class Cholesky(Solver):

@@ -44,7 +44,7 @@ class GradientDescent(Solver):
 
     def run(self, problem):
         self.validate()
-        solution = lowest(form_of(problem), self._descend, self.restarts, self.name)
+        solution = lowest(form_of(problem), self._descend, self.restarts, self.name, self.tol)
         warn_if_unconverged(
             solution, self.tol, "Increase max_iter or lam, or use another solver", problem.A.dtype
         )

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.solvers.certify import DOUBT, scale_of
+from mercer.solvers.primal import Primal
 from mercer.solvers.problem import Problem
 
 INNER_ITERATIONS = 400
@@ -38,12 +40,21 @@ class Form:
     norm: float
     jitter = 0.0
 
+    # Coordinates of a problem with centres or features.
+    coordinates: Primal | None = None
+
     def __init__(self, problem: Problem):
-        self.problem = problem
+        # As it was given: forms may put it otherwise.
+        self.problem = self.given = problem
+        self._scale = scale_of(problem) if problem.loss.convex else np.inf
 
     @property
     def value(self) -> float:
         return self.problem.data_value(self.scores) + self.problem.lam * self.penalty
+
+    def near(self, tol: float) -> bool:
+        """Is the objective no more than tol above its minimum, next to that of the best constant?"""
+        return self.norm**2 <= 4 * self.problem.lam * 0.5 * max(tol, DOUBT) * self._scale
 
     def line(self, d: Direction) -> tuple[float, Callable[[float], float]]:
         """Slope at 0 and the objective as a function of the step."""
@@ -56,6 +67,11 @@ class Form:
             return self.problem.data_value(self.scores + t * d.scores) + lam * quadratic
 
         return slope, objective
+
+    def slope(self, d: Direction, t: float) -> float:
+        """That of the objective after the step t."""
+        data = float((self.problem.data_grad(self.scores + t * d.scores) * d.scores).sum()) / self.problem.n
+        return data + 2 * self.problem.lam * float((d.cross + t * d.square).sum())
 
     def move(self, d: Direction, t: float) -> None:
         self.advance(d, t)

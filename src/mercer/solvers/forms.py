@@ -6,6 +6,8 @@ as an element of H_K, the Newton direction and the steepest one; a method is the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mercer.engines.factor import Factor, NotPositiveDefinite
@@ -16,8 +18,9 @@ from mercer.operators import (
     in_memory,
     undisturbed,
 )
+from mercer.solvers.certify import best_constant
 from mercer.solvers.form import FEW, INNER_ITERATIONS, Direction, Form
-from mercer.solvers.full import shifted
+from mercer.solvers.full import centred, shifted
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, Subset, low_rank, low_rank_columns
 from mercer.solvers.primal_form import FactoredForm, PrimalForm
@@ -29,18 +32,29 @@ _EXACT_FACTOR = 6000
 
 class FullForm(Form):
     """One coefficient per example. The gradient of C is Σ ρ_i k(x_i,·) with ρ = wV'/n + 2λc, so its
-    coordinates need no product with K; its length in H_K needs one."""
+    coordinates need no product with K; its length in H_K needs one.
+
+    With an offset Σc = 0, so that a constant may be added to f for each row and column of K: K in memory is
+    centred, since what all its entries have in common would drown the rest.
+    """
 
     def __init__(self, problem: Problem, rank: int | None = None):
         super().__init__(problem)
         n, t = problem.n, problem.y.shape[1]
         self.K = self._matrix(problem.A)
-        self.mu = 2 * problem.lam * n
         # ‖K‖ ≤ trace K, and what rounding can make of rᵀKr = 0.
         self.rounding = 10 * float(np.finfo(self.K.dtype).eps * np.abs(self.K.diag()).sum())
-        self.coef, self.offset = np.zeros((n, t)), np.zeros(t)
+        if isinstance(problem.A, KernelOperator) and not problem.A.kernel.vectors and self.K is not problem.A:
+            # Kernels on objects may be slow: what is in memory is not computed again to measure the result.
+            self.given = replace(problem, A=self.K, B=self.K)
+        self.means = np.zeros(n)
+        self.centred = problem.offset and problem.loss.convex and isinstance(self.K, Matrix)
+        if self.centred:
+            self.K, self.means = centred(self.K)
+        self.mu = 2 * problem.lam * n
+        self.scores, self.penalty = best_constant(problem), 0.0
+        self.coef, self.offset = np.zeros((n, t)), self.scores[0].copy() if problem.offset else np.zeros(t)
         self.Kc = np.zeros((n, t))
-        self.scores, self.penalty = np.zeros((n, t)), 0.0
         self.rank = low_rank_columns(n) if rank is None else rank
         self._low_rank: LowRank | Subset | None = None
         self.measure()
@@ -54,7 +68,9 @@ class FullForm(Form):
 
     def start(self, coef: np.ndarray, offset: np.ndarray) -> None:
         """Begin at Σ coef_i k(x_i,·) + offset instead of 0."""
-        self.coef, self.offset = coef, offset
+        # Another Σc would be another function once K is centred.
+        self.coef = coef - coef.mean(axis=0) if self.centred else coef
+        self.offset = offset + self.means @ self.coef
         self.refresh()
         self.measure()
 
@@ -67,7 +83,8 @@ class FullForm(Form):
         if self.problem.n > _EXACT_FACTOR:
             return None
         form = FactoredForm(self.problem, self.rank)
-        form.start(form.problem.A.adjoint(self.coef), self.offset)
+        coef, offset = self.result()
+        form.start(form.problem.A.adjoint(coef), offset)
         return form
 
     def measure(self):
@@ -87,6 +104,8 @@ class FullForm(Form):
         self.norm = float(np.sqrt(max(square, 0.0)))
 
     def _direction(self, coef, offset) -> Direction:
+        if self.centred:
+            coef = coef - coef.mean(axis=0)
         moved = self.K @ coef
         self._K_step = moved
         return Direction(
@@ -175,7 +194,7 @@ class FullForm(Form):
         return apply
 
     def result(self):
-        return self.coef, self.offset
+        return self.coef, self.offset - self.means @ self.coef
 
     def representer_residual(self):
         largest = np.abs(self.coef).max(initial=0.0)

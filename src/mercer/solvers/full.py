@@ -10,13 +10,16 @@ import numpy as np
 
 from mercer.engines.factor import _PANEL, Factor, NotPositiveDefinite
 from mercer.operators import KernelOperator, Matrix, Operator, undisturbed
+from mercer.solvers.certify import certify
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import ROUNDED_TOL, LowRank, Subset
-from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
+from mercer.solvers.problem import Problem, Solution, relative_to
 
 # From here on a float32 factor plus float64 conjugate gradients beats a float64 factor.
 _MIXED_FROM = 3000
 _DOUBLE_RESIDUAL = 1_500_000
+# Up to so many examples K is copied to be centred, where there is an offset.
+_CENTRED_TO = 3000
 
 
 @dataclass
@@ -32,6 +35,8 @@ class Solved:
     jitter: float = 0.0
     stalled: bool = False
     then: str = ""
+    # K, where it was kept as it is.
+    kept: Operator | None = None
 
 
 def shifted(K: Operator, mu: float, scale: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray]:
@@ -250,11 +255,9 @@ def _solve_kept(K, mu, scale, rhs, *, tol, max_iter, rank, rng, factor) -> Solve
     solved = solve_cg(kept, mu, scale, rhs, tol=tol, max_iter=max_iter, low_rank=low_rank)
     size = np.linalg.norm(rhs, axis=0)
     missed = (np.linalg.norm(solved.residual, axis=0) > tol * size).any()
-    return (
-        replace(_solve_factored(kept, mu, scale, rhs), then=", then cholesky")
-        if missed and factor
-        else solved
-    )
+    if missed and factor:
+        solved = replace(_solve_factored(kept, mu, scale, rhs), then=", then cholesky")
+    return replace(solved, kept=kept)
 
 
 class _Upcast(Matrix):
@@ -276,12 +279,22 @@ def _too_slow(history: list[float], target: float, max_iter: int) -> bool:
     return rate >= 0 or np.log(target) / rate > 1.3 * max_iter
 
 
+def centred(K: Operator) -> tuple[Matrix, np.ndarray]:
+    """K less what its rows and columns have in common, and the means of its columns.
+
+    For c with Σc = 0 the products of both differ by a constant, the same for all rows: means·c.
+    """
+    values = np.asarray(K.dense(), dtype=np.float64)
+    means = values.mean(axis=0)
+    values -= means
+    values -= values.mean(axis=1, keepdims=True)
+    return Matrix(values), means
+
+
 def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, name: str) -> Solution:
     """Least squares on Full, given a way to solve the shifted system.
 
-    Everything the certificate needs follows from z and the residual r of its system: with μ = λn,
-    S(y−f) = r + μz, the gradient of C is −(2/n) Σ (S r)_i k(x_i,·), and the representer equations
-    are off by S r/μ.
+    With μ = λn and the residual r of that system the representer equations are off by S r/μ.
     """
     n, lam = problem.n, problem.lam
     mu = lam * n
@@ -293,7 +306,14 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
     y = (y - mean) * s[:, None]
     t = y.shape[1]
     rhs = np.hstack([y, s[:, None]]) if problem.offset else y
-    solved = solve(problem.A, mu, scale, rhs)
+    K = problem.A
+    if isinstance(K, KernelOperator) and not K.kernel.vectors and n <= _CENTRED_TO:
+        # Kernels on objects may be slow: they are not computed again to measure the result.
+        K = Matrix(K.dense())
+        problem = replace(problem, A=K, B=K)
+    if problem.offset and n <= _CENTRED_TO and not K.remote:
+        K, _ = centred((K.at(np.float64) if isinstance(K, KernelOperator) else None) or K)
+    solved = solve(K, mu, scale, rhs)
     z, residual = solved.z, solved.residual
     intercept = np.zeros(t)
     if problem.offset:
@@ -302,46 +322,21 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
         intercept = (s @ z[:, :t]) / (s @ z1)
         z, residual = z[:, :t] - z1 * intercept, residual[:, :t] - r1 * intercept
         y = y - s[:, None] * intercept
-    gradient, start = _gradient_bounds(problem.A, s, y, z, residual, mu)
-    large = np.linalg.norm(residual) > tol * np.linalg.norm(y) or n <= _DOUBLE_RESIDUAL
-    if gradient > tol * start and large:
-        # Not obviously small: one product measures both gradients, at the solution and at zero.
-        both = np.hstack([residual, y])
-        products = np.einsum("ij,ij->j", both, solved.apply(both) - mu * both)
-        gradient = float(np.sqrt(max(products[:t].sum(), 0.0))) * 2 / n
-        start = float(np.sqrt(max(products[t:].sum(), 0.0))) * 2 / n
-    relative = gradient / start if start > 0 else 0.0
-    data = float(np.square(residual + mu * z).sum() / n)
-    penalty = lam * float((z * (y - residual - mu * z)).sum())
     coef = s[:, None] * z
+    if problem.offset and K is not problem.A:
+        coef = coef - coef.mean(axis=0)
+    if solved.kept is not None and K is problem.A:
+        problem = replace(problem, A=solved.kept, B=solved.kept)
+    measured = certify(problem, coef, intercept + mean, tol)
     largest = np.abs(coef).max(initial=0.0)
-    certificate = Certificate(
-        relative_gradient=relative,
-        objective=data + penalty,
-        # Squared errors are not negative, so neither is the minimum.
-        gap=None if problem.offset else min(gradient**2 / (4 * lam), data + penalty),
+    # Conjugate gradients stop on the residual; the gradient in H_K is the same quantity weighted by K.
+    left = float(np.linalg.norm(residual)) / max(float(np.linalg.norm(y)), float(np.finfo(float).tiny))
+    good = min(measured.relative_gradient, left) <= tol
+    status = measured.verdict("converged" if good else "stalled" if solved.stalled else "max_iter", tol)
+    certificate = measured.certificate(
         representer_residual=relative_to(np.abs(s[:, None] * residual).max(initial=0.0), mu * largest),
         condition=solved.condition,
         jitter=solved.jitter,
     )
-    residual_size = float(np.linalg.norm(residual)) / max(
-        float(np.linalg.norm(y)), float(np.finfo(float).tiny)
-    )
-    # Conjugate gradients stop on the residual; the gradient in H_K is the same quantity weighted by K.
-    good = min(relative, residual_size) <= tol
-    status = "converged" if good else ("stalled" if solved.stalled else "max_iter")
-    return Solution(
-        coef, intercept + mean, status, solved.iterations, certificate, solved.history, name + solved.then
-    )
-
-
-def _gradient_bounds(K, s, y, z, residual, mu) -> tuple[float, float]:
-    """An upper bound on ‖∇C(f)‖ and a lower bound on ‖∇C(0)‖, without another product with K.
-
-    The first by SKS ≤ trace; the second by Cauchy–Schwarz in that inner product, from SKSz = y − r − μz.
-    """
-    n = len(s)
-    upper = np.sqrt(float((s**2 * K.diag()).sum())) * float(np.linalg.norm(residual)) * 2 / n
-    moved = y - residual - mu * z
-    own, cross = float((z * moved).sum()), float((y * moved).sum())
-    return upper, cross / np.sqrt(own) * 2 / n if own > 0 and cross > 0 else 0.0
+    name += solved.then
+    return Solution(coef, measured.intercept, status, solved.iterations, certificate, solved.history, name)

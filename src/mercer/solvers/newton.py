@@ -10,8 +10,9 @@ import numpy as np
 
 from mercer.losses import Squared
 from mercer.solvers.base import Solver, warn_if_unconverged
+from mercer.solvers.certify import certify
 from mercer.solvers.forms import Direction, Form, PrimalForm, form_of
-from mercer.solvers.problem import Certificate, Solution
+from mercer.solvers.problem import Solution, relative_to
 
 # Changes of the objective below this, relative to it, are rounding.
 _SLACK = 8 * float(np.finfo(float).eps)
@@ -32,8 +33,8 @@ class Newton(Solver):
     Parameters
     ----------
     tol : float, optional
-        Gradient norm in H_K, relative to that at f = 0 (for a loss that is not convex, to the largest at
-        any start), to reach. None: 1e-8 for float64 data, 1e-5 for float32.
+        Gradient norm in H_K, relative to that at the best constant (for a loss that is not convex, to the
+        largest at any start), to reach. None: 1e-8 for float64 data, 1e-5 for float32.
     max_iter : int
         Newton steps, from each start.
     rank : int, optional
@@ -63,7 +64,9 @@ class Newton(Solver):
         self.validate()
         tol = self._tol(self.tol, problem.A.dtype)
         form = form_of(problem, self.rank)
-        solution = lowest(form, lambda form, unit: self._descend(form, unit, tol), self.restarts, self.name)
+        solution = lowest(
+            form, lambda form, unit: self._descend(form, unit, tol), self.restarts, self.name, tol
+        )
         warn_if_unconverged(solution, tol, "Increase lam or max_iter", problem.A.dtype)
         return solution
 
@@ -124,7 +127,8 @@ class Run:
 
     def reached(self, tol: float) -> bool:
         """Is the gradient small enough? If so, the status says what that means."""
-        small = self.form.norm <= tol * self.unit
+        # Where λ is small next to k(x, x), a small gradient may leave the objective far from its minimum.
+        small = self.form.norm <= tol * self.unit and self.form.near(tol)
         if small:
             self.status = "converged" if self.form.problem.loss.convex else "stationary"
         return small
@@ -147,18 +151,22 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
     if not slope < 0:
         return None
     value = form.value
-    # Near the minimum a decrease drowns in rounding; then the step is judged by its slope alone.
     slack = _SLACK * abs(value)
     step = first
     for _ in range(60):
         new = objective(step)
         if new <= value + 1e-4 * step * slope + slack:
-            return step
+            # Near the minimum a decrease drowns in rounding; then the step is judged by its slopes.
+            drowned = -1e-4 * step * slope <= 10 * slack
+            if not (drowned and form.slope(direction, step) > -0.9 * slope):
+                return step
         step *= 0.5
     return None
 
 
-def lowest(form: Form, descend: Callable[[Form, float], Run], restarts: int | None, name: str) -> Solution:
+def lowest(
+    form: Form, descend: Callable[[Form, float], Run], restarts: int | None, name: str, tol: float
+) -> Solution:
     """Descend from f = 0 and from further starts; the lowest point reached, with its certificate."""
     convex = form.problem.loss.convex
     count = restarts if restarts is not None else (0 if convex else _RESTARTS)
@@ -168,8 +176,10 @@ def lowest(form: Form, descend: Callable[[Form, float], Run], restarts: int | No
     unit = starts[0].norm if convex else max(start.norm for start in starts)
     runs = [descend(start, unit) for start in starts]
     values = [run.form.value for run in runs]
-    best = runs[int(np.argmin(np.where(np.isnan(values), np.inf, values)))]
-    solution = finish(best.form, unit, best.status, best.iterations, best.history, name)
+    least = int(np.argmin(np.where(np.isnan(values), np.inf, values)))
+    best = runs[least]
+    solution = finish(best.form, unit, best.status, best.iterations, best.history, name, tol)
+    values[least] = solution.certificate.objective  # as measured in the end
     return solution if convex and len(runs) == 1 else replace(solution, starts=tuple(values))
 
 
@@ -209,17 +219,15 @@ def _least_squares(form: Form) -> None:
 
 
 def finish(
-    form: Form, start: float, status: str, iterations: int, history: list[float], name: str
+    form: Form, start: float, status: str, iterations: int, history: list[float], name: str, tol: float
 ) -> Solution:
     """Solution and certificate from the state a method ended in."""
-    problem = form.problem
     coef, intercept = form.result()
-    certified = problem.loss.convex and not problem.offset
-    certificate = Certificate(
-        relative_gradient=form.norm / start if start > 0 else 0.0,
-        objective=form.value,
-        gap=form.norm**2 / (4 * problem.lam) if certified else None,
+    measured = certify(form.given, coef, intercept, tol, form.coordinates)
+    certificate = measured.certificate(
+        relative_gradient=relative_to(measured.gradient, start),
         representer_residual=form.representer_residual(),
         jitter=form.jitter,
     )
-    return Solution(coef, intercept, status, iterations, certificate, tuple(history), name)
+    status = measured.verdict(status, tol)
+    return Solution(coef, measured.intercept, status, iterations, certificate, tuple(history), name)

@@ -5,26 +5,28 @@ A Nyström problem becomes one by a change of coordinates: K(Z,Z) = L Lᵀ, c = 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpstrf, dtrtri
 
+from mercer._xp import issparse
+from mercer.engines import available_memory
 from mercer.engines.factor import Factor, NotPositiveDefinite, inverse_lower
 from mercer.operators import (
+    STORED_SHARE,
     Composed,
     Identity,
     KernelOperator,
+    Matrix,
     Operator,
     WithOnes,
     in_memory,
-    undisturbed,
 )
-from mercer.solvers.pcg import Apply, pcg
+from mercer.solvers.pcg import Apply
 from mercer.solvers.preconditioners import LARGEST_FACTOR, ROUNDED_TOL, SUBSET_SHIFT, SampledHessian
-from mercer.solvers.problem import Certificate, Problem, Solution
+from mercer.solvers.problem import Problem
 
 # Up to so many centres the Hessian is sampled.
 _SAMPLED_CENTRES = 40_000
@@ -33,15 +35,30 @@ _SAMPLED_CENTRES = 40_000
 class Primal:
     """A problem in coordinates u: Φ, the quadratic penalty, its norm, preconditioners, and the way back.
 
-    Here the penalty is the identity (and nothing on the offset, which is the last coordinate).
+    Here the penalty is the identity (and nothing on the offset, which is the last coordinate). With an
+    offset, features in memory are centred: large means would drown the rest.
     """
 
     # May the Hessian be formed and factored?
     explicit = True
     jitter = 0.0
+    # Over which functions the minimum is sought.
+    words = "these features"
 
-    def __init__(self, Phi: Operator, offset: bool, coefficients: Callable[[np.ndarray], np.ndarray]):
-        self.offset, self.coefficients = offset, coefficients
+    def __init__(
+        self, Phi: Operator, offset: bool, T: np.ndarray | None = None, centring: np.ndarray | None = None
+    ):
+        self.offset, self.T = offset, T
+        self.means = np.zeros(Phi.shape[1])
+        if centring is not None and isinstance(Phi, Matrix) and not issparse(Phi.values):
+            Phi, self.means = _centred(Phi, centring)
+        if T is not None:
+            m, r = T.shape
+            self.words = (
+                f"these {m:,} centres"
+                if r == m
+                else f"{r:,} of the {m:,} centres, on which the others depend to rounding"
+            )
         self.penalty = np.append(np.ones(Phi.shape[1]), 0.0) if offset else np.ones(Phi.shape[1])
         self.Phi: Operator = WithOnes(Phi) if offset else Phi
         self._sampled: SampledHessian | None = None
@@ -84,9 +101,19 @@ class Primal:
 
     def back(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(coefficients, offset)"""
-        if not self.offset:
-            return self.coefficients(U), np.zeros(U.shape[1])
-        return self.coefficients(U[:-1]), U[-1].copy()
+        inner, offset = (U[:-1], U[-1] - self.means @ U[:-1]) if self.offset else (U, np.zeros(U.shape[1]))
+        return inner if self.T is None else self.T @ inner, offset
+
+    def coordinates(self, u: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        """Those of ⟨u, φ(·)⟩ + offset."""
+        return np.vstack([u, (offset + self.means @ u)[None, :]]) if self.offset else u
+
+    def measured(self, G: np.ndarray, coef: np.ndarray, lam: float, roots: np.ndarray) -> tuple[float, ...]:
+        """Of a gradient in c: its length in H_K, what that makes of rounding in G (in units of `roots`, which
+        are √k(z,z)), and how far from orthonormal the coordinates may be."""
+        T = np.eye(len(G)) if self.T is None else self.T
+        spread = float(np.linalg.norm(roots[:, None] * T))
+        return float(np.linalg.norm(T.T @ G)), spread, _strain(spread)
 
 
 class Centres(Primal):
@@ -99,7 +126,7 @@ class Centres(Primal):
     explicit = False
 
     def __init__(self, A: KernelOperator, B: Operator, offset: bool):
-        super().__init__(A, offset, lambda U: U)
+        super().__init__(A, offset)
         self.A, self.B = A, B
         m = A.shape[1]
         self.sampled = m <= _SAMPLED_CENTRES
@@ -108,7 +135,8 @@ class Centres(Primal):
         # What lies below the rounding of A's entries is noise, and what is divided by it loses its digits.
         shift = max(float(np.finfo(A.dtype).eps), SUBSET_SHIFT) * float(A.kernel.diagonal(A.Z).mean())
         self.L = A.engine.factor(K, shift=shift, max_jitter=0.1)
-        self.jitter = 0.0
+        self.jitter, self.shift = 0.0, shift
+        self.words = f"these {m:,} centres with a jitter of {shift:.1e}"
 
     def among(self, rows):
         other: Any = super().among(rows)
@@ -129,6 +157,12 @@ class Centres(Primal):
         inner = self.L.solve_lower(R[:-1] if self.offset else R)
         square = np.einsum("ij,ij->j", inner, inner)
         return np.sqrt(square + R[-1] ** 2 if self.offset else square)
+
+    def measured(self, G, coef, lam, roots):
+        # Below the jitter nothing can be told apart: what is bounded is the minimum with λ·jitter·‖c‖² added.
+        length = float(np.linalg.norm(self.L.solve_lower(G + 2 * lam * self.shift * coef)))
+        spread = float(np.linalg.norm(roots)) / np.sqrt(self.shift) if self.shift > 0 else np.inf
+        return length, spread, _strain(spread / np.sqrt(max(len(roots), 1)))
 
     def steepest(self, R):
         inner = self.L.solve(R[:-1] if self.offset else R)
@@ -168,17 +202,32 @@ def to_primal(problem: Problem, *, store: bool = False) -> Primal:
         return Centres(A, B, problem.offset)
     if isinstance(B, Identity):
         Phi: Operator = A
-
-        def coefficients(u):
-            return u
+        T = None
     else:
         T = whitening(np.asarray(B.dense(), dtype=np.float64), A.dtype)
         Phi = Composed(A, T)
+    return Primal(in_memory(Phi) if store else Phi, problem.offset, T, _centring(problem))
 
-        def coefficients(u):
-            return T @ u
 
-    return Primal(in_memory(Phi) if store else Phi, problem.offset, coefficients)
+def _centring(problem: Problem) -> np.ndarray | None:
+    """The weights of means that an offset takes up; None where it does not, or might lead elsewhere."""
+    if not problem.offset or not problem.loss.convex:
+        return None
+    return np.ones(problem.n) if problem.weights is None else problem.weights
+
+
+def _centred(Phi: Matrix, w: np.ndarray) -> tuple[Matrix, np.ndarray]:
+    """Features less their means, and the means; the features themselves where a copy would not fit."""
+    n, p = Phi.shape
+    if 8 * n * p > STORED_SHARE * available_memory():
+        return Phi, np.zeros(p)
+    means = w @ np.asarray(Phi.values, dtype=np.float64) / w.sum()
+    return Matrix((Phi.values - means).astype(Phi.dtype, copy=False)), means
+
+
+def _strain(spread: float) -> float:
+    """How far TᵀBT may be from the identity, for the rounding of B's entries."""
+    return min(float(np.finfo(float).eps) * spread**2, 0.9)
 
 
 def whitening(B: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -215,98 +264,3 @@ def _inverse_root(B: np.ndarray, floor: float) -> np.ndarray | None:
     if (factor.L.diagonal() ** 2).min() <= 10 * floor:
         return None
     return np.ascontiguousarray(inverse_lower(np.tril(factor.L)).T)
-
-
-def ridge_primal(
-    problem: Problem, *, direct: bool, tol: float, max_iter: int, sample: int, name: str, patience: int = 0
-) -> Solution:
-    """Least squares: ((1/n) ΦᵀWΦ + λP) u = (1/n) ΦᵀWy by a factor, exact or sampled, and CG upon it.
-
-    Rounds of refinement: the gradient is measured from the scores, and its own system solved for the
-    correction. With the exact factor one round is usually all. With `patience`, a sampled factor that
-    has not sufficed after so many iterations is exchanged for the exact one.
-    """
-    # In float64 passes over Φ transform every row again, unless Φ is kept; float32 takes another order.
-    primal = to_primal(problem, store=problem.A.dtype == np.float64)
-    Phi, n, lam, w = primal.Phi, problem.n, problem.lam, problem.weights
-    if direct and not primal.explicit:
-        direct, name = False, name + " of a sample, cg"
-    y = problem.y.astype(np.float64)
-    weights = np.ones((n, 1)) if w is None else w[:, None]
-
-    def norm(R):
-        return float(np.linalg.norm(primal.size(R)))
-
-    quick = primal.quick(tol)
-
-    def apply(V):
-        return quick.sandwich(V, lambda rows, S: S * weights[rows]) / n + lam * primal.penalise(V)
-
-    def measure(u):
-        """(−half the gradient, objective) at u, in one pass."""
-        errors = np.empty_like(y)
-
-        def error(rows, S):
-            errors[rows] = y[rows] - S
-            return errors[rows] * weights[rows]
-
-        with undisturbed(Phi):
-            back = Phi.sandwich(u, error) / n
-        pulled = lam * primal.penalise(u)
-        descent, penalty = back - pulled, float((pulled * u).sum())
-        return descent, float((weights * errors**2).sum()) / n + penalty
-
-    with undisturbed(Phi):
-        rhs = Phi.adjoint(weights * y) / n
-    start = norm(rhs)
-    jitter = primal.jitter
-    condition: float | None = None
-
-    if direct:
-        factor = primal.hessian_factor(lam, w)
-        jitter, condition, inverse = factor.jitter, factor.condition(), factor.solve
-        u, iterations, limit = inverse(rhs), 1, 30
-    else:
-        inverse = primal.preconditioner(lam, w, sample, problem.rng)  # type: ignore[assignment]
-        patience = patience if primal.explicit else 0
-        u, iterations, limit = np.zeros_like(rhs), 0, patience or max_iter
-    residual, objective = measure(u)
-    history = [1.0]
-    # Polished below the tolerance where float64 allows: another pass is cheap next to the factor.
-    enough = (1e-3 if direct and Phi.dtype == np.float64 else 0.5) * tol * start
-    better = True
-    for _ in range(10):
-        size = norm(residual)
-        if patience and size > max(enough, tol * start) and (iterations >= limit or not better):
-            # The sample says too little about the rest.
-            factor = primal.hessian_factor(lam, w)
-            jitter, condition, inverse = factor.jitter, factor.condition(), factor.solve
-            limit, patience, name, better = iterations + 30, 0, name + ", then cholesky", True
-        if size <= enough or iterations >= limit or not better:
-            break
-        target = max(0.5 * enough / size, 1e-6)
-        with undisturbed(Phi):
-            result = pcg(
-                apply, residual, inverse, tol=target, max_iter=limit - iterations, size_of=primal.size
-            )
-        iterations += result.iterations
-        condition = condition if condition is not None else result.condition
-        history += [h * size / start for h in result.history[1:]]
-        refined, lower = measure(u + result.x)
-        better = norm(refined) < 0.7 * size
-        if better:
-            u, residual, objective = u + result.x, refined, lower
-    gradient = norm(residual)
-    relative = gradient / start if start > 0 else 0.0
-    certificate = Certificate(
-        relative_gradient=relative,
-        objective=objective,
-        # Squared errors are not negative, so neither is the minimum.
-        gap=None if problem.offset else min((2 * gradient) ** 2 / (4 * lam), objective),
-        condition=condition,
-        jitter=jitter,
-    )
-    coef, intercept = primal.back(u)
-    limited = not direct and iterations >= max_iter and not name.endswith("cholesky")
-    status = "converged" if relative <= tol else ("max_iter" if limited else "stalled")
-    return Solution(coef, intercept, status, iterations, certificate, tuple(history), name)

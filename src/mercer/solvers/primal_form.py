@@ -15,6 +15,7 @@ from mercer.operators import (
     Matrix,
     undisturbed,
 )
+from mercer.solvers.certify import best_constant
 from mercer.solvers.form import FEW, INNER_ITERATIONS, Direction, Form
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import sampled_rows
@@ -34,11 +35,13 @@ class PrimalForm(Form):
 
     def __init__(self, problem: Problem, rank: int | None = None):
         super().__init__(problem)
-        self.primal = to_primal(problem, store=True)
+        self.primal = self.coordinates = to_primal(problem, store=True)
         self.Phi, self.ridge = self.primal.Phi, 2 * problem.lam
         p, t = self.Phi.shape[1], problem.y.shape[1]
         self.coef, self.offset = np.zeros((p, t)), np.zeros((0, t))
-        self.scores, self.penalty = np.zeros((problem.n, t)), 0.0
+        self.scores, self.penalty = best_constant(problem), 0.0
+        if problem.offset:
+            self.coef[-1] = self.scores[0]
         self.rank = sampled_rows(p) if rank is None else rank
         self.jitter = self.primal.jitter
         self._factors: dict[int, Factor] = {}
@@ -52,7 +55,7 @@ class PrimalForm(Form):
 
     def start(self, u: np.ndarray, offset: np.ndarray) -> None:
         """Begin at ⟨u, φ(·)⟩ + offset instead of 0."""
-        self.coef = np.vstack([u, offset[None, :]]) if self.problem.offset else u
+        self.coef = self.primal.coordinates(u, offset)
         self.refresh()
         self.measure()
 
@@ -203,6 +206,7 @@ class FactoredForm(PrimalForm):
         factor = Matrix(K @ self.whiten)
         del K
         super().__init__(replace(problem, A=factor, B=Identity(self.whiten.shape[1])), rank)
+        self.given = problem
 
     def _representer(self) -> np.ndarray:
         """−w_i V'(y_i, f(x_i))/(2λn): the coefficients, by the representer theorem, of the minimiser."""

@@ -72,14 +72,16 @@ class Certificate:
 
     Attributes
     ----------
-    relative_gradient : ‖∇C(f)‖ / ‖∇C(0)‖ in H_K (or an upper bound, where that is small enough): the quantity
-        `tol` bounds; for non-convex losses the largest gradient at any start takes the place of ‖∇C(0)‖
-    objective : C(f)
-    gap : an upper bound on C(f) − min C, the minimum over the functions of the representation (all of H_K
-        only where there is one coefficient per example). C is 2λ-strongly convex, so it is ‖∇C(f)‖²/(4λ),
-        or C(f) itself if that is less and the errors are squared; None with an unpenalised offset, which
-        breaks strong convexity, and for non-convex losses. Solvers for losses with kinks give the duality
-        gap, with or without an offset
+    relative_gradient : ‖∇C(f)‖ in H_K (or an upper bound, where that is small enough) relative to that at
+        the best constant, which is 0 without an offset: the quantity `tol` bounds; for non-convex losses
+        relative to the largest gradient at any start
+    objective : C(f), of the scores that `predict` gives
+    gap : an upper bound on C(f) − min C, the minimum over the functions `over` names. C is 2λ-strongly
+        convex, also with the best offset for its f, so it is ‖∇C(f)‖²/(4λ), or less where the coefficients
+        are a good point of the dual problem; for losses with kinks the duality gap. `rounding` is part of
+        it. None for non-convex losses, and for coupled outputs with an offset
+    rounding : an estimate of how far rounding may have put `objective`, and the bound, wrong
+    over : the functions among which the minimum is meant, in words; "" for all of H_K
     violation : the steepest slope left in the dual problem, in the units of the scores (what `tol` bounds
         there); None for solvers that go by the gradient
     representer_residual : max_i |c_i + D₂V(y_i, f(x_i)) w_i/(2λn)| / max_i |c_i|, the coupled equations
@@ -95,6 +97,8 @@ class Certificate:
     representer_residual: float | None = None
     condition: float | None = None
     jitter: float = 0.0
+    rounding: float = 0.0
+    over: str = ""
 
 
 @dataclass(frozen=True)
@@ -173,9 +177,7 @@ class Solution:
         if c.gap is not None:
             # Below the rounding of the objective itself nothing can be claimed.
             gap = max(c.gap, float(np.finfo(float).eps) * abs(c.objective))
-            exact = c.representer_residual is not None or self.coef is self.dual_coef
-            where = "" if exact else " over these centres or features"
-            parts.append(f"at most {gap:.1e} above the minimum{where}")
+            parts.append(f"at most {gap:.1e} above the minimum{f' over {c.over}' * bool(c.over)}")
         if self.support is not None:
             parts.append(str(self.support))
         if c.condition is not None:

@@ -9,8 +9,9 @@ import numpy as np
 from mercer.losses import Loss
 from mercer.losses.dual import DualForm, Smoothed
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
+from mercer.solvers.certify import certify
 from mercer.solvers.forms import Direction, Form, PrimalForm, form_of
-from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
+from mercer.solvers.problem import Problem, Solution, relative_to
 
 # μ is lowered once Newton's share of the gap is no more than this part of what the smoothing costs,
 _NEWTON_SHARE = 0.5
@@ -187,33 +188,33 @@ class Smoothing(Solver):
         self, form: Form, loss: Rounded, track: _Track, start: float
     ) -> tuple[Solution, np.ndarray]:
         """The best point seen, with all its numbers computed anew, and its point of the dual."""
-        problem = form.problem
         form.coef, form.offset = track.best
         form.refresh()
-        track.value = loss.measure(form.scores, problem.weights)[0] + problem.lam * form.penalty
         # The dual point needs the b that suits the smoothed loss, which may be a better one.
         _settle(form, loss)
-        track.measure(form, loss)
-        value, gap = track.value, max(track.value + track.dual, 0.0)
         relative, residual = form.norm / start if start > 0 else 0.0, form.representer_residual()
-        dual = form.g / (-2 * problem.lam * problem.n)
+        slopes = -loss.form.slope(loss.form.centre - form.scores, loss.mu)
         form.coef, form.offset = track.best
         coef, intercept = form.result()
-        if gap <= max(self.tol * abs(value), track.floor):
-            status = "converged"
-        else:
-            status = "stalled" if track.status == "converged" else track.status
-        certificate = Certificate(
+        given = replace(form.given, loss=loss.loss)
+        measured = certify(given, coef, intercept, self.tol, form.coordinates, slopes)
+        # A dual point met on the way may have been the better one.
+        here = np.inf if measured.gap is None else measured.gap
+        above = min(here - measured.rounding, max(measured.objective + track.dual, 0.0))
+        small = above <= max(self.tol * abs(measured.objective), track.floor)
+        status = "converged" if small else "stalled" if track.status == "converged" else track.status
+        certificate = measured.certificate(
             relative_gradient=relative,
-            objective=value,
-            gap=gap,
+            gap=above + measured.rounding,
             representer_residual=residual,
             jitter=form.jitter,
         )
+        status = measured.verdict(status, self.tol, 0.0)
         solution = Solution(
             coef, intercept, status, track.iterations, certificate, tuple(track.history), self.name
         )
-        return solution, dual
+        weighted = slopes if given.weights is None else slopes * given.weights[:, None]
+        return solution, weighted / (-2 * given.lam * given.n)
 
 
 @dataclass

@@ -114,13 +114,14 @@ def _measured(c: Certificate) -> list[tuple[str, str]]:
     facts = [("Objective", amount(float(c.objective)))]
     if c.relative_gradient is not None:
         size = number(float(c.relative_gradient))
-        facts.append(("Gradient", f"{size} of what it is at f = 0; at the minimum it is 0"))
+        facts.append(("Gradient", f"{size} of what it is at the best constant; at the minimum it is 0"))
     if c.violation is not None:
         facts.append(
             ("Violation", f"{number(float(c.violation))}: the steepest slope left in the dual problem")
         )
     if c.gap is not None:
-        facts.append(("Gap", f"at most {number(float(c.gap))} above the minimum"))
+        over = f" over {c.over}" if c.over else ""
+        facts.append(("Gap", f"at most {number(float(c.gap))} above the minimum{over}"))
     if c.condition is not None:
         size = number(float(c.condition))
         facts.append(("Condition", f"about {size}, of the linear system as it was solved"))

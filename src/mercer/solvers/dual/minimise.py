@@ -69,12 +69,11 @@ class BoxQP:
 
 @dataclass
 class State:
-    """Where a minimisation is; `error` is what g may be wrong by."""
+    """Where a minimisation is."""
 
     c: np.ndarray
     g: np.ndarray
     violation: float = np.inf
-    error: float = 0.0
     rounds: int = 0
     steps: int = 0
     status: str = "max_iter"
@@ -129,7 +128,6 @@ class _Sleepers:
 def minimise(K: Columns, qp: BoxQP, state: State, *, tol: float, max_rounds: int, size: int) -> State:
     """Go on from `state` (changed in place) until no slope exceeds tol."""
     n, c, g = K.n, state.c, state.g
-    state.error = 0.0
     whole = K.values if isinstance(K, Stored) else None
     size = K.working_set(size)
     block = Block(size, K.dtype, whole)

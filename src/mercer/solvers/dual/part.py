@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.losses.dual import DualForm
-from mercer.solvers.dual.minimise import BoxQP, State
+from mercer.solvers.dual.minimise import BoxQP
 from mercer.solvers.problem import Problem
 
 
@@ -42,12 +42,12 @@ class Part:
         wanted = tol if tol is not None else 1e-3 * _scale(problem, centre)
         return cls(rows, qp, feasible(start, qp, pull), C, form, wanted, pull)
 
-    def offset(self, state: State) -> float:
-        """b: where free coefficients want it, or else in the middle of where it may be.
+    def offset(self, c: np.ndarray, f: np.ndarray) -> float:
+        """b, for scores f without it: where free coefficients want it, or in the middle of where it may be.
 
         Where b has a price, as high as it may be: then only coefficients at their bound lie below the level.
         """
-        right, left = self.qp.slopes(state.c, state.g)
+        right, left = self.qp.slopes(c, f - self.qp.centre + self.qp.extra * c)
         ends = [v for v in (right.min(initial=np.inf), left.max(initial=-np.inf)) if np.isfinite(v)]
         if self.pull:
             return -float(ends[0]) if ends else 0.0
@@ -55,26 +55,6 @@ class Part:
         if free.any():
             return -float(right[free].mean())
         return -float(np.mean(ends)) if ends else 0.0
-
-    def values(self, state: State, b: float) -> tuple[float, float, float]:
-        """(P, D, cᵀKc): P/2λ is the objective, which can't be less than −D/2λ."""
-        qp, c, g = self.qp, state.c, state.g
-        f = g + qp.centre - qp.extra * c
-        square = float(c @ f)
-        data = float(self.C @ self.form.value(f + b)) + self.pull * b
-        return data + 0.5 * square, qp.value(c, g), square
-
-    def doubt(self, state: State, b: float) -> float:
-        """What P + D may be wrong by, if g may be wrong by `state.error`."""
-        if not state.error:
-            return 0.0
-        qp, c = self.qp, state.c
-        residual = np.abs(state.g - qp.extra * c + b)  # |centre − score|
-        # Next to a kink a score that is wrong may cost anything its coefficient may rise to.
-        near = np.abs(residual - qp.kink) <= state.error
-        most = np.maximum(np.abs(qp.lower), np.abs(qp.upper))
-        most = np.where(np.isfinite(most), most, np.abs(c) + self.C * state.error)
-        return state.error * float(np.abs(c).sum() + most[near].sum())
 
 
 def _scale(problem: Problem, targets: np.ndarray) -> float:

@@ -15,11 +15,13 @@ from mercer.engines.threads import cpu_count, parallel_map
 from mercer.kernels import Finite
 from mercer.operators import KernelOperator, Matrix
 from mercer.solvers.base import IncompatibleError, Solver, _frames_inside, warn_if_unconverged
+from mercer.solvers.certify import certify
 from mercer.solvers.dual.columns import Columns, Computed, Factored, Stored, columns_of, still
 from mercer.solvers.dual.minimise import State, minimise
 from mercer.solvers.dual.part import Part
+from mercer.solvers.full import centred
 from mercer.solvers.primal import Primal, to_primal
-from mercer.solvers.problem import Certificate, Problem, Solution, Support
+from mercer.solvers.problem import Problem, Solution, Support
 from mercer.solvers.smoothing import Smoothing
 
 _LARGE = 4096
@@ -28,10 +30,12 @@ _SMALL = 2048
 _FEW = 1000
 # float32 kernel values come first where the tolerance is not finer than they are.
 _SINGLE_TOL = 1e-4
-# So many rounds with a few coefficients of features, before something else is tried.
-_SOON = 20
 # Rows in which the effect of rounding is measured, at least.
 _SAMPLE = 256
+# So many rounds with a few coefficients of features, before something else is tried.
+_SOON = 20
+# Slopes of 1 that are left, of the scores' own, for the gradient to need no measuring.
+_TOL = 1e-4
 # Rows in which the kernel is looked at, where no rule says that it is one.
 _LOOKED_AT = 1000
 
@@ -63,7 +67,7 @@ class Dual(Solver):
     -----
     float64 data are solved with float32 kernel values first (LIBSVM stores those, too). What rounding did to
     the slopes is then measured with float64 values on a sample of rows; unless it is harmless the solution is
-    carried on with float64 values. The violation and the gap of the certificate include it.
+    carried on with float64 values. The violation of the certificate includes it; the gap is measured anew.
 
     Examples
     --------
@@ -125,7 +129,7 @@ class Dual(Solver):
             states = parallel_map(solve, parts, threads)
         else:
             states = [self._solve(problem, primal, part, engine, self.cache) for part in parts]
-        solution = self._solution(problem, primal, parts, states)
+        solution = _solution(problem, primal, parts, states)
         if primal is not None and self.max_iter is None and not solution.converged and not problem.pull:
             # Coordinates one or two at a time get nowhere where features differ much in size; Newton does.
             other, dual = Smoothing(tol=1e-6).solve(problem)
@@ -193,7 +197,6 @@ class Dual(Solver):
         if state.violation + 2 * error > part.tol:
             return False
         state.violation += 2 * error
-        state.error = error
         return True
 
     def _solve_few(self, K: Stored, part: Part, state: State, features: bool) -> State:
@@ -211,53 +214,52 @@ class Dual(Solver):
     def _matrix(problem: Problem, primal: Primal | None, part: Part) -> Stored:
         if primal is not None:
             Phi = primal.Phi.rows(part.rows)
+            if part.qp.paired and not part.pull:
+                Phi = Phi - Phi.mean(axis=0)
             return Stored(Phi @ Phi.T)
         K = problem.A
         assert isinstance(K, KernelOperator)
         X = take(K.X, part.rows)
-        return Stored(np.asarray(K.engine.gram(K.kernel, X.astype(np.float64) if K.kernel.vectors else X)))
+        values = Matrix(np.asarray(K.engine.gram(K.kernel, X.astype(np.float64) if K.kernel.vectors else X)))
+        # With Σc = 0 what all values have in common makes no difference, and would drown what does.
+        return Stored(centred(values)[0].values if part.qp.paired and not part.pull else values.values)
 
-    def _solution(
-        self, problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]
-    ) -> Solution:
-        n, t = problem.y.shape
-        scale = 2 * problem.lam
-        # Written column by column.
-        coef, intercept = np.zeros((n, t), order="F"), np.zeros(t)
-        objective, gap = 0.0, 0.0
+
+def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]) -> Solution:
+    """The coefficients of all outputs, with a certificate measured from them."""
+    n, t = problem.y.shape
+    # Written column by column.
+    dual_coef, intercept = np.zeros((n, t), order="F"), np.zeros(t)
+    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
+        dual_coef[part.rows, j] = state.c
+    coef = dual_coef if primal is None else primal.back(primal.Phi.adjoint(dual_coef))[0]
+    values = problem.A @ coef
+    if problem.offset:
         for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-            coef[part.rows, j] = state.c
-            if problem.offset:
-                intercept[j] = part.offset(state)
-            value, dual, square = part.values(state, float(intercept[j]))
-            if square < 0 and not _semidefinite(problem):
-                raise NotPositiveDefinite(
-                    "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² "
-                    "means nothing; is the kernel a kernel (mercer.kernels.check)?"
-                )
-            objective += value
-            gap += value + dual + part.doubt(state, float(intercept[j]))
-        dual_coef = coef
-        if primal is not None:
-            coef, _ = primal.back(primal.Phi.adjoint(coef))
-        worst = _worst(parts, states)[1]
-        certificate = Certificate(
-            relative_gradient=None,
-            objective=scale * objective,
-            gap=scale * max(gap, 0.0),
-            violation=worst.violation,
+            intercept[j] = part.offset(state.c, values[part.rows, j])
+    slopes = np.zeros((n, t))
+    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
+        slopes[part.rows, j] = -np.clip(state.c / part.C, part.form.lower, part.form.upper)
+    measured = certify(problem, coef, intercept, _TOL, primal, slopes, values)
+    square = float((coef * values).sum()) if problem.full else 0.0
+    if square < 0 and not _semidefinite(problem):
+        raise NotPositiveDefinite(
+            "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² "
+            "means nothing; is the kernel a kernel (mercer.kernels.check)?"
         )
-        return Solution(
-            coef,
-            intercept,
-            worst.status,
-            sum(state.rounds for state in states),
-            certificate,
-            tuple(max(states, key=lambda state: state.rounds).history),
-            self.name,
-            support=_support(parts, dual_coef),
-            dual_coef=dual_coef,
-        )
+    worst = _worst(parts, states)[1]
+    certificate = measured.certificate(relative_gradient=None, violation=worst.violation)
+    return Solution(
+        coef,
+        intercept,
+        measured.verdict(worst.status, _TOL, 0.0),
+        sum(state.rounds for state in states),
+        certificate,
+        tuple(max(states, key=lambda state: state.rounds).history),
+        Dual.name,
+        support=_support(parts, dual_coef),
+        dual_coef=dual_coef,
+    )
 
 
 def _support(parts: list[Part], dual_coef: np.ndarray) -> Support:

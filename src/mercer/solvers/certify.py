@@ -1,0 +1,270 @@
+"""What a solution is worth, measured in one place from its coefficients: the function `predict` evaluates.
+
+For slopes u_i in the range of V'(y_i, ·), with Σ w_i u_i = 0 if there is an offset, and the function
+g = (1/n) Σ w_i u_i k(x_i,·), Fenchel's inequality gives
+
+    C(f, b) − min C ≤ (1/n) Σ w_i (V(y_i, s_i) + V*(y_i, u_i) − u_i s_i) + ‖2λf + Pg‖²/(4λ),
+
+P being the projection on the functions of the representation. With u = V'(y, s), where the first term is 0,
+this is the bound by strong convexity; solvers for losses with kinks bring slopes of their own. What rounding
+may have done to scores and norms is estimated and added, so that nothing is claimed below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.solvers.primal import Primal
+from mercer.solvers.problem import Certificate, Problem, relative_to
+from mercer.solvers.spans import EPS, space_of
+
+# A bound on the gradient that leaves a gap below this part of the objective needs no product with K.
+_SMALL_GAP = 1e-10
+# How far above the minimum, next to the objective of the best constant, "converged" may be,
+DOUBT = 1e-6
+# … and what rounding may have done, which is estimated with a margin.
+ROUNDED = 1e-4
+# A constant that leaves no more than this part of the objective of 0 is all it takes.
+_NOTHING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A point and what is known of it; `intercept` is the best offset for its f where V is smooth and convex.
+
+    `start` is the length of the gradient at the best constant (or a lower bound on it), `scale` the objective
+    there: what gradients and gaps are measured against.
+    """
+
+    intercept: np.ndarray
+    objective: float
+    gap: float | None
+    rounding: float
+    gradient: float
+    blur: float
+    start: float
+    scale: float
+    over: str
+
+    @property
+    def relative_gradient(self) -> float:
+        # Where nothing is left to learn both are 0, but for rounding.
+        return relative_to(0.0 if self.gradient <= self.blur else self.gradient, self.start)
+
+    def certificate(self, **others: Any) -> Certificate:
+        """These numbers, and what the solver has to add."""
+        known = {"relative_gradient": self.relative_gradient, "rounding": self.rounding, "over": self.over}
+        return Certificate(**{**known, "objective": self.objective, "gap": self.gap, **others})
+
+    def verdict(self, status: str, tol: float, gap: float | None = None) -> str:
+        """The status, or "stalled" if the point may be further above the minimum than "converged" allows.
+
+        `gap`, if given, is what a solver with a rule of its own for that leaves to be judged here.
+        """
+        above = self.gap if gap is None else gap
+        fine = self.rounding <= ROUNDED * self.scale
+        if above is not None:
+            fine = fine and above - self.rounding <= max(tol, DOUBT) * self.scale
+        return "stalled" if status == "converged" and not fine else status
+
+
+def certify(
+    problem: Problem,
+    coef: np.ndarray,
+    intercept: np.ndarray,
+    tol: float,
+    primal: Primal | None = None,
+    slopes: np.ndarray | None = None,
+    values: np.ndarray | None = None,
+) -> Measured:
+    """Measure a point, at the price of one or two products with A.
+
+    Where a bound shows the gradient to be below `tol`, one product is enough. `primal` are the coordinates
+    of a problem with centres, if they are known; `slopes` (n, t) come from solvers with a dual point of their
+    own; `values` are A c, if known.
+    """
+    space, lam = space_of(problem, primal), problem.lam
+    values = problem.A @ coef if values is None else values
+    scores = values + intercept
+    if slopes is None and _separable(problem):
+        shift = balance(problem, scores)
+        intercept, scores = intercept + shift, scores + shift
+    penalty, penalty_error = space.penalty(coef, values)
+    losses = _losses(problem, scores)
+    objective = _mean(problem, losses) + problem.pull * float(intercept.sum()) + lam * penalty
+    errors = space.score_errors(coef, values) + EPS * np.abs(scores)
+    # Wrong scores tell on the objective and, times the slopes, on the bound from below.
+    rounding = 2 * _mean(problem, _shaken(problem, scores, losses, errors))
+    rounding += lam * penalty_error + 4 * EPS * abs(objective)
+    constant = best_constant(problem)
+    zero = _per_example(problem, problem.loss.grad(problem.y, constant))
+    u = problem.loss.grad(problem.y, scores) if slopes is None else slopes
+    target = tol, _SMALL_GAP * abs(objective), _start(zero, values, penalty)
+    gradient, blur, start = space.gradient(_per_example(problem, u), zero, coef, target)
+    gap = None
+    if problem.loss.convex and not (problem.offset and problem.loss.joint):
+        gap = (gradient + blur) ** 2 / (4 * lam) + _apart(problem, scores, losses, u, slopes is not None)
+        gap = min(gap, _by_coefficients(problem, scores, losses, coef)) + rounding
+        if problem.loss.quadratic:  # squared errors are not negative, so neither is the minimum
+            gap = min(gap, objective + rounding)
+    if problem.offset:
+        gradient, start = (
+            float(np.hypot(length, np.linalg.norm(rho.sum(axis=0) + problem.pull)))
+            for length, rho in ((gradient, _per_example(problem, u)), (start, zero))
+        )
+    known = gap if gap is not None and np.isfinite(gap) else None
+    scale = max(scale_of(problem), abs(objective) if problem.pull else 0.0)
+    return Measured(intercept, objective, known, rounding, gradient, blur, start, scale, space.words)
+
+
+def _per_example(problem: Problem, slopes: np.ndarray) -> np.ndarray:
+    """w_i u_i/n."""
+    w = problem.weights
+    return (slopes if w is None else slopes * w[:, None]) / problem.n
+
+
+def _apart(problem: Problem, scores: np.ndarray, losses: np.ndarray, u: np.ndarray, dual: bool) -> float:
+    """The mean of w_i (V + V* − u s), and what it costs to make Σ w_i u_i exactly 0."""
+    if not dual:
+        return _unbalanced(problem, scores, u)
+    form, a = problem.loss.dual(problem.y), -u
+    young = losses - a * (form.centre - scores) + form.kink * np.abs(a) + 0.5 * form.curvature * a * a
+    return _mean(problem, np.maximum(young, 0.0)) + _missing(problem, scores, u)
+
+
+def _by_coefficients(problem: Problem, scores: np.ndarray, losses: np.ndarray, coef: np.ndarray) -> float:
+    """The bound for the slopes that the representer theorem reads off the coefficients, w u = −2λn c.
+
+    There 2λf + g = 0, whatever rounding did to the scores: for small λ the better bound by far.
+    """
+    if not problem.full:
+        return np.inf
+    w = np.ones((problem.n, 1)) if problem.weights is None else problem.weights[:, None]
+    if (coef[w[:, 0] == 0] != 0).any():
+        return np.inf
+    u = np.divide(-2 * problem.lam * problem.n * coef, w, out=np.zeros_like(coef), where=w > 0)
+    try:
+        with np.errstate(all="ignore"):
+            young = losses + problem.loss.conjugate(problem.y, u)
+            inner = u * scores
+            young = young - (inner if young.ndim == 2 else inner.sum(axis=1))
+    except NotImplementedError:
+        return np.inf
+    young = np.where(np.isnan(young), np.inf, np.maximum(young, 0.0))
+    noise = 4 * EPS * (_mean(problem, np.abs(losses)) + float(np.abs(w * inner).sum()) / problem.n)
+    seen = young if problem.weights is None else young[problem.weights > 0]
+    above = _mean(problem, young) if np.isfinite(seen).all() else np.inf
+    return above + noise + (_missing(problem, scores, u) if problem.offset else 0.0)
+
+
+# -- the offset -------------------------------------------------------------------------------------------
+
+
+def best_constant(problem: Problem) -> np.ndarray:
+    """Scores (n, t) of the best constant; zeros where there is no offset, or outputs are coupled."""
+    scores = np.zeros(problem.y.shape)
+    return scores + balance(problem, scores) if _separable(problem) else scores
+
+
+def balance(problem: Problem, scores: np.ndarray) -> np.ndarray:
+    """What to add to the scores of each output so that Σ w_i V'(y_i, s_i) = 0; 0 where no constant does.
+
+    The sum rises with the scores: Newton's method between bounds that close in, or halving where V is flat.
+    """
+    problem_curved, t = problem.loss.curved, scores.shape[1]
+    b, low, high = np.zeros(t), np.full(t, -np.inf), np.full(t, np.inf)
+    stride = np.maximum(np.std(problem.y, axis=0), 1.0)
+    for _ in range(200):
+        here = scores + b
+        total = problem.data_grad(here).sum(axis=0)
+        size = np.abs(problem.data_grad(here)).sum(axis=0)
+        done = (np.abs(total) <= 2 * EPS * size) | (high - low <= 2 * EPS * np.abs(b))
+        if done.all():
+            break
+        low, high = np.where(total < 0, b, low), np.where(total > 0, b, high)
+        enclosed = np.isfinite(low) & np.isfinite(high)
+        middle = 0.5 * (np.where(enclosed, low, 0) + np.where(enclosed, high, 0))
+        new = np.where(enclosed, middle, b - np.sign(total) * stride)
+        stride = 2 * stride
+        if problem_curved:
+            bend = _curvature(problem, here)
+            newton = b - total / np.where(bend > 0, bend, 1)
+            # Where V is almost flat Newton's step may lead anywhere.
+            usable = (
+                (bend > 0) & (newton > low) & (newton < high) & (enclosed | (np.abs(newton - b) < stride))
+            )
+            new = np.where(usable, newton, new)
+        b = np.where(done, b, new)
+    bounded = np.isfinite(low) & np.isfinite(high) | (np.abs(problem.data_grad(scores + b).sum(axis=0)) == 0)
+    return np.where(bounded | done, b, 0.0)
+
+
+def _curvature(problem: Problem, scores: np.ndarray) -> np.ndarray:
+    h = np.maximum(problem.loss.hess(problem.y, scores), 0)
+    return (h if problem.weights is None else h * problem.weights[:, None]).sum(axis=0)
+
+
+def _unbalanced(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
+    """What it costs to make Σ w_i V'(y_i, s_i) exactly 0 by a change of b: little, where V is curved."""
+    if not problem.offset:
+        return 0.0
+    rho = _per_example(problem, u)
+    total = np.abs(rho.sum(axis=0))
+    # Two neighbouring numbers enclose the best b, so that no more than this is left.
+    rounded = 4 * EPS * (np.abs(rho) * (1 + np.abs(scores))).sum(axis=0)
+    bend = _curvature(problem, scores) / problem.n if problem.loss.curved else np.zeros(len(total))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cost = np.where(total == 0, 0.0, np.where(bend > 0, total**2 / (2 * bend), np.inf))
+    return float(np.where(total <= 4 * EPS * np.abs(rho).sum(axis=0), np.minimum(cost, rounded), cost).sum())
+
+
+def _missing(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
+    """What slopes cost that add up to 0 (or to the price of b) but for rounding: one has to give way."""
+    if not problem.offset:
+        return 0.0
+    total = np.abs(_per_example(problem, u).sum(axis=0) + problem.pull)
+    reach = np.abs(scores).max(axis=0, initial=0.0) + np.abs(problem.y).max(axis=0, initial=0.0)
+    return float((total * reach).sum())
+
+
+def _separable(problem: Problem) -> bool:
+    """Is there an offset whose best value is known, output by output?"""
+    return problem.offset and problem.loss.convex and not problem.loss.joint and not problem.pull
+
+
+def scale_of(problem: Problem) -> float:
+    """The objective of the best constant, to measure gaps against; of 0 where a constant is all it takes."""
+    flat = abs(_mean(problem, _losses(problem, best_constant(problem))))
+    zero = abs(_mean(problem, _losses(problem, np.zeros(problem.y.shape))))
+    return flat if flat > _NOTHING * zero else zero
+
+
+# -- rounding ---------------------------------------------------------------------------------------------
+
+
+def _shaken(problem: Problem, scores: np.ndarray, losses: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """By how much losses change if scores are wrong by this much, in the worse direction."""
+    worst = np.zeros_like(losses)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for sign in (1, -1):
+            worst = np.maximum(worst, np.abs(_losses(problem, scores + sign * errors) - losses))
+    return worst
+
+
+def _losses(problem: Problem, scores: np.ndarray) -> np.ndarray:
+    """V of every example; by its dual form an example without a say (coded 0) costs nothing."""
+    loss, y = problem.loss, problem.y
+    return loss.value(y, scores) if loss.smooth or not loss.has_dual else loss.dual(y).value(scores)
+
+
+def _mean(problem: Problem, losses: np.ndarray) -> float:
+    rows = losses if losses.ndim == 1 else losses.sum(axis=1)
+    return float((rows if problem.weights is None else rows * problem.weights).sum() / problem.n)
+
+
+def _start(zero: np.ndarray, values: np.ndarray, penalty: float) -> float:
+    """A lower bound on ‖∇C‖ at the best constant, by Cauchy–Schwarz with the f at hand."""
+    return abs(float((zero * values).sum())) / np.sqrt(penalty) if penalty > 0 else 0.0
