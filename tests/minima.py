@@ -185,7 +185,8 @@ def box(loss, y):
 
 def objective(loss, y, s, lam, w, square):
     """(1/n) Σ w_i V(y_i, s_i) + λ‖f‖², in long double."""
-    return (w * value(loss, y.astype(LD), s.astype(LD))).sum() / len(y) + LD(lam) * square
+    losses = np.where(w > 0, value(loss, y.astype(LD), s.astype(LD)), 0)
+    return (w * losses).sum() / len(y) + LD(lam) * square
 
 
 def minimum(space, y, loss, lam, w, offset):

@@ -94,10 +94,10 @@ def certify(
         intercept, scores = intercept + shift, scores + shift
     penalty, penalty_error = space.penalty(coef, values)
     losses = _losses(problem, scores)
-    objective = _mean(problem, losses) + problem.pull * float(intercept.sum()) + lam * penalty
+    objective = problem.mean(losses) + problem.pull * float(intercept.sum()) + lam * penalty
     errors = space.score_errors(coef, values) + EPS * np.abs(scores)
     # Wrong scores tell on the objective and, times the slopes, on the bound from below.
-    rounding = 2 * _mean(problem, _shaken(problem, scores, losses, errors))
+    rounding = 2 * problem.mean(_shaken(problem, scores, losses, errors))
     rounding += lam * penalty_error + 4 * EPS * abs(objective)
     constant = best_constant(problem)
     zero = _per_example(problem, problem.loss.grad(problem.y, constant))
@@ -132,7 +132,7 @@ def _apart(problem: Problem, scores: np.ndarray, losses: np.ndarray, u: np.ndarr
         return _unbalanced(problem, scores, u)
     form, a = problem.loss.dual(problem.y), -u
     young = losses - a * (form.centre - scores) + form.kink * np.abs(a) + 0.5 * form.curvature * a * a
-    return _mean(problem, np.maximum(young, 0.0)) + _missing(problem, scores, u)
+    return problem.mean(np.maximum(young, 0.0)) + _missing(problem, scores, u)
 
 
 def _by_coefficients(problem: Problem, scores: np.ndarray, losses: np.ndarray, coef: np.ndarray) -> float:
@@ -154,9 +154,9 @@ def _by_coefficients(problem: Problem, scores: np.ndarray, losses: np.ndarray, c
     except NotImplementedError:
         return np.inf
     young = np.where(np.isnan(young), np.inf, np.maximum(young, 0.0))
-    noise = 4 * EPS * (_mean(problem, np.abs(losses)) + float(np.abs(w * inner).sum()) / problem.n)
+    noise = 4 * EPS * (problem.mean(np.abs(losses)) + float(np.abs(w * inner).sum()) / problem.n)
     seen = young if problem.weights is None else young[problem.weights > 0]
-    above = _mean(problem, young) if np.isfinite(seen).all() else np.inf
+    above = problem.mean(young) if np.isfinite(seen).all() else np.inf
     return above + noise + (_missing(problem, scores, u) if problem.offset else 0.0)
 
 
@@ -237,8 +237,8 @@ def _separable(problem: Problem) -> bool:
 
 def scale_of(problem: Problem) -> float:
     """The objective of the best constant, to measure gaps against; of 0 where a constant is all it takes."""
-    flat = abs(_mean(problem, _losses(problem, best_constant(problem))))
-    zero = abs(_mean(problem, _losses(problem, np.zeros(problem.y.shape))))
+    flat = abs(problem.mean(_losses(problem, best_constant(problem))))
+    zero = abs(problem.mean(_losses(problem, np.zeros(problem.y.shape))))
     return flat if flat > _NOTHING * zero else zero
 
 
@@ -258,11 +258,6 @@ def _losses(problem: Problem, scores: np.ndarray) -> np.ndarray:
     """V of every example; by its dual form an example without a say (coded 0) costs nothing."""
     loss, y = problem.loss, problem.y
     return loss.value(y, scores) if loss.smooth or not loss.has_dual else loss.dual(y).value(scores)
-
-
-def _mean(problem: Problem, losses: np.ndarray) -> float:
-    rows = losses if losses.ndim == 1 else losses.sum(axis=1)
-    return float((rows if problem.weights is None else rows * problem.weights).sum() / problem.n)
 
 
 def _start(zero: np.ndarray, values: np.ndarray, penalty: float) -> float:

@@ -51,9 +51,14 @@ class Problem:
 
     def data_value(self, scores: np.ndarray) -> float:
         """(1/n) Σ w_i V(y_i, s_i)."""
-        values = self.loss.value(self.y, scores)
+        return self.mean(self.loss.value(self.y, scores))
+
+    def mean(self, values: np.ndarray) -> float:
+        """(1/n) Σ w_i v_i, of outputs added up; an example of weight 0 is absent, were its loss infinite."""
         rows = values if values.ndim == 1 else values.sum(axis=1)
-        return float((rows if self.weights is None else rows * self.weights).sum() / self.n)
+        if self.weights is not None:
+            rows = np.where(self.weights > 0, rows, 0) * self.weights
+        return float(rows.sum() / self.n)
 
     def data_grad(self, scores: np.ndarray) -> np.ndarray:
         """w_i V'(y_i, s_i), not divided by n."""
