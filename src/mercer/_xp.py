@@ -182,9 +182,8 @@ def given_up(X):
     return X
 
 
-def _is_private(X: np.ndarray) -> bool:
+def _is_private(part) -> bool:
     """Can nobody write to this memory, not even through the array of which it is a part?"""
-    part = X
     while isinstance(part, np.ndarray):
         if part.flags.writeable:
             return False
