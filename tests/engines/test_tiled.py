@@ -345,3 +345,20 @@ def test_sparse_points_too_many_to_be_written_out(monkeypatch):
     assert np.abs(out - gaussian(X[[5, 59]], X)).max() < 1e-12
     monkeypatch.setattr(tiled, "_FILLED_BYTES", 60 * 5 * 8)
     assert engine._loops(Gaussian(1.3), csr_matrix(X), csr_matrix(X)) is not None
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_out_that_kernel_values_do_not_fit_into_is_refused(fused):
+    X = np.random.default_rng(0).standard_normal((6, 2))
+    place = np.lib.stride_tricks.as_strided(np.zeros(40), (6, 6), (8, 8))
+    for out, words in (
+        (np.zeros((6, 6), int), "don't fit into int64"),
+        (np.zeros((6, 6), np.float16), "don't fit into float16"),
+        (place, "share memory"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Tiled(1, fused).gram(Gaussian(1.0), X, X.copy(), out=out)
+    for out in (np.zeros((6, 6)).T, np.zeros((12, 12))[::-2, ::2], np.zeros((6, 6), ">f8")):
+        np.testing.assert_allclose(
+            Tiled(1, fused).gram(Gaussian(1.0), X, out=out), Gaussian(1.0)(X), rtol=1e-12
+        )

@@ -22,6 +22,18 @@ def require_room(out: Any, n: int, m: int) -> None:
         raise ValueError("out is read-only")
     if isinstance(out, np.ndarray) and (out.dtype.kind != "f" or out.itemsize < 4):
         raise ValueError(f"out must hold float32 or float64, and kernel values don't fit into {out.dtype}")
+    if isinstance(out, np.ndarray) and out.size and _overlaps_itself(out):
+        raise ValueError(f"entries of out share memory: its strides are {out.strides}")
+
+
+def _overlaps_itself(out: np.ndarray) -> bool:
+    """Do two entries lie in the same place?"""
+    room = out.itemsize
+    for stride, length in sorted((abs(s), n) for s, n in zip(out.strides, out.shape) if n > 1):
+        if stride < room:
+            return True
+        room = stride * length
+    return False
 
 
 def require_columns(V: Any, m: int) -> None:

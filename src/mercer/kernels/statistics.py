@@ -41,10 +41,10 @@ def squares_fit(*sets) -> bool:
     if largest == 0 or least <= largest <= most or not largest < math.inf:
         return True
     if dtype != np.float32:
+        what = "large" if largest > most else "small"
         raise ValueError(
-            f"the points have numbers of size {largest:.0e}, whose squares no float64 can hold: "
-            "multiply the features "
-            f"by {1 / largest:.0e}, say, and the kernel's width with them"
+            f"the points are too {what}: of numbers of size {largest:.0e} no float64 can hold the squares; "
+            f"multiply the features by {1 / largest:.0e}, say, and the kernel's width with them"
         )
     return False
 

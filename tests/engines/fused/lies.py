@@ -189,7 +189,7 @@ def products(rng: np.random.Generator) -> None:
         found = sandwich(lambda rows, S: S if other is W else np.asarray(other)[rows])
         if other is not W:
             return
-    if not all(isinstance(P, np.ndarray) and np.isfinite(P).all() for P in (X2, Z2)):
+    if not all(isinstance(P, np.ndarray) and P.itemsize > 2 and np.isfinite(P).all() for P in (X2, Z2)):
         return  # points are finite, as `kernel.points` has seen; others must do no harm
     with np.errstate(all="ignore"):
         wide = X2.astype(np.float64)

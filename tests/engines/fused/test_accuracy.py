@@ -78,7 +78,7 @@ def test_one_point_far_away_does_not_blur_the_others(fused):
 def test_squares_beyond_float64_are_refused(fused):
     X = np.random.default_rng(0).standard_normal((30, 3))
     for size in (1e-200, 1e200):
-        with pytest.raises(ValueError, match="no float64 can hold: multiply the features"):
+        with pytest.raises(ValueError, match="no float64 can hold the squares; multiply the features"):
             Tiled(1, fused).gram(Laplacian(size), X * size, X[:20] * size)
 
 
