@@ -217,3 +217,11 @@ def test_few_points_with_many_rows_count_their_rows():
         repeated = clone(machine).fit(points, y)
         weighed = clone(machine).fit(X[:6], np.arange(6) % 2, np.full(6, 50.0))
         assert repeated.lam_ == pytest.approx(lam) and weighed.lam_ == pytest.approx(lam)
+
+
+def test_single_precision_can_not_tell_the_smallest_lam():
+    """Noiseless targets want no λ at all; float32 kernel values are rounded to 1e-7 of k(x,x)."""
+    double = KernelRidge(Gaussian(3.0), representation="full").fit(X, X[:, 0])
+    single = KernelRidge(Gaussian(3.0), representation="full").fit(X.astype(np.float32), X[:, 0])
+    assert double.lam_ < single.lam_ == pytest.approx(np.finfo(np.float32).eps)
+    assert "the rounding of float32" in single.plan_.reasons[-1]

@@ -45,6 +45,8 @@ _HALF, _HALF_PRIMAL, _SHARE = 1250, 4000, 8
 # Up to here both halves are judged; at most so many points ever.
 _BOTH, _JUDGED = 1000, 10_000
 _TOL = 1e-2
+# In float32 kernel values are known to so much of k(x,x): with a smaller λ a solver is lost in rounding.
+_ROUNDING = float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,9 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
             lam, f"lam = {lam:.3g}, by the sizes of k(x,x) and y: too few distinct rows to choose by"
         )
     lam, how = _left_out(sample) if closed else _by_other_rows(sample, solver)
+    least = _ROUNDING * _natural(sample, 1.0) if problem.A.dtype == np.float32 else 0.0
+    if lam < least:
+        lam, how = least, f"the rounding of float32; less would be better by {how}"
     rows = int((sample.w > 0).sum())
     repeated = f"; {rows - len(sample):,} of the {rows:,} rows repeat another" if rows > len(sample) else ""
     return Choice(lam, f"lam = {lam:.3g} by {how}{repeated}")
