@@ -305,7 +305,7 @@ def test_nan_is_seen():
 def test_points_too_large(search):
     X = 1e200 * points(30)
     machine = KernelNeighborsClassifier(Gaussian(1.0), n_neighbors=2, search=search)
-    with pytest.raises(ValueError, match="NaN or infinity.*too large"), np.errstate(all="ignore"):
+    with pytest.raises(ValueError, match="too large"), np.errstate(all="ignore"):
         machine.fit(X, X[:, 0] > 5e199).predict(X)
 
 

@@ -136,8 +136,8 @@ def test_what_the_caller_does_to_his_arrays_afterwards_is_his_business(name, for
             y[:] = 0
         same(answers(machine, make(Q)), before)
         if name == "ridge":
-            expected = fitted(name, kernel, make(X), None, W.copy()).loo_residuals_
-            np.testing.assert_array_equal(machine.loo_residuals_, expected)
+            expected = fitted(name, kernel, make(X), None, W.copy()).loo_residuals()
+            np.testing.assert_array_equal(machine.loo_residuals(), expected)
 
 
 @each

@@ -41,11 +41,10 @@ def convergence(
     ax = dressed(ax)
     history = np.array(solution.history or (solution.certificate.relative_gradient,), dtype=float)
     steps = np.arange(len(history)) + (solution.iterations - len(history) + 1)
-    # An exact zero has no place on a logarithmic axis.
-    seen = history > 0
     ax.plot(
-        steps[seen],
-        history[seen],
+        steps,
+        # An exact zero has no place on a logarithmic axis, and says no more than that rounding is reached.
+        np.maximum(history, np.finfo(float).eps),
         "o-",
         color=colour,
         linewidth=2,

@@ -127,7 +127,7 @@ def path_of_units(
 def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> np.ndarray:
     """Leave-one-out residuals y_i − f₋ᵢ(x_i) of a least squares machine, in closed form.
 
-    Equal rows, and rows of one group, are left out together; ``machine.loo_residuals_`` leaves out one row
+    Equal rows, and rows of one group, are left out together; ``machine.loo_residuals()`` leaves out one row
     and no other.
 
     Examples

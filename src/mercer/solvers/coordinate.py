@@ -117,7 +117,7 @@ class Coordinate(Solver):
             enough = measured.gap is not None and measured.gap - measured.rounding <= self.tol * scale
             if enough or steps >= self.max_iter:
                 break
-        return c, float(b[0]), steps, enough or steps < self.max_iter
+        return c, float(b[0]), steps, enough or int(np.max(model.n_iter_)) < self.max_iter
 
 
 def _features(problem: Problem) -> tuple[Any, np.ndarray]:

@@ -61,7 +61,7 @@ def stored(key: str) -> bytes | None:
                 _require_ours(status)
                 if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST:
                     return None
-                data = file.read(_MOST)
+                data = file.read(status.st_size)
     except OSError:
         return None
     code = data[_HEAD:]
