@@ -21,6 +21,8 @@ _DIRECT = 4
 _MOST_WIDTHS = 8.0
 _MOST_DISTANCES = 25.0
 _SAMPLE = 96
+# Points that the centre is found from.
+_CENTRE = 512
 # Up to here the loop over coordinates is unrolled; from there on to the next bound it is not; beyond,
 # BLAS makes the inner products. With 32 registers of 512 bits our own loop is as good as BLAS's.
 _UNROLLED = 16
@@ -172,7 +174,7 @@ class Layout:
 
         The median, so that one point far away does not move all the others where they can't be told apart.
         """
-        some = view.points(self._ready(view, Z if len(Z) <= 4096 else Z[:: len(Z) // 4096]))
+        some = view.points(self._ready(view, Z[:: max(len(Z) // _CENTRE, 1)]))
         mean = np.median(some, axis=0).astype(np.float64)
         return mean if view.rounds else mean.astype(self.dtype)
 
