@@ -221,7 +221,7 @@ def test_few_points_with_many_rows_count_their_rows():
 
 def test_single_precision_can_not_tell_the_smallest_lam(monkeypatch):
     """Noiseless targets want no λ at all; float32 kernel values are rounded to 1e-7 of k(x,x)."""
-    monkeypatch.setattr("mercer.representations.base._SMALL", 0)  # such are computed in float64
+    monkeypatch.setattr("mercer.representations.base.SMALL", 0)  # such are computed in float64
     double = KernelRidge(Gaussian(3.0), representation="full").fit(X, X[:, 0])
     single = KernelRidge(Gaussian(3.0), representation="full").fit(X.astype(np.float32), X[:, 0])
     assert double.lam_ < single.lam_ == pytest.approx(np.finfo(np.float32).eps)

@@ -43,7 +43,7 @@ def test_given_centres():
 
 
 def test_large_float32_problems_stay_float32(monkeypatch):
-    monkeypatch.setattr("mercer.representations.base._SMALL", 0)
+    monkeypatch.setattr("mercer.representations.base.SMALL", 0)
     built = build(Nystrom(centres=np.zeros((1, 2))), X.astype(np.float32))
     assert built.A.dtype == np.float32
     assert built.B.dtype == np.float64  # it is factored

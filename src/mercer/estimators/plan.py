@@ -14,6 +14,7 @@ from mercer.kernels.base import Kernel
 from mercer.losses import Loss
 from mercer.operators import STORED_SHARE
 from mercer.representations import Features, Full, Nystrom, Representation
+from mercer.representations.base import SMALL
 from mercer.solvers import (
     CG,
     Cholesky,
@@ -230,7 +231,8 @@ def _vectors(sizes: Sizes) -> int:
 
 
 def _memory(representation, solver, engine, unknowns, sizes, loss, free) -> int:
-    n, item = sizes.n, sizes.itemsize
+    n = sizes.n
+    item = 8 if n * unknowns <= SMALL else sizes.itemsize  # small problems are computed in float64
     small = _vectors(sizes)
     if engine.remote and not isinstance(representation, Features) and not isinstance(solver, Cholesky):
         # Matrices are the engine's; here are only vectors, and the points once more in float64.

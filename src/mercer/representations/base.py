@@ -15,7 +15,7 @@ from mercer.kernels.base import Kernel
 from mercer.operators import Operator
 
 # Up to so many kernel values (or features) float32 saves no time worth having.
-_SMALL = 50_000_000
+SMALL = 50_000_000
 
 
 def precise(kernel: Kernel, X: Any, unknowns: int) -> Any:
@@ -24,7 +24,7 @@ def precise(kernel: Kernel, X: Any, unknowns: int) -> Any:
     Coefficients of both signs are large and cancel, and kernel values of points far from 0 differ little:
     rounded to float32, what matters may be lost.
     """
-    small = kernel.vectors and X.dtype == np.float32 and X.shape[0] * unknowns <= _SMALL
+    small = kernel.vectors and X.dtype == np.float32 and X.shape[0] * unknowns <= SMALL
     return X.astype(np.float64) if small else X
 
 
