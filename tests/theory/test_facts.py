@@ -84,11 +84,11 @@ def test_the_dimension_of_polynomials():
 
 
 def test_sparse_points_and_kernel_matrices():
-    plain = facts_of(KernelLogistic(Linear()).fit(X, LABELS), X, LABELS)
+    plain = facts_of(KernelLogistic(Linear(), lam=1e-3).fit(X, LABELS), X, LABELS)
     S = csr_array(X)
-    sparse = facts_of(KernelLogistic(Linear()).fit(S, LABELS), S, LABELS)
+    sparse = facts_of(KernelLogistic(Linear(), lam=1e-3).fit(S, LABELS), S, LABELS)
     K = Linear()(X)
-    matrix = facts_of(KernelLogistic(Precomputed()).fit(K, LABELS), K, LABELS)
+    matrix = facts_of(KernelLogistic(Precomputed(), lam=1e-3).fit(K, LABELS), K, LABELS)
     for other in (sparse, matrix):
         assert other.norm == pytest.approx(plain.norm, rel=1e-4)
         np.testing.assert_allclose(other.diagonal, plain.diagonal)
