@@ -36,7 +36,8 @@ class Measured:
     """A point and what is known of it; `intercept` is the best offset for its f where V is smooth and convex.
 
     `start` is the length of the gradient at the best constant (or a lower bound on it), `scale` the objective
-    there: what gradients and gaps are measured against.
+    there: what gradients and gaps are measured against. `doubt` is the part of the gap that is owed to float32
+    kernel values in the gradient.
     """
 
     intercept: np.ndarray
@@ -48,11 +49,13 @@ class Measured:
     start: float
     scale: float
     over: str
+    doubt: float = 0.0
 
     @property
     def relative_gradient(self) -> float:
         # Where nothing is left to learn both are 0, but for rounding.
-        return relative_to(0.0 if self.gradient <= self.blur else self.gradient, self.start)
+        nothing = max(self.gradient, self.start) <= self.blur
+        return 0.0 if nothing else relative_to(self.gradient, self.start)
 
     def certificate(self, **others: Any) -> Certificate:
         """These numbers, and what the solver has to add."""
@@ -62,9 +65,11 @@ class Measured:
     def verdict(self, status: str, tol: float, gap: float | None = None) -> str:
         """The status, or "stalled" if the point may be further above the minimum than "converged" allows.
 
-        `gap`, if given, is what a solver with a rule of its own for that leaves to be judged here.
+        `gap`, if given, is what a solver with a rule of its own for that leaves to be judged here. Of float32 no
+        more is asked than its rounding shows; what that leaves open is in the gap.
         """
         above = self.gap if gap is None else gap
+        above = None if above is None else above - self.doubt
         fine = self.rounding <= ROUNDED * self.scale
         if above is not None:
             fine = fine and above - self.rounding <= max(tol, DOUBT) * self.scale
@@ -104,12 +109,15 @@ def certify(
     u = problem.loss.grad(problem.y, scores) if slopes is None else slopes
     target = tol, _SMALL_GAP * abs(objective), _start(zero, values, penalty)
     gradient, blur, start = space.gradient(_per_example(problem, u), zero, coef, target)
-    gap = None
+    gap, doubt = None, 0.0
     if problem.loss.convex and not (problem.offset and problem.loss.joint):
-        gap = (gradient + blur) ** 2 / (4 * lam) + _apart(problem, scores, losses, u, slopes is not None)
+        apart = _apart(problem, scores, losses, u, slopes is not None)
+        gap = (gradient + blur) ** 2 / (4 * lam) + apart
         gap = min(gap, _by_coefficients(problem, scores, losses, coef)) + rounding
         if problem.loss.quadratic:  # squared errors are not negative, so neither is the minimum
             gap = min(gap, objective + rounding)
+        if problem.A.dtype == np.float32:
+            doubt = max(gap - rounding - gradient**2 / (4 * lam) - apart, 0.0)
     if problem.offset:
         gradient, start = (
             float(np.hypot(length, np.linalg.norm(rho.sum(axis=0) + problem.pull)))
@@ -117,7 +125,7 @@ def certify(
         )
     known = gap if gap is not None and np.isfinite(gap) else None
     scale = max(scale_of(problem), abs(objective) if problem.pull else 0.0)
-    return Measured(intercept, objective, known, rounding, gradient, blur, start, scale, space.words)
+    return Measured(intercept, objective, known, rounding, gradient, blur, start, scale, space.words, doubt)
 
 
 def _per_example(problem: Problem, slopes: np.ndarray) -> np.ndarray:

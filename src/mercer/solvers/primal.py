@@ -42,6 +42,8 @@ class Primal:
     # May the Hessian be formed and factored?
     explicit = True
     jitter = 0.0
+    # What was added to the diagonal of K(Z,Z) for the norm of gradients only.
+    shift = 0.0
     # Over which functions the minimum is sought.
     words = "these features"
 

@@ -98,11 +98,15 @@ class CentreSpan(Span):
         both = self.A.adjoint(np.hstack([rho, zero]))
         here, start = np.split(both, 2, axis=1)
         each = self.eps * _summed(rho, self.x) + EPS * 2 * lam * _summed(coef, self.z)
-        length, blur, strain = self.primal.measured(
-            here + 2 * lam * (self.problem.B @ coef), coef, lam, self.z
-        )
-        blur *= float(np.linalg.norm(each)) / (1 - strain)
-        return length / (1 - strain), blur, self.primal.measured(start, 0 * coef, lam, self.z)[0]
+        gradient = here + 2 * lam * (self.problem.B @ coef)
+        length, blur, strain = self.primal.measured(gradient, coef, lam, self.z)
+        length, blur = length / (1 - strain), blur * float(np.linalg.norm(each)) / (1 - strain)
+        if self.primal.shift > 0:
+            # The minimum is that with λ·shift·‖c‖² added, which is no part of the objective at hand.
+            relief = 4 * lam * lam * self.primal.shift * float(np.square(coef).sum())
+            less = float(np.sqrt(max((length + blur) ** 2 - relief, 0.0))) - blur
+            length = max(less, self.primal.measured(gradient, 0 * coef, lam, self.z)[0] / (1 - strain))
+        return length, blur, self.primal.measured(start, 0 * coef, lam, self.z)[0]
 
 
 class FeatureSpan:
