@@ -136,6 +136,22 @@ def issparse(X) -> bool:
     return hasattr(X, "tocsr")
 
 
+def require_sound(X) -> None:
+    """Refuse arrays whose numbers are hidden by a mask, and sparse matrices whose indices lead elsewhere.
+
+    SciPy follows indices without looking, and a wrong one ends the process.
+    """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(
+            "masked entries are no numbers: fill them in (a.filled(value)), or leave their rows out"
+        )
+    if getattr(X, "format", None) in ("csr", "csc", "bsr") and hasattr(X, "check_format"):
+        try:
+            X.check_format(full_check=True)
+        except ValueError as error:
+            raise ValueError(f"the sparse matrix is damaged ({error}): build it anew") from None
+
+
 def as_csr(X):
     """A sparse matrix as a csr_array, which, unlike csr_matrix, never makes an np.matrix; other points as
     they are."""
@@ -143,6 +159,7 @@ def as_csr(X):
         return X
     from scipy.sparse import csr_array
 
+    require_sound(X)
     return X if isinstance(X, csr_array) else csr_array(X)
 
 

@@ -107,6 +107,8 @@ def file_of(table: Path, form: Format | None) -> Iterator[Path]:
         return
     from mercer.data import TableError
 
+    if sys.stdin is None:
+        raise TableError("standard input is closed: there is no table to read", path="-")
     if sys.stdin.isatty():
         note("reading the table from standard input; Ctrl-D ends it")
     with tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._xp import require_sound
 from mercer.data.cells import dates_in
 from mercer.data.dates import ORDERS, DatesRead
 from mercer.data.errors import Stray, TableError, checked_names
@@ -153,6 +154,7 @@ def _dense(X: Any) -> np.ndarray:
             f"{' × '.join(f'{n:,}' for n in X.shape)} values are too many for a table, which is dense. "
             "Estimators such as KernelRidge take the sparse matrix as it is."
         )
+    require_sound(X)
     return X.toarray()
 
 

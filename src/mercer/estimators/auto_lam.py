@@ -25,6 +25,7 @@ from mercer.losses import Loss
 from mercer.operators import L1, Identity, KernelOperator, Matrix
 from mercer.representations import Full, Representation
 from mercer.solvers import Problem, Solver
+from mercer.solvers.certify import best_constant
 from mercer.solvers.left_out import FactoredErrors, spectral_errors
 from mercer.solvers.loo import residuals
 
@@ -45,8 +46,11 @@ _HALF, _HALF_PRIMAL, _SHARE = 1250, 4000, 8
 # Up to here both halves are judged; at most so many points ever.
 _BOTH, _JUDGED = 1000, 10_000
 _TOL = 1e-2
-# In float32 kernel values are known to so much of k(x,x): with a smaller λ a solver is lost in rounding.
-_ROUNDING = float(np.finfo(np.float32).eps)
+# Kernel values are known to so much of k(x,x) in float32, and in float64 normal equations are solved to
+# about so much: with a smaller λ a solver is lost in rounding.
+_ROUNDING, _ROUNDING_DOUBLE = float(np.finfo(np.float32).eps), 1e-9
+# A λ below this, in the same units, says that f is rougher than the kernel.
+_SMOOTH = 1e-8
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,15 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
             lam, f"lam = {lam:.3g}, by the sizes of k(x,x) and y: too few distinct rows to choose by"
         )
     lam, how = _left_out(sample) if closed else _by_other_rows(sample, solver)
-    least = _ROUNDING * _natural(sample, 1.0) if problem.A.dtype == np.float32 else 0.0
-    if lam < least:
-        lam, how = least, f"the rounding of float32; less would be better by {how}"
+    unit = _natural(sample, 1.0)
+    least = unit * (_ROUNDING if problem.A.dtype == np.float32 else _ROUNDING_DOUBLE)
+    if lam < least and not isinstance(problem.B, L1):
+        lam, how = least, f"the rounding of {problem.A.dtype}; less would be better by {how}"
+    if lam < _SMOOTH * unit and not isinstance(problem.B, L1):
+        how += (
+            "; so little says that the kernel is too smooth for these targets: a narrower one may do better "
+            "(mercer.selection.tune finds one)"
+        )
     rows = int((sample.w > 0).sum())
     repeated = f"; {rows - len(sample):,} of the {rows:,} rows repeat another" if rows > len(sample) else ""
     return Choice(lam, f"lam = {lam:.3g} by {how}{repeated}")
@@ -232,6 +242,12 @@ def _natural(sample: _Sample, n: float) -> float:
     return sample.scale * slope / (2 * unit * n)
 
 
+def _everything_zero(problem: Problem) -> float:
+    """The least λ of λ‖c‖₁ at which c = 0: the largest slope there."""
+    slopes = problem.A.adjoint(problem.data_grad(best_constant(problem))) / problem.n
+    return float(np.abs(slopes).max(initial=0.0)) or 1.0
+
+
 def _spread(problem: Problem) -> float:
     """The mean square of the targets (from their mean, if there is an offset)."""
     middle = np.average(problem.y, axis=0, weights=problem.weights) if problem.offset else 0.0
@@ -312,6 +328,8 @@ def _by_other_rows(sample: _Sample, solver: Solver) -> tuple[float, str]:
     """A few machines on some of the rows, judged by their loss on others."""
     judges = [_Judge(sample, train, test, solver) for train, test in _folds(sample)]
     start = _natural(sample, len(sample))  # whether rows are repeated, or all weighed more, is no matter
+    if isinstance(sample.problem.B, L1):
+        start = _everything_zero(sample.problem) / 32
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", RuntimeWarning)

@@ -49,6 +49,7 @@ class KernelInputs(BaseEstimator):
 
     def _check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
         if kernel.vectors or isinstance(kernel, Precomputed):
+            require_numbers(X, "X")
             sparse: Any = "csr" if kernel.sparse else False
             try:
                 return as_csr(
@@ -126,7 +127,10 @@ class KernelInputs(BaseEstimator):
 def checked_labels(y: Any) -> np.ndarray:
     """Labels as an array, or a ValueError that says why they can't be learned."""
     y = column_or_1d(y, warn=True)
-    assert_all_finite(y, input_name="y")
+    try:
+        assert_all_finite(y, input_name="y")
+    except TypeError:  # pandas' missing value answers no comparison with yes or no
+        raise ValueError("y has missing labels (NA): drop those examples") from None
     try:
         check_classification_targets(y)
     except TypeError:
@@ -135,11 +139,26 @@ def checked_labels(y: Any) -> np.ndarray:
     return y
 
 
+def require_numbers(values: Any, name: str) -> None:
+    """Refuse times, which NumPy would make numbers of in whatever unit they happen to have."""
+    if getattr(getattr(values, "dtype", None), "kind", None) in ("m", "M"):
+        raise ValueError(
+            f"{name} holds times, and which unit counts is not said: make numbers of them, such as days, by "
+            f"({name} - {name}.min()) / np.timedelta64(1, 'D')"
+        )
+
+
 def checked_weights(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the points X as they were given; ones without any."""
     w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
     if (w < 0).any():
         raise ValueError("sample_weight must be nonnegative")
+    largest = float(w.max(initial=0.0))
+    if largest > 0 and not 1e-250 < largest < 1e250:
+        raise ValueError(
+            f"sample_weight goes up to {largest:.0e}, and sums of such numbers are not what they should be: "
+            "only ratios of weights matter, so divide by the largest"
+        )
     return w
 
 

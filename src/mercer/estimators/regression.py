@@ -11,17 +11,26 @@ from sklearn.utils.validation import check_array
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.inputs import require_numbers
 from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
 from mercer.losses import Loss, Squared
 from mercer.solvers import loo
 
 _GAUSSIAN = Gaussian()
+# Between these, squares of squares are ordinary numbers: variances of squared errors are looked at.
+_SMALLEST, _LARGEST = 1e-70, 1e70
 
 
 class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
     def _check_y(self, y: Any) -> np.ndarray:
+        require_numbers(y, "y")
         y = check_array(y, ensure_2d=False, allow_nd=False, dtype=None, input_name="y", ensure_min_samples=0)
+        largest = float(np.abs(y).max(initial=0)) if y.dtype.kind in "fiu" else 0.0
+        if largest > 0 and not _SMALLEST < largest < _LARGEST:
+            raise ValueError(
+                f"y goes up to {largest:.0e}, whose squared errors leave float64: divide y by that"
+            )
         return y
 
     def _encode(self, loss, y):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer import engines
-from mercer._xp import frozen
+from mercer._xp import frozen, require_sound
 
 
 def is_tensor(X: Any) -> bool:
@@ -21,8 +21,9 @@ def is_tensor(X: Any) -> bool:
 
 
 def on_host(X: Any) -> Any:
-    """A tensor as a NumPy array of its own; anything else as it is."""
+    """A tensor as a NumPy array of its own; anything else as it is, unless it is not what it says."""
     if not is_tensor(X):
+        require_sound(X)
         return X
     X = X.detach()
     array = (X.float() if "float16" in str(X.dtype) else X).cpu().numpy()

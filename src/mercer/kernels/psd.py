@@ -94,7 +94,13 @@ def _check_matrix(K: np.ndarray) -> Verdict:
 
 def every_pair(kernel: Kernel, X: Any) -> np.ndarray:
     """All n² values: a FunctionKernel would mirror one half, and hide an asymmetry."""
-    return np.asarray(kernel.pairwise(X, X.copy()))
+    K, n = np.asarray(kernel.pairwise(X, X.copy())), X.shape[0]
+    if K.shape != (n, n) or K.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{kernel!r} gave an array of {K.dtype} with shape {K.shape} for {n} points and {n} others: "
+            f"pairwise(X, Z) must give real numbers, one row for each of X and one column for each of Z"
+        )
+    return K
 
 
 def pick(points: Any, index: np.ndarray) -> list:

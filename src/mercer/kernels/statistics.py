@@ -44,7 +44,7 @@ def squares_fit(*sets) -> bool:
         what = "large" if largest > most else "small"
         raise ValueError(
             f"the points are too {what}: of numbers of size {largest:.0e} no float64 can hold the squares; "
-            f"multiply the features by {1 / largest:.0e}, say, and the kernel's width with them"
+            f"multiply the features by {min(1 / largest, 1e300):.0e}, say, and the kernel's width with them"
         )
     return False
 

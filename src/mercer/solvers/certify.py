@@ -36,8 +36,8 @@ class Measured:
     """A point and what is known of it; `intercept` is the best offset for its f where V is smooth and convex.
 
     `start` is the length of the gradient at the best constant (or a lower bound on it), `scale` the objective
-    there: what gradients and gaps are measured against. `doubt` is the part of the gap that is owed to float32
-    kernel values in the gradient.
+    there: what gradients and gaps are measured against. `doubt` is the part of the gap that is owed to
+    float32 kernel values in the gradient.
     """
 
     intercept: np.ndarray
@@ -65,8 +65,8 @@ class Measured:
     def verdict(self, status: str, tol: float, gap: float | None = None) -> str:
         """The status, or "stalled" if the point may be further above the minimum than "converged" allows.
 
-        `gap`, if given, is what a solver with a rule of its own for that leaves to be judged here. Of float32 no
-        more is asked than its rounding shows; what that leaves open is in the gap.
+        `gap`, if given, is what a solver with a rule of its own for that leaves to be judged here. Of float32
+        no more is asked than its rounding shows; what that leaves open is in the gap.
         """
         above = self.gap if gap is None else gap
         above = None if above is None else above - self.doubt
