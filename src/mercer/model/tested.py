@@ -93,7 +93,7 @@ def tested(question: Question, seconds: float, seed: int, progress: Progress) ->
 def _together(question: Question) -> str:
     if alone(question.units):
         return ""
-    return f", equal rows and groups kept together ({count(question.units):,} sets of rows)"
+    return f", rows that are equal or of one group kept together ({count(question.units):,} sets of rows)"
 
 
 def _gain(parts: list[tuple[np.ndarray, np.ndarray, Learned]], final: Learned, question: Question) -> float:

@@ -95,6 +95,9 @@ def warn_if_unconverged(
         pass
     elif certificate.relative_gradient is None:
         measured = f"the steepest slope left is {certificate.violation:.1e}"
+    elif certificate.relative_gradient <= tol and certificate.gap is not None:
+        of = f"of the objective {certificate.objective:.3g}"
+        measured = f"rounding leaves {certificate.gap:.1e} {of} in doubt"
     else:
         measured = f"the relative gradient norm is {certificate.relative_gradient:.1e}"
     warnings.warn(
