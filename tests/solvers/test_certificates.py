@@ -128,3 +128,22 @@ def test_rounding_that_leaves_nothing_to_claim():
     with pytest.warns(ConvergenceWarning):
         machine = KernelRidge(Polynomial(3), lam=1e-6, representation="full").fit(X, X[:, 0] - 1e5)
     assert machine.solution_.certificate.rounding > 1e-4
+
+
+@pytest.mark.parametrize("lam", [1e-2, 1e-5])
+def test_a_jitter_for_norms_is_no_part_of_the_objective(monkeypatch, lam):
+    """Where K(Z,Z) is factored with a jitter, the minimum is that with λ·jitter·‖c‖² added, and named so."""
+    monkeypatch.setattr("mercer.solvers.primal.LARGEST_FACTOR", 10)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 1))
+    y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(300)
+    kernel, shift = Gaussian(1.0), 1e-9
+    machine = KernelRidge(kernel, lam=lam, representation=Nystrom(m=80), solver="cg", random_state=0).fit(
+        X, y
+    )
+    found, Z = machine.solution_, machine.function_.points
+    assert "with a jitter of 1.0e-09" in found.certificate.over and found.status == "converged"
+    A, K = kernel(X, Z), kernel(Z) + shift * np.eye(80)
+    c = np.linalg.solve(A.T @ A / 300 + lam * K, A.T @ y / 300)
+    least = np.mean((y - A @ c) ** 2) + lam * c @ K @ c
+    assert found.certificate.objective - least <= found.certificate.gap <= 1e-6 * least
