@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer.engines.factor import Factor
+from mercer.solvers.loo import centred_spectrum
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem
 
@@ -70,15 +70,8 @@ def spectral_errors(problem: Problem, lams: np.ndarray) -> np.ndarray:
     n, t = problem.y.shape
     w = np.ones(n) if problem.weights is None else problem.weights
     y = problem.y.astype(np.float64)
-    G, b = Phi.gramian(problem.weights), Phi.adjoint(w[:, None] * y)
-    centre, mean = np.zeros(Phi.shape[1]), np.zeros(t)
-    if problem.offset:
-        centre, mean = Phi.adjoint(w) / n, (w @ y) / n
-        G -= n * np.outer(centre, centre)
-        b = b - n * np.outer(centre, mean)
-    values, V = eigh(G, overwrite_a=True, check_finite=False, driver="evd")
-    D = 1 / (np.maximum(values, 0)[:, None] + np.asarray(lams, dtype=np.float64)[None, :] * n)
-    Vb = V.T @ b
+    centre, mean, values, V, Vb = centred_spectrum(problem, Phi)
+    D = 1 / (values[:, None] + np.asarray(lams, dtype=np.float64)[None, :] * n)
     errors = np.zeros((D.shape[1], n))
     for rows, block in Phi.blocks():
         block = block.toarray() if hasattr(block, "toarray") else np.asarray(block, dtype=np.float64)

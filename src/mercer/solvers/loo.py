@@ -19,7 +19,7 @@ from scipy.linalg import eigh
 
 from mercer._units import alone, by_size, count
 from mercer.engines.factor import Factor
-from mercer.operators import L1
+from mercer.operators import L1, Operator
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem
 
@@ -188,20 +188,12 @@ def primal_path(problem: Problem, lams: Sequence[float], units: np.ndarray | Non
     An offset is the same thing with features and targets centred by their weighted means, and
     w_i/n more in h_ii. Of a unit it is (I − H_gg)⁻¹ (y_g − f(x_g)).
     """
-    primal = to_primal(replace(problem, offset=False))
-    Phi = primal.Phi
     n, t = problem.y.shape
     w = np.ones(n) if problem.weights is None else problem.weights
     y = problem.y.astype(np.float64)
-    G, b = Phi.gramian(problem.weights), Phi.adjoint(w[:, None] * y)
-    centre, mean = np.zeros(Phi.shape[1]), np.zeros(t)
-    if problem.offset:
-        centre, mean = Phi.adjoint(w) / n, (w @ y) / n
-        G = G - n * np.outer(centre, centre)
-        b = b - n * np.outer(centre, mean)
-    values, V = eigh(G, check_finite=False, driver="evd")
-    values = np.maximum(values, 0)
-    Vb = V.T @ b
+    primal = to_primal(replace(problem, offset=False))
+    Phi = primal.Phi
+    centre, mean, values, V, Vb = centred_spectrum(problem, Phi)
     out = np.empty((len(lams), n, t))
     constant = 1 / n if problem.offset else 0.0
     for g, weight in () if units is None else _alike(units, w, Phi.shape[1]):
@@ -224,3 +216,21 @@ def primal_path(problem: Problem, lams: Sequence[float], units: np.ndarray | Non
         coefs.append(primal.back(u)[0])
         intercepts.append(mean - centre @ u)
     return PathSolutions(np.array(coefs), np.array(intercepts), out)
+
+
+def centred_spectrum(problem: Problem, Phi: Operator) -> tuple[np.ndarray, ...]:
+    """(means of Φ, means of y, eigenvalues and eigenvectors V of ΦᵀWΦ, VᵀΦᵀWy).
+
+    The means are zeros without an offset; with one they are taken out of Φ and y.
+    """
+    n, t = problem.y.shape
+    w = np.ones(n) if problem.weights is None else problem.weights
+    y = problem.y.astype(np.float64)
+    G, b = Phi.gramian(problem.weights), Phi.adjoint(w[:, None] * y)
+    centre, mean = np.zeros(Phi.shape[1]), np.zeros(t)
+    if problem.offset:
+        centre, mean = Phi.adjoint(w) / n, (w @ y) / n
+        G -= n * np.outer(centre, centre)
+        b = b - n * np.outer(centre, mean)
+    values, V = eigh(G, overwrite_a=True, check_finite=False, driver="evd")
+    return centre, mean, np.maximum(values, 0), V, V.T @ b
