@@ -30,7 +30,7 @@ _TABLES = """
 import json, sys, tempfile
 from collections import Counter
 from pathlib import Path
-from data.mutations import KINDS, fuzz
+from tables.reading.mutations import KINDS, fuzz
 count, seed, total = int(sys.argv[1]), int(sys.argv[2]), Counter()
 with tempfile.TemporaryDirectory() as folder:
     for i, kind in enumerate(KINDS):

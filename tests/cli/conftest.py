@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer.cli.app import app
-from mercer.data import Table
+from mercer.tables.reading import Table
 
 
 def _table(n=60):
@@ -46,7 +46,7 @@ def call():
 def fitted(tmp_path_factory, table):
     """`mercer fit` of prices: the folder, its files, the model, what was printed."""
     folder = tmp_path_factory.mktemp("fitted")
-    csv = mercer.data.write(table, folder / "houses.csv")
+    csv = mercer.tables.write(table, folder / "houses.csv")
     model, page = folder / "houses.mercer", folder / "houses.html"
     options = ["--text", "zip", "--ignore", "kind", "--minutes", "0.01", "--seed", "3"]
     result = CliRunner().invoke(
@@ -62,7 +62,7 @@ def fitted(tmp_path_factory, table):
 def sorted_out(tmp_path_factory, table):
     """`mercer fit --json` of kinds."""
     folder = tmp_path_factory.mktemp("sorted")
-    parquet = mercer.data.write(table, folder / "houses.parquet")
+    parquet = mercer.tables.write(table, folder / "houses.parquet")
     file = folder / "kinds.mercer"
     options = ["--ignore", "price", "--minutes", "0.01", "--no-report", "--json", "-o", str(file)]
     result = CliRunner().invoke(app, ["fit", str(parquet), "--target", "kind", *options])

@@ -9,7 +9,7 @@ import typer
 
 from mercer.cli import main
 from mercer.cli.console import fail, guarded, plain, printable, spinner
-from mercer.data import Table, write
+from mercer.tables.reading import Table, write
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.data import read
+from mercer.tables.reading import read
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def instant(monkeypatch, fitted):
         calls.append((data, options))
         return fitted.model
 
-    monkeypatch.setattr("mercer.model.fit", fit)
+    monkeypatch.setattr("mercer.tables.model.fit", fit)
     monkeypatch.setattr("mercer.fit", fit, raising=False)
     return calls
 
@@ -85,7 +85,7 @@ def test_groups(call, instant, fitted, tmp_path):
 
 
 def test_files_are_named_after_the_table(call, instant, fitted, monkeypatch, tmp_path):
-    packed = mercer.data.write(mercer.data.read(fitted.csv), tmp_path / "flats.csv.gz")
+    packed = mercer.tables.write(mercer.tables.read(fitted.csv), tmp_path / "flats.csv.gz")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     result = call("fit", packed, "--target", "price", "--quiet")
@@ -162,7 +162,7 @@ def test_from_standard_input(instant, fitted, monkeypatch, tmp_path):
     options = ["-t", "price", "--text", "zip", "--ignore", "kind", "-q"]
     result = CliRunner().invoke(app, ["fit", "-", *options], input=fitted.csv.read_bytes())
     assert result.exit_code == 0, result.output
-    assert instant[-1][0] == mercer.data.read(fitted.csv, kinds={"zip": "text"}).drop("kind")
+    assert instant[-1][0] == mercer.tables.read(fitted.csv, kinds={"zip": "text"}).drop("kind")
     assert {path.name for path in tmp_path.iterdir()} == {"table.mercer", "table.html"}
     evidence = mercer.load("table.mercer").evidence
     assert evidence.command.startswith("mercer fit - --target price") and evidence.source == "standard input"
@@ -232,7 +232,7 @@ def test_interrupted_while_it_works(call, fitted, monkeypatch, tmp_path):
 
 
 def test_interrupted_while_it_draws(call, instant, fitted, monkeypatch, tmp_path):
-    monkeypatch.setattr("mercer.report.model_report", _interrupted)
+    monkeypatch.setattr("mercer.tables.report.model_report", _interrupted)
     monkeypatch.chdir(tmp_path)
     result = call("fit", fitted.csv, "-t", "price")
     assert result.exit_code == 130 and "houses.mercer is written, houses.html is not" in result.stderr
@@ -243,7 +243,7 @@ def test_a_report_that_fails_does_not_lose_the_model(call, instant, fitted, monk
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mercer.report.page.Report.write", full)
+    monkeypatch.setattr("mercer.tables.report.page.Report.write", full)
     monkeypatch.chdir(tmp_path)
     result = call("fit", fitted.csv, "-t", "price")
     assert result.exit_code == 1 and "houses.mercer is written, but houses.html is not" in result.stderr
@@ -255,7 +255,7 @@ def test_names_of_columns_complete(fitted, tmp_path):
         params = {"table": None}
         args = [str(fitted.csv)]
 
-    assert _columns(Context(), "") == list(mercer.data.read(fitted.csv).names)
+    assert _columns(Context(), "") == list(mercer.tables.read(fitted.csv).names)
     assert _columns(Context(), "s") == ["size", "sold"]
     Context.args = [str(tmp_path / "nothing.csv")]
     assert _columns(Context(), "") == []

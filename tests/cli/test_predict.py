@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer.cli.app import app
-from mercer.data import Table, read, write
+from mercer.tables.reading import Table, read, write
 
 
 def _predictions(model, table):

@@ -14,8 +14,8 @@ def here(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 2)).round(3)
     for name in ("a", "b"):
-        mercer.data.write(
-            mercer.data.Table.of({"x": x[:, 0], "z": x[:, 1], "y": x.sum(axis=1)}), f"{name}.csv"
+        mercer.tables.write(
+            mercer.tables.Table.of({"x": x[:, 0], "z": x[:, 1], "y": x.sum(axis=1)}), f"{name}.csv"
         )
     return tmp_path
 
@@ -61,7 +61,7 @@ def test_what_fit_leaves_and_replaces(call, here):
         refused(call(*command), name)
         assert call(*command, "--force").exit_code == 0
     assert call("stream", "a.csv", "-t", "y", "-o", "m.mercer", "-q", "--force").exit_code == 0
-    assert isinstance(mercer.load("m.mercer"), mercer.stream.Streamed)
+    assert isinstance(mercer.load("m.mercer"), mercer.tables.Streamed)
 
 
 def test_a_stream_goes_on_with_its_own_files(call, here):

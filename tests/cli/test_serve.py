@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from mercer.cli.serve import _bytes
-from mercer.serve.run import _listening
+from mercer.tables.serve.run import _listening
 
 
 def test_sizes():
@@ -27,7 +27,7 @@ def test_options_reach_the_service(call, fitted, monkeypatch):
         ready("http://127.0.0.1:80")
         calls.append(options)
 
-    monkeypatch.setattr("mercer.serve.run", run)
+    monkeypatch.setattr("mercer.tables.serve.run", run)
     result = call("serve", fitted.file, "--max-body", "1kB", "--max-rows", "7", "--port", "80", "-q")
     assert result.exit_code == 0
     assert "houses.mercer predicts price at http://127.0.0.1:80/predict" in result.stderr

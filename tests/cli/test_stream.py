@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.data import read
-from mercer.stream import Streamed
+from mercer.tables import Streamed
+from mercer.tables.reading import read
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 import mercer
 from mercer.estimators.calibration import Calibration
 from mercer.io.checks import check, trial
-from mercer.model.columns import Category, Columns, Date, Number
-from mercer.model.conformal import Conformal
-from mercer.model.schema import Column, Schema
+from mercer.tables.model.columns import Category, Columns, Date, Number
+from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.schema import Column, Schema
 
 RNG = np.random.default_rng(0)
 TABLE = {"size": RNG.standard_normal(60), "colour": np.array(["red", "blue", "green"] * 20, dtype=object)}

@@ -20,8 +20,8 @@ import numpy as np
 
 from mercer.functions import Function
 from mercer.io import ModelFileError, load
-from mercer.model import Model
 from mercer.online.machine import OnlineMachine
+from mercer.tables.model import Model
 
 SECONDS = 20
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_laws import CASES, build, expressions, points
 
 from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial, Profiled
 from mercer.kernels.base import _NUMBERS_AT_ONCE
-from test_laws import CASES, build, expressions, points
 
 
 def differentiable(kernel, X):

@@ -5,8 +5,8 @@ import pytest
 
 import online_reference as reference
 from mercer import KernelRidge, OnlineKernelClassifier, OnlineKernelRegressor
-from mercer.functionals import Evaluation, Risk, SquaredNorm
 from mercer.functions import zero
+from mercer.functions.functionals import Evaluation, Risk, SquaredNorm
 from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial
 from mercer.losses import (
     Absolute,

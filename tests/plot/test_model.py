@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mercer import plot
-from mercer.model.evidence import Importance, Score
 from mercer.plot.model import plain, shortened
+from mercer.tables.model.evidence import Importance, Score
 
 HOSTILE = "$\\frac{ <b>a</b> $x_1$ \x01"
 

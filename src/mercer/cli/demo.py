@@ -33,7 +33,7 @@ def demo(
     """Write two real tables as files, and run `mercer fit` and `mercer predict` on them."""
     from mercer.cli.fit import fit
     from mercer.cli.predict import predict
-    from mercer.data import write
+    from mercer.tables.reading import write
 
     if folder.exists() and not folder.is_dir():
         fail(f"{folder} is a file; name a folder to write to")
@@ -69,7 +69,7 @@ def _split(name: str, target: str, seed: int) -> tuple[Any, Any]:
     import numpy as np
     from sklearn import datasets
 
-    from mercer.data import Table
+    from mercer.tables.reading import Table
 
     # Unscaled: as it was measured.
     bunch = datasets.load_diabetes(scaled=False) if name == "diabetes" else datasets.load_breast_cancer()

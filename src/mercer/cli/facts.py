@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from mercer.model import Model
-from mercer.model.evidence import Contender
-from mercer.model.schema import Column
+from mercer.tables.model import Model
+from mercer.tables.model.evidence import Contender
+from mercer.tables.model.schema import Column
 
 
 def facts(model: Model) -> dict[str, Any]:

@@ -28,8 +28,8 @@ from mercer.cli.options import (
 from mercer.cli.replacing import Force, model_of, page_of, require_free
 
 if TYPE_CHECKING:
-    from mercer.data import Table
-    from mercer.model import Model
+    from mercer.tables.model import Model
+    from mercer.tables.reading import Table
 
 
 class Task(StrEnum):
@@ -41,7 +41,7 @@ class Task(StrEnum):
 
 def _columns(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of columns, for the shell to complete."""
-    from mercer.data import read
+    from mercer.tables.reading import read
 
     try:
         # The parser stops at the option that waits for its value, and leaves the other words.
@@ -131,7 +131,7 @@ def fit(
             fail("the report needs Matplotlib: pip install 'mercer[plot]', or say --no-report")
     with spinner(quiet, 60 * minutes) as step:
         import mercer
-        from mercer.data import read
+        from mercer.tables.reading import read
 
         step(f"Reading {name}")
         kinds = dict.fromkeys(text or (), "text")
@@ -155,7 +155,7 @@ def fit(
         if page is not None:
             step("Drawing the report")
             try:
-                from mercer.report import model_report
+                from mercer.tables.report import model_report
 
                 model_report(model).write(page)
             except KeyboardInterrupt:

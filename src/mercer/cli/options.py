@@ -16,7 +16,7 @@ import typer
 from mercer.cli.console import fail, note
 
 if TYPE_CHECKING:
-    from mercer.model import Model
+    from mercer.tables.model import Model
 
 STDIN = Path("-")
 
@@ -88,7 +88,7 @@ def load_model(path: Path) -> Model:
 def as_model(found: Any, path: Path) -> Model:
     """What a file held, if it is a model."""
     import mercer
-    from mercer.model.streamed import Streamed
+    from mercer.tables.model import Streamed
 
     if isinstance(found, Streamed):
         fail(f"{path} is of mercer stream, and good for predict and info; this needs a model of mercer fit")
@@ -105,7 +105,7 @@ def file_of(table: Path, form: Format | None) -> Iterator[Path]:
             raise typer.BadParameter("it is for a table on standard input (-)", param_hint="--format")
         yield table
         return
-    from mercer.data import TableError
+    from mercer.tables.reading import TableError
 
     if sys.stdin is None:
         raise TableError("standard input is closed: there is no table to read", path="-")

@@ -32,9 +32,8 @@ from mercer.cli.replacing import Force, require_free
 if TYPE_CHECKING:
     import numpy as np
 
-    from mercer.data import Table
-    from mercer.model import Model
-    from mercer.stream import Streamed
+    from mercer.tables.model import Model, Streamed
+    from mercer.tables.reading import Table
 
 _COVERAGE = 0.9
 
@@ -98,8 +97,8 @@ def predict(
         require_apart(output, table, model_file)
         require_free(output, force)
     import mercer
-    from mercer.data import Table
-    from mercer.stream import Streamed
+    from mercer.tables.model import Streamed
+    from mercer.tables.reading import Table
 
     found = mercer.load(model_file)
     if isinstance(found, Streamed):
@@ -109,7 +108,9 @@ def predict(
             fail("--proba is for classifications with a loss that has probabilities, such as logistic")
         kinds = found.kinds | dict.fromkeys(text or (), "text")
         with file_of(table, form) as file:
-            data = mercer.data.read(file, query=query, table=table_name, limit=limit, kinds=kinds, empty=True)
+            data = mercer.tables.read(
+                file, query=query, table=table_name, limit=limit, kinds=kinds, empty=True
+            )
         new = Table.of(_renamed(_streamed(found, data, proba), set(keep or ()), _nothing if quiet else note))
         if as_json and output is None:
             print_json(_streamed_object(found, dict(new.columns)))
@@ -195,8 +196,8 @@ def _read(
     text: list[str],
 ) -> tuple[Table, bool]:
     """The table, with every column the model needs read as the kind it was fitted to; and if it is LIBSVM."""
-    from mercer.data import read
-    from mercer.data.reading import recognise
+    from mercer.tables.reading import read
+    from mercer.tables.reading.reading import recognise
 
     # Columns the model left out may hold anything; those that were words still are.
     needed = [c for c in model.schema.columns if c.name not in model.columns.dropped_ or c.kind == "category"]
@@ -219,7 +220,7 @@ def _completed(data: Table, model: Model, name: str, sparse: bool) -> Table:
     """
     import numpy as np
 
-    from mercer.data import Table
+    from mercer.tables.reading import Table
 
     absent = [c for c in model.schema.columns if c.name not in data and c.name not in model.columns.dropped_]
     added = {c.name: np.zeros(len(data)) for c in absent if sparse and c.kind == "number"}
@@ -289,7 +290,7 @@ def _object(model: Model, answers: dict[str, np.ndarray], coverage: float, copie
 
 
 def _write(result: Table, output: Path | None, raw: bool) -> None:
-    from mercer.data import write
+    from mercer.tables.reading import write
 
     if output is not None:
         write(result, output, raw=raw)

@@ -58,7 +58,7 @@ def page_of(source: str, target: str) -> Callable[[Path], bool]:
     """Is it the page of a model of this table and target?"""
 
     def mine(path: Path) -> bool:
-        from mercer.report.model.page import mark_of
+        from mercer.tables.report.model.page import mark_of
 
         with open_plain(path) as file:
             return f'content="mercer {mark_of(source, target)}"'.encode() in file.read(_HEAD)

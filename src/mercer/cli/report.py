@@ -30,7 +30,7 @@ def report(
         model = load_model(model_file)
         require_free(output, force, page_of(model.evidence.source or "", str(model.target)))
         step("Drawing the report")
-        from mercer.report import model_report
+        from mercer.tables.report import model_report
 
         model_report(model).write(output)
     if as_json:

@@ -46,7 +46,7 @@ def serve(
     Ctrl-C or SIGTERM stops it: requests under way are answered first.
     """
     model = load_model(model_file)
-    from mercer.serve import run
+    from mercer.tables.serve import run
 
     def ready(url: str) -> None:
         note(f"{model_file.name} predicts {model.target} at {url}/predict; Ctrl-C stops it")

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mercer.cli.console import printable
-from mercer.model import Model
-from mercer.model.evidence import Score
-from mercer.model.schema import Column
+from mercer.tables.model import Model
+from mercer.tables.model.evidence import Score
+from mercer.tables.model.schema import Column
 
 _MOST = 8
 

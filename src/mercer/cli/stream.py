@@ -17,7 +17,7 @@ from mercer.cli.options import STDIN, AsJson, Form, Limit, Quiet, Raw, TableFile
 from mercer.cli.replacing import Force, require_free
 
 if TYPE_CHECKING:
-    from mercer.stream import Streamed
+    from mercer.tables.model import Streamed
 
 
 class Policy(StrEnum):
@@ -149,7 +149,7 @@ def stream(
     with spinner(quiet) as say:
         say(f"Reading {name_of(table)}")
         import mercer
-        from mercer.stream import run_stream
+        from mercer.tables.stream import run_stream
 
         if table == STDIN and sys.stdin.isatty():
             note("reading the table from standard input; Ctrl-D ends it")
@@ -206,7 +206,7 @@ def stream(
 def _require_own(before: Any, target: str, output: Path, predictions: Path | None, force: bool) -> None:
     """What a stream that goes on replaces: its own model, and the predictions its checkpoint speaks of."""
     import mercer
-    from mercer.stream import Streamed
+    from mercer.tables.model import Streamed
 
     def own(path: Path) -> bool:
         try:
@@ -223,8 +223,8 @@ def _require_own(before: Any, target: str, output: Path, predictions: Path | Non
 
 def _guessed(source: Any, target: str, batch: int, kinds: dict, form: Any) -> tuple[str, Any]:
     """The task, and the stream with the rows that were looked at put back in front."""
-    from mercer.data.stream import LOOK, batches
-    from mercer.model.task import target_of
+    from mercer.tables.model.task import target_of
+    from mercer.tables.reading.stream import LOOK, batches
 
     is_file = isinstance(source, Path)
     tables = batches(

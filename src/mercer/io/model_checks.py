@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.dates import ORDERS
 from mercer.estimators.inputs import Labelled
 from mercer.io.checks import conditions, floats, positions, require, slopes_fit, trial
-from mercer.model import Columns, Model, Schema
-from mercer.model.columns import Category, Date, Number
-from mercer.model.conformal import Conformal
+from mercer.tables.model import Columns, Model, Schema
+from mercer.tables.model.columns import Category, Date, Number
+from mercer.tables.model.conformal import Conformal
+from mercer.tables.reading.dates import ORDERS
 
 _ENCODERS = {Number: "number", Category: "category", Date: "date"}
 _CIRCLES = {"year", "week", "day"}

@@ -20,13 +20,13 @@ from mercer._params import Params
 from mercer.functions import Function
 
 # Rooms above this one, and those that hold nothing but tests of others.
-_ABOVE = {"io", "plot", "report", "serve", "stream", "cli", "lab", "testing"}
+_ABOVE = {"io", "plot", "cli", "lab", "testing", "tables.report", "tables.serve", "tables.stream"}
 
 
 def room_of(cls: type) -> str | None:
     """The room of mercer a class is defined in."""
-    package, _, rest = cls.__module__.partition(".")
-    return rest.partition(".")[0] if package == "mercer" and rest else None
+    package, _, rest = cls.__module__.removeprefix("mercer.tables.").rpartition("mercer.")
+    return rest.partition(".")[0] if rest and not package else None
 
 
 def is_storable(cls: Any) -> bool:
@@ -57,7 +57,7 @@ def classes() -> dict[str, type]:
         for module in _modules(f"mercer.{room.name}"):
             for cls in vars(module).values():
                 if getattr(cls, "__module__", None) == module.__name__ and is_storable(cls):
-                    found[f"{room.name}.{cls.__name__}"] = cls
+                    found[f"{room_of(cls)}.{cls.__name__}"] = cls
     return found
 
 
@@ -68,4 +68,5 @@ def _modules(name: str) -> list[Any]:
     except ImportError:  # it needs an optional package that is not installed
         return []
     below = getattr(module, "__path__", ())
-    return [module, *(m for info in pkgutil.iter_modules(below) for m in _modules(f"{name}.{info.name}"))]
+    names = [f"{name}.{info.name}" for info in pkgutil.iter_modules(below)]
+    return [module, *(m for n in names if n.removeprefix("mercer.") not in _ABOVE for m in _modules(n))]

@@ -15,7 +15,7 @@ from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, number
 from mercer.plot.svg import FORBIDDEN
 
 if TYPE_CHECKING:
-    from mercer.model.evidence import Importance, Score
+    from mercer.tables.model.evidence import Importance, Score
 
 _MOST_POINTS = 2000
 
@@ -53,7 +53,7 @@ def contenders(names: Sequence[str], scores: Sequence[Score], ax: Axes | None = 
 
     Examples
     --------
-    >>> from mercer.model.evidence import Score
+    >>> from mercer.tables.model.evidence import Score
     >>> from mercer.plot import axes
     >>> two = [Score("RMSE", 1.0, 0.9, 1.1, False), Score("RMSE", 2.0, 1.7, 2.2, False)]
     >>> ax = contenders(["this model", "the mean"], two, axes())
@@ -172,7 +172,7 @@ def importance(items: Sequence[Importance], ax: Axes | None = None, *, unit: str
 
     Examples
     --------
-    >>> from mercer.model.evidence import Importance
+    >>> from mercer.tables.model.evidence import Importance
     >>> from mercer.plot import axes
     >>> ax = importance([Importance("age", 2.0, 0.1, 1.5), Importance("sex", 0.5, 0.2, 4.0)], axes())
     >>> [t.get_text() for t in ax.get_yticklabels()]
@@ -202,7 +202,7 @@ def length_scales(items: Sequence[Importance], ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from mercer.model.evidence import Importance
+    >>> from mercer.tables.model.evidence import Importance
     >>> from mercer.plot import axes
     >>> length_scales([Importance("age", 2.0, 0.1, 1.5)], axes()).get_xscale()
     'log'

@@ -22,11 +22,11 @@ from mercer.features import NystromFeatures
 from mercer.io import to_onnx
 from mercer.kernels import ArcCosine, FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from mercer.losses import FunctionLoss, Quantile
-from mercer.model import Columns
-from mercer.model.machines import calibrated
 from mercer.online import Oldest, Projection
 from mercer.online.machine import OnlineMachine
 from mercer.representations import Features, Lasso, Nystrom
+from mercer.tables.model import Columns
+from mercer.tables.model.machines import calibrated
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4))

@@ -23,8 +23,8 @@ from mercer.io.onnx.graph import IR_VERSION, OPSET, Graph, Value
 from mercer.io.onnx.pairs import Points
 from mercer.io.onnx.scores import scores, votes
 from mercer.kernels.symbols import NotTraceable
-from mercer.model import Columns, Model
 from mercer.online.machine import OnlineMachine
+from mercer.tables.model import Columns, Model
 
 _LARGEST = 2_000_000_000
 _DTYPES = ("float64", "float32")

@@ -1,1 +1,0 @@
-"""The laws behind `mercer.testing`: one file for each kind of object."""

@@ -1,0 +1,325 @@
+"""What is known of a model, as plain data: scores, importance, calibration, certificate, bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from mercer._units import alone, by_size, worth
+from mercer.estimators import KernelRidge
+from mercer.kernels import Kernel
+from mercer.selection.path import path_of_units
+from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.learn import Learned, Question
+from mercer.tables.model.machines import LossTrial
+from mercer.tables.model.search import Trial
+from mercer.tables.model.tested import Tested
+from mercer.theory import Bound, RiskCertificate
+from mercer.theory import certificate as risk_certificate
+
+_RESAMPLES = 400
+_CURVE_ROWS = 1500
+_BINS = 10
+_LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class Score:
+    """One measure on test rows, with a 95 % confidence interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    larger_is_better: bool
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model and its scores on the same test rows."""
+
+    name: str
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much a column matters.
+
+    Attributes
+    ----------
+    column : str
+    increase : growth of the test error with the column shuffled, mean of several shuffles
+    spread : their standard deviation
+    length : the shortest length scale of its coordinates, in units of their spread; None if it has none
+    """
+
+    column: str
+    increase: float
+    spread: float
+    length: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that is known of a model, for people and for reports.
+
+    Attributes
+    ----------
+    how : how it was tested
+    truth, predicted, probability : of the test rows
+    contenders : this model first, then simpler and different ones
+    importance : columns, the most important first
+    lams, loo, loo_rows : the leave-one-out curve: λ, mean squared error as a share of the variance, and rows
+    coverage : (nominal, measured) pairs of the prediction intervals, cross-checked on the test rows
+    reliability : (mean probability, share that was right, count) triples of the predicted class
+    bounds : what holds with a stated probability, or on average
+    certificate : the solver's, in words
+    trials, loss_trials : what was tried
+    dropped : columns left out, with reasons
+    remarks : other things worth knowing
+    rows, seconds, minutes, seed : of the fit: how long it took, and how long it was allowed to take
+    versions : of what it was made with, by name
+    command, source : the command line it was made with, and the name of the file; None if made in Python
+    risk : bounds beside measured errors, their worth, why others do not apply; None in old files
+    repeated : rows that are equal to another one, in all columns that are learned from
+    groups : how many groups there were; None if none were given
+    """
+
+    how: str
+    truth: np.ndarray
+    predicted: np.ndarray
+    probability: np.ndarray | None
+    contenders: tuple[Contender, ...]
+    importance: tuple[Importance, ...]
+    lams: np.ndarray
+    loo: np.ndarray
+    loo_rows: int
+    coverage: tuple[tuple[float, float], ...]
+    reliability: tuple[tuple[float, float, int], ...]
+    bounds: tuple[Bound, ...]
+    certificate: str
+    trials: tuple[Trial, ...]
+    loss_trials: tuple[LossTrial, ...]
+    dropped: dict[str, str]
+    remarks: tuple[str, ...]
+    rows: int
+    seconds: float
+    minutes: float
+    seed: int
+    versions: dict[str, str]
+    command: str | None = None
+    source: str | None = None
+    risk: RiskCertificate | None = None
+    repeated: int = 0
+    groups: int | None = None
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Those of the model itself."""
+        return self.contenders[0].scores
+
+    @property
+    def telling(self) -> tuple[Bound, ...]:
+        """Bounds that say something."""
+        return tuple(b for b in self.bounds if not b.vacuous) if self.risk is None else self.risk.telling
+
+
+def gather(
+    question: Question,
+    result: Tested,
+    learned: Learned,
+    conformal: Conformal | None,
+    remarks: tuple[str, ...],
+    seed: int,
+) -> dict[str, Any]:
+    """Everything but the time it took, by name."""
+    truth = question.y[result.rows]
+    rng, units = np.random.default_rng(seed), question.units[result.rows]
+    everyone = {"mercer": (result.predicted, result.probability), **result.others}
+    contenders = [
+        Contender(name, _scores(question, truth, predicted, probability, units, rng))
+        for name, (predicted, probability) in everyone.items()
+    ]
+    lams, curve, rows = _loo_curve(question, learned, seed)
+    risk = _risk(question, truth, result, learned)
+    return {
+        "how": result.how,
+        "truth": truth,
+        "predicted": result.predicted,
+        "probability": result.probability,
+        "contenders": tuple(contenders),
+        "importance": _importance(result, learned),
+        "lams": lams,
+        "loo": curve,
+        "loo_rows": rows,
+        "coverage": _coverage(conformal, seed),
+        "reliability": _reliability(question, truth, result.probability),
+        "bounds": risk.bounds,
+        "risk": risk,
+        "certificate": str(learned.machine.solution_),
+        "trials": learned.found.trials,
+        "loss_trials": learned.loss_trials,
+        "dropped": dict(learned.columns.dropped_),
+        "remarks": tuple(map(str, remarks)),  # words only: some remarks of tables know more
+        "rows": len(question.y),
+        "seed": seed,
+        "versions": _versions(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    import platform
+
+    import scipy
+    import sklearn
+
+    import mercer
+
+    return {
+        "Mercer": mercer.__version__,
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "Python": platform.python_version(),
+    }
+
+
+def _scores(question: Question, truth, predicted, probability, units, rng) -> tuple[Score, ...]:
+    """Intervals know that rows of one unit say little more than one row of it."""
+    if question.classes is None:
+        error = predicted - truth
+        square, size, spread = error**2, np.abs(error), (truth - truth.mean()) ** 2
+        squares, sizes, spreads = _resampled(np.column_stack([square, size, spread]), units, rng).T
+
+        def interval(values: np.ndarray) -> tuple[float, float]:
+            low, high = np.quantile(values, [0.025, 0.975])
+            return float(low), float(high)
+
+        def explained(left: Any, there: Any) -> Any:
+            # Where all rows are alike there is nothing to explain: 0, or 1 if they are met.
+            return np.where(there > 0, 1 - left / np.where(there > 0, there, 1), left == 0)
+
+        r2 = float(explained(square.mean(), spread.mean()))
+        return (
+            Score("RMSE", float(np.sqrt(square.mean())), *interval(np.sqrt(squares)), False),
+            Score("MAE", float(size.mean()), *interval(sizes), False),
+            Score("R²", r2, *interval(explained(squares, spreads)), True),
+        )
+    wrong, n = predicted != truth, len(truth)
+    independent = worth(units)
+    low, high = _wilson(float(wrong.mean()) * independent, independent)
+    place = np.searchsorted(question.classes, truth)
+    losses = -np.log(np.clip(probability[np.arange(n), place], 1e-15, 1))
+    half = 1.96 * float(losses.std()) / np.sqrt(independent)
+    mean = float(losses.mean())
+    return (
+        Score("error rate", float(wrong.mean()), low, high, False),
+        Score("accuracy", float(1 - wrong.mean()), 1 - high, 1 - low, True),
+        Score("log loss", mean, max(mean - half, 0.0), mean + half, False),
+    )
+
+
+def _resampled(values: np.ndarray, units: np.ndarray, rng) -> np.ndarray:
+    """(resamples, columns): means of the columns over units drawn with replacement."""
+    n = len(values)
+    if alone(units):
+        return values[rng.integers(0, n, (_RESAMPLES, n))].mean(axis=1)
+    sums = np.vstack([values[rows].sum(axis=1) for rows in by_size(units)])
+    sizes = np.concatenate([np.full(len(rows), rows.shape[1]) for rows in by_size(units)])
+    drawn = rng.integers(0, len(sizes), (_RESAMPLES, len(sizes)))
+    return sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)[:, None]
+
+
+def _wilson(errors: float, n: float) -> tuple[float, float]:
+    """Wilson's 95 % interval of a proportion."""
+    z = float(ndtri(0.975))
+    p = errors / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(float(centre - half), 0.0), min(float(centre + half), 1.0)
+
+
+def _importance(result: Tested, learned: Learned) -> tuple[Importance, ...]:
+    lengths = _lengths(learned.machine.kernel_)
+    out = []
+    for j, column in enumerate(learned.columns.schema_.columns):
+        mine = learned.columns.origin_ == j
+        length = float(lengths[mine].min()) if mine.any() and lengths is not None else None
+        out.append(
+            Importance(
+                column.name, float(result.importance[j].mean()), float(result.importance[j].std()), length
+            )
+        )
+    return tuple(sorted(out, key=lambda i: -i.increase))
+
+
+def _lengths(kernel: Kernel) -> np.ndarray | None:
+    """The shortest length scale of each coordinate among the kernels of a sum; None if all share one."""
+    values = kernel.get_params()
+    found = [np.asarray(v, dtype=float) for name, v in values.items() if name.split("__")[-1] == "lengths"]
+    return np.min(found, axis=0) if found else None
+
+
+def _loo_curve(question: Question, learned: Learned, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Leave-one-out error of least squares with the chosen kernel against λ, as a share of the variance."""
+    rows = np.random.default_rng(seed).permutation(len(question.y))[:_CURVE_ROWS]
+    X, Y = learned.columns.transform(question.table.take(rows)), question.codes()[rows]
+    middle, kernel = learned.found.best.mu / len(rows), learned.found.best.kernel
+    # Up to where nothing is learned any more: λ above k(x,x).
+    lams = np.geomspace(1e-4 * middle, max(1e4 * middle, 10 * float(np.mean(kernel.diag(X)))), 33)
+    machine = KernelRidge(kernel, lam=1.0, offset=True, representation="full")
+    found = path_of_units(machine, X, Y, lams, None, question.units[rows])
+    variance = float(np.mean((Y - Y.mean(axis=0)) ** 2)) or 1.0
+    return lams, found.loo_mse / variance, len(rows)
+
+
+def _coverage(conformal: Conformal | None, seed: int) -> tuple[tuple[float, float], ...]:
+    """Coverage of intervals made from one half of the test errors on the other half, both ways."""
+    if conformal is None or len(conformal.scores) < 20:
+        return ()
+    size = conformal.scores
+    halves = np.array_split(np.random.default_rng(seed).permutation(len(size)), 2)
+    out = []
+    for level in _LEVELS:
+        hit = [
+            np.mean(
+                size[b] <= np.quantile(size[a], min(1.0, level * (1 + 1 / len(a))), method="inverted_cdf")
+            )
+            for a, b in (halves, halves[::-1])
+        ]
+        out.append((level, float(np.mean(hit))))
+    return tuple(out)
+
+
+def _reliability(question: Question, truth, probability) -> tuple[tuple[float, float, int], ...]:
+    if probability is None:
+        return ()
+    best = probability.argmax(axis=1)
+    sure = probability[np.arange(len(best)), best]
+    right = question.classes[best] == truth  # type: ignore[index]
+    lowest = 1 / probability.shape[1]
+    place = np.clip(((sure - lowest) / (1 - lowest) * _BINS).astype(int), 0, _BINS - 1)
+    return tuple(
+        (float(sure[place == b].mean()), float(right[place == b].mean()), int((place == b).sum()))
+        for b in range(_BINS)
+        if (place == b).any()
+    )
+
+
+def _risk(question: Question, truth, result: Tested, learned: Learned) -> RiskCertificate:
+    """What theory says of the machine, whose kernel and λ were chosen by looking at the target."""
+    X = learned.columns.transform(question.table)
+    return risk_certificate(
+        learned.machine,
+        X,
+        question.y,
+        y_test=truth,
+        predicted=result.predicted,
+        tuned=True,
+        groups=question.units,
+        groups_test=question.units[result.rows],
+    )

@@ -1,0 +1,242 @@
+"""One call from a table to a model."""
+
+from __future__ import annotations
+
+import time
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.evidence import Evidence, gather
+from mercer.tables.model.learn import Question
+from mercer.tables.model.model import Model
+from mercer.tables.model.search import Progress
+from mercer.tables.model.task import Target, target_of, typed
+from mercer.tables.model.tested import tested
+from mercer.tables.model.together import Together
+from mercer.tables.reading import Table, read
+from mercer.tables.reading.of import with_dates
+
+_FEWEST = 10
+
+
+def fit(
+    X: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+    minutes: float = 2.0,
+    seed: int = 0,
+    groups: Any = None,
+    progress: Progress | None = None,
+) -> Model:
+    """Choose, fit and test a kernel machine for a table.
+
+    The columns are encoded (`mercer.tables.Columns`), the kernel family, one length scale a coordinate and λ
+    are found by the gradient of the exact leave-one-out error on growing parts of the rows, the loss by
+    cross-validation. Everything is tested on rows that took no part, beside a constant, a linear model and
+    gradient boosting; then the machine is fitted to all rows.
+
+    Equal rows (in all columns that are learned from, whatever their targets) and rows of one group are on one
+    side of every split: of tests, folds, leave-one-out, calibration. Bounds and intervals count them once.
+
+    Parameters
+    ----------
+    X : table
+        DataFrame, array, dict of columns, list of records: anything `mercer.tables.Table.of` takes; or the
+        path of a file that `mercer.tables.read` takes.
+    y : array or str
+        The target, or the name of the column of X that holds it.
+    target : str, optional
+        The name of the target (of a column of X, if y is not given).
+    task : "regression" or "classification", optional
+        Guessed from the target otherwise.
+    minutes : float
+        About how long it may take on two cores with nothing else to do. What is tried is decided from the
+        size of the table and a forecast of operations, not by the clock: on a machine that is slow or busy it
+        takes longer. Only what takes twenty times as long (and ten minutes) is ended early, which the model's
+        remarks say. A few seconds are needed in any case.
+    seed : int
+        Decides splits and subsamples. The same table, seed and minutes give the same model, bit for bit, on
+        the same machine with the same versions and number of threads; elsewhere sums are rounded in another
+        order, and a search may end elsewhere. If time or free memory decided, the remarks say so.
+    groups : str or array, optional
+        Rows that belong together (of a patient, a household, a day): the name of a column of X, which is then
+        not learned from, or one label a row. A row whose label is missing has no group.
+    progress : function, optional
+        Called with a line of text now and then.
+
+    Returns
+    -------
+    Model
+        ``print(model.summary())``, ``model.predict(table)``, ``mercer.save(model, path)``.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(0, 6, 120)
+    >>> table = {"x": x, "colour": rng.choice(["red", "blue"], 120)}
+    >>> model = mercer.fit(table, np.sin(x) + 0.1 * rng.standard_normal(120), minutes=0.1)
+    >>> model.evidence.importance[0].column
+    'x'
+    >>> low, high = model.predict_interval([{"x": 1.5, "colour": "red"}])[0]
+    >>> bool(low < np.sin(1.5) < high)
+    True
+    """
+    if not minutes > 0:
+        raise ValueError(f"minutes must be positive, got {minutes!r}")
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed must be a whole number from 0 on, got {seed!r}")
+    started = time.monotonic()
+    table, asked, name, labels = _asked(X, y, target, task, groups)
+    _require_rows(table)
+    together = Together.of(table, labels)
+    table, asked, together = _testable(table, asked, together)
+    together.require_some()
+    classes = np.unique(asked.y) if asked.task == "classification" else None
+    question = Question(table, asked.y, asked.task, classes, together.units)
+    tell = progress or (lambda text: None)
+    result, learned = tested(question, 60 * minutes, seed, tell)
+    conformal = None
+    if classes is None:
+        errors = result.gain * (question.y[result.rows] - result.predicted)
+        points = learned.columns.transform(table.take(result.rows))
+        units = question.units[result.rows]
+        conformal = Conformal.of(errors, points, learned.found.best.kernel, seed, units)
+    tell("What is known of it")
+    remarks = [*table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
+    known = gather(question, result, learned, conformal, tuple(remarks), seed)
+    evidence = Evidence(
+        **known,
+        repeated=together.repeated,
+        groups=together.groups,
+        minutes=float(minutes),
+        seconds=time.monotonic() - started,
+    )
+    return Model(
+        asked.task,
+        name,
+        learned.columns.schema_,
+        learned.columns,
+        learned.machine,
+        learned.calibration,
+        conformal,
+        evidence,
+    )
+
+
+def _asked(
+    X: Any, y: Any, target: str | None, task: str | None, groups: Any
+) -> tuple[Table, Target, str, np.ndarray | None]:
+    """The table, its target and the labels of its groups, without rows that have no target."""
+    # What kinds the columns of a Table are has been decided: by a reader, or by who made it.
+    table = (
+        read(X) if isinstance(X, str | PathLike) else X if isinstance(X, Table) else with_dates(Table.of(X))
+    )
+    if isinstance(y, str) or y is None:
+        name = y if isinstance(y, str) else target
+        if name is None:
+            raise ValueError("which column is the target? Give y, an array or the name of a column")
+        values, table = _truth_values(X, name, table[name]), table.drop(name)
+    else:
+        name, values = str(target or _name_of(y) or "y"), y
+        if name in table and _same(table[name], y):
+            raise ValueError(
+                f"the table still holds the column {name!r}, which is what y is called: it would be learned "
+                f"from itself. Say mercer.fit(table, {name!r}), or drop it from the table"
+            )
+        if len(np.atleast_1d(np.asarray(values))) != len(table):
+            raise ValueError(f"the table has {len(table):,} rows, y has {np.size(values):,}")
+    if isinstance(groups, str):
+        if groups == name:
+            raise ValueError(f"{groups!r} is the target: it can't also say which rows belong together")
+        groups, table = table[groups], table.drop(groups)
+    labels = None if groups is None else np.asarray(groups)
+    if labels is not None and labels.shape != (len(table),):
+        raise ValueError(f"the table has {len(table):,} rows, groups is an array of shape {labels.shape}")
+    table, values, kept = _complete(table, values, name)
+    return table, target_of(values, task, name), name, labels if labels is None else labels[kept]
+
+
+def _testable(table: Table, asked: Target, together: Together) -> tuple[Table, Target, Together]:
+    """Without labels that can't be on both sides of a split."""
+    if asked.task == "regression":
+        return table, asked, together
+    units = together.units
+    labels, place = np.unique(asked.y, return_inverse=True)
+    sets = np.array([len(np.unique(units[place == k])) for k in range(len(labels))])
+    single = sets[place] == 1
+    if not single.any():
+        return table, asked, together
+    if (sets > 1).sum() < 2:
+        label = labels[sets.argmin()].item()
+        often = "once" if (place == sets.argmin()).sum() == 1 else "in equal rows, or rows of one group, only"
+        raise ValueError(
+            f"the label {label!r} occurs {often}: a model can't be tested on it. Drop that row, or merge the "
+            "label with another one"
+        )
+    words = ", ".join(map(repr, np.unique(asked.y[single])[:5].tolist()))
+    why = (
+        "once" if (np.bincount(place)[place][single] == 1).all() else "once (or in rows that belong together)"
+    )
+    remark = f"labels that occur {why} can't be tested, so their rows were left out: {words}"
+    kept = Target(asked.task, asked.y[~single], asked.remark)
+    return _remarked(table.take(~single), remark), kept, together.take(~single)
+
+
+def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any, np.ndarray]:
+    """Without the rows that have no target; and which rows those are that have one."""
+    everything = np.ones(len(table), dtype=bool)
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or array.dtype.kind not in "Of":
+        return table, values, everything
+    array = typed(array, name)
+    if array.dtype.kind == "f":
+        absent = np.isnan(array)
+    else:
+        absent = np.array([v is None or v != v for v in array], dtype=bool)
+    if not absent.any() or absent.all():
+        return table, values, everything
+    first, count = int(absent.argmax()) + 1, int(absent.sum())
+    rows = f"row {first:,}, without {name!r}, was" if count == 1 else f"{count:,} rows without {name!r} were"
+    remark = f"{rows} left out" + (f", the first of them row {first:,}" if count > 1 else "")
+    return _remarked(table.take(~absent), remark), array[~absent], ~absent
+
+
+def _remarked(table: Table, remark: str) -> Table:
+    return Table(table.columns, len(table), (*table.remarks, remark))
+
+
+def _same(column: np.ndarray, y: Any) -> bool:
+    """Does a column hold just what y holds?"""
+    return Table({"y": column}) == Table.of({"y": np.ravel(y)})
+
+
+def _name_of(y: Any) -> str:
+    """What a series, or the one column of a data frame, is called; empty if it has no name."""
+    names = list(y.columns) if hasattr(y, "columns") else [getattr(y, "name", None)]
+    return "" if len(names) != 1 or names[0] is None else str(names[0])
+
+
+def _truth_values(X: Any, name: str, words: np.ndarray) -> np.ndarray:
+    """The target of a data frame as truth values, if it has them: in a `Table` they are words."""
+    try:
+        given = np.asarray(X[name])
+    except (KeyError, IndexError, TypeError, ValueError):
+        return words
+    return given if given.dtype.kind == "b" and given.shape == words.shape else words
+
+
+def _require_rows(table: Table) -> None:
+    if not table.names:
+        raise ValueError("there is no column besides the target")
+    if len(table) < _FEWEST:
+        raise ValueError(
+            f"{len(table)} rows are too few to choose and test a model on; {_FEWEST} is the least"
+        )

@@ -1,0 +1,152 @@
+"""One pass from a table and its target to a fitted machine: prepare → search → choose the loss → fit."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.engines.threads import one_thread
+from mercer.estimators.base import KernelMachine
+from mercer.estimators.calibration import Calibration
+from mercer.tables.model.columns import Columns
+from mercer.tables.model.effort import Clock, Effort
+from mercer.tables.model.machines import LossTrial, calibrated, choose
+from mercer.tables.model.search import SMALL, Found, Progress, Search
+from mercer.tables.reading import Table
+
+_TOO_SLOW = (
+    "the machine was so slow or so busy that the clock ended the search early: another run may find another "
+    "model"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A table and its target.
+
+    Attributes
+    ----------
+    table : Table, without the target
+    y : numbers or labels
+    task : "regression" or "classification"
+    classes : all labels, sorted; None for numbers
+    units : (n,) numbers: rows with the same one (equal rows, rows of a group) are on one side of every split;
+        None: every row stands for itself
+    """
+
+    table: Table
+    y: np.ndarray
+    task: str
+    classes: np.ndarray | None
+    units: np.ndarray = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.units is None:
+            object.__setattr__(self, "units", np.arange(len(self.y)))
+
+    def take(self, rows: np.ndarray) -> Question:
+        """Some of the rows."""
+        return Question(self.table.take(rows), self.y[rows], self.task, self.classes, self.units[rows])
+
+    def codes(self) -> np.ndarray:
+        """(n, t) targets for least squares: numbers, ±1 for two classes, one column a class for more."""
+        if self.classes is None:
+            return self.y[:, None].astype(np.float64)
+        place = np.searchsorted(self.classes, self.y)
+        if len(self.classes) == 2:
+            return (2.0 * place - 1)[:, None]
+        return 2.0 * (place[:, None] == np.arange(len(self.classes))) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What one pass ends with.
+
+    Attributes
+    ----------
+    columns : how the table becomes points
+    machine : fitted
+    calibration : probabilities for machines that have none themselves
+    found : the search
+    loss_trials : losses that were compared
+    remarks : where the clock or free memory, and not the seed alone, decided
+    """
+
+    columns: Columns
+    machine: KernelMachine
+    calibration: Calibration | None
+    found: Found
+    loss_trials: tuple[LossTrial, ...]
+    remarks: tuple[str, ...] = ()
+
+    def predict(self, table: Any) -> np.ndarray:
+        """Numbers or labels."""
+        return self.machine.predict(self.columns.transform(table))
+
+    def predict_proba(self, table: Any) -> np.ndarray:
+        """(n, classes)"""
+        return probabilities(self.machine, self.calibration, self.columns.transform(table))
+
+
+def probabilities(machine: Any, calibration: Calibration | None, points: np.ndarray) -> np.ndarray:
+    """Probability of each class, by the machine's own means or by calibrated scores."""
+    if calibration is None:
+        return machine.predict_proba(points)
+    return calibration.probability(machine._scores(points), machine._coding)
+
+
+def learn(question: Question, seconds: float, seed: int, progress: Progress) -> Learned:
+    """Search and fit with as much work as an ordinary machine does in so many seconds."""
+    clock = Clock.patient(seconds)
+    prepared = {outliers: Columns(outliers).fit(question.table) for outliers in ("keep", "squash")}
+    points = {outliers: c.transform(question.table) for outliers, c in prepared.items()}
+    codes = question.codes()
+    n, d = points["keep"].shape
+    effort = Effort.within(0.5 * seconds, n, d, codes.shape[1])
+    with one_thread() if n < SMALL else nullcontext():
+        labels = question.classes is not None
+        found = Search(points, codes, effort, clock, seed, progress, labels, question.units).run()
+        columns, X = prepared[found.best.outliers], points[found.best.outliers]
+        return _fitted(question, columns, X, found, seconds, clock, seed, progress)
+
+
+def _fitted(
+    question, columns, X, found: Found, seconds: float, clock: Clock, seed: int, progress: Progress
+) -> Learned:
+    progress("Losses")
+    best = found.best
+    chosen = choose(question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units)
+    remarks = (_TOO_SLOW,) * clock.ended + chosen.remarks
+    return finish(question, columns, X, found, chosen.machine, chosen.trials, remarks, seed, progress)
+
+
+def again(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
+    """The same kernel, loss and nλ on other rows: no second search."""
+    columns = Columns(learned.columns.outliers).fit(question.table)
+    X = columns.transform(question.table)
+    if columns.get_feature_names_out().tolist() != learned.columns.get_feature_names_out().tolist():
+        # A category has come, gone or moved: the length scales belong to the columns of the search.
+        columns = learned.columns
+        X = columns.transform(question.table)
+    machine = learned.machine
+    lam = machine.lam if not isinstance(machine.lam, float) else machine.lam * machine.plan_.examples / len(X)
+    fresh = machine.__class__(**{**machine.get_params(deep=False), "lam": lam})
+    trials, remarks = learned.loss_trials, learned.remarks
+    return finish(question, columns, X, learned.found, fresh, trials, remarks, seed, progress)
+
+
+def finish(question, columns, X, found, machine, trials, remarks, seed, progress) -> Learned:
+    """Fit, and calibrate where that is needed."""
+    progress("Fitting")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says how near it came
+        machine = machine.fit(X, question.y)
+    calibration = None
+    if question.task == "classification":
+        calibration = calibrated(machine, X, question.y, seed, question.units)
+    return Learned(columns, machine, calibration, found, tuple(trials), tuple(remarks))

@@ -1,0 +1,154 @@
+"""What is asked: a number or a label?"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.tables.reading.objects import as_word
+from mercer.tables.reading.of import column_of
+
+_MOST_CODES = 20
+_LARGEST = 1e100
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target of a table, checked.
+
+    Attributes
+    ----------
+    task : "regression" or "classification"
+    y : (n,) float64 numbers, or labels
+    remark : why this task, in a sentence
+    """
+
+    task: str
+    y: np.ndarray
+    remark: str
+
+
+def target_of(y: Any, task: str | None = None, name: str = "y") -> Target:
+    """Guess the task from the target, unless it is said.
+
+    Words, truth values and integers (of an integer dtype) with few values are labels; so are numbers of which
+    there are two, or that count 0, 1, …, k−1 or 1, …, k with k ≤ 20 when they come from a file, which knows
+    no integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target_of(np.array(["yes", "no", "yes"])).task, target_of(np.array([0.3, 1.7, 2.9])).task
+    ('classification', 'regression')
+    """
+    if task not in (None, "regression", "classification"):
+        raise ValueError(f"task must be 'regression' or 'classification', got {task!r}")
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"the target must be one column, got an array of shape {values.shape}")
+    values = typed(values, name)
+    _require_complete(values, name)
+    if values.dtype.kind == "M":
+        raise ValueError(f"the target {name!r} holds dates; turn them into numbers (days since …) first")
+    distinct = np.unique(values.astype(str) if values.dtype.kind == "O" else values)
+    if len(distinct) < 2:
+        raise ValueError(f"the target {name!r} has the same value in every row: there is nothing to learn")
+    if task == "regression":
+        return Target(task, _numbers(values, name), "as asked")
+    if task == "classification":
+        return Target(task, _labels(values), "as asked")
+    if values.dtype.kind in "OUSb":
+        _few_classes(len(distinct), len(values), name)
+        return Target("classification", _labels(values), f"{name!r} holds {len(distinct)} labels")
+    whole = bool((values == np.round(values)).all())
+    codes = whole and len(distinct) <= _MOST_CODES
+    if codes and values.dtype.kind in "iu" and len(values) >= 3 * len(distinct):
+        return Target("classification", _labels(values), f"{name!r} holds {len(distinct)} different integers")
+    if len(distinct) == 2:
+        return Target("classification", _labels(values), f"{name!r} has two values")
+    ranks = np.arange(len(distinct))
+    if codes and name != "y" and len(values) >= 10 * len(distinct):
+        for first in (0, 1):
+            if (distinct == ranks + first).all():
+                last = len(distinct) - 1 + first
+                why = f"{name!r} counts from {first} to {last}; say task='regression' if these are amounts"
+                return Target("classification", _labels(values), why)
+    return Target("regression", _numbers(values, name), f"{name!r} holds numbers")
+
+
+def typed(values: np.ndarray, name: str) -> np.ndarray:
+    """Python objects and durations as a column of a table holds them; whole numbers stay integers."""
+    if values.dtype.kind not in "Om":
+        return values
+    column = column_of(values, name)
+    if values.dtype.kind == "O" and all(isinstance(v, numbers.Integral) for v in values):
+        return column.astype(np.int64) if column.dtype.kind == "f" else column
+    return column
+
+
+def _require_complete(values: np.ndarray, name: str) -> None:
+    if len(values) == 0:
+        raise ValueError(f"the target {name!r} is empty: there are no rows")
+    if values.dtype.kind == "O":
+        absent = np.array([v is None for v in values], dtype=bool)
+    elif values.dtype.kind == "f":
+        absent = np.isnan(values)
+        if np.isinf(values).any():
+            raise ValueError(
+                f"the target {name!r} is infinite in row {int(np.flatnonzero(np.isinf(values))[0]) + 1}"
+            )
+    else:
+        return
+    if absent.any():
+        raise ValueError(
+            f"the target {name!r} is missing in {int(absent.sum()):,} rows, first in row "
+            f"{int(np.flatnonzero(absent)[0]) + 1}: drop them, or predict them with a model of the others"
+        )
+
+
+def _numbers(values: np.ndarray, name: str) -> np.ndarray:
+    try:
+        out = values.astype(np.float64)
+    except (TypeError, ValueError):
+        bad = next(v for v in values if not _is_number(v))
+        raise ValueError(f"the target {name!r} is no number everywhere (for example {bad!r})") from None
+    if not np.isfinite(out).all():
+        raise ValueError(f"the target {name!r} holds NaN or infinity")
+    size, apart = np.abs(out).max(), np.ptp(out / 2)
+    if size > _LARGEST or 0 < apart < 1 / _LARGEST:
+        raise ValueError(
+            f"the target {name!r} goes up to {size:.2g}, over a range of {2 * apart:.2g}: the squares leave "
+            "double precision. Measure it in another unit"
+        )
+    return out
+
+
+def _is_number(v: Any) -> bool:
+    try:
+        float(v)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _labels(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "O":
+        return values.astype(str)
+    if values.dtype.kind == "f" and (values == np.round(values)).all():
+        return values.astype(np.int64)
+    if values.dtype.kind == "f":  # scikit-learn takes numbers with a fraction for amounts
+        return np.array([as_word(v) for v in values])
+    return values
+
+
+def _few_classes(classes: int, rows: int, name: str) -> None:
+    if classes > max(2, rows // 2):
+        raise ValueError(
+            f"the target {name!r} has {classes:,} different labels in {rows:,} rows: too many to learn any; "
+            "say task='regression' if these are numbers written as text"
+        )

@@ -1,0 +1,176 @@
+"""Cells of text, as files without types have them: which columns are numbers, which dates, which words.
+
+A column is numbers (or dates) when all its values are. Almost all is a mistake in the file, and taken for
+one: read as words, such a column would quietly become as many categories as it has numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from mercer.tables.reading.dates import EXAMPLES, SLASHES, moment, order_in
+from mercer.tables.reading.errors import Stray, shown
+
+MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"})
+# Missing among numbers and dates. Among words it is one: a sign, a class.
+DASH = "-"
+ALMOST = 0.95
+
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?inf(?:inity)?", re.ASCII | re.IGNORECASE
+)
+_COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of text: its distinct words, and which of them each row has (−1: none)."""
+
+    words: list[str]
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, values: Iterable[str | None]) -> Coded:
+        known: dict[str | None, int] = {None: -1}
+        codes = [known.setdefault(value, len(known) - 1) for value in values]
+        del known[None]
+        return cls([word for word in known if word is not None], np.asarray(codes, dtype=np.int32))
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """How many rows have each of the words."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.words))
+
+    def first(self, chosen: list[int]) -> int:
+        """The first row that has one of the chosen words."""
+        wanted = np.zeros(len(self.words) + 1, dtype=bool)  # the last place is for −1
+        wanted[chosen] = True
+        return int(np.flatnonzero(wanted[self.codes])[0])
+
+
+def understand(column: Coded, kind: str | None = None, comma: bool = False) -> np.ndarray:
+    """A column of a table from its text; see `understood`."""
+    return understood(column, kind, comma)[0]
+
+
+def understood(column: Coded, kind: str | None = None, comma: bool = False) -> tuple[np.ndarray, str]:
+    """A column of a table from its text, and what it was taken for.
+
+    Parameters
+    ----------
+    column : Coded
+    kind : "number", "text", "date", one of `dates.ORDERS`, or None
+        What it shall be; None: what it looks like.
+    comma : bool
+        Whether numbers may have a decimal comma.
+
+    Returns
+    -------
+    array of float64, datetime64[us] or str, missing values being NaN, NaT and None
+    kind : for dates that are not ISO 8601 one of `dates.ORDERS`
+
+    Raises
+    ------
+    Stray
+        For the first value that does not fit.
+    """
+    words = [word.strip(" \t\r\n") for word in column.words]
+    real = [i for i, word in enumerate(words) if word not in MISSING]
+    values = [i for i in real if words[i] != DASH]
+    guessed = kind is None
+    if kind is None:
+        kind = _guess([words[i] for i in values], column.counts[values], comma) if real else "number"
+    if kind == "text":
+        return _text(words, real)[column.codes], kind
+    parsed = _parsed([words[i] for i in values], kind, comma)
+    strays = [i for i, value in zip(values, parsed, strict=True) if value is None]
+    kind = kind if kind == "number" else order_in((words[i] for i in values), kind)
+    if strays:
+        row = column.first(strays)
+        right = int(column.counts[values].sum() - column.counts[strays].sum())
+        total = right + int(column.counts[strays].sum())
+        but = f", but {right:,} of the {total:,} values of this column are" if right >= ALMOST * total else ""
+        what = "a number" if kind == "number" else f"a date like {EXAMPLES[kind]}"
+        problem = f"{shown(column.words[column.codes[row]])} is not {what}{but}."
+        raise Stray(row, problem, mixed=True, guessed=guessed)
+    dtype = "float64" if kind == "number" else "datetime64[us]"
+    result = np.full(len(words) + 1, np.nan if kind == "number" else "NaT", dtype)  # the last place is for −1
+    result[values] = np.array(parsed, dtype)
+    found = result[column.codes]
+    if kind == "number" and np.isinf(found).any():
+        row = int(np.flatnonzero(np.isinf(found))[0])
+        raise Stray(row, f"{shown(column.words[column.codes[row]])} is not a finite number.")
+    return found, kind
+
+
+def _guess(words: list[str], counts: np.ndarray, comma: bool) -> str:
+    """What a column is: numbers or dates if almost all of its rows are, else "text"."""
+    allowed = counts.sum() * (1 - ALMOST) * (1 + 1e-12)
+    if not words:
+        return "text"
+    if _wrong(words, counts, _is_number(comma), allowed) <= allowed:
+        return "number"
+    return _dates(words, counts, allowed) or "text"
+
+
+def _dates(words: list[str], counts: np.ndarray, allowed: float = 0.0) -> str | None:
+    """The kind of dates all rows hold, but for so many that may be something else; None if there is none.
+
+    With slashes it is the order that fits more rows. If both fit as many, nobody can tell.
+    """
+    if _wrong(words, counts, moment, allowed) <= allowed:
+        return "date"
+    first, second = (_wrong(words, counts, partial(moment, kind=order), allowed) for order in SLASHES)
+    if first == second or min(first, second) > allowed:
+        return None
+    return SLASHES[0] if first < second else SLASHES[1]
+
+
+def _wrong(words: list[str], counts: np.ndarray, fits: Callable[[str], object], allowed: float) -> int:
+    """How many rows do not fit; at most a few more than are allowed."""
+    wrong = 0
+    for word, count in zip(words, counts.tolist(), strict=True):
+        wrong += 0 if fits(word) else count
+        if wrong > allowed:  # most columns of words are known for what they are soon
+            break
+    return wrong
+
+
+def _is_number(comma: bool) -> Callable[[str], object]:
+    return lambda word: _NUMBER.fullmatch(word) or (comma and _COMMA_NUMBER.fullmatch(word))
+
+
+def _parsed(words: list[str], kind: str, comma: bool) -> list[Any]:
+    """Values, None where a word is not of the kind."""
+    if kind != "number":
+        return [moment(word, kind) for word in words]
+    fits = _is_number(comma)
+    return [float(word.replace(",", ".")) if fits(word) else None for word in words]
+
+
+def _text(words: list[str], real: list[int]) -> np.ndarray:
+    """Words by code, None for what is missing (and in the last place, for −1)."""
+    result = np.full(len(words) + 1, None, dtype=object)
+    # True, TRUE, true: one spelling, whatever the file
+    logical = all(words[i].lower() in ("true", "false") for i in real)
+    for i in real:
+        result[i] = words[i].lower() if logical else words[i]
+    return result
+
+
+def is_number(word: str) -> bool:
+    """Whether a word is a number (or an infinity), and nothing else."""
+    return bool(_NUMBER.fullmatch(word))
+
+
+def dates_in(column: np.ndarray) -> tuple[np.ndarray, str]:
+    """A column of words as dates if all of it are dates, else as it is; and which of the two, as a kind."""
+    coded = Coded.of(column)
+    kind = _dates(coded.words, coded.counts) if coded.words else None
+    return (column, "text") if kind is None else understood(coded, kind)

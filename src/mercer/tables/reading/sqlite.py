@@ -1,0 +1,122 @@
+"""SQLite files, opened for reading only. A query is SQLite's own SQL, and sees this file and nothing else."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.tables.reading.budget import ask
+from mercer.tables.reading.cells import Coded, understood
+from mercer.tables.reading.dates import ORDERS, DatesRead
+from mercer.tables.reading.errors import Stray, TableError, checked_names, refused_as, shown
+from mercer.tables.reading.objects import as_word, finite
+from mercer.tables.reading.table import Table
+
+BATCH = 1000
+LONGEST = 1_000_000  # bytes of one value; a view can make any number of such from nothing
+_TABLES = "select name from sqlite_master where type in ('table', 'view') and name not glob 'sqlite_*'"
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+# Functions that reach beyond the query: code from outside, pointers of the full-text search.
+_FORBIDDEN = {"load_extension", "fts3_tokenizer"}
+
+
+def read_sqlite(
+    path: Path, kinds: dict[str, str], limit: int | None, table: str | None, query: str | None
+) -> Table:
+    """A table of a SQLite file, or what a query selects from it; `t` stands for the table."""
+    with refused_as(
+        path, "SQLite says", sqlite3.Error, sqlite3.Warning, OSError, OverflowError, UnicodeError, MemoryError
+    ):
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            _restrict(connection)
+            names = [name for (name,) in connection.execute(_TABLES)]
+            chosen = choose(path, names, table, query)
+            if chosen is not None and chosen != "t":
+                connection.execute(f"create temp view t as select * from main.{quoted(chosen)}")
+            connection.set_authorizer(_authorize)
+            return _rows(connection, query if query is not None else "select * from t", path, kinds, limit)
+        finally:
+            connection.close()
+
+
+def choose(path: Path, names: list[str], table: str | None, query: str | None) -> str | None:
+    """The table that is meant. A query may do without; otherwise there must be only one, or one is named."""
+    listed = ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
+    if table is not None:
+        if table not in names:
+            raise TableError(f"there is no table {shown(table)}. There are: {listed or 'none'}.", path=path)
+        return table
+    if len(names) == 1:
+        return names[0]
+    if query is not None:
+        return None
+    if not names:
+        raise TableError("there is no table in this file.", path=path)
+    raise TableError(f"there are {len(names)} tables; say which with table= (--table): {listed}.", path=path)
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _restrict(connection: sqlite3.Connection) -> None:
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    for setting in ("trusted_schema = off", "cell_size_check = on", "temp_store = memory", "mmap_size = 0"):
+        connection.execute(f"pragma {setting}")
+    # Python looks after signals now and then, so that a query without end can be interrupted.
+    connection.set_progress_handler(lambda: 0, 1_000_000)
+
+
+def _authorize(action: int, first: Any, second: Any, *_: Any) -> int:
+    allowed = action in _ALLOWED or (action == sqlite3.SQLITE_FUNCTION and second not in _FORBIDDEN)
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+
+def _rows(
+    connection: sqlite3.Connection, query: str, path: Path, kinds: dict[str, str], limit: int | None
+) -> Table:
+    cursor = connection.execute(query)
+    if cursor.description is None:
+        raise TableError("the query selects nothing. It must be one SELECT.", path=path)
+    names = checked_names([str(column[0]) for column in cursor.description], path)
+    columns: list[list[Any]] = [[] for _ in names]
+    rows = 0
+    while batch := cursor.fetchmany(BATCH if limit is None else min(BATCH, limit - rows)):
+        rows += len(batch)
+        for column, values in zip(columns, zip(*batch, strict=True), strict=True):
+            column.extend(values)
+        # What is held is held; the next batch, and the arrays to come, must fit.
+        ask(path, len(names) * (8 * rows + 2000 * BATCH), f"more than {rows:,} rows of it")
+        if limit is not None and rows >= limit:
+            break
+    made, remarks = {}, []
+    for j, name in enumerate(names):
+        try:
+            made[name], kind = _column(columns[j], kinds.get(name))
+        except Stray as stray:
+            raise stray.at(name, path) from None
+        if kind in ORDERS:
+            remarks.append(DatesRead(name, kind))
+        columns[j] = []
+    return Table(made, remarks=remarks)
+
+
+def _column(values: list[Any], kind: str | None) -> tuple[np.ndarray, str]:
+    """A column of values, each with a type of its own; and what it was taken for.
+
+    Text is understood as in CSV files, of which such tables are often made: dates are text in SQLite, too.
+    """
+    types = set(map(type, values))
+    if bytes in types:
+        row = next(i for i, value in enumerate(values) if isinstance(value, bytes))
+        raise Stray(row, "holds bytes, which are no number, word or date. Leave the column out with a query.")
+    if str in types or kind not in (None, "number"):
+        return understood(Coded.of(None if value is None else as_word(value) for value in values), kind)
+    numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return finite(numbers), "number"

@@ -1,0 +1,143 @@
+"""Text files: their bytes, unpacked and checked, as UTF-8; and the lines that errors speak of."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Any
+
+from mercer.tables.reading import budget
+from mercer.tables.reading.errors import TableError, refused_as
+
+PIECE = 1 << 20
+LONGEST_LINE = 64 * PIECE
+_OBJECT = 60  # bytes that Python adds to a line
+_NEWLINE = re.compile(rb"\r\n?|\n")
+
+
+def opened(path: Path) -> BufferedIOBase:
+    """The file for reading, unpacked if it is gzip."""
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path, "rb") if packed else open(path, "rb")
+
+
+def refusals(path: Path):  # type: ignore[no-untyped-def]
+    """What can go wrong between the disk and the bytes."""
+    return refused_as(path, "it can not be read", OSError, EOFError, zlib.error, MemoryError)
+
+
+def all_bytes(path: Path, factor: float = 1.0) -> bytes:
+    """The whole content.
+
+    Parameters
+    ----------
+    path : Path
+    factor : float
+        How many bytes of memory the work takes for each byte of content. If that is more than there is,
+        nothing is kept; of a packed file, whose content may be a thousand times as large, that is counted.
+    """
+    budget.ask(path, factor * path.stat().st_size)
+    with refusals(path), opened(path) as file:
+        if not isinstance(file, gzip.GzipFile):
+            return file.read()
+        most, size = budget.available_memory() / (factor + 1), 0
+        # Counted first and read afterwards: what is too large is refused without being held.
+        while piece := file.read(PIECE):
+            size += len(piece)
+            if size > most:
+                budget.ask(path, (factor + 1) * size, "unpacking and reading it")
+        file.seek(0)
+        return file.read(size)
+
+
+def lines_of(file: Any, path: Path) -> Iterator[Any]:
+    """Lines of an open file, bytes or text; one that does not end is refused before memory is full of it."""
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        if len(line) >= LONGEST_LINE:
+            problem = f"a line has more than {LONGEST_LINE:,} characters. Is this a table?"
+            raise TableError(problem, path=path, line=number)
+        yield line
+
+
+class Kept:
+    """Lines that are put aside while others are looked for. There may be any number of blank ones."""
+
+    def __init__(self, path: Path):
+        self._path, self._size, self._most = path, 0, budget.available_memory() / 4
+        self.lines: list[Any] = []
+
+    def add(self, line: Any) -> None:
+        self.lines.append(line)
+        self._size += len(line) + _OBJECT
+        if self._size > self._most:
+            budget.ask(self._path, 5 * self._size)
+
+
+def head_bytes(path: Path, size: int = PIECE) -> bytes:
+    """The first bytes of the content."""
+    with refusals(path), opened(path) as file:
+        return file.read(size)
+
+
+def head_lines(path: Path, lines: int) -> bytes:
+    """The first lines that have something on them."""
+    kept = Kept(path)
+    with refusals(path), opened(path) as file:
+        for line in lines_of(file, path):
+            kept.add(line)
+            lines -= not line.isspace()
+            if lines <= 0:
+                break
+    return b"".join(kept.lines)
+
+
+def line_at(data: bytes, position: int) -> int:
+    """The number of the line on which a byte lies."""
+    return len(_NEWLINE.findall(data, 0, position)) + 1 - (data[position - 1 : position + 1] == b"\r\n")
+
+
+def as_utf8(data: bytes, path: Path) -> tuple[bytes, list[str]]:
+    """Content as UTF-8 without a mark in front, and remarks. UTF-16 has a mark; the rest is Windows'."""
+    remarks = []
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            data, remarks = data.decode("utf-16").encode(), ["The file is UTF-16."]
+        except UnicodeError as error:
+            raise TableError(
+                f"it begins as UTF-16, but is not: {error}. Save it as UTF-8.", path=path
+            ) from None
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if (nul := data.find(b"\0")) >= 0:
+        raise TableError(
+            "there is a NUL byte, which text files do not have. The file is damaged, or of another kind.",
+            path=path,
+            line=line_at(data, nul),
+        )
+    try:
+        data.decode("utf-8") if not data.isascii() else None
+        return data, remarks
+    except UnicodeDecodeError as error:
+        line, bad = line_at(data, error.start), data[error.start]
+        foreign = set(data.decode("utf-8", errors="ignore"))
+        problem = f"byte 0x{bad:02x} is not UTF-8. Save the file as UTF-8."
+        if any(ord(letter) > 127 for letter in foreign):  # the rest is UTF-8: one spot is damaged
+            raise TableError(problem, path=path, line=line) from None
+        try:
+            text = data.decode("cp1252")
+        except UnicodeDecodeError as second:
+            raise TableError(problem, path=path, line=line_at(data, second.start)) from None
+        return text.encode(), [f"Line {line:,} is not UTF-8; the file was read as Windows-1252."]
+
+
+def text_stream(data: bytes) -> io.TextIOWrapper:
+    """Bytes as lines of text, line ends kept."""
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")

@@ -1,0 +1,177 @@
+"""Which columns matter, how the prediction depends on them, and what they are."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mercer import plot
+from mercer.plot.model import plain, shortened
+from mercer.tables.model import Model
+from mercer.tables.model.evidence import Importance
+from mercer.tables.model.schema import Column
+from mercer.tables.report.model.partial import Along, along
+from mercer.tables.report.model.words import MOST, amount, counted, listed, more, percent
+from mercer.tables.report.page import Report
+
+_CURVES = 3
+_NAME = 60
+
+
+def matter(page: Report, model: Model) -> None:
+    """Permutation importance, and length scales beside."""
+    page.section("Which columns matter")
+    e = model.evidence
+    read = {encoder.name for encoder in model.columns.encoders_}
+    ranked = [i for i in e.importance if i.column in read]
+    shown = ranked[:MOST]
+    unit = e.scores[0].name
+    height = 0.85 + 0.235 * len(shown)
+    page.text(_weighty(ranked))
+    figures = [
+        (
+            plot.importance(shown, plot.axes(3.9, height), unit=unit),
+            f"By how much the {unit} on test rows grows when the values of one column are shuffled, which "
+            "breaks its tie with the target. Lines show the spread of several shuffles. Columns that say "
+            "the same thing stand in for each other, and each then looks less important than it is.",
+        )
+    ]
+    if any(i.length is not None for i in shown):
+        figures.append(
+            (
+                plot.length_scales(shown, plot.axes(3.9, height)),
+                "The length scale of each column (the shortest, where it has several), in units of its "
+                "spread. Over a distance well below it the prediction hardly changes; a long one means "
+                "that the column hardly counts, or counts as a straight line.",
+            )
+        )
+    page.figures(figures)
+    if len(figures) == 1:
+        page.text("There is one length scale for all columns: separate ones did not pay on this table.")
+    rest = more(len(ranked), "column")
+    if rest:
+        page.text(f"The {MOST} most important columns are shown, {rest} follow.")
+
+
+def _weighty(items: list[Importance]) -> str:
+    clear = [i for i in items if i.increase > 2 * i.spread and i.increase > 0]
+    if not clear:
+        return "No column stands out: shuffling any of them changes the test error no more than chance would."
+    names = [shortened(i.column, _NAME) for i in clear[:3]]
+    verb = "matters" if len(names) == 1 else "matter"
+    total = (
+        f" Of {counted(len(items), 'column')}, {len(clear)} make a difference that several shuffles agree on."
+    )
+    return f"{listed(names)} {verb} most." + (total if len(items) > 3 else "")
+
+
+def dependence(page: Report, model: Model) -> None:
+    """Predictions along the most important columns."""
+    used = {e.name for e in model.columns.encoders_}
+    top = [i.column for i in model.evidence.importance if i.increase > 0 and i.column in used]
+    views = [v for v in (along(model, name) for name in top[:_CURVES]) if len(v.values) > 1]
+    if not views:
+        return
+    page.section("How it depends on them")
+    regression = model.task == "regression"
+    page.text(
+        "Each figure follows one column over its values while all the others are held at their middle: "
+        "numbers at their mean or median, words at the most frequent one, dates halfway. It shows one cut "
+        "through the model, for a row that may not exist: elsewhere a curve can look different, and one "
+        "that is flat here need not be flat there."
+    )
+    if any(view.column.kind == "date" for view in views):
+        page.text("Over a long time dates go in whole weeks, so that days of the week stay out of the curve.")
+    limits = _limits(views) if regression else None
+    page.figures([_view(model, view, limits) for view in views])
+
+
+def _view(model: Model, view: Along, limits: tuple[float, float] | None) -> tuple:
+    regression, words = model.task == "regression", view.values.dtype.kind == "O"
+    ax = plot.dependence(
+        view.values,
+        view.curves,
+        view.labels,
+        plot.axes(3.0, 2.45 + 0.15 * len(view.labels)),
+        band=view.band,
+        share=not regression,
+    )
+    what = plain(model.target, 22) if regression else "probability"
+    if len(view.labels) == 1 and not regression:
+        what = f"probability of {plain(view.labels[0], 14)}"
+    (ax.set_xlabel if words else ax.set_ylabel)(what)
+    if not words:
+        ax.set_xlabel(plain(view.column.name, 30))
+    if limits is not None:
+        (ax.set_xlim if words else ax.set_ylim)(*limits)
+    caption = shortened(view.column.name, _NAME)
+    if regression and view.band is not None:
+        caption += ", with 90 % prediction intervals"
+    classes = 0 if model.classes_ is None else len(model.classes_)
+    if not regression and len(view.labels) < classes and classes > 2:
+        caption += f": the {len(view.labels)} of {classes} labels whose probability changes most"
+    categories = len(view.column.categories or ())
+    if words and categories > len(view.values):
+        caption += f"; the {len(view.values)} most frequent of {categories:,} words"
+    return ax, caption + "."
+
+
+def _limits(views: list[Along]) -> tuple[float, float]:
+    """One scale for all, so that the figures can be compared."""
+    parts = [v.curves.ravel() for v in views] + [v.band.ravel() for v in views if v.band is not None]
+    values = np.concatenate(parts)
+    low, high = float(values.min()), float(values.max())
+    margin = 0.05 * (high - low) or 1.0
+    return low - margin, high + margin
+
+
+def columns(page: Report, model: Model) -> None:
+    """Kinds, gaps, ranges; what was left out."""
+    page.section("The columns")
+    e = model.evidence
+    by_name = {c.name: c for c in model.schema.columns}
+    coordinates = {c.name: len(c.names_out()) for c in model.columns.encoders_}
+    order = [by_name[i.column] for i in e.importance if i.column in coordinates]
+    page.table(
+        ("column", "kind", "values", "missing", "coordinates"),
+        [
+            (shortened(c.name, _NAME), c.kind, _values(c), _missing(c.missing), str(coordinates[c.name]))
+            for c in order[:MOST]
+        ],
+        "The columns the model reads, the most important first. A word becomes a coordinate for each "
+        "frequent level, a date time and places on the circles of year, week and day; gaps are filled with "
+        "the middle and marked.",
+        more=more(len(order), "column"),
+    )
+    if e.dropped:
+        dropped = list(e.dropped.items())
+        page.table(
+            ("column", "why"),
+            [(shortened(name, _NAME), why) for name, why in dropped[:MOST]],
+            f"Left out, as they say nothing a model could use: {counted(len(dropped), 'column')}.",
+            more=more(len(dropped), "column"),
+        )
+
+
+def _values(column: Column) -> str:
+    if column.kind == "category":
+        words = column.categories or ()
+        shown = ", ".join(shortened(w, 16) for w in words[:3])
+        return f"{counted(len(words), 'word')}: {shown}" + (", …" if len(words) > 3 else "")
+    if column.low is None:
+        return "none"
+    if column.kind == "date":
+        return f"{_date(column.low)} to {_date(column.high)}"
+    return f"{amount(column.low)} to {amount(column.high)}"
+
+
+def _date(text: str) -> str:
+    day, _, time = text.partition("T")
+    return day if not time or set(time) <= set("0:.") else f"{day} {time[:5]}"
+
+
+def _missing(share: float) -> str:
+    if share == 0 or math.isnan(share):
+        return "0 %"
+    return percent(share) if share >= 0.001 else "< 0.1 %"

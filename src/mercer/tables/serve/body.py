@@ -1,0 +1,118 @@
+"""Bodies of requests: read in pieces, never more of them than there is room for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+
+from starlette.requests import ClientDisconnect, Request
+
+from mercer.tables.serve.refusal import Refusal
+
+# How many seconds the rest of a refused body is read, so that its sender sees the answer: a connection that
+# is closed on someone who still sends is lost with all that was sent back.
+_PATIENCE = 1.0
+_UNREAD = "mercer.unread"
+
+
+class Room:
+    """What requests under way may hold together.
+
+    Parameters
+    ----------
+    requests : int
+    size : int
+        Bytes of their bodies.
+    """
+
+    def __init__(self, requests: int, size: int):
+        self.requests, self.size = requests, size
+        self.taken = self.held = 0
+
+    @contextmanager
+    def place(self) -> Iterator[Held]:
+        """A place for one request, given back at the end; 503 if there is none."""
+        if self.taken >= self.requests:
+            raise Refusal(503, f"{self.taken:,} requests are waiting already; try again", retry_after=1)
+        held = Held(self)
+        self.taken += 1
+        try:
+            yield held
+        finally:
+            self.taken -= 1
+            self.held -= held.size
+
+
+class Held:
+    """What one request holds."""
+
+    def __init__(self, room: Room):
+        self.room, self.size = room, 0
+
+    def grow(self, size: int) -> None:
+        """Take so many bytes more; 503 if there is no room for them."""
+        if self.room.held + size > self.room.size:
+            raise Refusal(503, "other requests fill the memory meant for them; try again", retry_after=1)
+        self.room.held += size
+        self.size += size
+
+
+def require_json(request: Request) -> None:
+    """415 unless the body is said to be JSON in UTF-8, and not packed."""
+    kind, _, rest = request.headers.get("content-type", "").lower().partition(";")
+    charset = rest.strip().removeprefix("charset=").strip('"')
+    if kind.strip() != "application/json" or charset not in ("", "utf-8", "utf8"):
+        raise Refusal(415, "send JSON in UTF-8, with the header content-type: application/json")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Refusal(415, "send the body as it is, without a content-encoding")
+
+
+async def read_body(request: Request, held: Held, most: int, seconds: float) -> bytes:
+    """The body; 413 as soon as it is known to be too long, 408 if it does not arrive in time."""
+    too_long = Refusal(413, f"the body is longer than {most:,} bytes, the limit; send fewer rows at a time")
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > most:
+        raise too_long
+    pieces: list[bytes] = []
+    try:
+        async with asyncio.timeout(seconds):
+            async for piece in _pieces(request):
+                if held.size + len(piece) > most:
+                    raise too_long
+                held.grow(len(piece))
+                pieces.append(piece)
+    except TimeoutError:
+        raise Refusal(408, f"the body did not arrive within {seconds:g} seconds") from None
+    return b"".join(pieces)
+
+
+async def discard(request: Request) -> bool:
+    """Read what is left of a body that is not wanted, within limits; is all of it read?"""
+    if not _unread(request):
+        return True
+    if "expect" in request.headers:  # whoever asks first has sent nothing yet, and must not be told to go on
+        return False
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(_PATIENCE):
+            async for _ in _pieces(request):
+                pass
+    return not _unread(request)
+
+
+async def _pieces(request: Request) -> AsyncIterator[bytes]:
+    """What has not been read of the body, as it arrives.
+
+    Not Starlette's ``stream``, which can't be taken up again where another reader left it.
+    """
+    while _unread(request):
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        request.scope[_UNREAD] = message.get("more_body", False)
+        yield message.get("body", b"")
+
+
+def _unread(request: Request) -> bool:
+    headers = request.headers
+    return request.scope.get(_UNREAD, "content-length" in headers or "transfer-encoding" in headers)

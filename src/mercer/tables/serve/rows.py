@@ -1,0 +1,183 @@
+"""What a request asks: JSON into a table, every value checked before anything is computed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from mercer.tables.model import Model
+from mercer.tables.model.schema import Column
+from mercer.tables.reading import Table
+from mercer.tables.reading.errors import Stray, shown
+from mercer.tables.reading.objects import from_objects
+from mercer.tables.serve.refusal import Refusal
+
+# What JSON values a column of each kind takes, and how that is said.
+_TYPES: dict[str, tuple[set[type], str]] = {
+    "number": ({int, float, NoneType}, "numbers: send it without quotes, or null if it is not known"),
+    "category": ({str, NoneType}, "words: send it in quotes, or null if it is not known"),
+    "date": ({str, NoneType}, "dates: send one like '2024-01-31' or '2024-01-31T10:00Z', or null"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One request, sound: rows to predict, and the coverage of intervals if they are wanted."""
+
+    table: Table
+    interval: float | None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+def needed(model: Model) -> list[Column]:
+    """The columns a model looks at; those that it left out need not be sent."""
+    return [c for c in model.schema.columns if c.name not in model.columns.dropped_]
+
+
+def logical(column: Column) -> bool:
+    """Were its words true and false? Then JSON's true and false mean them."""
+    return bool(column.categories) and set(column.categories or ()) <= {"true", "false"}
+
+
+def parse(body: bytes, model: Model, max_rows: int) -> Asked:
+    """A request of /predict.
+
+    Raises
+    ------
+    Refusal
+        400 if it is no JSON, 413 if there are too many rows, 422 with row and column if a value does not fit.
+    """
+    asked = _object(body)
+    unknown = [key for key in asked if key not in ("rows", "columns", "interval")]
+    if unknown:
+        raise Refusal(422, f"{shown(unknown[0])} is not known; there are 'rows', 'columns' and 'interval'")
+    if ("rows" in asked) == ("columns" in asked):
+        raise Refusal(422, 'send either {"rows": [{…}, …]} or {"columns": {"name": […], …}}')
+    interval = _interval(asked.get("interval"), model)
+    columns = needed(model)
+    names = [c.name for c in columns]
+    if "rows" in asked:
+        n, values = _from_rows(asked["rows"], names, max_rows)
+    else:
+        n, values = _from_columns(asked["columns"], names, max_rows)
+    by_row = "rows" in asked
+    made = {c.name: _column(c, values[c.name], by_row) for c in columns}
+    return Asked(Table(made, n), interval)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    def only_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            seen: set[str] = set()
+            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            raise Refusal(400, f"an object of the JSON has {shown(twice)} twice")
+        return found
+
+    def no_number(word: str) -> float:
+        raise Refusal(400, f"{word} is no JSON; send null if a value is not known")
+
+    try:
+        asked = json.loads(body.decode("utf-8"), object_pairs_hook=only_once, parse_constant=no_number)
+    except UnicodeDecodeError as error:
+        raise Refusal(400, f"the body is not UTF-8: byte {error.start} is wrong") from None
+    except RecursionError:
+        raise Refusal(400, "the JSON is nested too deeply") from None
+    except ValueError as error:  # JSONDecodeError, or a number of thousands of digits
+        raise Refusal(400, f"the body is no JSON: {str(error)[:200]}") from None
+    if not isinstance(asked, dict):
+        raise Refusal(422, 'the body must be an object: {"rows": [{…}, …]}')
+    return asked
+
+
+def _interval(value: Any, model: Model) -> float | None:
+    if value is None:
+        return None
+    if model.conformal is None:
+        raise Refusal(422, "a classification has no intervals; its answer holds probabilities")
+    if type(value) not in (int, float) or not 0 < value < 1:
+        raise Refusal(422, f"interval must be a number between 0 and 1, got {shown(value)}")
+    return float(value)
+
+
+def _from_rows(rows: Any, names: list[str], max_rows: int) -> tuple[int, dict[str, list[Any]]]:
+    if not isinstance(rows, list):
+        raise Refusal(422, f"rows must be a list of objects, got {_type(rows)}")
+    _require_few(len(rows), max_rows)
+    for i, row in enumerate(rows):
+        if type(row) is not dict:
+            raise Refusal(422, f"rows[{i}] must be an object, got {_type(row)}", row=i)
+    try:
+        return len(rows), {name: [row[name] for row in rows] for name in names}
+    except KeyError:
+        i, name = next((i, name) for i, row in enumerate(rows) for name in names if name not in row)
+        raise Refusal(
+            422, f"rows[{i}] lacks {shown(name)}; send null if it is not known", row=i, column=name
+        ) from None
+
+
+def _from_columns(columns: Any, names: list[str], max_rows: int) -> tuple[int, dict[str, list[Any]]]:
+    if not isinstance(columns, dict):
+        raise Refusal(422, f"columns must be an object of lists, got {_type(columns)}")
+    n: int | None = None
+    for name in names:
+        if name not in columns:
+            raise Refusal(
+                422, f"columns lacks {shown(name)}; send a list, with null for what is not known", column=name
+            )
+        values = columns[name]
+        if not isinstance(values, list):
+            raise Refusal(422, f"columns[{shown(name)}] must be a list, got {_type(values)}", column=name)
+        n = len(values) if n is None else n
+        if len(values) != n:
+            raise Refusal(
+                422, f"columns[{shown(name)}] has {len(values):,} values, others {n:,}", column=name
+            )
+    _require_few(n or 0, max_rows)
+    return n or 0, {name: columns[name] for name in names}
+
+
+def _require_few(n: int, most: int) -> None:
+    if n > most:
+        raise Refusal(413, f"{n:,} rows are too many for one request; {most:,} is the limit")
+
+
+def _column(column: Column, values: list[Any], by_row: bool) -> np.ndarray:
+    types, wanted = _TYPES[column.kind]
+    if logical(column):
+        types = types | {bool}
+    if not set(map(type, values)) <= types:
+        i = next(i for i, value in enumerate(values) if type(value) not in types)
+        value = str(values[i]).lower() if isinstance(values[i], bool) else shown(values[i])
+        what = f"{value} is {_type(values[i])}, but this column holds {wanted}"
+        raise _at(column.name, i, by_row, what)
+    try:
+        return from_objects(values, column.table_kind)
+    except Stray as stray:
+        what = stray.problem.rstrip(".")
+        raise _at(column.name, stray.row, by_row, what) from None
+
+
+def _at(name: str, i: int, by_row: bool, what: str) -> Refusal:
+    place = f"rows[{i}][{shown(name)}]" if by_row else f"columns[{shown(name)}][{i}]"
+    return Refusal(422, f"{place}: {what}", row=i, column=name)
+
+
+def _type(value: Any) -> str:
+    """What JSON calls it."""
+    names: Iterable[tuple[type, str]] = (
+        (bool, "a boolean"),
+        (str, "a string"),
+        (int, "a number"),
+        (float, "a number"),
+        (list, "an array"),
+        (dict, "an object"),
+    )
+    return next((name for kind, name in names if isinstance(value, kind)), "null")

@@ -1,0 +1,146 @@
+"""The server: an application on a port, until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from mercer.tables.model import Model
+from mercer.tables.serve.app import make_app
+from mercer.tables.serve.protocol import Protocol
+
+_HANDLED = (signal.SIGINT, signal.SIGTERM)
+
+
+def run(
+    model: Model,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    log: bool = True,
+    ready: Callable[[str], None] | None = None,
+    timeout: float = 30.0,
+    **limits: Any,
+) -> None:
+    """Serve a model over HTTP until SIGINT (Ctrl-C) or SIGTERM.
+
+    Then no new connection is taken, requests under way are answered, and the function returns. A second
+    signal ends it at once.
+
+    Parameters
+    ----------
+    model : Model
+    host : str
+        The address to listen at. The default is reached from this machine only.
+    port : int
+        0 takes a free one.
+    log : bool
+        One line a request on stderr.
+    ready : function, optional
+        Called with the URL as soon as requests are taken.
+    timeout : float
+        As in `make_app`; also how long requests under way have to end.
+    **limits
+        Other parameters of `make_app`.
+
+    Raises
+    ------
+    OSError
+        If the port can't be had.
+    """
+    app = make_app(model, timeout=timeout, **limits)
+    with _listening(host, port) as listener:
+        server = _server(app, log, timeout)
+        with _stopped_by_signals(server):
+            if ready is not None:
+                ready(_url(listener))
+            server.run(sockets=[listener])
+
+
+def _server(app: Any, log: bool, timeout: float) -> uvicorn.Server:
+    config = uvicorn.Config(
+        app,
+        http=Protocol,  # h11, which bounds the length of headers
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        log_config=_LOG,
+        access_log=log,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=max(1, round(timeout)),
+    )
+    return uvicorn.Server(config)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol said, asyncio knows that this is TCP and sends small answers at once. Left out, as
+    # socket.create_server does, every answer waits 40 ms for the acknowledgement of its headers.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if os.name == "posix":  # elsewhere it would let two servers share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(1024)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@contextmanager
+def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """uvicorn sends the signal that stopped it once more when it is done; this is who takes it then.
+
+    Without that an orderly stop would look like a process that was killed.
+    """
+
+    def stop(*_: Any) -> None:
+        server.should_exit = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, stop) for number in _HANDLED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+_LOG = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "plain": {"format": "%(asctime)s %(message)s", "datefmt": "%H:%M:%S"},
+        "access": {
+            "()": "uvicorn.logging.AccessFormatter",
+            "fmt": "%(asctime)s %(client_addr)s %(request_line)s %(status_code)s",
+            "datefmt": "%H:%M:%S",
+            "use_colors": False,
+        },
+    },
+    "handlers": {
+        "plain": {"class": "logging.StreamHandler", "formatter": "plain"},
+        "access": {"class": "logging.StreamHandler", "formatter": "access"},
+    },
+    "loggers": {
+        "uvicorn.error": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
+        "uvicorn.access": {"handlers": ["access"], "level": "INFO", "propagate": False},
+        "mercer.tables.serve": {"handlers": ["plain"], "level": "INFO", "propagate": False},
+    },
+}

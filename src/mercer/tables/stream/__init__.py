@@ -1,0 +1,5 @@
+"""Learning from streams: predict, learn, watch for change, keep a checkpoint, go on where it ended."""
+
+from mercer.tables.stream.run import run_stream
+
+__all__ = ["run_stream"]

@@ -1,0 +1,78 @@
+"""Tables and models that several files look at; fitted once, with time to spare: no clock decides."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.tables.model.effort import Effort
+
+
+@pytest.fixture(scope="session")
+def houses():
+    """A table with numbers, words, dates, truth values, gaps, a name and a constant; and its prices."""
+    rng = np.random.default_rng(0)
+    n = 110
+    size = rng.uniform(40, 160, n)
+    city = rng.choice(["Bonn", "Kiel", "Ulm"], n, p=[0.5, 0.3, 0.2]).astype(object)
+    sold = np.datetime64("2021-01-01", "us") + rng.integers(0, 900, n) * np.timedelta64(1, "D")
+    garden = rng.random(n) < 0.4
+    price = 2 * size + 60 * (city == "Bonn") + 25 * garden + 10 * rng.standard_normal(n)
+    shown = size.copy()
+    shown[::15] = np.nan
+    city[::20] = None
+    sold[::23] = np.datetime64("NaT")
+    table = {
+        "size": shown,
+        "city": city,
+        "sold": sold,
+        "garden": garden,
+        "id": [f"house {i}" for i in range(n)],
+        "country": ["Germany"] * n,
+        "noise": rng.standard_normal(n),
+    }
+    return table, price
+
+
+@pytest.fixture(scope="session")
+def price_model(houses):
+    return mercer.fit(*houses, target="price", minutes=0.5, seed=1)
+
+
+@pytest.fixture(scope="session")
+def flowers():
+    """Two features that matter and one that does not, with three species."""
+    rng = np.random.default_rng(1)
+    species = np.repeat(["iris", "rose", "tulip"], [40, 30, 20])
+    middle = {"iris": (0, 0), "rose": (2, 1), "tulip": (0, 3)}
+    X = np.array([middle[s] for s in species]) + 0.7 * rng.standard_normal((90, 2))
+    order = rng.permutation(90)
+    table = {"long": X[order, 0], "wide": X[order, 1], "luck": rng.standard_normal(90)}
+    return table, species[order]
+
+
+def few_steps(seconds, n, d, outputs):
+    """Instead of `Effort.within`: hardly a search."""
+    return Effort(min(n, 60), min(n, 60), min(n, 60), 2, 2, 2, by_folds=True)
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """`mercer.fit` in a few steps and two folds, for tests that do not ask what it finds."""
+    monkeypatch.setattr(Effort, "within", staticmethod(few_steps))
+    for room in ("search", "tested"):
+        monkeypatch.setattr(f"mercer.tables.model.{room}._FOLDS", 2)
+
+
+@pytest.fixture(scope="session")
+def species_model(flowers):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Effort, "within", staticmethod(few_steps))
+        return mercer.fit(*flowers, minutes=0.5)
+
+
+@pytest.fixture(scope="session")
+def yes_model(flowers):
+    table, species = flowers
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Effort, "within", staticmethod(few_steps))
+        return mercer.fit({**table, "rose?": np.where(species == "rose", "yes", "no")}, "rose?", minutes=0.5)

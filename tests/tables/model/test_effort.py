@@ -1,0 +1,83 @@
+"""How much work a time budget buys."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from mercer.tables.model import effort
+from mercer.tables.model.effort import Clock, Effort, centres_within, fit_seconds
+from mercer.tables.model.search import FAMILIES
+
+SIZES = [
+    (12, 1, 1),
+    (300, 5, 1),
+    (900, 30, 3),
+    (1100, 20, 1),
+    (3200, 2, 1),
+    (5000, 8, 1),
+    (50_000, 100, 10),
+    (1_000_000, 20, 1),
+]
+SECONDS = [0.0, 0.1, 1.0, 5.0, 20.0, 60.0, 600.0]
+sizes = pytest.mark.parametrize("n, d, outputs", SIZES)
+
+
+@sizes
+@pytest.mark.parametrize("seconds", SECONDS)
+def test_within_the_time_or_at_the_floor(n, d, outputs, seconds):
+    made = Effort.within(seconds, n, d, outputs)
+    assert made.seconds(d, outputs) <= seconds or made.refine_rows <= 120
+    assert made.screen_rows <= n and made.refine_rows <= made.final_rows <= n
+    assert min(made.screen_rows, made.refine_rows) >= min(n, 102)
+    assert made.finalists >= 2 and min(made.refine_steps, made.final_steps) >= 9
+
+
+@sizes
+def test_more_time_buys_no_less(n, d, outputs):
+    bought = [Effort.within(seconds, n, d, outputs) for seconds in SECONDS]
+    for less, more in pairwise(bought):
+        assert less.refine_rows <= more.refine_rows and less.final_rows <= more.final_rows
+        assert less.refine_steps <= more.refine_steps and less.finalists <= more.finalists
+        assert less.seconds(d, outputs) <= more.seconds(d, outputs)
+
+
+def test_enough_time_takes_all_that_helps():
+    few, many = Effort.within(1e9, 800, 5, 1), Effort.within(1e9, 10_000, 5, 1)
+    assert (few.refine_rows, few.final_rows, few.by_folds) == (800, 800, True)
+    assert (many.refine_rows, many.final_rows, many.by_folds) == (1000, 3000, False)
+    assert few.finalists == many.finalists == len(FAMILIES) - 1
+
+
+def test_forecasts_grow_with_sizes():
+    base = Effort.within(1e9, 1000, 5, 1)
+    assert base.seconds(5, 1) < base.seconds(50, 1) < base.seconds(50, 20)
+    assert fit_seconds(1000, 5) < fit_seconds(2000, 5) < fit_seconds(2000, 500)
+
+
+def test_the_clock(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(effort.time, "monotonic", lambda: now[0])
+    clock = Clock(10.0, started=100.0)
+    assert (clock.spent, clock.left, clock.up()) == (0.0, 10.0, False)
+    now[0] = 104.0
+    assert (clock.spent, clock.left, clock.up(), clock.ended) == (4.0, 6.0, False, False)
+    now[0] = 130.0
+    assert (clock.left, clock.ended) == (0.0, False)  # nobody has asked
+    assert clock.up() and clock.ended
+    assert Clock.patient(1.0).seconds == 600 and Clock.patient(100.0).seconds == 2000
+
+
+@pytest.mark.parametrize("n", [10, 150, 5000, 100_000, 10_000_000])
+def test_centres(n):
+    found = [centres_within(seconds, n) for seconds in (0.0, 0.5, 10.0, 1e6)]
+    assert found == sorted(found)
+    assert found[0] == min(n, 200) and found[-1] == min(n, 8000)
+    assert all(isinstance(m, int) for m in found)
+    # m² n operations are what they cost.
+    middle = centres_within(5.0, n)
+    assert middle <= 200 or middle == n or middle**2 * n <= 5.0 * effort._SPEED * (1 + 1e-9)
+
+
+def test_numbers_of_other_types():
+    assert Effort.within(np.float64(2.0), 500, 4, 1) == Effort.within(2.0, 500, 4, 1)

@@ -1,0 +1,348 @@
+"""One call, on tables as people have them: it works and warns of nothing, or says what is wrong."""
+
+import itertools
+import math
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import mercer
+from mercer.tables.reading import Table, TableError
+
+RNG = np.random.default_rng(0)
+N = 60
+X1 = RNG.uniform(0, 6, N)
+X2 = RNG.standard_normal(N)
+Y = np.sin(X1) + 0.1 * RNG.standard_normal(N)
+TABLE = {"x": X1, "z": X2}
+LABELS = np.where(Y > 0, "up", "down")
+SHORT = {"x": X1[:12], "z": X2[:12]}
+
+
+@pytest.fixture
+def quick(hasty):
+    return lambda X, y=None, **asked: mercer.fit(X, y, **{"minutes": 0.05, **asked})
+
+
+def sound(model, X):
+    """Whatever was learned, answers are numbers and agree, and the summary can be read."""
+    predicted = model.predict(X)
+    if model.task == "regression":
+        assert np.isfinite(predicted).all()
+        assert not np.isnan(model.predict_interval(X)).any()
+    else:
+        P = model.predict_proba(X)
+        assert np.allclose(P.sum(axis=1), 1) and (model.classes_[P.argmax(axis=1)] == predicted).all()
+    text = model.summary()
+    assert "nan" not in text and "None" not in text
+    return model
+
+
+def error_beside_constant(model):
+    """Of the model and of a constant, in the same units."""
+    return (model.evidence.contenders[i].scores[0].value for i in (0, 1))
+
+
+def rare(count):
+    labels = LABELS.astype("<U5")
+    labels[:count] = "other"
+    return labels
+
+
+TABLES = {
+    "ten rows": ({"x": X1[:10]}, Y[:10]),
+    "twelve rows, two classes": ({"x": X1[:12], "z": X2[:12]}, np.array(["a", "b"] * 6)),
+    "twelve rows, three classes": ({"x": X1[:12]}, np.array(["a", "b", "c"] * 4)),
+    "five classes of two": ({"x": X1[:10]}, np.array(list("abcde") * 2)),
+    "one column": ({"x": X1}, Y),
+    "more columns than rows": (RNG.standard_normal((40, 50)), Y[:40]),
+    "every row three times": ({"x": np.tile(X1[:20], 3)}, np.tile(Y[:20], 3)),
+    "outliers in the target": (TABLE, np.where(np.arange(N) % 17 == 0, 1000.0, Y)),
+    "outliers in a column": ({"x": X1, "z": np.where(np.arange(N) % 13 == 0, 1e9, X2)}, Y),
+    "integers": (RNG.integers(0, 5, (N, 3)), RNG.integers(0, 50, N)),
+    "single precision": (np.column_stack([X1, X2]).astype(np.float32), Y.astype(np.float32)),
+    "huge and tiny": ({"x": 1e12 * X1, "z": 1e-12 * X2}, 1e12 * Y),
+    "far from 0": ({"x": 1e9 + X1, "z": X2 - 1e6}, 1e9 + Y),
+    "tiny target": (TABLE, 1e-12 * Y),
+    "mostly zeros": (TABLE, np.where(np.arange(N) % 20 == 3, Y, 0.0)),
+    "odd names": ({' a=b; "ü"\n': X1, "__lengths": X2, "x missing": np.where(X2 > 1, np.nan, X2)}, Y),
+    "two examples of a class": (TABLE, rare(2)),
+    "three examples of a class": (TABLE, rare(3)),
+    "truth values": (TABLE, Y > 0),
+    "two numbers": (TABLE, np.where(Y > 0, 1.5, -2.5)),
+    "three integers": (TABLE, np.digitize(Y, [-0.3, 0.4]) - 1),
+    "constants and gaps": (
+        {"x": np.where(X2 > 1, np.nan, X1), "c": np.ones(N), "e": [None] * N, "w": ["a", None] * 30},
+        Y,
+    ),
+    "only words": ({"w": np.where(Y > 0.5, "high", np.where(Y < -0.5, "low", "mid"))}, Y),
+    "only dates": (
+        {"d": np.datetime64("2024-01-01", "us") + (X1 * 100).astype(int) * np.timedelta64(1, "D")},
+        Y,
+    ),
+    "columns that say the same": ({"a": X1, "b": X1, "c": -X1}, Y),
+    "the answer in a column": ({"x": X1, "answer": Y}, Y),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_as_they_come(name, quick):
+    X, y = TABLES[name]
+    model = sound(quick(X, y), X)
+    assert model.evidence.rows == len(y) == len(model.evidence.truth)
+
+
+def test_pure_noise_is_not_explained():
+    X = RNG.standard_normal((50, 3))
+    model, constant = error_beside_constant(sound(mercer.fit(X, RNG.standard_normal(50), minutes=0.03), X))
+    assert model < 1.15 * constant
+
+
+def test_a_coin_is_not_foreseen(quick):
+    X = RNG.standard_normal((80, 3))
+    model, constant = error_beside_constant(sound(quick(X, RNG.choice(["heads", "tails"], 80)), X))
+    assert model < constant + 0.17  # three standard deviations of a share of 80
+
+
+def test_a_linear_target():
+    X = RNG.standard_normal((50, 3))
+    model = sound(mercer.fit(X, X @ [1.0, -2.0, 3.0], minutes=0.03), X)
+    assert model.evidence.scores[2].value > 0.98
+
+
+def test_same_seed_same_model(quick):
+    """With time to spare, so that no clock decides."""
+    fresh = {"x": X1[40:], "z": X2[40:]}
+    table, y = {"x": X1[:40], "z": X2[:40]}, Y[:40]
+    a, b, other = (quick(table, y, minutes=3, seed=s) for s in (4, 4, 5))
+    np.testing.assert_array_equal(a.predict(fresh), b.predict(fresh))
+    np.testing.assert_array_equal(a.evidence.predicted, b.evidence.predicted)
+    np.testing.assert_array_equal(a.predict_interval(fresh), b.predict_interval(fresh))
+    assert a.evidence.contenders == b.evidence.contenders and a.summary() == b.summary()
+    assert (other.evidence.predicted != a.evidence.predicted).any()
+
+
+def clock(monkeypatch, seconds):
+    """Every look at the clock takes so many seconds."""
+    began, looks = time.monotonic(), itertools.count()
+    monkeypatch.setattr(time, "monotonic", lambda: began + seconds * next(looks))
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_slow_machine_makes_the_same_model(labels, quick, monkeypatch):
+    """What is tried does not depend on the clock."""
+    table, y = {"x": X1[:40], "z": X2[:40]}, np.where(Y[:40] > 0, "up", "down") if labels else Y[:40]
+    models = []
+    for seconds in (0.0, 2.0):
+        with monkeypatch.context() as patch:
+            clock(patch, seconds)
+            models.append(quick(table, y, minutes=0.001))
+    a, b = models
+    assert b.evidence.seconds > 100  # of 0.06 that it was given
+    assert a.machine.kernel_ == b.machine.kernel_ and a.machine.lam_ == b.machine.lam_
+    np.testing.assert_array_equal(a.evidence.predicted, b.evidence.predicted)
+    np.testing.assert_array_equal(a.predict(TABLE), b.predict(TABLE))
+    assert a.evidence.remarks == b.evidence.remarks
+
+
+def test_what_the_clock_ended_is_said(quick, monkeypatch):
+    """An hour at every look: an answer all the same, with a remark."""
+    clock(monkeypatch, 3600.0)
+    model = sound(quick(SHORT, Y[:12]), SHORT)
+    assert any("the clock ended the search early" in remark for remark in model.evidence.remarks)
+    assert "the clock ended the search early" in model.summary()
+
+
+def test_what_memory_decided_is_said(quick, monkeypatch):
+    monkeypatch.setattr("mercer.tables.model.machines.available_memory", lambda: 1000)
+    model = quick(SHORT, Y[:12])
+    assert any("there are centres instead" in remark for remark in model.evidence.remarks)
+
+
+def test_many_rows_hold_some_out(monkeypatch, quick):
+    """Above a size one part is held out once, and the machine is fitted again to all rows."""
+    monkeypatch.setattr("mercer.tables.model.tested._HOLD_OUT_FROM", 200)
+    monkeypatch.setattr("mercer.tables.model.tested._SMALLEST_TEST", 60)
+    rng = np.random.default_rng(1)
+    n = 240
+    table = {"x": rng.uniform(0, 6, n), "w": rng.choice(list("abcd"), n)}
+    y = np.sin(table["x"]) + (table["w"] == "a") + 0.1 * rng.standard_normal(n)
+    model = sound(quick(table, y), table)
+    assert model.evidence.how == "60 rows held out of search and fit"
+    assert len(model.evidence.truth) == 60 and model.evidence.rows == n
+    assert model.machine.plan_.examples == n
+    labels = np.where(y > 0.5, "high", "low").astype("<U4")
+    labels[:2] = "odd"
+    for_labels = sound(quick(table, labels), table)
+    assert for_labels.classes_.tolist() == ["high", "low", "odd"]
+    assert for_labels.evidence.probability.shape == (60, 3)
+
+
+# -- which target ------------------------------------------------------------------------------------
+
+
+def test_ways_to_name_the_target(quick):
+    frame = pd.DataFrame({**SHORT, "gain": Y[:12]})
+    by_y, by_name = quick(frame, "gain"), quick(frame, target="gain")
+    assert by_y.target == by_name.target == "gain" and by_y.schema.names == ("x", "z")
+    apart = frame.drop(columns="gain")
+    assert quick(apart, frame[["gain"]]).target == "gain"
+    assert quick(apart, Y[:12]).target == "y"
+    assert quick(apart, Y[:12], target="profit").target == "profit"
+    assert quick(apart, pd.DataFrame({"name": Y[:12]})).target == "name"
+
+
+def test_columns_called_y(quick):
+    """Coordinates x and y: an array without a name is not taken for one of them."""
+    model = quick({"x": X1, "y": X2}, Y)
+    assert model.target == "y" and model.schema.names == ("x", "y")
+
+
+def test_columns_called_by_numbers(quick):
+    frame = pd.DataFrame(np.column_stack([X1[:12], X2[:12], Y[:12]]))
+    model = quick(frame, "2")
+    assert model.schema.names == ("0", "1") and len(model.predict(frame)) == 12
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, dict], ids=["pandas", "polars", "dict"])
+def test_truth_values_stay_what_they_are(make, quick):
+    model = quick(make({**SHORT, "up": np.arange(12) % 2 == 0}), "up")
+    assert model.classes_.tolist() == [False, True] and model.predict(SHORT).dtype == bool
+
+
+def test_a_file(quick, tmp_path):
+    path = tmp_path / "table.csv"
+    pd.DataFrame({**SHORT, "gain": Y[:12]}).to_csv(path, index=False)
+    for given in (path, str(path)):
+        assert quick(given, "gain").schema.names == ("x", "z")
+
+
+MISSING = {
+    "numbers": np.where(np.arange(20) % 9 == 3, np.nan, Y[:20]),
+    "words": np.where(np.arange(20) % 9 == 3, None, np.where(np.arange(20) % 2, "a", "b")),
+    "pandas integers": pd.Series([pd.NA if i % 9 == 3 else i for i in range(20)], dtype="Int64"),
+    "pandas truth": pd.Series([pd.NA if i % 9 == 3 else i % 2 == 0 for i in range(20)], dtype="boolean"),
+    "pandas words": pd.Series([None if i % 9 == 3 else "ab"[i % 2] for i in range(20)]),
+    "polars": pl.Series([None if i % 9 == 3 else float(i) for i in range(20)]),
+    "arrow": pa.array([None if i % 9 == 3 else float(i) for i in range(20)]),
+    "a frame": pd.DataFrame({"y": np.where(np.arange(20) % 9 == 3, np.nan, Y[:20])}),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_rows_without_a_target_are_left_out(name, quick):
+    model = quick({"x": X1[:20]}, MISSING[name])
+    assert model.evidence.rows == 18
+    assert model.evidence.remarks[0] == "2 rows without 'y' were left out, the first of them row 4"
+
+
+def test_labels_that_occur_once_are_left_out(quick):
+    model = quick(TABLE, rare(1))
+    assert model.evidence.rows == N - 1 and model.classes_.tolist() == ["down", "up"]
+    assert "labels that occur once" in model.evidence.remarks[0] and "'other'" in model.evidence.remarks[0]
+
+
+def test_dates_in_words(quick):
+    days = np.datetime64("2024-01-01") + np.arange(N) * np.timedelta64(3, "D")
+    model = quick({"day": days.astype(str), "x": X1}, Y)
+    assert [c.kind for c in model.schema.columns] == ["date", "number"]
+    a, b = (model.predict({"day": d, "x": X1}) for d in (days, days.astype(str)))
+    np.testing.assert_array_equal(a, b)
+    # Almost dates are words.
+    words = np.where(np.arange(N) % 2, "2024-01-01", "soon")
+    assert quick({"day": words, "x": X1}, Y).schema.columns[0].kind == "category"
+
+
+def test_the_task_can_be_said(quick):
+    stars = np.arange(12) % 3 + 1
+    assert quick(SHORT, stars).task == "classification"
+    model = quick(SHORT, stars, task="regression")
+    assert model.task == "regression" and model.evidence.remarks[-1] == "regression: as asked"
+
+
+def test_rows_go_by_place_not_by_index(quick):
+    y = Y[:12]
+    frame = pd.DataFrame(SHORT, index=np.arange(12)[::-1])
+    a, b = quick(frame, pd.Series(y)), quick(frame.reset_index(drop=True), y)
+    np.testing.assert_array_equal(a.evidence.truth, b.evidence.truth)
+
+
+def test_remarks_of_the_reader_are_kept(quick):
+    table = Table(Table.of(SHORT).columns, remarks=["numbers have a decimal comma"])
+    model = quick(table, Y[:12])
+    assert model.evidence.remarks[0] == "numbers have a decimal comma"
+    assert "Note: numbers have a decimal comma" in model.summary()
+
+
+def test_progress_is_told(quick):
+    said = []
+    quick(SHORT, Y[:12], progress=said.append)
+    assert any("part 1 of 2" in text for text in said) and said[-1] == "What is known of it"
+    assert all(isinstance(text, str) and text for text in said)
+
+
+def test_inputs_are_left_as_they_were(quick):
+    frame = pd.DataFrame({**SHORT, "w": ["a", None] * 6})
+    before, y = frame.copy(), Y[:12].copy()
+    quick(frame, y)
+    pd.testing.assert_frame_equal(frame, before)
+    np.testing.assert_array_equal(y, Y[:12])
+
+
+def test_random_numbers_of_others_are_left_alone(quick):
+    np.random.seed(7)  # noqa: NPY002
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    quick(SHORT, Y[:12])
+    assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
+
+
+# -- refusals ----------------------------------------------------------------------------------------
+
+REFUSED = {
+    "no rows": ({"x": []}, [], {}, "is empty"),
+    "one row": ({"x": [1.0]}, [1.0], {}, "the same value in every row"),
+    "nine rows": ({"x": X1[:9]}, Y[:9], {}, "9 rows are too few.*10 is the least"),
+    "no target at all": (TABLE, np.full(N, np.nan), {}, "is missing in 60 rows, first in row 1"),
+    "the target among the columns": ({**TABLE, "t": Y}, pd.Series(Y, name="t"), {}, "learned from itself"),
+    "the same with gaps": (
+        {**TABLE, "t": np.where(X2 > 1, np.nan, Y)},
+        pd.Series(np.where(X2 > 1, np.nan, Y), name="t"),
+        {},
+        "learned from itself",
+    ),
+    "the named target among the columns": (TABLE, X2, {"target": "z"}, "still holds the column 'z'"),
+    "one number": (TABLE, 3.0, {}, "the table has 60 rows, y has 1"),
+    "one class": (TABLE, ["a"] * N, {}, "the same value in every row"),
+    "a class of one": (TABLE, np.where(np.arange(N) == 7, "a", "b"), {}, "label 'a' occurs once"),
+    "fewer targets": (TABLE, Y[:50], {}, "the table has 60 rows, y has 50"),
+    "an unknown column": (TABLE, "price", {}, "there is no column 'price'. There are: x, z"),
+    "no target": (TABLE, None, {}, "which column is the target"),
+    "only the target": ({"x": X1}, "x", {}, "no column besides the target"),
+    "no time": (TABLE, Y, {"minutes": 0}, "minutes must be positive, got 0"),
+    "less than no time": (TABLE, Y, {"minutes": -1}, "minutes must be positive"),
+    "no number of minutes": (TABLE, Y, {"minutes": math.nan}, "minutes must be positive"),
+    "a wrong task": (TABLE, Y, {"task": "clustering"}, "task must be 'regression' or 'classification'"),
+    "no seed": (TABLE, Y, {"seed": None}, "seed must be a whole number from 0 on, got None"),
+    "a negative seed": (TABLE, Y, {"seed": -1}, "seed must be a whole number"),
+    "nothing to learn from": ({"x": np.ones(N)}, Y, {}, r"no column is left to learn from \(x: constant\)"),
+    "infinite numbers": ({"x": np.where(X1 > 5, np.inf, X1)}, Y, {}, "'x': inf is not a finite number"),
+    "no such file": ("table.csv", Y, {}, "table.csv: there is no such file"),
+    "two columns of one name": (pd.DataFrame([[1, 2]] * N, columns=["a", "a"]), Y, {}, "the same name"),
+    "words for numbers": (TABLE, LABELS, {"task": "regression"}, "is no number everywhere"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name, quick):
+    X, y, asked, match = REFUSED[name]
+    with pytest.raises(ValueError, match=match):
+        quick(X, y, **asked)
+
+
+def test_an_unknown_column_is_an_error_of_tables(quick):
+    with pytest.raises(TableError):
+        quick(TABLE, "price")
