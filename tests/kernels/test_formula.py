@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import mercer.kernels
+from mercer.codegen.formula import Tracer, View
+from mercer.codegen.symbols import NotTraceable
 from mercer.kernels import (
     ArcCosine,
     ChiSquared,
@@ -26,7 +28,7 @@ from mercer.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
-from mercer.kernels.formula import NotTraceable, Tracer, View, trace
+from mercer.kernels.formula import trace
 from mercer.kernels.radial import Radial
 from mercer.kernels.statistics import DotProduct, SquaredDistance
 

@@ -41,7 +41,7 @@ def run(source, scratch, y, s):
 
 
 def compiled_run(source, scratch, y, s):
-    code = pytest.importorskip("mercer.engines.fused.subset").compiled([source])
+    code = pytest.importorskip("mercer.codegen.subset.compiled").compiled([source])
     out = np.zeros_like(s)
     for i in range(len(s)):
         code(y[i], s[i], out[i], np.full((scratch, s.shape[1]), np.nan), s.shape[1])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mercer._xp import issparse
+from mercer.codegen.formula import Formula
+from mercer.codegen.symbols import NotTraceable
 from mercer.engines._triton.call import (
     SYMMETRIC_FROM,
     Call,
@@ -16,7 +18,7 @@ from mercer.engines._triton.call import (
 )
 from mercer.engines.base import Engine, require_columns, require_room
 from mercer.engines.tiled import Tiled, result_dtype
-from mercer.kernels.formula import Formula, NotTraceable, trace
+from mercer.kernels.formula import trace
 
 _PRECISIONS = ("float32", "fast")
 # Without a limit of the user's: this share of the memory that is free.

@@ -8,9 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from mercer._xp import issparse
+from mercer.codegen.symbols import NotTraceable
 from mercer.engines.base import Engine, require_columns, require_room
 from mercer.engines.threads import cpu_count, parallel_map, stopping_point
-from mercer.kernels.formula import NotTraceable, trace
+from mercer.kernels.formula import trace
 
 # A tile of K and the few temporaries its profile makes should stay near a core. Square tiles, because
 # every tile prepares its own rows and columns (centring, norms).

@@ -9,8 +9,9 @@ import numpy as np
 
 from mercer._params import Params
 from mercer._xp import Dual, dual
+from mercer.codegen.formula import Tracer, View
+from mercer.codegen.symbols import NotTraceable
 from mercer.kernels.arithmetic import is_number
-from mercer.kernels.formula import NotTraceable, Tracer, View
 from mercer.kernels.points import as_vectors, counted, double
 from mercer.kernels.statistics import Statistic
 
@@ -56,7 +57,7 @@ class Kernel(Params):
         raise NotImplementedError(f"{type(self).__name__} must define pairwise(X, Z)")
 
     def formula(self, tracer: Tracer, view: View) -> Any:
-        """k(x, z) in symbols, for engines that make one loop of it (see `mercer.kernels.formula`)."""
+        """k(x, z) in symbols, for engines that make one loop of it (see `mercer.codegen.formula`)."""
         raise NotTraceable(f"{type(self).__name__} is no formula in vectors")
 
     # -- calling ----------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def loop(name: str, dtype: str = "float64") -> Any:
     """One of the loops, compiled for kernel values of that dtype; the Python function where that fails."""
     plain = as_python(name)
     try:
-        from mercer.engines.fused.subset import compiled
+        from mercer.codegen.subset.compiled import compiled
     except ImportError:
         return plain
     return compiled([*_HELPERS[name], plain], dtype) or plain
@@ -67,7 +67,7 @@ class LossCode:
             try:
                 return _compiled_loss(self.loss, what)
             except NotTraceable:
-                from mercer.engines.fused.subset import Callback
+                from mercer.codegen.subset.compiled import Callback
 
                 call = self._grad if what == "grad" else self._value
                 return Callback(call), 1
@@ -86,7 +86,7 @@ class LossCode:
 
 
 def _compiled_loss(loss: Loss, what: str) -> tuple[Any, int]:
-    from mercer.engines.fused.subset import compiled
+    from mercer.codegen.subset.compiled import compiled
 
     source, rows = loss_source(loss, what)
     code = compiled([source])

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from kernel_examples import EXAMPLES
-from mercer.io.onnx.graph import Graph, Value
+from mercer.codegen.formula import View
+from mercer.codegen.onnx.graph import Graph, Value
+from mercer.codegen.symbols import NotTraceable
 from mercer.io.onnx.pairs import Points, diagonal, kernel_matrix
 from mercer.kernels import (
     ArcCosine,
@@ -18,8 +20,6 @@ from mercer.kernels import (
     PullBack,
     Radial,
 )
-from mercer.kernels.formula import View
-from mercer.kernels.symbols import NotTraceable
 
 # These are Python's functions or tables of numbers: no formula can be written down.
 FORMULAS = [cls for cls in EXAMPLES if cls not in (Finite, FunctionKernel, Precomputed, PullBack)]

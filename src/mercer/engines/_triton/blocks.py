@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.kernels.formula import Formula, Programme
+from mercer.codegen.formula import Formula, Programme
 
 
 def evaluate(formula: Formula, leaves: list[Any], rows: list[Any], columns: list[Any]) -> Any:

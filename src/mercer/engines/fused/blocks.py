@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import Emitter
-from mercer.engines.fused.target import Target
-from mercer.engines.fused.vectors import F32, F64, I64
+from mercer.codegen.llvm.emitter import Emitter
+from mercer.codegen.llvm.processor import Processor
+from mercer.codegen.llvm.vectors import F32, F64, I64
 
 
 class _Blocks(Emitter):
     """Emits both functions for `columns` columns of V."""
 
-    def __init__(self, target: Target, entries: str, sums: str, columns: int):
+    def __init__(self, target: Processor, entries: str, sums: str, columns: int):
         self.module = ir.Module()
         self.entry = F64 if entries == "float64" else F32
         self.sum = F64 if sums == "float64" else F32
@@ -130,7 +130,7 @@ class _Blocks(Emitter):
         b.ret_void()
 
 
-def blocks_ir(target: Target, entries: str, sums: str, columns: int) -> str:
+def blocks_ir(target: Processor, entries: str, sums: str, columns: int) -> str:
     """LLVM IR of `times` and `times_transposed`."""
     emitter = _Blocks(target, entries, sums, columns)
     emitter.times()

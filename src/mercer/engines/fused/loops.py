@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import Emitter
+from mercer.codegen.formula import Instruction
+from mercer.codegen.llvm.emitter import Emitter
+from mercer.codegen.llvm.processor import Processor
+from mercer.codegen.llvm.vectors import F64, I32, I64, Vectors
 from mercer.engines.fused.recipe import CLOSE, UNROLL, Recipe, constants_in, constants_of
-from mercer.engines.fused.target import Target
-from mercer.engines.fused.vectors import F64, I32, I64, Vectors
-from mercer.kernels.formula import Instruction
 
 
 class _Loops(Emitter):
     """Emits one function."""
 
-    def __init__(self, recipe: Recipe, target: Target):
+    def __init__(self, recipe: Recipe, target: Processor):
         self.recipe = recipe
         self.module = ir.Module()
         pointer = ir.PointerType()
@@ -429,6 +429,6 @@ class _Loops(Emitter):
         v.call(name, ir.VoidType(), value, pointer, align, mask)
 
 
-def loops_ir(recipe: Recipe, target: Target) -> str:
+def loops_ir(recipe: Recipe, target: Processor) -> str:
     """LLVM IR of the function `run` for this recipe."""
     return _Loops(recipe, target).build()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import Emitter
-from mercer.engines.fused.vectors import F64, I64
+from mercer.codegen.llvm.emitter import Emitter
+from mercer.codegen.llvm.vectors import F64, I64
 
 
 def pack_ir(dtype: str) -> str:

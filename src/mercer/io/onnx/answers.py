@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, softmax
 
+from mercer.codegen.onnx.graph import Graph, Value
+from mercer.codegen.symbols import NotTraceable
 from mercer.estimators.calibration import Calibration
-from mercer.io.onnx.graph import Graph, Value
-from mercer.kernels.symbols import NotTraceable
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.losses.pairs import PairCoding
 

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 import mercer
 from mercer._files import replacing
+from mercer.codegen.onnx.graph import IR_VERSION, OPSET, Graph, Value
+from mercer.codegen.symbols import NotTraceable
 from mercer.estimators import KernelKMeans, KernelOneClass, KernelPCA, KernelPerceptron
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
@@ -19,10 +21,8 @@ from mercer.estimators.inputs import KernelInputs, Labelled
 from mercer.estimators.neighbourhood import KernelNeighbours
 from mercer.estimators.one_class import _ROUNDING
 from mercer.io.onnx import answers
-from mercer.io.onnx.graph import IR_VERSION, OPSET, Graph, Value
 from mercer.io.onnx.pairs import Points
 from mercer.io.onnx.scores import scores, votes
-from mercer.kernels.symbols import NotTraceable
 from mercer.online.machine import OnlineMachine
 from mercer.tables.model import Columns, Model
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import issparse
+from mercer.codegen.onnx.graph import Value
+from mercer.codegen.symbols import NotTraceable
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.functions.base import as_columns
-from mercer.io.onnx.graph import Value
 from mercer.io.onnx.pairs import Points, kernel_matrix
-from mercer.kernels.symbols import NotTraceable
 
 
 def scores(points: Points, f: KernelFunction | FeatureFunction) -> Value:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import take
+from mercer.codegen.symbols import NotTraceable
 from mercer.engines.threads import cpu_count, parallel_map
-from mercer.kernels.formula import NotTraceable, trace
+from mercer.kernels.formula import trace
 from mercer.operators import KernelOperator, Operator
-from mercer.solvers.dual.block import PADDING, source_of
+from mercer.solvers.dual.block import PADDING
 
 # Up to so many coordinates a compiled loop computes a kernel value about as fast as memory delivers it.
 _CHEAP_WIDTH = 64
@@ -239,14 +240,15 @@ def still(points: Any) -> Any:
 @lru_cache(maxsize=2)
 def _compiled(dtype: str) -> Any:
     try:
-        from mercer.engines.fused import code, target
+        from mercer.codegen.llvm.code import function
+        from mercer.codegen.llvm.processor import host
 
         def emit() -> str:
             from mercer.solvers.dual.combine import combine_ir
 
-            return combine_ir(target.host(), dtype)
+            return combine_ir(host(), dtype)
 
-        return code.function(("combine", dtype, source_of("combine")), "combine", _COMBINE, emit)
+        return function(("combine", dtype), "combine", _COMBINE, emit)
     except Exception:
         return None
 

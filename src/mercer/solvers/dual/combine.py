@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import I64, Emitter
-from mercer.engines.fused.target import Target
-from mercer.engines.fused.vectors import F32, F64
+from mercer.codegen.llvm.emitter import I64, Emitter
+from mercer.codegen.llvm.processor import Processor
+from mercer.codegen.llvm.vectors import F32, F64
 
 _TOGETHER = 4
 
 
 class _Combine(Emitter):
-    def __init__(self, target: Target, dtype: str):
+    def __init__(self, target: Processor, dtype: str):
         self.module = ir.Module()
         self.entry = F64 if dtype == "float64" else F32
         self.lanes = target.lanes(np.dtype(np.float64))
@@ -58,7 +58,7 @@ class _Combine(Emitter):
         b.ret_void()
 
 
-def combine_ir(target: Target, dtype: str) -> str:
+def combine_ir(target: Processor, dtype: str) -> str:
     emitter = _Combine(target, dtype)
     emitter.emit()
     return str(emitter.module)

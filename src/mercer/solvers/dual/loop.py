@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import I64, Emitter
-from mercer.engines.fused.target import Target
-from mercer.engines.fused.vectors import F32, F64
+from mercer.codegen.llvm.emitter import I64, Emitter
+from mercer.codegen.llvm.processor import Processor
+from mercer.codegen.llvm.vectors import F32, F64
 from mercer.solvers.dual.block import PADDING
 
 BIG = 1e30
 
 
 class _Loop(Emitter):
-    def __init__(self, target: Target, dtype: str, paired: bool):
+    def __init__(self, target: Processor, dtype: str, paired: bool):
         self.module = ir.Module()
         self.T = F64 if dtype == "float64" else F32
         self.align = 8 if dtype == "float64" else 4
@@ -299,7 +299,7 @@ class _Loop(Emitter):
         return step
 
 
-def loop_ir(target: Target, dtype: str, paired: bool) -> str:
+def loop_ir(target: Processor, dtype: str, paired: bool) -> str:
     """LLVM IR of `run` for blocks of that dtype."""
     emitter = _Loop(target, dtype, paired)
     emitter.emit()

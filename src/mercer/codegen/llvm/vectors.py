@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import Instructions
-from mercer.engines.fused.target import Target
+from mercer.codegen.llvm.emitter import Instructions
+from mercer.codegen.llvm.processor import Processor
 
 I1, I32, I64, F32, F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 # No reassociation: rounding tricks below rely on the order of operations.
@@ -51,7 +51,7 @@ _TO_FIT: dict[str, tuple[Any, float, float]] = {
 class Vectors(Instructions):
     """Emits vector instructions through an IR builder; all vectors have `lanes` numbers of one type."""
 
-    def __init__(self, builder: ir.IRBuilder, target: Target, dtype: np.dtype):
+    def __init__(self, builder: ir.IRBuilder, target: Processor, dtype: np.dtype):
         self.b, self.target, self.double = builder, target, np.dtype(dtype) == np.float64
         self.lanes = target.lanes(dtype)
         self.scalar = F64 if self.double else F32

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.fused.grammar import (
+from mercer.codegen.subset.grammar import (
     ArrayOf,
     FunctionOf,
     Unsupported,
@@ -58,7 +58,7 @@ class Compiled:
     """A function of the subset in machine code, called with arrays and numbers."""
 
     def __init__(self, sources: Sequence[str], fill: str, constants: dict):
-        from mercer.engines.fused import code
+        from mercer.codegen.llvm import code
 
         self._sources = tuple(sources)
         trees = [tree_of(source) for source in sources]
@@ -75,7 +75,7 @@ class Compiled:
         digest = hashlib.sha256("\n".join([*sources, repr(sorted(constants.items()))]).encode()).hexdigest()
 
         def emit() -> str:
-            from mercer.engines.fused.subset_ir import subset_ir
+            from mercer.codegen.subset.statements import subset_ir
 
             return subset_ir(sources, fill, constants)
 

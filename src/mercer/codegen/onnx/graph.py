@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.symbols import NotTraceable
+from mercer.codegen.symbols import NotTraceable
 
 # Opset 17 is what runtimes of the last years have.
 OPSET = 17

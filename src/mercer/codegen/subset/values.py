@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from mercer.engines.fused.grammar import ArrayOf, FunctionOf, Unsupported, parts_of, types_of
+from mercer.codegen.subset.grammar import ArrayOf, FunctionOf, Unsupported, parts_of, types_of
 
 I1, I64, F32, F64 = ir.IntType(1), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 ENTRIES = {"f64": F64, "f32": F32, "i64": I64}

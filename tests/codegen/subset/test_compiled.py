@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
 
-from mercer.engines.fused import subset_ir
-from mercer.engines.fused.subset import Callback, Compiled, Unsupported, compiled, source_of
+from mercer.codegen.subset import statements as emission
+from mercer.codegen.subset.compiled import Callback, Compiled, Unsupported, compiled, source_of
 
 NAMES = {name: getattr(math, name) for name in ("sqrt", "exp", "expm1", "log", "log1p", "tanh", "sin", "cos")}
 STEPS, SHIFT = 7, 0.25
@@ -549,8 +549,8 @@ def test_capitals_of_the_module_are_constants():
 
 
 def test_the_same_source_is_compiled_once(monkeypatch):
-    made, emit = [], subset_ir.subset_ir
-    monkeypatch.setattr(subset_ir, "subset_ir", lambda *a: made.append(a) or emit(*a))
+    made, emit = [], emission.subset_ir
+    monkeypatch.setattr(emission, "subset_ir", lambda *a: made.append(a) or emit(*a))
     source = "def once(x: float) -> float:\n    return x + 1234.5\n"
     constants = {"FRESH": float(np.random.default_rng().random())}  # so that no file has it
     for _ in range(3):
@@ -565,5 +565,5 @@ def test_no_machine_code_where_llvm_fails(monkeypatch, error):
     def broken(*args):
         raise error("no LLVM here")
 
-    monkeypatch.setattr("mercer.engines.fused.code.function", broken)
+    monkeypatch.setattr("mercer.codegen.llvm.code.function", broken)
     assert compiled(["def f(x: float) -> float:\n    return x\n"]) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.kernels.formula import Formula
+from mercer.codegen.formula import Formula
 
 # Up to this depth the packed coordinates of a row block stay on chip for the whole pass over Z.
 RESIDENT_DEPTH = {"float32": 320, "float64": 64}

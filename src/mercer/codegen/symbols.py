@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mercer.kernels.formula import Tracer
+    from mercer.codegen.formula import Tracer
 
 
 class NotTraceable(TypeError):
@@ -54,3 +54,15 @@ class Symbol:
     __radd__, __rmul__ = __add__, __mul__
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compare  # type: ignore[assignment]
     __hash__ = object.__hash__
+
+
+def int_power(s: Any, p: int) -> Any:
+    """s^p by squaring: products only, which every namespace has and which is exact in sign."""
+    result = None
+    while p:
+        if p & 1:
+            result = s if result is None else result * s
+        p >>= 1
+        if p:
+            s = s * s
+    return result

@@ -13,7 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from mercer.engines.fused.grammar import (
+from mercer.codegen.subset.grammar import (
     ArrayOf,
     FunctionOf,
     Unsupported,
@@ -23,7 +23,7 @@ from mercer.engines.fused.grammar import (
     parts_of,
     tree_of,
 )
-from mercer.engines.fused.subset_values import F32, F64, I1, I64, Given, Values, View
+from mercer.codegen.subset.values import F32, F64, I1, I64, Given, Values, View
 
 
 class _Function(Values):
