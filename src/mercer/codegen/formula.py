@@ -14,20 +14,18 @@ Gaussian(1.0) serves Gaussian(2.0).
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from mercer.codegen.symbols import NotTraceable, Symbol, int_power
+from mercer.codegen.programme import Programme, Tracer
+from mercer.codegen.symbols import NotTraceable, Symbol
 
-# (operation, operands): operands are positions of earlier instructions or, for sources, the number of a
-# leaf, a scalar or a constant.
-Instruction = tuple[Any, ...]
-SOURCES = ("leaf", "row", "column", "constant", "x", "z")
 _LOG2E = math.log2(math.e)
+_ARITHMETIC = ("add", "subtract", "multiply", "divide", "power", "negative")
+_COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 
 
 def require_equal_widths(here: int, elsewhere: int) -> None:
@@ -75,14 +73,6 @@ class View:
 
 
 @dataclass(frozen=True)
-class Programme:
-    """Instructions in order, the last one being the result; constants by number."""
-
-    instructions: tuple[Instruction, ...]
-    constants: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Leaf:
     """scale · statistic(view(x), view(z)).
 
@@ -95,20 +85,25 @@ class Leaf:
     term: Programme | None = None
 
     @property
+    def kind(self) -> str:
+        """ "distance" (‖x−z‖²), "dot" (x·z) or "sum" (of the term over coordinates)."""
+        return self.statistic.kind
+
+    @property
     def invariant(self) -> bool:
         """Does it stay as it is when all points are moved alike?"""
         if self.term is None:
-            return self.statistic.name == "‖x−z‖²"
+            return self.kind == "distance"
         code = self.term.instructions
         return all(
             code[i] == ("sub", *operands) and [code[o] for o in operands] == [("x",), ("z",)]
             for i, (operation, *operands) in enumerate(code)
-            if operation not in SOURCES and any(code[o] in (("x",), ("z",)) for o in operands)
+            if operation not in PairTracer.tables and any(code[o] in (("x",), ("z",)) for o in operands)
         )
 
 
 @dataclass(frozen=True)
-class Scalar:
+class PointScalar:
     """One number per point: compute(view(X))."""
 
     name: Any
@@ -122,7 +117,7 @@ class Formula:
 
     programme: Programme
     leaves: tuple[Leaf, ...]
-    scalars: tuple[Scalar, ...]
+    scalars: tuple[PointScalar, ...]
 
     @property
     def structure(self) -> tuple[Any, ...]:
@@ -135,47 +130,44 @@ class Formula:
         return self.programme.instructions, leaves, len(self.scalars)
 
 
-class Tracer:
-    """The namespace symbols live in: NumPy's names, each recording one instruction."""
+class PairTracer(Tracer):
+    """Traces functions of two points: beside numbers there are statistics of both and scalars of each.
 
-    pi = math.pi
+    Exponentials and logarithms are those to base 2, which is what processors have.
+    """
+
+    tables = {
+        "leaf": "leaves",
+        "row": "scalars",
+        "column": "scalars",
+        "constant": "constants",
+        "x": None,
+        "z": None,
+    }
+    unary = {**Tracer.unary, "arccos": ("arccos", math.acos), "exp2": ("exp2", lambda u: 2.0**u)}
 
     def __init__(self) -> None:
-        self.instructions: list[Instruction] = []
-        self.constants: list[float] = []
-        self.known: dict[Instruction, int] = {}
+        super().__init__()
         self.leaves: list[Leaf] = []
-        self.scalars: list[Scalar] = []
+        self.scalars: list[PointScalar] = []
 
-    # -- recording --------------------------------------------------------------------------------
+    def apply(self, name, *inputs, **options):
+        if name in _COMPARISONS:
+            raise NotTraceable("its formula compares values")
+        return super().apply(name, *inputs, **options)
 
-    def emit(self, *instruction: Any) -> Symbol:
-        if instruction not in self.known:
-            self.known[instruction] = len(self.instructions)
-            self.instructions.append(instruction)
-        return Symbol(self, self.known[instruction])
+    def numpy(self, name, *inputs, **options):
+        # A number of NumPy's before an operator; functions are to be those of the namespace they were given,
+        # which differentiates as well.
+        if name not in _ARITHMETIC:
+            raise NotTraceable(f"its formula does not take symbols: it calls np.{name}, not xp.{name}")
+        return self.apply(name, *inputs, **options)
 
-    def number(self, value: Any) -> Symbol:
-        """A constant; equal ones share a number."""
-        if isinstance(value, Symbol):
-            return value
-        if not isinstance(value, (numbers.Real, np.generic)):
-            raise NotTraceable(f"its formula holds a {type(value).__name__}, not a number")
-        value = float(value)
-        if value not in self.constants:
-            self.constants.append(value)
-        return self.emit("constant", self.constants.index(value))
-
-    def constant(self, s: Any) -> float | None:
-        """The value of s if it is a number."""
-        if not isinstance(s, Symbol):
-            return float(s)
-        instruction = self.instructions[s.position]
-        return self.constants[instruction[1]] if instruction[0] == "constant" else None
+    # -- points ------------------------------------------------------------------------------------
 
     def statistic(self, statistic: Any, view: View) -> Symbol:
         """A pairwise statistic; the same one on the same points is one leaf."""
-        if overridden(statistic, "term" if hasattr(statistic, "term") else "formula", "pairwise"):
+        if overridden(statistic, "term" if hasattr(statistic, "term") else "kind", "pairwise"):
             raise NotTraceable(f"its statistic {type(statistic).__name__} has no formula")
         for i, leaf in enumerate(self.leaves):
             if leaf.view == view and _same_statistic(leaf.statistic, statistic):
@@ -185,178 +177,55 @@ class Tracer:
 
     def both(self, name: Any, view: View, compute: Callable[[Any], np.ndarray]) -> tuple[Symbol, Symbol]:
         """A number of x and the same number of z."""
-        scalar = Scalar(name, view, compute)
+        scalar = PointScalar(name, view, compute)
         if scalar not in self.scalars:
             self.scalars.append(scalar)
         i = self.scalars.index(scalar)
         return self.emit("row", i), self.emit("column", i)
 
-    def _unary(self, operation: str, s: Any, function: Callable[[float], float]) -> Symbol:
-        value = self.constant(s)
-        return self.emit(operation, s.position) if value is None else self.number(function(value))
-
-    def _binary(self, operation: str, a: Any, b: Any, function: Callable[[float, float], float]) -> Symbol:
-        u, v = self.constant(a), self.constant(b)
-        if u is not None and v is not None:
-            return self.number(function(u, v))
-        return self.emit(operation, self.number(a).position, self.number(b).position)
-
-    # -- arithmetic -------------------------------------------------------------------------------
-
-    def add(self, a, b):
-        if self.constant(b) == 0:
-            return a
-        if self.constant(a) == 0:
-            return b
-        if self.constant(a) is not None:
-            a, b = b, a
-        return self._binary("add", a, b, lambda u, v: u + v)
-
-    def subtract(self, a, b):
-        return a if self.constant(b) == 0 else self._binary("sub", a, b, lambda u, v: u - v)
-
-    def multiply(self, a, b):
-        if self.constant(a) is not None:
-            a, b = b, a
-        c = self.constant(b)
-        if c == 1 and isinstance(a, Symbol):
-            return a
-        if c is not None and isinstance(a, Symbol):
-            instruction = self.instructions[a.position]
-            if instruction[0] == "mul":  # (a·c₁)·c₂ = a·(c₁c₂)
-                inner = self.constant(Symbol(self, instruction[2]))
-                if inner is not None:
-                    return self.multiply(Symbol(self, instruction[1]), inner * c)
-        return self._binary("mul", a, b, lambda u, v: u * v)
-
-    def divide(self, a, b):
-        c = self.constant(b)
-        if c is not None and c != 0:
-            return self.multiply(a, 1 / c)
-        return self._binary("div", a, b, lambda u, v: u / v)
-
-    def power(self, s, p):
-        if isinstance(p, Symbol):
-            raise NotTraceable("its formula has an exponent that is not a number")
-        p = float(p)
-        if p.is_integer() and 0 <= abs(p) <= 16:
-            if p == 0:
-                return self.number(1.0)
-            raised = int_power(s, int(abs(p)))
-            return raised if p > 0 else self.divide(1.0, raised)
-        if p == 0.5 and self.instructions[s.position][0] != "exp2":
-            return self.sqrt(s)
-        # s^p = 2^(p log₂ s), for the positive s such powers are made of.
-        return self.exp2(self.multiply(self.log2(s), p))
-
-    # -- functions, NumPy's names -----------------------------------------------------------------
+    # -- functions ---------------------------------------------------------------------------------
 
     def exp(self, s):
-        return self.exp2(self.multiply(s, _LOG2E))
-
-    def exp2(self, s):
-        return self._unary("exp2", s, lambda u: 2.0**u)
-
-    def log2(self, s):
-        if isinstance(s, Symbol) and self.instructions[s.position][0] == "exp2":
-            return Symbol(self, self.instructions[s.position][1])  # also where 2^s underflows
-        return self._unary("log2", s, math.log2)
+        return self.apply("exp2", self.multiply(s, _LOG2E))
 
     def log(self, s):
         return self.multiply(self.log2(s), math.log(2))
 
-    def sqrt(self, s):
-        return self._unary("sqrt", s, math.sqrt)
+    def log2(self, s):
+        s = self.number(s)
+        operation, *operands = self.instructions[s.place]
+        if operation == "exp2":
+            return Symbol(self, operands[0])  # also where 2^s underflows
+        return self.folded("log2", math.log2, s)
 
-    def sin(self, s):
-        return self._unary("sin", s, math.sin)
+    def real_power(self, s, p):
+        if p == 0.5 and self.instructions[s.place][0] != "exp2":
+            return self.apply("sqrt", s)
+        # s^p = 2^(p log₂ s), for the positive s such powers are made of.
+        return self.apply("exp2", self.multiply(self.log2(s), p))
 
-    def cos(self, s):
-        return self._unary("cos", s, math.cos)
+    # -- the result --------------------------------------------------------------------------------
 
-    def tanh(self, s):
-        return self._unary("tanh", s, math.tanh)
-
-    def arccos(self, s):
-        return self._unary("arccos", s, math.acos)
-
-    def abs(self, s):
-        return self._unary("abs", s, abs)
-
-    def maximum(self, a, b):
-        return self._binary("max", a, b, max)
-
-    def minimum(self, a, b):
-        return self._binary("min", a, b, min)
-
-    def clip(self, s, lo, hi):
-        return self.minimum(self.maximum(s, lo), hi)
-
-    def square(self, s):
-        return self.multiply(s, s)
-
-    absolute = abs
-
-    def __getattr__(self, name):
-        raise NotTraceable(f"its formula calls xp.{name}, which has no traced version")
-
-    # -- the result -------------------------------------------------------------------------------
-
-    def finish(self, root: Any) -> Formula:
+    def formula(self, root: Any) -> Formula:
         """The formula whose value is `root`, without what it does not need."""
         root = self.number(root)
-        self._absorb_scales(self._needed(root.position))
-        needed = self._needed(root.position)
-        place: dict[int, int] = {}
-        leaves: list[int] = []
-        scalars: list[int] = []
-        constants: list[int] = []
-        out: list[Instruction] = []
-        # The result comes last, whatever it is.
-        for i in [*sorted(needed - {root.position}), root.position]:
-            operation, *operands = self.instructions[i]
-            if operation in SOURCES:
-                table = {"leaf": leaves, "constant": constants}.get(operation, scalars)
-                if operation in ("x", "z"):
-                    operands = []
-                else:
-                    if operands[0] not in table:
-                        table.append(operands[0])
-                    operands = [table.index(operands[0])]
-            else:
-                operands = [place[o] for o in operands]
-            place[i] = len(out)
-            out.append((operation, *operands))
-        programme = Programme(tuple(out), tuple(self.constants[c] for c in constants))
-        return Formula(
-            programme, tuple(self.leaves[f] for f in leaves), tuple(self.scalars[s] for s in scalars)
+        self._absorb_scales(self.needed(root.place))
+        programme, used = self.finish(root)
+        leaves, scalars = (
+            tuple(getattr(self, name)[i] for i in used[name]) for name in ("leaves", "scalars")
         )
-
-    def _needed(self, root: int) -> set[int]:
-        """Positions of the instructions that `root` depends on, itself included."""
-        needed, stack = set(), [root]
-        while stack:
-            i = stack.pop()
-            if i not in needed:
-                needed.add(i)
-                if self.instructions[i][0] not in SOURCES:
-                    stack += self.instructions[i][1:]
-        return needed
+        return Formula(programme, leaves, scalars)
 
     def _absorb_scales(self, needed: set[int]) -> None:
         """c·‖x−z‖² costs nothing if the points are scaled beforehand: one multiplication a pair less."""
         for i, leaf in enumerate(self.leaves):
-            if not leaf.statistic.homogeneous:
-                continue
             at = self.known.get(("leaf", i))
-            users = [
-                j for j in needed if self.instructions[j][0] not in SOURCES and at in self.instructions[j][1:]
-            ]
-            if len(users) != 1 or self.instructions[users[0]][0] != "mul":
+            users = [j for j in needed if at in self.operands(j)]
+            if not leaf.statistic.homogeneous or len(users) != 1 or self.instructions[users[0]][0] != "mul":
                 continue
-            a, b = (Symbol(self, p) for p in self.instructions[users[0]][1:])
-            c = self.constant(b)
-            if c is None or a.position != at or not 0 < abs(c) < math.inf:
+            a, b = self.operands(users[0])
+            c = self.constant(Symbol(self, b))
+            if c is None or a != at or not 0 < abs(c) < math.inf:
                 continue
             self.leaves[i] = Leaf(leaf.statistic, leaf.view, c, leaf.term)
             self.instructions[users[0]] = ("leaf", i)
@@ -379,5 +248,5 @@ def _same_statistic(a: Any, b: Any) -> bool:
 def _traced_term(statistic: Any) -> Programme | None:
     if not hasattr(statistic, "term"):
         return None
-    tracer = Tracer()
-    return tracer.finish(statistic.term(tracer.emit("x"), tracer.emit("z"), tracer)).programme
+    tracer = PairTracer()
+    return tracer.finish(statistic.term(tracer.emit("x"), tracer.emit("z"), tracer))[0]

@@ -1,58 +1,91 @@
-"""Symbols: what a kernel's profile is called with when its formula is traced."""
+"""Symbols: what a formula is called with in place of numbers, so that it can be written down."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from mercer.codegen.formula import Tracer
+import numpy as np
 
 
 class NotTraceable(TypeError):
-    """This kernel has no formula that could be traced; the message says why."""
+    """This formula can't be written down; the message says why."""
+
+
+class Recorder:
+    """Whoever notes what is done with symbols."""
+
+    def apply(self, name: str, *inputs: Any) -> Any:
+        """What the function that NumPy calls by this name makes of symbols and numbers."""
+        raise NotImplementedError
+
+    def numpy(self, name: str, *inputs: Any, **options: Any) -> Any:
+        """`apply`, of functions that NumPy itself was called with."""
+        return self.apply(name, *inputs, **options)
+
+
+def _operator(name: str, swapped: bool = False) -> Any:
+    if swapped:
+        return lambda self, other: self.recorder.apply(name, other, self)
+    return lambda self, *other: self.recorder.apply(name, self, *other)
 
 
 class Symbol:
-    """The result of an instruction; arithmetic on it records more of them."""
+    """A value that will be computed. What Python or NumPy does with it, its recorder notes."""
 
-    __array_ufunc__ = None
-    __slots__ = ("position", "tracer")
+    __slots__ = ("place", "recorder")
 
-    def __init__(self, tracer: Tracer, position: int):
-        self.tracer, self.position = tracer, position
+    # Formulas look at these; what they are is decided when the code runs.
+    ndim, dtype, shape = 2, np.dtype(np.float64), ("n", "t")
 
-    def __add__(self, o):
-        return self.tracer.add(self, o)
+    def __init__(self, recorder: Any, place: Any):
+        self.recorder, self.place = recorder, place
 
-    def __sub__(self, o):
-        return self.tracer.subtract(self, o)
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        return self.recorder.numpy(name, *inputs, **options)
 
-    def __rsub__(self, o):
-        return self.tracer.subtract(o, self)
+    def __array_function__(self, function, types, args, kwargs):
+        return self.recorder.numpy(function.__name__, *args, **kwargs)
 
-    def __mul__(self, o):
-        return self.tracer.multiply(self, o)
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotTraceable("its formula turns values into arrays")
 
-    def __truediv__(self, o):
-        return self.tracer.divide(self, o)
-
-    def __rtruediv__(self, o):
-        return self.tracer.divide(o, self)
-
-    def __neg__(self):
-        return self.tracer.multiply(self, -1.0)
-
-    def __pow__(self, p):
-        return self.tracer.power(self, p)
-
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise NotTraceable("its formula branches on values")
 
-    def _compare(self, o):
-        raise NotTraceable("its formula compares values")
+    def __float__(self) -> float:
+        raise NotTraceable("its formula asks for a value")
 
-    __radd__, __rmul__ = __add__, __mul__
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compare  # type: ignore[assignment]
+    # -- methods of arrays -------------------------------------------------------------------------
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Symbol:
+        return self.recorder.numpy("sum", self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Symbol:
+        return self.recorder.numpy("max", self, axis=axis, keepdims=keepdims)
+
+    def clip(self, low: Any, high: Any) -> Symbol:
+        return self.recorder.numpy("clip", self, low, high)
+
+    def astype(self, dtype: Any, copy: bool = True) -> Symbol:
+        return self.recorder.numpy("astype", self, dtype)
+
+    # -- operators ---------------------------------------------------------------------------------
+
+    __add__, __radd__ = _operator("add"), _operator("add", swapped=True)
+    __sub__, __rsub__ = _operator("subtract"), _operator("subtract", swapped=True)
+    __mul__, __rmul__ = _operator("multiply"), _operator("multiply", swapped=True)
+    __truediv__, __rtruediv__ = _operator("divide"), _operator("divide", swapped=True)
+    __pow__, __rpow__ = _operator("power"), _operator("power", swapped=True)
+    __matmul__ = _operator("matmul")
+    __neg__ = _operator("negative")
+    __abs__ = _operator("absolute")
+    __lt__ = _operator("less")
+    __le__ = _operator("less_equal")
+    __gt__ = _operator("greater")
+    __ge__ = _operator("greater_equal")
+    __eq__ = _operator("equal")
+    __ne__ = _operator("not_equal")
     __hash__ = object.__hash__
 
 

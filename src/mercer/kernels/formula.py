@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.codegen.formula import Formula, Tracer, View, overridden
+from mercer.codegen.formula import Formula, PairTracer, View, overridden
 from mercer.codegen.symbols import NotTraceable
 from mercer.kernels.base import Kernel
 
@@ -28,10 +28,10 @@ def trace(kernel: Kernel) -> Formula:
     >>> trace(Gaussian(2.0)).structure == trace(Gaussian(1.0)).structure
     True
     """
-    tracer = Tracer()
+    tracer = PairTracer()
     try:
         _require_own_formulas(kernel)
-        return tracer.finish(kernel.formula(tracer, View()))
+        return tracer.formula(kernel.formula(tracer, View()))
     except NotTraceable:
         raise
     except Exception as error:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.codegen.symbols import NotTraceable
 from mercer.losses.base import Loss
-from mercer.losses.source import NotTraceable, loss_source
+from mercer.losses.source import loss_source
 from mercer.online import linear_loops, loops
 
 _SHARED = (loops.dot, loops.rescale, loops.step_length)

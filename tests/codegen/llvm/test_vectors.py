@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("llvmlite")
 from llvmlite import ir
 
-from mercer.codegen.llvm.emitter import Emitter
+from mercer.codegen.llvm.emitter import I64, Emitter
 from mercer.codegen.llvm.processor import Loaded, Processor, compile_ir, host
-from mercer.codegen.llvm.vectors import I64, Vectors, _fitted
+from mercer.codegen.llvm.vectors import Vectors, _fitted
 
 DTYPES = [np.dtype(np.float32), np.dtype(np.float64)]
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)

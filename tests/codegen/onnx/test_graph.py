@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer.codegen.onnx.graph import Graph, Value
-from mercer.codegen.symbols import NotTraceable
+from mercer.codegen.onnx.graph import Graph
+from mercer.codegen.symbols import NotTraceable, Symbol
 from onnx_graphs import computed
 
 X = np.random.default_rng(0).uniform(0.2, 2.0, (4, 3))
@@ -46,13 +46,13 @@ def test_shapes():
 def test_constants_are_stored_once():
     graph = Graph()
     a, b = graph.constant(2.0), graph.constant(2)
-    assert a.name == b.name and len(graph.constants) == 1
+    assert a.place == b.place and len(graph.constants) == 1
     graph.constant(np.array([2.0]))
     graph.constant(np.array(["a", "b"]))
     graph.constant(np.array([2], np.int64))
     assert len(graph.constants) == 4
     inner = Graph(graph)
-    assert inner.constant(2.0).name == a.name and inner.name() != graph.name()
+    assert inner.constant(2.0).place == a.place and inner.name() != graph.name()
 
 
 def test_numbers_beside_products_keep_their_digits():
@@ -75,4 +75,4 @@ def test_numbers_beside_products_keep_their_digits():
 )
 def test_what_has_no_version(function, match):
     with pytest.raises(NotTraceable, match=match):
-        function(Value(Graph(), "X"))
+        function(Symbol(Graph(), "X"))

@@ -5,43 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
-I32, I64 = ir.IntType(32), ir.IntType(64)
+I32, I64, F32, F64 = ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 
 
-class Instructions:
-    """Calls by name and copies of a number in every lane, through a builder `b`."""
-
-    b: Any
-    lanes: int
-
-    def call(self, name: str, result: ir.Type, *args: Any) -> Any:
-        """Call a function by name, declaring it if need be."""
-        module = self.b.module
-        function = module.globals.get(name)
-        if function is None:
-            function = ir.Function(module, ir.FunctionType(result, [a.type for a in args]), name)
-        return self.b.call(function, args)
-
-    def splat(self, scalar: Any) -> Any:
-        """A vector that holds the scalar in every lane."""
-        empty = ir.Constant(ir.VectorType(scalar.type, self.lanes), ir.Undefined)
-        first = self.b.insert_element(empty, scalar, ir.Constant(I32, 0))
-        return self.b.shuffle_vector(
-            first, empty, ir.Constant(ir.VectorType(I32, self.lanes), [0] * self.lanes)
-        )
+def number_type(dtype: Any) -> ir.Type:
+    """float32 or float64, as LLVM has it."""
+    return F64 if np.dtype(dtype) == np.float64 else F32
 
 
-class Emitter(Instructions):
-    """What every emitter of loops needs: a function, its builder, counted loops, calls."""
+class Emitter:
+    """A module and the function in it that is being written, through the builder `b`."""
 
     function: Any
+    b: Any
+
+    def __init__(self) -> None:
+        self.module = ir.Module()
+
+    def begin(
+        self, name: str, pointers: int, integers: int, doubles: int = 0, apart: bool = True
+    ) -> list[Any]:
+        """Start a function; its arguments. Pointers lead to memory that no other one leads to, if `apart`."""
+        types = [ir.PointerType()] * pointers + [I64] * integers + [F64] * doubles
+        self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), name)
+        for arg in self.function.args[:pointers] if apart else ():
+            arg.add_attribute("noalias")
+        self.b = ir.IRBuilder(self.function.append_basic_block())
+        return list(self.function.args)
 
     def k(self, value: int) -> ir.Constant:
         return ir.Constant(I64, value)
 
+    def at(self, pointer: Any, index: Any, kind: ir.Type) -> Any:
+        """The address of an entry."""
+        return self.b.gep(pointer, [index], source_etype=kind)
+
+    def entry(self, pointer: Any, index: Any, kind: ir.Type) -> Any:
+        return self.b.load(self.at(pointer, index, kind), typ=kind)
+
     def loop(self, low: Any, high: Any, step: int, body: Callable[..., Any], carried: Any = ()) -> list[Any]:
+        """for i in range(low, high, step): carried = body(i, carried). The carried values after it."""
         b, fn = self.b, self.function
         before = b.block
         head, inner, end = (fn.append_basic_block() for _ in range(3))

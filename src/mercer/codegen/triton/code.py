@@ -101,7 +101,7 @@ def bounded(formula: Formula) -> frozenset[int]:
         out = "?"
         if operation == "leaf":
             leaf = formula.leaves[operands[0]]
-            if leaf.statistic.name in ("‖x−z‖²", "‖x−z‖₁", "circle"):
+            if leaf.statistic.distance:
                 out = "+" if leaf.scale > 0 else "-"
         elif operation == "constant":
             out = "+" if formula.programme.constants[operands[0]] >= 0 else "-"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -10,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import take
+from mercer.codegen.subset.compiled import compiled
 from mercer.codegen.symbols import NotTraceable
 from mercer.engines.threads import cpu_count, parallel_map
 from mercer.kernels.formula import trace
 from mercer.operators import KernelOperator, Operator
 from mercer.solvers.dual.block import PADDING
+from mercer.solvers.dual.combine import add_rows
 
 # Up to so many coordinates a compiled loop computes a kernel value about as fast as memory delivers it.
 _CHEAP_WIDTH = 64
 _FEWEST = 512
-_COMBINE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 4)
 
 
 class Columns:
@@ -239,18 +239,7 @@ def still(points: Any) -> Any:
 
 @lru_cache(maxsize=2)
 def _compiled(dtype: str) -> Any:
-    try:
-        from mercer.codegen.llvm.code import function
-        from mercer.codegen.llvm.processor import host
-
-        def emit() -> str:
-            from mercer.solvers.dual.combine import combine_ir
-
-            return combine_ir(host(), dtype)
-
-        return function(("combine", dtype), "combine", _COMBINE, emit)
-    except Exception:
-        return None
+    return compiled([add_rows], dtype)
 
 
 def _require_fitting(rows: np.ndarray, index: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
@@ -285,14 +274,12 @@ def combine(rows: np.ndarray, index: np.ndarray, factors: np.ndarray, out: np.nd
         for i in range(0, len(index), 256):
             out += rows[index[i : i + 256]].T.astype(np.float64) @ factors[i : i + 256]
         return
-    stride = rows.strides[0] // rows.itemsize
     threads = threads if len(index) * len(out) > 1 << 20 else 1
     # Pieces that stay in cache with the sums.
     width = max(PADDING, min(4096, -(-len(out) // (threads * PADDING)) * PADDING))
     pieces = [(j, min(j + width, len(out))) for j in range(0, len(out), width)]
 
     def piece(span):
-        arrays = rows, index, factors, out
-        run(*[a.ctypes.data for a in arrays], len(index), stride, *span)
+        run(rows, index, factors, out, len(index), *span)
 
     parallel_map(piece, pieces, threads, blas=False)
