@@ -141,7 +141,7 @@ class Loss(Params, ABC):
     # Has the offset a price of its own, as in one-class problems? (`Problem.pull`)
     prices_offset: bool = False
     # What a refusal suggests for a loss with kinks.
-    smooth_relative: str = "use solver='dual' (exact) or solver='smoothing' (for many examples)"
+    refusal_hint: str = "use solver='dual' (exact) or solver='smoothing' (for many examples)"
 
     @property
     def curved(self) -> bool:

@@ -12,24 +12,6 @@ from mercer.losses.base import Loss
 from mercer.losses.source import loss_source
 from mercer.online import linear_loops, loops
 
-_SHARED = (loops.dot, loops.rescale, loops.step_length)
-_HELPERS = {
-    "expansion": (
-        *_SHARED,
-        loops.drop,
-        loops.oldest,
-        loops.smallest,
-        loops.at_random,
-        loops.forget,
-        loops.likeness,
-        loops.find_partner,
-        loops.join,
-        loops.merge,
-    ),
-    "coordinates": (*_SHARED, linear_loops.grow),
-    "recursive": (loops.dot, linear_loops.grow),
-}
-
 
 def as_python(name: str) -> Any:
     """One of the loops, as it stands."""
@@ -44,7 +26,7 @@ def loop(name: str, dtype: str = "float64") -> Any:
         from mercer.codegen.subset.compiled import compiled
     except ImportError:
         return plain
-    return compiled([*_HELPERS[name], plain], dtype) or plain
+    return compiled([plain], dtype) or plain
 
 
 def is_compiled() -> bool:
@@ -82,8 +64,8 @@ class LossCode:
         self.v[0] = np.sum(self.loss.value(self.y[None], self.s[None]))
 
     @property
-    def buffers(self) -> tuple[np.ndarray, ...]:
-        return self.y, self.s, self.g, self.v, self.w
+    def record(self) -> loops.LossAt:
+        return loops.LossAt(self.y, self.s, self.g, self.v, self.w, self.slope, self.value)
 
 
 def _compiled_loss(loss: Loss, what: str) -> tuple[Any, int]:

@@ -24,6 +24,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import addressof
 from operator import index
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -233,12 +234,31 @@ def source_of(function: Callable) -> str:
     return textwrap.dedent(inspect.getsource(function))
 
 
+def _with_those_they_call(functions: Sequence[Callable | str]) -> list[Callable | str]:
+    """These functions, each after those of its module that it calls."""
+    out: list[Callable | str] = []
+
+    def visit(function: Any) -> None:
+        if function in out:
+            return
+        if not isinstance(function, str):
+            for name in function.__code__.co_names:
+                called = function.__globals__.get(name)
+                if isinstance(called, FunctionType) and called is not function:
+                    visit(called)
+        out.append(function)
+
+    for function in functions:
+        visit(function)
+    return out
+
+
 def compiled(functions: Sequence[Callable | str], dtype: Any = np.float64) -> Compiled | None:
     """The last of some functions (or sources) in machine code, or None where LLVM does not work.
 
     Parameters
     ----------
-    functions : each may call those before it
+    functions : each may call those before it, and functions of its module
     dtype : of arrays of ``T``
 
     Examples
@@ -263,6 +283,7 @@ def compiled(functions: Sequence[Callable | str], dtype: Any = np.float64) -> Co
     10.0
     """
     fill = {"float64": "f64", "float32": "f32"}[np.dtype(dtype).name]
+    functions = _with_those_they_call(functions)
     sources = [f if isinstance(f, str) else source_of(f) for f in functions]
     constants: dict[str, float] = {}
     for f in functions:
