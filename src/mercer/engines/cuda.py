@@ -294,7 +294,7 @@ class Cuda(Engine):
             return None
         if isinstance(X, np.ndarray) != isinstance(Z, np.ndarray):
             raise TypeError("the points on both sides must be NumPy arrays, or on both sides torch tensors")
-        kernel._same_width(X, Z)
+        kernel.require_same_width(X, Z)
         if not all(getattr(P, "ndim", 0) == 2 and P.shape[1] > 0 for P in (X, Z)):
             return None
         try:

@@ -74,7 +74,7 @@ class Tiled(Engine):
         if kernel.vectors:
             kernel.validate()
             kernel.require_resolved()
-        kernel._same_width(X, Z)
+        kernel.require_same_width(X, Z)
         if pairs and kernel.maps_points:
             kernel.require_maps(Z)
         if not pairs or self.fused is False or (self.fused is None and pairs < _PAIRS_WORTH_CODE):

@@ -41,9 +41,18 @@ def is_storable(cls: Any) -> bool:
     return hasattr(cls, "_kept")
 
 
+# Classes that had another name when files began to be written, and keep it there.
+_CALLED = {"kernels.OnColumns": "kernels.Columns"}
+
+
+def _called(cls: type) -> str:
+    name = f"{room_of(cls)}.{cls.__name__}"
+    return _CALLED.get(name, name)
+
+
 def name_of(cls: type) -> str | None:
     """The name of a class in files; None if it has none."""
-    name = f"{room_of(cls)}.{cls.__name__}"
+    name = _called(cls)
     return name if classes().get(name) is cls else None
 
 
@@ -57,7 +66,7 @@ def classes() -> dict[str, type]:
         for module in _modules(f"mercer.{room.name}"):
             for cls in vars(module).values():
                 if getattr(cls, "__module__", None) == module.__name__ and is_storable(cls):
-                    found[f"{room_of(cls)}.{cls.__name__}"] = cls
+                    found[_called(cls)] = cls
     return found
 
 

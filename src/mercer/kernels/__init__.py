@@ -10,14 +10,14 @@ from mercer.kernels.histogram import ChiSquared, HistogramIntersection
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
-from mercer.kernels.transforms import Columns, LengthScales, Mahalanobis, PullBack
+from mercer.kernels.transforms import LengthScales, Mahalanobis, OnColumns, PullBack
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
 from mercer.kernels.witness import Verdict
 
 __all__ = [
     "ArcCosine",
     "ChiSquared",
-    "Columns",
+    "OnColumns",
     "Constant",
     "Cosine",
     "Dot",

@@ -18,7 +18,7 @@ from mercer.kernels.statistics import Statistic
 if TYPE_CHECKING:
     from mercer.kernels import algebra, transforms, unary
     from mercer.kernels.order import Order
-    from mercer.kernels.separation import Pairs
+    from mercer.kernels.separation import AllPairs
 
 Monomial = tuple[int, ...]
 # Of derivatives, one a feature: 64 MB of doubles.
@@ -67,7 +67,7 @@ class Kernel(Params):
         self.require_resolved()
         X = self.points(X)
         Z = X if Z is None else self.points(Z)
-        self._same_width(X, Z)
+        self.require_same_width(X, Z)
         return self.pairwise(X, Z)
 
     def diag(self, X: Any) -> np.ndarray:
@@ -90,19 +90,19 @@ class Kernel(Params):
         >>> float(Linear().distance([[1e8]], [[1e8 + 2.0**-13]])[0, 0]) == 2.0**-13
         True
         """
-        from mercer.kernels.separation import Pairs, separation
+        from mercer.kernels.separation import AllPairs, separation
 
         self.validate()
         self.require_resolved()
         same, X = Z is None, double(self.points(X))
         Z = X if same else double(self.points(Z))
-        self._same_width(X, Z)
-        D = np.maximum(separation(self, X, Z, Pairs()), 0)
+        self.require_same_width(X, Z)
+        D = np.maximum(separation(self, X, Z, AllPairs()), 0)
         if same:
             np.fill_diagonal(D, 0)
         return D
 
-    def separation(self, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:
+    def separation(self, X: Any, Z: Any, pairs: AllPairs) -> np.ndarray:
         """`squared_distance` of checked points, which rounding may leave below 0 (see that module)."""
         from mercer.kernels.separation import by_formula
 
@@ -124,7 +124,8 @@ class Kernel(Params):
         return True
 
     @staticmethod
-    def _same_width(X, Z) -> None:
+    def require_same_width(X, Z) -> None:
+        """Raise ValueError where points on two sides have different numbers of coordinates."""
         if getattr(X, "ndim", 1) == 2 and getattr(Z, "ndim", 1) == 2 and X.shape[1] != Z.shape[1]:
             raise ValueError(
                 f"points have {X.shape[1]} coordinates on one side and {Z.shape[1]} on the other"
@@ -331,11 +332,11 @@ class Kernel(Params):
 
         return Normalized(self)
 
-    def on(self, columns: Any) -> transforms.Columns:
+    def on(self, columns: Any) -> transforms.OnColumns:
         """The same kernel, looking only at some columns."""
-        from mercer.kernels.transforms import Columns
+        from mercer.kernels.transforms import OnColumns
 
-        return Columns(self, columns)
+        return OnColumns(self, columns)
 
     def scaled(self, lengths: Any = None) -> transforms.LengthScales:
         """One length scale per feature: k(x/ℓ, z/ℓ). None takes standard deviations at fit."""

@@ -118,7 +118,7 @@ class Finite(Kernel):
             raise ValueError("k(x, x) of a point outside the domain is unknown")
         return np.diag(self._values())[X]
 
-    def _same_width(self, X, Z):  # type: ignore[override]
+    def require_same_width(self, X, Z):  # type: ignore[override]
         pass
 
     def rule(self):

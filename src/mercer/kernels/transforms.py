@@ -56,7 +56,7 @@ class _Transformed(_Wrapper):
         return prefixed("kernel", self.kernel.pull_log_params(self.child_points(X), W))
 
 
-class Columns(_Transformed):
+class OnColumns(_Transformed):
     """k on chosen columns, written ``k.on([0, 2])``.
 
     Parameters
