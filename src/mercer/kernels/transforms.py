@@ -9,9 +9,10 @@ import numpy as np
 
 from mercer._xp import issparse
 from mercer.codegen.formula import require_equal_widths
-from mercer.kernels.base import Kernel, Profiled
+from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Wrapper, merge, prefixed
 from mercer.kernels.points import as_objects, counted
+from mercer.kernels.profiled import Profiled
 
 
 class _Transformed(_Wrapper):
