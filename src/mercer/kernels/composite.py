@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import Dual, dual
+from mercer._xp import DualNumber, dual
 from mercer.kernels.base import Kernel
 
 _TIGHTEST = 4
@@ -79,8 +79,8 @@ class Combined(Composite):
         values = self._values("pairwise", X, Z)
         slopes = []
         for i, value in enumerate(values):
-            varied = [*values[:i], Dual(value, 1.0), *values[i + 1 :]]
-            slopes.append(Dual.of(self.combine(*varied, xp=dual)).slope)
+            varied = [*values[:i], DualNumber(value, 1.0), *values[i + 1 :]]
+            slopes.append(DualNumber.of(self.combine(*varied, xp=dual)).slope)
         return slopes
 
     def slope_x(self, X, Z):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import Dual, dual
+from mercer._xp import DualNumber, dual
 from mercer.kernels.base import Kernel
 from mercer.kernels.statistics import Statistic
 
@@ -50,7 +50,7 @@ class Profiled(Kernel):
         return np.array(np.broadcast_to(k.profile(s, np), s.shape))
 
     def _profile_slope(self, S):
-        return Dual.of(self.profile(Dual(S, np.ones_like(S)), dual)).slope
+        return DualNumber.of(self.profile(DualNumber(S, np.ones_like(S)), dual)).slope
 
     def slope_statistic(self, X, Z):
         """∂k(x_i, z_j)/∂s, shape (n, m)."""
@@ -68,7 +68,7 @@ class Profiled(Kernel):
         out = {}
         for name in self.log_params:
             value = float(getattr(k, name))
-            varied = k.replace(**{name: Dual(value, value)})  # d/d log θ = θ d/dθ
-            slope = Dual.of(varied.profile(Dual(S, np.zeros_like(S)), dual)).slope
+            varied = k.replace(**{name: DualNumber(value, value)})  # d/d log θ = θ d/dθ
+            slope = DualNumber.of(varied.profile(DualNumber(S, np.zeros_like(S)), dual)).slope
             out[name] = np.broadcast_to(slope, S.shape)
         return out
