@@ -315,10 +315,8 @@ class PullBack(_Transformed):
         if X.shape[0] > 1 and getattr(one, "ndim", 1) == 2 and one.shape[1] != two.shape[1]:
             raise ValueError(
                 f"the map of PullBack gives {one.shape[1]} columns for one point and {two.shape[1]} for "
-                "two: it must "
-                "treat every point by itself, and its width must not depend on how many there are (a "
-                "kernel is no "
-                "map; k(φ(x), φ(z)) needs φ)"
+                "two: it must treat every point by itself, and its width must not depend on how many there "
+                "are (a kernel is no map; k(φ(x), φ(z)) needs φ)"
             )
         super().require_maps(X)
 
