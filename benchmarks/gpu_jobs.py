@@ -109,9 +109,15 @@ def product(o: Options, n: int, d: int, *, symmetric: bool = False, repeat: int 
     small = min(n, 20_000)
     few = X[:small]
     # Compile and tune on little first where the whole is run only once.
-    first, _ = _best(o, lambda: engine.product(kernel, few, few if symmetric else Z[:small], V[:small]), 1)
-    _, best = _best(o, lambda: engine.product(kernel, X, Z, V), repeat, warm=repeat > 1)
-    out = engine.product(kernel, X[:256], Z, V) if repeat == 1 else engine.product(kernel, X, Z, V)[:256]
+    first, _ = _best(
+        o, lambda: engine.operator(kernel, few, few if symmetric else Z[:small]).product(V[:small]), 1
+    )
+    _, best = _best(o, lambda: engine.operator(kernel, X, Z).product(V), repeat, warm=repeat > 1)
+    out = (
+        engine.operator(kernel, X[:256], Z).product(V)
+        if repeat == 1
+        else engine.operator(kernel, X, Z).product(V)[:256]
+    )
     return _product_record("Mercer", n, d, best, out, X, Z, V) | {"first": first, "symmetric": symmetric}
 
 

@@ -12,7 +12,7 @@ def product(X, Z, V, sigma):
     from mercer.kernels import Gaussian
 
     engine, kernel = Tiled(), Gaussian(float(sigma))
-    return lambda: engine.product(kernel, X, Z, V)
+    return lambda: engine.operator(kernel, X, Z).product(V)
 
 
 def exact_ridge(sigma, lam, n):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mercer import KernelOneClass, KernelRegressor, KernelSVC, KernelSVR
-from mercer.engines.factor import NotPositiveDefinite
 from mercer.estimators.lam import FromC
 from mercer.kernels import FunctionKernel, Gaussian, Linear, Precomputed, Sigmoid
 from mercer.losses import Quantile
+from mercer.operators.factor import NotPositiveDefinite
 from mercer.solvers import ConvergenceWarning, Dual
 from mercer.solvers.dual import solver
 

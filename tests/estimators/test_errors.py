@@ -6,9 +6,9 @@ from sklearn.exceptions import NotFittedError
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge
 from mercer.engines import Tiled
-from mercer.engines.factor import NotPositiveDefinite
 from mercer.kernels import Finite, FunctionKernel, Gaussian, Linear, Polynomial
 from mercer.losses import Huber, Logistic
+from mercer.operators.factor import NotPositiveDefinite
 from mercer.representations import Full
 from mercer.solvers import Cholesky
 

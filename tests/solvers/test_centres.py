@@ -5,9 +5,8 @@ import pytest
 
 from mercer import KernelClassifier, KernelLogistic, KernelRidge
 from mercer.engines import Tiled
-from mercer.engines.factor import Factor
 from mercer.kernels import Gaussian
-from mercer.operators import KernelOperator
+from mercer.operators.factor import Factor
 from mercer.representations import Nystrom
 from mercer.solvers import CG, GradientDescent, Newton, primal
 from mercer.solvers.preconditioners import LowRank, Subset, low_rank
@@ -124,7 +123,7 @@ def test_gradient_descent_follows_the_function(monkeypatch):
 def test_subset_inverts_its_approximation(scaled):
     """(μI + S C (K_PP+δI)⁻¹ Cᵀ S)⁻¹ v, against the dense matrix."""
     X, _ = data(150)
-    K = KernelOperator(Gaussian(1.5), X, X, Remote())
+    K = Remote().operator(Gaussian(1.5), X)
     subset = Subset(K, 40, np.random.default_rng(0))
     mu, rng = 0.3, np.random.default_rng(1)
     s = rng.uniform(0.5, 2, 150) if scaled else None
@@ -139,8 +138,8 @@ def test_subset_inverts_its_approximation(scaled):
 def test_which_low_rank():
     X, _ = data(100)
     rng = np.random.default_rng(0)
-    assert isinstance(low_rank(KernelOperator(Gaussian(1.0), X, X, Tiled()), 10, rng), LowRank)
-    assert isinstance(low_rank(KernelOperator(Gaussian(1.0), X, X, Remote()), 10, rng), Subset)
+    assert isinstance(low_rank(Tiled().operator(Gaussian(1.0), X), 10, rng), LowRank)
+    assert isinstance(low_rank(Remote().operator(Gaussian(1.0), X), 10, rng), Subset)
 
 
 def test_gram_factor():

@@ -7,7 +7,7 @@ from mercer import KernelRidge
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.losses import Squared
-from mercer.operators import KernelOperator, Matrix
+from mercer.operators import Matrix
 from mercer.representations import Nystrom
 from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, full
 from mercer.testing import check_solver
@@ -23,7 +23,7 @@ W *= 70 / W.sum()
 
 def problem(kernel, lam, w=None, offset=False, dtype=np.float64, y=Y):
     points = X.astype(dtype)
-    K = KernelOperator(kernel, points, points, Tiled())
+    K = Tiled().operator(kernel, points)
     return Problem(K, K, y, Squared(), lam, w, offset)
 
 
@@ -218,7 +218,7 @@ def test_singular_matrix_gets_a_reported_jitter():
     """Every point twice and λ far below rounding: K + λnI is singular to the last bit."""
     points = np.repeat(X[:20], 2, axis=0)
     y = np.repeat(np.sin(points[::2, :1]), 2, axis=0)
-    K = KernelOperator(Gaussian(1.0), points, points, Tiled())
+    K = Tiled().operator(Gaussian(1.0), points)
     s = Cholesky().run(Problem(K, K, y, Squared(), 1e-30))
     assert 0 < s.certificate.jitter < 1e-6
     assert "jitter" in str(s)

@@ -178,7 +178,7 @@ class _Sample:
             return part
         A = part.A
         if isinstance(A, KernelOperator):
-            A = KernelOperator(A.kernel, A.X, A.X, A.engine)
+            A = A.against(A)
         else:
             values = A.rows(np.arange(len(points)))
             A = Matrix(values @ values.T)

@@ -216,7 +216,7 @@ def _engine_remarks(kernel: Kernel, X: Any, plan: Plan) -> Iterator[str]:
     some = X[:100]
     if not isinstance(kernel, Precomputed):
         kernel = kernel.resolve(some)  # which values it takes does not matter here
-    remark = plan.engine.describe(kernel, some, plan.examples * plan.unknowns)
+    remark = plan.engine.operator(kernel, some).remark(plan.examples * plan.unknowns)
     if remark is not None:
         yield remark
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer.engines import available_memory
-from mercer.operators import KernelOperator, Operator, undisturbed
+from mercer.operators import KernelOperator, Operator, blas_single_threaded
 from mercer.solvers import ConvergenceWarning
 from mercer.solvers.base import _frames_inside
 from mercer.solvers.eigen import largest_eigenpairs
@@ -63,7 +63,7 @@ def _iterated(
     n, passes, start = K.shape[0], 0, None
     # Blocks are orthonormal, so that nothing large cancels which float32 would lose: most of the way goes
     # in float32, the last passes in the precision of the data. BLAS stays off the engine's cores.
-    with undisturbed(K):
+    with blas_single_threaded(K):
         rough = K.at(np.float32)
         if K.dtype == np.float64 and rough is not None:
             pairs = largest_eigenpairs(_centred(rough.rounded()), n, count, rng, max(tol, _ROUGH))

@@ -92,8 +92,9 @@ def given_start(init: Any, kernel: Kernel, points: Any, clusters: int, engine: E
             + (f"an array of shape {given.shape}" if given.ndim else repr(init))
         )
     norms, labels = kernel.diagonal(Z), np.empty(n, dtype=np.intp)
+    K = engine.operator(kernel, points, Z)
     for rows in parts_of(n, k):
-        labels[rows] = (norms - 2 * engine.gram(kernel, points[rows], Z)).argmin(axis=1)
+        labels[rows] = (norms - 2 * K.among(rows).dense()).argmin(axis=1)
     return labels
 
 
@@ -121,7 +122,7 @@ def place(
     representation: Representation, X: Points, rng: np.random.Generator, engine: Engine, *, about_zero: bool
 ) -> Space:
     """The space of a representation; `about_zero`: inner products matter, and not only distances."""
-    engine = engine.for_many(len(X) ** 2)
+    engine = engine.expecting(len(X) ** 2)
     if isinstance(representation, Features):
         return _features(representation, X, rng, about_zero)
     if isinstance(representation, Nystrom):
@@ -131,7 +132,7 @@ def place(
 
 def _full(X: Points, engine: Engine) -> Space:
     kernel: Any = X.kernel
-    n, whole = len(X), KernelOperator(kernel, X.points, X.points, engine)
+    n, whole = len(X), engine.operator(kernel, X.points)
     given = isinstance(kernel, Finite) and np.array_equal(X.points, np.arange(len(kernel)))
     rough = None if given or n < _ROUGH_FROM else _in_float32(whole)
     stages: list[Operator] = [Matrix(kernel._values()) if given else whole]
@@ -173,10 +174,7 @@ def _centres(representation: Nystrom, X: Points, rng: np.random.Generator, engin
     T = whitening(np.asarray(built.B.dense(), np.float64), K.dtype)
     A = K if engine.remote else in_memory(K)
 
-    def columns(index: np.ndarray) -> np.ndarray:
-        return engine.gram(X.kernel, K.X, K.X[index])
-
-    sums = CoordinateSums(A, X.weights, X.squares, X.clusters, T, columns)
+    sums = CoordinateSums(A, X.weights, X.squares, X.clusters, T, K.against(K).columns)
 
     def lift(members: np.ndarray, share: np.ndarray) -> tuple[Function, np.ndarray]:
         sums.restart(members)

@@ -14,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
-from mercer.engines.threads import one_blas_thread
+from mercer._threads import one_blas_thread
 from mercer.estimators.cluster_spaces import INITS, Points, Space, choose, given_start, parts_of, place
 from mercer.estimators.inputs import KernelInputs, checked_weights
 from mercer.estimators.tensors import engine_for, follows_data, on_host, remember

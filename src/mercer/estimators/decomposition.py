@@ -22,7 +22,6 @@ from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
-from mercer.operators import KernelOperator
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 
 _GAUSSIAN = Gaussian()
@@ -225,7 +224,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     # -- all examples -----------------------------------------------------------------------------
 
     def _fit_full(self, X: Any, engine: Any, rng: np.random.Generator) -> np.ndarray:
-        K = KernelOperator(self.kernel_, X, X, engine)
+        K = engine.operator(self.kernel_, X)
         n = K.shape[0]
         count = min(self.n_components or n, n)
         sums = K @ np.ones(n)

@@ -22,7 +22,7 @@ from mercer.kernels import Gaussian
 from mercer.losses import Hinge
 from mercer.losses.coding import LabelCoding
 from mercer.solvers.base import _frames_inside
-from mercer.solvers.mistakes import MoreClasses, Rule, Sweeps, TwoClasses, sweeps_of, vote
+from mercer.solvers.mistakes import MistakeRule, MoreClasses, Sweeps, TwoClasses, sweeps_of, vote
 
 _GAUSSIAN = Gaussian()
 
@@ -158,14 +158,14 @@ class KernelPerceptron(Labelled, KernelInputs):
         self.classes_ = self._coding.classes
         points, diagonal = self._bind(kernel, X, engine, given)
         rule = TwoClasses(targets) if targets.shape[1] == 1 else MoreClasses(targets)
-        scores, path = self._run(rule, sweeps_of(engine, self.kernel_, points), len(targets))
+        scores, path = self._run(rule, sweeps_of(engine.operator(self.kernel_, points)), len(targets))
         last = self._measure(rule, scores, path, diagonal)
         self._keep(rule, last, path, points, engine)
         if not self.converged_:
             self._warn(len(targets))
         return self
 
-    def _run(self, rule: Rule, sweeps: Sweeps, n: int) -> tuple[np.ndarray, _Path]:
+    def _run(self, rule: MistakeRule, sweeps: Sweeps, n: int) -> tuple[np.ndarray, _Path]:
         """Passes over the examples; the scores of the last function, and who erred when."""
         rng = generator(self.random_state)
         scores = np.zeros((rule.outputs, n))
@@ -190,7 +190,9 @@ class KernelPerceptron(Labelled, KernelInputs):
         self.n_iter_ = len(history)
         return scores, (np.concatenate(index), np.concatenate(rivals), np.concatenate(steps))
 
-    def _measure(self, rule: Rule, scores: np.ndarray, path: _Path, diagonal: np.ndarray) -> np.ndarray:
+    def _measure(
+        self, rule: MistakeRule, scores: np.ndarray, path: _Path, diagonal: np.ndarray
+    ) -> np.ndarray:
         """Mistakes and the margin; returns the coefficients of the last function."""
         index, rivals, _ = path
         n = scores.shape[1]
@@ -207,7 +209,7 @@ class KernelPerceptron(Labelled, KernelInputs):
             self.mistake_bound_ = float(rule.spread * diagonal.max() / self.margin_**2)
         return last
 
-    def _keep(self, rule: Rule, coef: np.ndarray, path: _Path, points: Any, engine: Engine) -> None:
+    def _keep(self, rule: MistakeRule, coef: np.ndarray, path: _Path, points: Any, engine: Engine) -> None:
         """The function that predicts, on the examples that were ever mistaken."""
         index, rivals, steps = path
         total = self.n_iter_ * len(coef)
@@ -241,7 +243,8 @@ class KernelPerceptron(Labelled, KernelInputs):
         check_is_fitted(self, "function_")
         given, X = X, self._check_new(X)
         remember(self.function_.engine, X, given)
-        scores = self.function_(X) if self._votes is None else vote(self.function_, X, *self._votes)
+        f = self.function_
+        scores = f(X) if self._votes is None else vote(f.facing(X), *self._votes)
         if getattr(X, "dtype", None) == np.float32:
             scores = scores.astype(np.float32)
         return finite_scores(scores[:, None] if scores.ndim == 1 else scores)

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._threads import cpu_count, parallel_map
 from mercer._xp import issparse, shaped_like
 from mercer.engines import Engine
-from mercer.engines.threads import cpu_count, parallel_map
 from mercer.kernels.base import Kernel, Profiled
 from mercer.kernels.finite import Finite
 from mercer.kernels.order import order_of
@@ -157,11 +157,11 @@ class Search:
                 gaps[rows] = found
 
         if same and not kernel.vectors and 8 * n * n <= _STORED_BYTES:
-            K = engine.gram(kernel, Z)
+            K = engine.operator(kernel, Z).dense()
             for a in range(0, n, 256):
                 step(slice(a, min(a + 256, n)), K[a : a + 256])
         else:
-            engine.reduce(kernel, X, Z, step)
+            engine.operator(kernel, X, Z).reduce(step)
         return index, gaps
 
     def _by_tree(self, X: np.ndarray, count: int, same: bool) -> tuple[np.ndarray, None]:

@@ -72,7 +72,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         m = min(self.n_features, points.shape[0])
         index = centres_of(self.centres).choose(self.kernel_, points, m, np.random.default_rng(seed), Tiled())
         self.centres_ = points[index]
-        K = np.asarray(Tiled().gram(self.kernel_, double(self.centres_)), dtype=np.float64)
+        K = np.asarray(Tiled().operator(self.kernel_, double(self.centres_)).dense(), dtype=np.float64)
         values, vectors = np.linalg.eigh(K)
         # Directions without weight carry no information, only rounding: that of the values `transform` makes.
         single = getattr(points, "dtype", None) == np.float32
@@ -93,5 +93,5 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 dtype=[np.float64, np.float32],
             )
         points = self.kernel_.points(X)
-        K = Tiled().gram(self.kernel_, points, self.centres_)
+        K = Tiled().operator(self.kernel_, points, self.centres_).dense()
         return K @ self.whitening_.astype(K.dtype)

@@ -13,6 +13,7 @@ from mercer.functions.base import Function, as_coefficients, as_columns, column_
 from mercer.kernels import Kernel
 from mercer.kernels.points import as_objects
 from mercer.kernels.separation import Pairs, separation
+from mercer.operators import KernelOperator
 
 # Numbers held at once while differentiating: 32 MB of doubles.
 _ENTRIES = 1 << 22
@@ -76,6 +77,12 @@ class KernelFunction(Function):
     def _set(self, kernel, points, coef, engine):
         self.kernel, self.points, self.coef, self.engine = kernel, points, coef, engine
 
+    # K(points, points), bound when first asked for: what is prepared of it serves all predictions.
+    _bound: KernelOperator | None = None
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_bound"}
+
     def in_groups(self, labels: np.ndarray) -> KernelFunction:
         """The same functions, told that terms with the same label count in the same few outputs.
 
@@ -113,16 +120,28 @@ class KernelFunction(Function):
             self.kernel._same_width(X, self.points)
         return X
 
+    def facing(self, X: Any) -> KernelOperator:
+        """K(X, points) as an operator; what it takes to make it is prepared once and kept with f."""
+        return self._facing(self._points(X))
+
+    def _facing(self, X: Any) -> KernelOperator:
+        if self._bound is None:
+            self._bound = self.engine.operator(self.kernel, self.points)
+        return self._bound.facing(X)
+
     def __call__(self, X):
-        X = self._points(X)
+        return self.at_points(self._points(X))
+
+    def at_points(self, X: Any) -> np.ndarray:
+        """f at points that are already checked, in the form that ``kernel.points`` gives."""
         if not len(self):
             return np.zeros((n_points(X), *self.coef.shape[1:]), self.coef.dtype)
+        K = self._facing(X)
         if not self._groups:
-            return self.engine.product(self.kernel, X, self.points, self.coef)
+            return K.product(self.coef)
         out = np.zeros((n_points(X), self.coef.shape[1]))
         for rows, columns in self._groups:
-            some = self.coef[np.ix_(rows, columns)]
-            out[:, columns] += self.engine.product(self.kernel, X, take(self.points, rows), some)
+            out[:, columns] += K.among(columns=rows).product(self.coef[np.ix_(rows, columns)])
         return out
 
     def at(self, x):
@@ -157,7 +176,7 @@ class KernelFunction(Function):
             return np.zeros(several) if several else 0.0
         X = terms.double(self.points)
         Z = X if g.points is self.points else terms.double(g.points)
-        values = self.engine.product(self.kernel, X, Z, b)
+        values = self.engine.operator(self.kernel, X, Z).product(b)
         return column_products(a, values)
 
     def squared_norm(self):

@@ -119,7 +119,8 @@ def _state(x: Any) -> dict[str, Any]:
         return {name: getattr(x, name) for name in kept}
     if isinstance(x, BaseEstimator):
         return dict(x.__getstate__())
-    return dict(vars(x)) if isinstance(x, Function) else {}
+    state: Any = x.__getstate__() if isinstance(x, Function) else {}
+    return dict(state)
 
 
 def _made(cls: type, parameters: dict[str, Any]) -> Any:

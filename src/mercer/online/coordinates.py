@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,9 +76,10 @@ class Centres(Basis):
     def values(self, points: Any) -> np.ndarray:
         """K(points, Z)"""
         few = points.shape[0] * self.points.shape[0] < _FEW and not self.engine.remote
+        if few:
+            return np.asarray(self.kernel.pairwise(points, self.points), np.float64)
         engine = engine_for_chunk(self.engine, points, self.points)
-        gram = self.kernel.pairwise if few else partial(engine.gram, self.kernel)
-        return np.asarray(gram(points, self.points), np.float64)
+        return np.asarray(engine.operator(self.kernel, points, self.points).dense(), np.float64)
 
     def rows(self, points):
         return self.values(points) @ self.T

@@ -111,9 +111,9 @@ class Expansion(Learner):
 
     def _fill(self, X: Any, Z: Any, out: np.ndarray) -> None:
         if self.engine.remote:
-            out[:] = self.engine.gram(self.kernel, X, Z)
+            out[:] = self.engine.operator(self.kernel, X, Z).dense()
         elif out.size > _FEW:
-            engine_for_chunk(self.engine, X, Z).gram(self.kernel, X, Z, out=out)
+            engine_for_chunk(self.engine, X, Z).operator(self.kernel, X, Z).fill(out)
         else:
             out[:] = self.kernel.pairwise(X, Z)
 
@@ -179,6 +179,6 @@ class Expansion(Learner):
             return np.zeros((points.shape[0], self.outputs)) + self.intercept
         coef = self._mean(self.A, self.U).T
         if points.shape[0] * len(coef) > _FEW:
-            values = self.engine.product(self.kernel, points, self.points, coef)
+            values = self.engine.operator(self.kernel, points, self.points).product(coef)
             return np.asarray(values, np.float64) + self.intercept
         return self.kernel.pairwise(points, self.points) @ coef + self.intercept

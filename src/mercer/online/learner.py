@@ -177,7 +177,7 @@ class Learner(ABC):
 def engine_for_chunk(engine: Engine, X: Any, Z: Any) -> Engine:
     """The engine, on one thread where handing blocks to others takes longer than computing them."""
     work = X.shape[0] * Z.shape[0] * (X.shape[1] if X.ndim == 2 else 1)
-    return engine.alone() if work < _WORTH_THREADS else engine
+    return engine.single_threaded() if work < _WORTH_THREADS else engine
 
 
 def stacked(first: Any, second: Any) -> Any:

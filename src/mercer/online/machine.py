@@ -111,7 +111,7 @@ class OnlineMachine(KernelInputs):
     def _learner_for(self, kernel: Kernel, points: Any, outputs: int, X: Any) -> Learner:
         """An empty f of the form asked for."""
         rule, budget = self._rule_, self._budget()
-        engine = _resolve.engine_of(engine_for(self.engine, X)).for_many(1 << 40)
+        engine = _resolve.engine_of(engine_for(self.engine, X)).expecting(1 << 40)
         engine.validate()
         form = _resolve.representation_of(self.representation) or Full()
         form.validate()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
-from mercer.engines import available_memory
+from mercer._memory import available_memory
 from mercer.features import ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
 from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix, Operator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mercer._xp import take
 from mercer.functions import KernelFunction
-from mercer.operators import KernelOperator
 from mercer.representations.base import Built, Representation, precise
 
 
@@ -28,7 +27,7 @@ class Full(Representation):
 
     def build(self, kernel, X, rng, engine, seen=None):
         X = X if engine.remote else precise(kernel, X, X.shape[0])
-        K = KernelOperator(kernel, X, X, engine)
+        K = engine.operator(kernel, X)
 
         def lift(c):
             used = c != 0 if c.ndim == 1 else (c != 0).any(axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._xp import frozen
 from mercer.features.centres import Centres, centres_of
 from mercer.functions import KernelFunction
-from mercer.operators import KernelOperator, Matrix
+from mercer.operators import Matrix
 from mercer.representations.base import Built, Representation, precise
 
 # K(Z, Z) of more centres than this is not kept: it is wanted a product at a time.
@@ -65,16 +65,16 @@ class Nystrom(Representation):
                 raise ValueError(f"the centres have {Z.shape[1]} features, the data {X.shape[1]}")
             if kernel.vectors:
                 Z = Z.astype(X.dtype)
-        A = KernelOperator(kernel, X, Z, engine)
+        A = engine.operator(kernel, X, Z)
         # The small matrix is factored, so it is wanted in float64 even where the data are not.
         exact = Z.astype(np.float64) if getattr(Z, "dtype", None) == np.float32 else Z
         if engine.remote or Z.shape[0] > _MOST_STORED:
             return Built(
                 A,
-                KernelOperator(kernel, exact, exact, engine),
+                engine.operator(kernel, exact),
                 lambda c: KernelFunction(kernel, Z, c, engine),
             )
-        values = np.asarray(engine.gram(kernel, exact), dtype=np.float64)
+        values = np.asarray(engine.operator(kernel, exact).dense(), dtype=np.float64)
         if not np.isfinite(values).all():
             raise ValueError(f"{kernel!r} gives NaN or infinity between the centres")
         return Built(A, Matrix(values), lambda c: KernelFunction(kernel, Z, c, engine))

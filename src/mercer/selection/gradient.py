@@ -97,7 +97,7 @@ class LooSurface:
     def value_and_slopes(self, kernel: Kernel, mu: float) -> tuple[float, float, dict[str, Any], float]:
         """(L, the objective, its slopes in log θ by name of the kernel's parameter, its slope in log μ)."""
         G, share = (
-            np.asarray(Tiled(threads=1).gram(kernel, self.X, self.X), dtype=np.float64),
+            np.asarray(Tiled(threads=1).operator(kernel, self.X).dense(), dtype=np.float64),
             self.likelihood,
         )
         # The smallest shift at which an inverse in double precision means something.

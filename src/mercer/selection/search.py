@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import qmc
 
-from mercer.engines.factor import NotPositiveDefinite
+from mercer.operators.factor import NotPositiveDefinite
 from mercer.selection.dimensions import Choice
 from mercer.selection.space import Space
 from mercer.selection.surrogate import Surrogate

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from scipy.special import erfc
 
-from mercer.engines.factor import Factor
 from mercer.kernels import Matern
+from mercer.operators.factor import Factor
 
 _LENGTHS = 0.1 * 2.0 ** np.arange(6)
 _NOISES = (1e-6, 1e-4, 1e-2, 1e-1)

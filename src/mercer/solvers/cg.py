@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from mercer.engines import available_memory
-from mercer.operators import KernelOperator, Operator
+from mercer._memory import available_memory
+from mercer.operators import Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.full import ridge_solution, solve_cg, solve_stored
 from mercer.solvers.preconditioners import LARGEST_FACTOR, low_rank, low_rank_columns, sampled_rows
@@ -83,7 +83,7 @@ class CG(Solver):
 
     def stores(self, K: Operator) -> bool:
         """Will K be kept in memory?"""
-        if not isinstance(K, KernelOperator) or K.remote:
+        if not K.of_kernel or K.remote:
             return False
         single = K.at(np.float32) is not None
         return self.would_store(K.shape[0], single, available_memory())

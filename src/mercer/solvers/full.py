@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from mercer.engines.factor import _PANEL, Factor, NotPositiveDefinite
-from mercer.operators import KernelOperator, Matrix, Operator, undisturbed
+from mercer.operators import Matrix, Operator, blas_single_threaded
+from mercer.operators.factor import Factor, NotPositiveDefinite
 from mercer.solvers.certify import certify
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import ROUNDED_TOL, LowRank, Subset
@@ -20,6 +20,8 @@ _MIXED_FROM = 3000
 _DOUBLE_RESIDUAL = 1_500_000
 # Up to so many examples K is copied to be centred, where there is an offset.
 _CENTRED_TO = 3000
+# Rows of a float32 matrix that are written out in float64 together.
+_ROWS_AT_ONCE = 512
 
 
 @dataclass
@@ -78,9 +80,9 @@ def _solve_factored(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.nd
     )
 
 
-def _half(K: Operator) -> KernelOperator | None:
+def _half(K: Operator) -> Operator | None:
     """K in float32, if it has such a version and its values fit there."""
-    if not isinstance(K, KernelOperator) or not K.diag().max(initial=0.0) < 1e30:
+    if not K.of_kernel or not K.diag().max(initial=0.0) < 1e30:
         return None
     return K.at(np.float32)
 
@@ -120,10 +122,10 @@ def solve_cg(
     """By conjugate gradients, K never in memory."""
     apply = shifted(K, mu, scale)
     inverse = (lambda v: v) if low_rank is None else low_rank.inverse(mu, scale)
-    if tol >= ROUNDED_TOL and isinstance(K, KernelOperator) and K.remote and K.dtype == np.float32:
+    if tol >= ROUNDED_TOL and K.remote and K.dtype == np.float32:
         return _solve_rounded(K, mu, scale, rhs, inverse, tol=tol, max_iter=max_iter)
     # A little below the tolerance: the true residual, and the one with the offset taken out, are larger.
-    with undisturbed(K):
+    with blas_single_threaded(K):
         result = pcg(apply, rhs, inverse, tol=0.1 * tol, max_iter=max_iter)
     return Solved(
         result.x,
@@ -166,7 +168,7 @@ def _solve_rounded(K, mu, scale, rhs, inverse, *, tol, max_iter) -> Solved:
 
 
 def solve_stored(
-    K: KernelOperator,
+    K: Operator,
     mu: float,
     scale: np.ndarray | None,
     rhs: np.ndarray,
@@ -265,8 +267,9 @@ class _Upcast(Matrix):
 
     def __matmul__(self, V):
         out = np.empty((self.shape[0], *V.shape[1:]))
-        for i in range(0, self.shape[0], _PANEL):
-            np.matmul(self.values[i : i + _PANEL].astype(np.float64), V, out=out[i : i + _PANEL])
+        for i in range(0, self.shape[0], _ROWS_AT_ONCE):
+            rows = slice(i, i + _ROWS_AT_ONCE)
+            np.matmul(self.values[rows].astype(np.float64), V, out=out[rows])
         return out
 
 
@@ -307,12 +310,12 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
     t = y.shape[1]
     rhs = np.hstack([y, s[:, None]]) if problem.offset else y
     K = problem.A
-    if isinstance(K, KernelOperator) and not K.kernel.vectors and n <= _CENTRED_TO:
+    if K.dear and n <= _CENTRED_TO:
         # Kernels on objects may be slow: they are not computed again to measure the result.
         K = Matrix(K.dense())
         problem = replace(problem, A=K, B=K)
     if problem.offset and n <= _CENTRED_TO and not K.remote:
-        K, _ = centred((K.at(np.float64) if isinstance(K, KernelOperator) else None) or K)
+        K, _ = centred(K.at(np.float64) or K)
     solved = solve(K, mu, scale, rhs)
     z, residual = solved.z, solved.residual
     intercept = np.zeros(t)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.threads import parallel_map
+from mercer._threads import parallel_map
 from mercer.operators import Matrix
 from mercer.solvers.cluster_sums import CoordinateSums, Sums
 from mercer.solvers.eigen import largest_eigenpairs

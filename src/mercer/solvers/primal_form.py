@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.factor import Factor
-from mercer.engines.memory import available_memory
+from mercer._memory import available_memory
 from mercer.operators import (
     Identity,
     Matrix,
-    undisturbed,
+    blas_single_threaded,
 )
+from mercer.operators.factor import Factor
 from mercer.solvers.certify import best_constant
 from mercer.solvers.form import FEW, INNER_ITERATIONS, Direction, Form
 from mercer.solvers.pcg import pcg
@@ -147,7 +147,7 @@ class PrimalForm(Form):
         )
         # So many passes over Φ cost as much as a new factor.
         enough = max(p // 80, 3) if direct else INNER_ITERATIONS
-        with undisturbed(primal.Phi):
+        with blas_single_threaded(primal.Phi):
             result = pcg(apply, rhs, inverse, tol=tol, max_iter=enough, size_of=primal.size)
         if direct and result.residual > tol:
             self._factors[j] = factored()
@@ -184,7 +184,7 @@ class PrimalForm(Form):
             return np.array([np.linalg.norm(self.primal.size(R.reshape(size, t)))])
 
         rhs = -self.gradient.reshape(-1, 1)
-        with undisturbed(self.Phi):
+        with blas_single_threaded(self.Phi):
             result = pcg(apply, rhs, inverse, tol=tol, max_iter=INNER_ITERATIONS, size_of=norm)
         return self._direction(result.x.reshape(size, t))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.operators import undisturbed
+from mercer.operators import blas_single_threaded
 from mercer.solvers.certify import best_constant, certify
 from mercer.solvers.pcg import pcg
 from mercer.solvers.primal import to_primal
@@ -40,11 +40,11 @@ def ridge_primal(
 
     def measure(u):
         """−half the gradient at u, in one pass."""
-        with undisturbed(Phi):
+        with blas_single_threaded(Phi):
             back = Phi.sandwich(u, lambda rows, S: (y[rows] - S) * weights[rows]) / n
         return back - lam * primal.penalise(u)
 
-    with undisturbed(Phi):
+    with blas_single_threaded(Phi):
         rhs = Phi.adjoint(weights * y) / n
     start = norm(rhs)
     jitter = primal.jitter
@@ -73,7 +73,7 @@ def ridge_primal(
         if size <= enough or iterations >= limit or not better:
             break
         target = max(0.5 * enough / size, 1e-6)
-        with undisturbed(Phi):
+        with blas_single_threaded(Phi):
             result = pcg(
                 apply, residual, inverse, tol=target, max_iter=limit - iterations, size_of=primal.size
             )

@@ -50,6 +50,9 @@ class Layout:
 
     def __init__(self, formula: Formula, X: np.ndarray, Z: np.ndarray, dtype: np.dtype):
         self.formula, self.dtype = formula, np.dtype(dtype)
+        # Some of the columns, as each view shows them; and what was decided by looking at them and at X.
+        self._columns_seen: dict[View, np.ndarray] = {}
+        self._decided: list[tuple[View, list[tuple[int, Leaf]], Leaf | None, bool]] = []
         self.parts: list[Part] = []
         self.leaves: list[tuple[int, str]] = []
         self.own: list[float] = []
@@ -91,7 +94,10 @@ class Layout:
         # One job for BLAS at a time: the others keep their loops.
         own = _OWN_LOOP[host().avx512]
         loaded = d > own and not any(p.group.loaded for p in self.parts)
-        if distance is not None and d <= own and self._fragile(view, distance[1], X, Z):
+        watched = distance[1] if distance is not None and d <= own else None
+        fragile = watched is not None and self._fragile(view, watched, X, Z)
+        self._decided.append((view, members, watched, fragile))
+        if distance is not None and fragile:
             i, leaf = distance
             self.own.append(leaf.scale)
             mean = self._mean(view, Z) if view.rounds else zero
@@ -146,10 +152,26 @@ class Layout:
         r2 = r2[r2 > 1e-12 * extent**2]
         return bool(r2.size) and extent > _MOST_DISTANCES * math.sqrt(float(np.quantile(r2, 0.05)))
 
+    def admits(self, X: np.ndarray, Z: np.ndarray) -> bool:
+        """Would other rows, with the same columns, be laid out in the same way?"""
+        try:
+            for view, members, watched, fragile in self._decided:
+                self._require_room(members, X, Z)
+                if watched is not None and self._fragile(view, watched, X, Z) != fragile:
+                    return False
+        except NotTraceable:
+            return False
+        return True
+
     def _few(self, view: View, X: Any, Z: Any) -> list[np.ndarray]:
         """Some points of either side, in float64."""
-        some = [P[:: max(len(P) // _SAMPLE, 1)][:_SAMPLE] for P in (X, Z)]
-        return [view.points(self._ready(view, P)).astype(np.float64) for P in some]
+        if view not in self._columns_seen:
+            self._columns_seen[view] = self._some(view, Z)
+        return [self._some(view, X), self._columns_seen[view]]
+
+    def _some(self, view: View, points: Any) -> np.ndarray:
+        some = points[:: max(len(points) // _SAMPLE, 1)][:_SAMPLE]
+        return view.points(self._ready(view, some)).astype(np.float64, copy=False)
 
     def _require_room(self, leaves: list[tuple[int, Leaf]], X: Any, Z: Any) -> None:
         """Raise NotTraceable where squares are too large or too small for this precision.

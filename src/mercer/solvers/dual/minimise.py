@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer.engines.threads import stopping_point
+from mercer._threads import stopping_point
 from mercer.solvers.dual.block import Block
-from mercer.solvers.dual.columns import Columns, Stored
+from mercer.solvers.dual.columns import KernelColumns, Stored
 from mercer.solvers.dual.reference import slopes
 
 # A block is solved so much better than the whole is at the time, but not much beyond what is asked.
@@ -53,7 +53,7 @@ class BoxQP:
             return float(max(left.max() - right.min(), 0.0))
         return float(max(left.max(), -right.min(), 0.0))
 
-    def gradient(self, K: Columns, c: np.ndarray) -> np.ndarray:
+    def gradient(self, K: KernelColumns, c: np.ndarray) -> np.ndarray:
         """g at c, computed anew."""
         g = self.extra * c - self.centre
         used = np.flatnonzero(c)
@@ -117,7 +117,7 @@ class _Sleepers:
         self.groups.append((awake[quiet], c.copy()))
         self.awake = awake[~quiet]
 
-    def wake(self, K: Columns, c: np.ndarray, g: np.ndarray) -> None:
+    def wake(self, K: KernelColumns, c: np.ndarray, g: np.ndarray) -> None:
         for rows, then in self.groups:
             changed = np.flatnonzero(c != then)
             if len(changed):
@@ -125,7 +125,7 @@ class _Sleepers:
         self.awake, self.groups = None, []
 
 
-def minimise(K: Columns, qp: BoxQP, state: State, *, tol: float, max_rounds: int, size: int) -> State:
+def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_rounds: int, size: int) -> State:
     """Go on from `state` (changed in place) until no slope exceeds tol."""
     n, c, g = K.n, state.c, state.g
     whole = K.values if isinstance(K, Stored) else None

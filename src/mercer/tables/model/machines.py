@@ -10,9 +10,9 @@ from scipy.stats import kurtosis
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._threads import cpu_count, parallel_map
 from mercer._units import alone, count, fewest_in_a_class, folds
 from mercer.engines import available_memory
-from mercer.engines.threads import cpu_count, parallel_map
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._threads import cpu_count, parallel_map
 from mercer._units import alone, by_size, count, folds, held_out
 from mercer.engines import Tiled
-from mercer.engines.threads import cpu_count, parallel_map
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern
 from mercer.selection.gradient import LooSurface, descend
@@ -163,7 +163,9 @@ class Search:
         best = (np.inf, 1.0, 1.0)
         for factor in _WIDTHS:
             kernel = base.scaled(np.full(d, middle * factor))
-            error, mu = _best_shift(np.asarray(Tiled(threads=1).gram(kernel, X, X)), Y, self.units[rows])
+            error, mu = _best_shift(
+                np.asarray(Tiled(threads=1).operator(kernel, X).dense()), Y, self.units[rows]
+            )
             if error < best[0]:
                 best = error, factor, mu
         error, factor, mu = best

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._threads import one_thread
 from mercer._units import alone, count, fewest_in_a_class, folds, held_out
-from mercer.engines.threads import one_thread
 from mercer.estimators import KernelRidge
 from mercer.selection.path import loo_of_units
 from mercer.tables.model.learn import Learned, Question, again, learn

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer.engines import factor as module
-from mercer.engines.factor import Factor, NotPositiveDefinite
+from mercer.operators import factor as module
+from mercer.operators.factor import Factor, NotPositiveDefinite
 
 
 def spd(n, dtype=np.float64, seed=0):

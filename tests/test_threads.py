@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from mercer._threads import cpu_count, one_blas_thread, one_thread, parallel_map
 from mercer.engines import Tiled
-from mercer.engines.threads import cpu_count, one_blas_thread, one_thread, parallel_map
 from mercer.kernels import Gaussian
 
 
@@ -189,7 +189,7 @@ def test_an_interruption_ends_long_tasks():
     """The first error stops the others at their next stopping point, not at their end."""
     import time
 
-    from mercer.engines.threads import stopping_point
+    from mercer._threads import stopping_point
 
     begun, turns = threading.Event(), []
 
@@ -221,9 +221,9 @@ def test_an_interruption_ends_long_tasks():
 def test_engines_refuse_kernels_that_are_not_ready(kernel, words):
     X = np.zeros((4, 2))
     for call in (
-        lambda: Tiled().product(kernel, X, X, np.ones(4)),
-        lambda: Tiled().gram(kernel, X),
-        lambda: Tiled().normal(kernel, X, X, np.ones(4)),
+        lambda: Tiled().operator(kernel, X).product(np.ones(4)),
+        lambda: Tiled().operator(kernel, X).dense(),
+        lambda: Tiled().operator(kernel, X).normal(np.ones(4)),
     ):
         with pytest.raises(ValueError, match=words):
             call()
@@ -232,4 +232,4 @@ def test_engines_refuse_kernels_that_are_not_ready(kernel, words):
 def test_weights_of_the_wrong_length_are_refused():
     X = np.zeros((4, 2))
     with pytest.raises(ValueError, match="one row for each of the 4 rows"):
-        Tiled().normal(Gaussian(1.0), X, X, np.ones(4), np.ones(3))
+        Tiled().operator(Gaussian(1.0), X).normal(np.ones(4), np.ones(3))
