@@ -199,11 +199,12 @@ class KernelMachine(KernelInputs):
 
     def _scores(self, X: Any) -> np.ndarray:
         """f(X) + b, shape (n, outputs)."""
-        check_is_fitted(self, "function_")
+        if "function_" not in vars(self):
+            check_is_fitted(self, "function_")
         given, X = X, self._check_new(X)
         if (engine := getattr(self.function_, "engine", None)) is not None:
             remember(engine, X, given)
-        scores = self.function_(X)
+        scores = self.function_.at_points(X)
         # Rounded once, at the end: f and b may be large, and cancel.
         scores = (scores[:, None] if scores.ndim == 1 else scores) + self.solution_.intercept
         return finite_scores(scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores)

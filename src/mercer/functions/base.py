@@ -29,6 +29,10 @@ class Function(ABC):
     def __call__(self, X: Any) -> np.ndarray:
         """f at each of a set of points: shape (m,), or (m, t) for t functions."""
 
+    def at_points(self, X: Any) -> np.ndarray:
+        """f at points that are already checked, in the form in which the kernel takes them."""
+        return self(X)
+
     @abstractmethod
     def at(self, x: Any) -> Any:
         """f at one point, a vector or an object: a float, or shape (t,) for t functions."""

@@ -132,8 +132,7 @@ class KernelFunction(Function):
     def __call__(self, X):
         return self.at_points(self._points(X))
 
-    def at_points(self, X: Any) -> np.ndarray:
-        """f at points that are already checked, in the form that ``kernel.points`` gives."""
+    def at_points(self, X):
         if not len(self):
             return np.zeros((n_points(X), *self.coef.shape[1:]), self.coef.dtype)
         K = self._facing(X)

@@ -220,7 +220,7 @@ class Fused:
         self.X, self.Z, self.dtype, self.threads = X, Z, np.dtype(dtype), threads
         self.n, self.m = X.shape[0], Z.shape[0]
         self._kept: list[Packed] | None = None
-        self._code: dict[str, tuple[Any, int]] = {}
+        self._code: dict[tuple[str, bool], tuple[Any, int]] = {}
         self.blas = any(g.loaded for g in self.layout.groups)
         self.tile = _BLAS_TILE if self.blas else self._columns_near()
         self.addresses = (self.layout.constants.ctypes.data, self.layout.dimensions.ctypes.data)
@@ -254,15 +254,18 @@ class Fused:
 
     def code(self, job: str) -> tuple[Any, int]:
         """(compiled loops, rows in a block of theirs)"""
-        if job not in self._code:
+        few = self.n <= 2
+        if (job, few) not in self._code:
             direct = self.layout.groups and self.layout.groups[0].kind in ("difference", "exact")
             # Two vectors (of at most 16) at a time only where that divides a tile.
             small = direct and self.tile % 32 == 0
             rows, vectors = ((4, 2) if small else (8, 1)) if host().registers == 32 else (4, 1)
             if job.endswith("64") and self.dtype == np.float32:
                 rows, vectors = (4, 1) if host().registers == 32 else (2, 1)  # sums take twice the registers
-            self._code[job] = loops(self.layout.recipe(job, rows, vectors)), rows
-        return self._code[job]
+            if few:  # rows that only fill up a block would take as long as those that are asked for
+                rows, vectors = 1, 2 if self.tile % 32 == 0 else 1
+            self._code[job, few] = loops(self.layout.recipe(job, rows, vectors)), rows
+        return self._code[job, few]
 
     def _columns_at_once(self) -> int:
         each = max(self.layout.width, 1) * self.dtype.itemsize  # a constant kernel has no numbers
