@@ -235,7 +235,7 @@ def test_what_does_not_fit_is_computed_again(monkeypatch):
         settings = {"n_clusters": 4, "init": [0, 1, 2, 3], "random_state": 0, "tol": 0}
         kept = KernelKMeans(Gaussian(1.0), representation=representation, **settings).fit(X)
         with monkeypatch.context() as patch:
-            patch.setattr("mercer.operators.available_memory", lambda: 0)
+            patch.setattr("mercer.operators.dense.available_memory", lambda: 0)
             patch.setattr("mercer.representations.features.available_memory", lambda: 0)
             again = KernelKMeans(Gaussian(1.0), representation=representation, **settings).fit(X)
         assert "in memory" in kept.plan_ and "computed as needed" in again.plan_

@@ -330,14 +330,14 @@ def test_columns_kept_are_not_computed_again(columns, monkeypatch):
     n = 120
     monkeypatch.setattr(mistakes, "_COLUMN_BYTES", columns * 8 * n)
     made = []
-    made_by = mistakes._Columns.__init__
+    made_by = mistakes.ColumnSweeps.__init__
 
     def counted(self, *args):
         made_by(self, *args)
         made.append(self)
         calls.clear()  # k(x,x), and what the door looked at
 
-    monkeypatch.setattr(mistakes._Columns, "__init__", counted)
+    monkeypatch.setattr(mistakes.ColumnSweeps, "__init__", counted)
     calls = []
 
     def k(a, b):

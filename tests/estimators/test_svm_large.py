@@ -96,7 +96,7 @@ def test_an_interruption_ends_all_fits_soon(monkeypatch):
     """Outputs are fitted in threads, which an interruption does not reach by itself."""
     from mercer.solvers.dual import solver
 
-    monkeypatch.setattr(solver, "cpu_count", lambda: 2)
+    monkeypatch.setattr("mercer.operators.kernel.cpu_count", lambda: 2)
     first = solver.minimise
 
     def endless(*args, **keywords):

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.engines import Cuda, Engine, Tiled
+from mercer.engines import Cuda, Tiled
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures
 from mercer.functions import KernelFunction
 from mercer.io.checks import check, trial, usable
-from mercer.kernels import Gaussian, Kernel, Linear, Polynomial
+from mercer.kernels import Gaussian, Kernel, Polynomial
 from mercer.losses import Hinge, Quantile
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.losses.pairs import PairCoding
@@ -122,8 +122,6 @@ def test_a_formula_with_nothing_behind_it_shows_in_a_trial():
     check(hollow)
     with pytest.raises(NotImplementedError):
         trial(hollow)
-    with pytest.raises(NotImplementedError):
-        trial(KernelFunction(Linear(), X, Y, Engine()))
 
 
 def test_answers_that_a_loss_has_not_show_in_a_trial():

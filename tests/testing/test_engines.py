@@ -57,7 +57,8 @@ class SkipsRows(KernelOperator):
 
 class CountsTwice(KernelOperator):
     def reduce(self, step):
-        return super().reduce(step) + [self.dense().sum(axis=0)]
+        found = super().reduce(step)
+        return found + found[:1]
 
 
 class NoSparse(KernelOperator):

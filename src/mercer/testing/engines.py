@@ -64,14 +64,15 @@ def check_engine(
     rng = np.random.default_rng(random_state)
     if kernel is not None:
         kernel, points = kernel.resolve(X).bind(X)
-        cases = iter([(kernel, points, points[::2])])
+        cases = [(kernel, points, points[::2])]
     else:
-        cases = _cases(rng)
+        cases = list(_cases(rng))
     for k, A, B in cases:
         _gram(engine, k, A, B)
         _product(engine, k, A, B, rng, (None, 1, 3))
-        _normal(engine, k, A, B, rng)
         _reduce(engine, k, A, B)
+        _normal(engine, k, A, B, rng)
+    for k, A, B in cases:
         _forms(engine, k, A, B, rng)
     if kernel is None:
         for k, A, B in _kernels(rng):

@@ -54,7 +54,7 @@ def test_votes(at):
     two = RNG.choice([-1, 1], (25, 1)).astype(np.int8)
     three = np.array([[1, -1, 0], [0, 1, -1], [-1, 0, 1]], np.int8)[RNG.integers(3, size=25)]
     for changes in (two, three):
-        expected = vote(f, X, where, changes, survival)
+        expected = vote(f.facing(X), where, changes, survival)
         np.testing.assert_allclose(
             at(lambda p, c=changes: votes(p, f, where, c, survival), X), expected, atol=1e-14
         )

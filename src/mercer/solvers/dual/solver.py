@@ -276,9 +276,9 @@ def _semidefinite(problem: Problem) -> bool:
     if not problem.full or problem.A.semidefinite:
         return True
     some = np.linspace(0, problem.n - 1, min(problem.n, _LOOKED_AT)).astype(np.intp)
-    few = problem.A.among(some, some)
-    values = few.dense().astype(np.float64)
-    rounding = 1e-4 if few.dtype == np.float32 else 1e-8
+    values = problem.A.among(some, some).dense().astype(np.float64)
+    single = np.array_equal(values, values.astype(np.float32))  # as if rounded to float32
+    rounding = 1e-4 if single else 1e-8
     try:
         Factor(values, shift=rounding * (float(np.abs(values.diagonal()).max()) or 1.0), max_jitter=0.0)
     except NotPositiveDefinite:
