@@ -7,9 +7,9 @@ from benchmarks.table import count, number, ratio, text, times
 
 TITLE = "Predicting a few rows at a time: milliseconds a call, d = 10"
 NOTE = (
-    "Medians of 400 calls of `predict` on float64 rows, Mercer's and scikit-learn's taking turns in one process "
-    "after 20 calls each; “function” is the fitted function alone, without the machine's checks of its input. "
-    "Both ridges have the same terms, both SVCs are fitted to the same rows, with C = 1."
+    "Medians of 400 calls of `predict` on float64 rows, Mercer's and scikit-learn's taking turns in one "
+    "process after 20 calls each; “function” is the fitted function alone, without the machine's checks of "
+    "its input. Both ridges have the same terms, both SVCs are fitted to the same rows, with C = 1."
 )
 COLUMNS = (
     text("machine", "who"),
