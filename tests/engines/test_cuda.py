@@ -369,8 +369,8 @@ def test_laws_when_streaming(dtype):
 @needs_triton
 @pytest.mark.parametrize("k", KERNELS[:3], ids=str)
 def test_generated_source_depends_on_structure_alone(k):
+    from mercer.codegen.triton.source import source
     from mercer.engines._triton.pack import pack
-    from mercer.engines._triton.source import source
     from mercer.engines._triton.store import STORE
 
     X, Z = points(60, 50)

@@ -260,8 +260,9 @@ def test_derivatives_that_torch_would_get_wrong_are_differenced():
 
     loss = FunctionLoss(detached_far_out)
     assert loss.derivatives == "torch"  # as far as could be seen
-    loss.encode_targets([1.0, 2.0])
-    assert loss.derivatives == "numeric"
+    _, coding = loss.encode_targets([1.0, 2.0])
+    assert coding.loss.derivatives == "numeric"
+    assert loss.derivatives == "torch"  # looking at it changes nothing
 
 
 @needs_torch
@@ -448,8 +449,8 @@ def test_good_losses_pass(name, size):
     y = SCORE > 0 if builtin.classification else size * np.abs(SCORE)
     for way in ("numeric", "given"):
         loss = own(name, way)
-        loss.encode(y)
-        assert loss.smooth and loss.curved
+        _, coding = loss.encode(y)
+        assert coding.loss.smooth and coding.loss.curved
 
 
 def test_rounding_is_not_taken_for_a_bump():
@@ -510,10 +511,12 @@ def test_kinks_are_found_and_refused(V, y, where):
 
 def test_kinks_belong_to_the_function():
     loss = FunctionLoss(lambda y, s: np.abs(y - s))
-    loss.encode_targets(SCORE)
-    assert not loss.smooth and not loss.curved
-    loss.set_params(function=squared).encode_targets(SCORE)
-    assert loss.smooth and loss.curved
+    before = dict(vars(loss))
+    _, coding = loss.encode_targets(SCORE)
+    assert not coding.loss.smooth and not coding.loss.curved and coding.loss == loss
+    assert {name: value for name, value in vars(loss).items() if name != "_way"} == before
+    _, again = coding.loss.set_params(function=squared).encode_targets(SCORE)
+    assert again.loss.smooth and again.loss.curved
 
 
 def test_jumps():

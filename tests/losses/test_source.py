@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import mercer.losses
+from mercer.codegen.symbols import NotTraceable
 from mercer.losses import FunctionLoss, Loss, Quantile
-from mercer.losses.source import NotTraceable, loss_source
+from mercer.losses.source import loss_source
 from mercer.online import Mistakes
 
 LOSSES = [
@@ -36,12 +37,12 @@ def run(source, scratch, y, s):
         exec(source, {**space, "inf": math.inf, "exp": np.exp, "expm1": np.expm1}, space)
         out = np.zeros_like(s)
         for i in range(len(s)):
-            space["slope"](y[i], s[i], out[i], np.full((scratch, s.shape[1]), np.nan), s.shape[1])
+            space["fill"](y[i], s[i], out[i], np.full((scratch, s.shape[1]), np.nan), s.shape[1])
     return out
 
 
 def compiled_run(source, scratch, y, s):
-    code = pytest.importorskip("mercer.engines.fused.subset").compiled([source])
+    code = pytest.importorskip("mercer.codegen.subset.compiled").compiled([source])
     out = np.zeros_like(s)
     for i in range(len(s)):
         code(y[i], s[i], out[i], np.full((scratch, s.shape[1]), np.nan), s.shape[1])

@@ -35,7 +35,7 @@ def test_without_a_compiler_python_does_the_same(fresh, monkeypatch):
     expected = OnlineKernelRegressor(**options).fit(X, Y).predict(X)
     aggressive = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=PassiveAggressive()).fit(X, Y).predict(X)
     loop.cache_clear()
-    monkeypatch.setattr("mercer.engines.fused.subset.compiled", lambda *a, **k: None)
+    monkeypatch.setattr("mercer.codegen.subset.compiled.compiled", lambda *a, **k: None)
     assert not code.is_compiled()
     assert loop("recursive") is linear_loops.recursive
     np.testing.assert_allclose(OnlineKernelRegressor(**options).fit(X, Y).predict(X), expected, atol=1e-12)
@@ -51,7 +51,7 @@ def test_without_a_compiler_python_does_the_same(fresh, monkeypatch):
 )
 def test_value_and_slope_of_one_example(loss, t):
     pytest.importorskip("llvmlite")
-    from mercer.engines.fused.subset import compiled
+    from mercer.codegen.subset.compiled import compiled
 
     call = compiled(
         [

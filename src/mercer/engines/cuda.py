@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import issparse
+from mercer.codegen.formula import Formula
+from mercer.codegen.symbols import NotTraceable
 from mercer.engines._triton.call import (
     SYMMETRIC_FROM,
     Call,
@@ -18,7 +20,7 @@ from mercer.engines._triton.call import (
 )
 from mercer.engines.base import Engine
 from mercer.engines.tiled import Tiled
-from mercer.kernels.formula import Formula, NotTraceable, trace
+from mercer.kernels.formula import trace
 from mercer.operators.kernel import KernelOperator, require_columns, require_room
 
 _PRECISIONS = ("float32", "fast")

@@ -10,8 +10,10 @@ import numpy as np
 
 from mercer._threads import cpu_count, parallel_map, stopping_point
 from mercer._xp import issparse
+from mercer.codegen.formula import Formula
+from mercer.codegen.symbols import NotTraceable
 from mercer.engines.base import Engine
-from mercer.kernels.formula import Formula, NotTraceable, trace
+from mercer.kernels.formula import trace
 from mercer.operators.kernel import KernelOperator, require_columns, require_room
 
 if TYPE_CHECKING:

@@ -81,6 +81,7 @@ class KernelMachine(KernelInputs):
         check_consistent_length(X, y)
         loss = clone(self._loss(y))
         targets, coding = self._encode(loss, y)
+        loss = coding.loss  # a loss of the user's own has been looked at there
         plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
         remarks = [*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets)]
         if is_auto(self.lam):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import Dual, dual
-from mercer.kernels.arithmetic import int_power
+from mercer.codegen.symbols import int_power
 from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear
 from mercer.kernels.separation import of_normalised

@@ -1,4 +1,4 @@
-"""Numbers as parameters, and powers of them."""
+"""Numbers as parameters."""
 
 from __future__ import annotations
 
@@ -14,15 +14,3 @@ def is_number(x: Any) -> bool:
 def is_integer(x: Any) -> bool:
     """A whole number, in whatever numeric type."""
     return is_number(x) and float(x).is_integer()
-
-
-def int_power(s: Any, p: int) -> Any:
-    """s^p by squaring: products only, which every namespace has and which is exact in sign."""
-    result = None
-    while p:
-        if p & 1:
-            result = s if result is None else result * s
-        p >>= 1
-        if p:
-            s = s * s
-    return result

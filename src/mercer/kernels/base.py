@@ -9,8 +9,9 @@ import numpy as np
 
 from mercer._params import Params
 from mercer._xp import Dual, dual
+from mercer.codegen.formula import PairTracer, View
+from mercer.codegen.symbols import NotTraceable
 from mercer.kernels.arithmetic import is_number
-from mercer.kernels.formula import NotTraceable, Tracer, View
 from mercer.kernels.points import as_vectors, counted, double
 from mercer.kernels.statistics import Statistic
 
@@ -55,8 +56,8 @@ class Kernel(Params):
         """k(x_i, z_j) for checked points: the one method a new kernel must have."""
         raise NotImplementedError(f"{type(self).__name__} must define pairwise(X, Z)")
 
-    def formula(self, tracer: Tracer, view: View) -> Any:
-        """k(x, z) in symbols, for engines that make one loop of it (see `mercer.kernels.formula`)."""
+    def formula(self, tracer: PairTracer, view: View) -> Any:
+        """k(x, z) in symbols, for engines that make one loop of it (see `mercer.codegen.formula`)."""
         raise NotTraceable(f"{type(self).__name__} is no formula in vectors")
 
     # -- calling ----------------------------------------------------------------------------------

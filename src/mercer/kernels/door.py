@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.codegen.formula import overridden
 from mercer.kernels.base import Kernel
 from mercer.kernels.finite import Finite
-from mercer.kernels.formula import _overridden
 from mercer.kernels.psd import every_pair, in_rows, pick
 from mercer.kernels.witness import Verdict, objection
 
@@ -43,7 +43,7 @@ def by_rule(kernel: Kernel) -> bool:
 
 def _own_values(kernel: Kernel) -> bool:
     """Does a subclass give other values than the class whose rule it inherits?"""
-    if any(_overridden(kernel, "rule", values) for values in ("pairwise", "profile")):
+    if any(overridden(kernel, "rule", values) for values in ("pairwise", "profile")):
         return True
     return any(map(_own_values, kernel.children().values()))
 

@@ -6,12 +6,12 @@ import math
 from collections import Counter
 from itertools import combinations_with_replacement
 
-from mercer.kernels.arithmetic import int_power, is_integer, is_number
+from mercer.codegen.symbols import NotTraceable, int_power
+from mercer.kernels.arithmetic import is_integer, is_number
 from mercer.kernels.base import Profiled
 from mercer.kernels.order import Order
 from mercer.kernels.separation import FALLS, Fall
 from mercer.kernels.statistics import DotProduct, SquaredDistance
-from mercer.kernels.symbols import NotTraceable
 
 
 class Dot(Profiled):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mercer.kernels.formula import View, _overridden
+from mercer.codegen.formula import View, overridden
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -56,5 +56,5 @@ def _by_rule(kernel: Kernel) -> bool:
 
     if type(kernel).induced_order is Base.induced_order:
         return True  # it states none
-    own = any(_overridden(kernel, "induced_order", values) for values in ("pairwise", "profile"))
+    own = any(overridden(kernel, "induced_order", values) for values in ("pairwise", "profile"))
     return not own and all(map(_by_rule, kernel.children().values()))

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer.codegen.formula import View
+from mercer.codegen.symbols import NotTraceable
 from mercer.kernels.base import Kernel
-from mercer.kernels.formula import View, trace
+from mercer.kernels.formula import trace
 from mercer.kernels.statistics import Statistic
-from mercer.kernels.symbols import NotTraceable
 
 # Without a formula, small matrices are made of which the diagonal is kept.
 _SIDE = 16

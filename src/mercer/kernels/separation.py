@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.kernels.formula import View, _overridden
+from mercer.codegen.formula import View, overridden
+from mercer.codegen.symbols import NotTraceable
 from mercer.kernels.statistics import Statistic
-from mercer.kernels.symbols import NotTraceable
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -161,7 +161,7 @@ def _stated(kernel: Kernel) -> bool:
     from mercer.kernels.base import Kernel as Base
 
     source = "formula" if type(kernel).separation is Base.separation else "separation"
-    return not _overridden(kernel, source, "pairwise") and all(map(_stated, kernel.children().values()))
+    return not overridden(kernel, source, "pairwise") and all(map(_stated, kernel.children().values()))
 
 
 def by_formula(kernel: Kernel, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:

@@ -73,8 +73,8 @@ class Statistic:
 
     name = ""
     sparse = False
-    # Engines know ‖x−z‖² and x·z by these classes' names, and sums over coordinates by their `term`.
-    formula: str | None = None
+    # What engines know it by: "distance" (‖x−z‖²), "dot" (x·z), or "sum" of a `term` over coordinates.
+    kind = "sum"
     # s(ax, az) = a·s(x, z), or a²·s(x, z) for the two above, for a > 0: a factor can be put into the points.
     homogeneous = False
     # Is it 0 where x = z?
@@ -114,7 +114,7 @@ class Statistic:
 class DotProduct(Statistic):
     """x·z"""
 
-    name = formula = "x·z"
+    name, kind = "x·z", "dot"
     sparse = homogeneous = True
 
     def pairwise(self, X, Z):
@@ -142,7 +142,7 @@ class SquaredDistance(Statistic):
     from their difference (as given: centring would round it).
     """
 
-    name = formula = "‖x−z‖²"
+    name, kind = "‖x−z‖²", "distance"
     sparse = homogeneous = distance = True
 
     def fits(self, X, Z):

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from mercer._xp import issparse
+from mercer.codegen.formula import require_equal_widths
 from mercer.kernels.base import Kernel, Profiled
 from mercer.kernels.composite import _Wrapper, merge, prefixed
-from mercer.kernels.formula import require_equal_widths
 from mercer.kernels.points import as_objects, counted
 
 

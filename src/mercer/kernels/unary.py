@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from mercer._params import show
-from mercer.kernels.arithmetic import int_power, is_integer, is_number
+from mercer.codegen.symbols import int_power
+from mercer.kernels.arithmetic import is_integer, is_number
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Wrapper, multiply, prefixed, shown, times
 from mercer.kernels.separation import of_normalised

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from mercer._params import Params
+from mercer.codegen.symbols import Symbol
 from mercer.losses.coding import LabelCoding, TargetCoding
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def aligned(y: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
     The scores decide the dtype, because they come out of the large products: float32 stays float32.
     """
     s = floating(s)
-    if getattr(s, "symbolic", False):
+    if isinstance(s, Symbol):
         return y, s  # type: ignore[return-value]
     y = np.asarray(y, dtype=s.dtype)
     # (n,) against (n, 1) would silently broadcast to (n, n).
@@ -37,9 +38,8 @@ def aligned(y: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
 
 
 def floating(a: ArrayLike) -> Array:
-    """Return `a` as an array of floats; integers become float64. Symbols (`losses.source`) stay what they
-    are."""
-    if getattr(a, "symbolic", False):
+    """Return `a` as an array of floats; integers become float64. Symbols stay what they are."""
+    if isinstance(a, Symbol):
         return a  # type: ignore[return-value]
     a = np.asarray(a)
     return a if a.dtype.kind == "f" else a.astype(np.float64)
@@ -52,8 +52,8 @@ def exp(a: Array) -> Array:
 
 
 def expit(a: Array) -> Array:
-    """Return 1/(1 + e^−a); symbols write it down themselves, where SciPy's may insist on arrays."""
-    return a.expit() if getattr(a, "symbolic", False) else special.expit(a)  # type: ignore[attr-defined]
+    """Return 1/(1 + e^−a); of symbols without SciPy, which may insist on arrays."""
+    return a.recorder.apply("expit", a) if isinstance(a, Symbol) else special.expit(a)
 
 
 class HessianRoot(ABC):
@@ -141,7 +141,7 @@ class Loss(Params, ABC):
     # Has the offset a price of its own, as in one-class problems? (`Problem.pull`)
     prices_offset: bool = False
     # What a refusal suggests for a loss with kinks.
-    smooth_relative: str = "use solver='dual' (exact) or solver='smoothing' (for many examples)"
+    refusal_hint: str = "use solver='dual' (exact) or solver='smoothing' (for many examples)"
 
     @property
     def curved(self) -> bool:

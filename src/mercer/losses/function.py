@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +51,8 @@ class FunctionLoss(Loss):
     -----
     When a machine meets its targets the loss is tried on a sample of them: V must have the right shape,
     be finite at s = 0 and have no jumps; it must be convex unless ``convex=False``; derivatives that were
-    given must be those of V. A kink makes the loss not ``smooth``, and solvers that need V' refuse it.
+    given must be those of V. The coding has the loss as it was found to be there: a kink makes it not
+    ``smooth``, and solvers that need V' refuse it.
 
     Examples
     --------
@@ -222,17 +225,15 @@ class FunctionLoss(Loss):
                 "says that V takes y = ±1."
             )
         targets, coding = super().encode_labels(y)
-        self._check(targets)
-        return targets, coding
+        return targets, replace(coding, loss=self.examined(targets))
 
     def encode_targets(self, y: ArrayLike) -> tuple[Array, TargetCoding]:
         """Turn numbers into targets, and try the loss on them."""
         targets, coding = super().encode_targets(y)
-        self._check(targets)
-        return targets, coding
+        return targets, replace(coding, loss=self.examined(targets))
 
-    def _check(self, targets: Array) -> None:
-        """Raise ValueError if V is none that can be minimised; find out whether it has kinks."""
+    def examined(self, targets: Array) -> FunctionLoss:
+        """This loss with what is found out about it there. ValueError if it is none that can be minimised."""
         y, zero, _ = self._arrays(targets, np.zeros(targets.shape))
         V = self._call(self.function, y, zero)
         if (bad := ~np.isfinite(V)).any():
@@ -240,14 +241,19 @@ class FunctionLoss(Loss):
                 f"{self!r}: V is {V[bad][0]} at y = {y[bad][0]:g}, s = 0, where solvers start; it must be "
                 "finite there."
             )
-        self.smooth, self.smooth_relative = True, Loss.smooth_relative
         grids = [self._arrays(*grid)[:2] for grid in _grids(y)]
-        for check in (self._check_breaks, self._check_convex, self._check_derivatives):
-            for y, s in grids:
-                check(y, s, _nearby(self._call(self.function, y, s)))
+        sizes = [_nearby(self._call(self.function, *grid)) for grid in grids]
+        out = copy(self)
+        kinks = [self._kink(*grid, size) for grid, size in zip(grids, sizes, strict=True)]
+        hint = next((kink for kink in reversed(kinks) if kink), None)
+        out.smooth, out.refusal_hint = hint is None, hint or Loss.refusal_hint
+        for check in (self._check_convex, out._check_derivatives):
+            for grid, size in zip(grids, sizes, strict=True):
+                check(*grid, size)
+        return out
 
-    def _check_breaks(self, y: Array, s: Array, size: Array) -> None:
-        """Refuse jumps of V; a jump of its slope makes it not smooth."""
+    def _kink(self, y: Array, s: Array, size: Array) -> str | None:
+        """Refuse jumps of V; what to say of a jump of its slope."""
         y, size, a, b = y[:, 1:], size[:, 1:], s[:, :-1], s[:, 1:]
         f, h = self._at(self.function, y), (b - a) * 2.0**-_HALVINGS
         found = _sharpest(lambda a, b: f(b) - f(a), a, b, 1e-9 * size)
@@ -262,13 +268,13 @@ class FunctionLoss(Loss):
             return (f(b + h) - f(b)) / h - (f(a) - f(a - h)) / h
 
         found = _sharpest(bend, a, b, 1e-5 * size / (b - a))
-        if found is not None:
-            i, at, jump = found
-            self.smooth = False
-            self.smooth_relative = (
-                f"V has a kink at s = {at:g} (y = {y[i]:g}), where its slope jumps by {jump:g}; round it "
-                "off, as Huber() does for Absolute() and SquaredHinge() for Hinge()"
-            )
+        if found is None:
+            return None
+        i, at, jump = found
+        return (
+            f"V has a kink at s = {at:g} (y = {y[i]:g}), where its slope jumps by {jump:g}; round it "
+            "off, as Huber() does for Absolute() and SquaredHinge() for Hinge()"
+        )
 
     def _check_convex(self, y: Array, s: Array, size: Array) -> None:
         V = self._call(self.function, y, s)
@@ -289,7 +295,10 @@ class FunctionLoss(Loss):
                 )
 
     def _check_derivatives(self, y: Array, s: Array, size: Array) -> None:
-        """Derivatives lie between the one-sided difference quotients, at corners too."""
+        """Derivatives lie between the one-sided difference quotients, at corners too.
+
+        Where torch's do not, they are found from differences: this is called on a loss that is being made.
+        """
         scale = scale_of(y, s)
         wrong = _beyond(self._grad(y, s), self._at(self.function, y), s, scale, 1e-5, size)
         name, of = "gradient says V'", "V"
@@ -304,9 +313,6 @@ class FunctionLoss(Loss):
                 f"{self!r}: {name} = {said:g} at y = {y[i]:g}, s = {s[i]:g}, but differences of {of} say "
                 f"{found:g}."
             )
-
-
-# -- differentiation ------------------------------------------------------------------------------
 
 
 # -- trying V out ---------------------------------------------------------------------------------

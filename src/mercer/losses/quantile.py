@@ -8,6 +8,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mercer.codegen.symbols import Symbol
 from mercer.losses.base import Array, floating
 from mercer.losses.coding import TargetCoding, numbers
 from mercer.losses.dual import DualForm
@@ -74,7 +75,7 @@ class Quantile(ResidualLoss):
     def _q(self, like: Array) -> Array:
         """The levels, one for each column."""
         q = self.levels
-        if len(q) > 1 and not getattr(like, "symbolic", False) and like.shape[-1] != len(q):
+        if len(q) > 1 and not isinstance(like, Symbol) and like.shape[-1] != len(q):
             raise ValueError(
                 f"there are {len(q)} levels, so targets and scores need as many columns, got {like.shape}"
             )

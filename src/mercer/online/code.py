@@ -7,27 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer.codegen.symbols import NotTraceable
 from mercer.losses.base import Loss
-from mercer.losses.source import NotTraceable, loss_source
+from mercer.losses.source import loss_source
 from mercer.online import linear_loops, loops
-
-_SHARED = (loops.dot, loops.rescale, loops.step_length)
-_HELPERS = {
-    "expansion": (
-        *_SHARED,
-        loops.drop,
-        loops.oldest,
-        loops.smallest,
-        loops.at_random,
-        loops.forget,
-        loops.likeness,
-        loops.find_partner,
-        loops.join,
-        loops.merge,
-    ),
-    "coordinates": (*_SHARED, linear_loops.grow),
-    "recursive": (loops.dot, linear_loops.grow),
-}
 
 
 def as_python(name: str) -> Any:
@@ -40,10 +23,10 @@ def loop(name: str, dtype: str = "float64") -> Any:
     """One of the loops, compiled for kernel values of that dtype; the Python function where that fails."""
     plain = as_python(name)
     try:
-        from mercer.engines.fused.subset import compiled
+        from mercer.codegen.subset.compiled import compiled
     except ImportError:
         return plain
-    return compiled([*_HELPERS[name], plain], dtype) or plain
+    return compiled([plain], dtype) or plain
 
 
 def is_compiled() -> bool:
@@ -67,7 +50,7 @@ class LossCode:
             try:
                 return _compiled_loss(self.loss, what)
             except NotTraceable:
-                from mercer.engines.fused.subset import Callback
+                from mercer.codegen.subset.compiled import Callback
 
                 call = self._grad if what == "grad" else self._value
                 return Callback(call), 1
@@ -81,12 +64,12 @@ class LossCode:
         self.v[0] = np.sum(self.loss.value(self.y[None], self.s[None]))
 
     @property
-    def buffers(self) -> tuple[np.ndarray, ...]:
-        return self.y, self.s, self.g, self.v, self.w
+    def record(self) -> loops.LossAt:
+        return loops.LossAt(self.y, self.s, self.g, self.v, self.w, self.slope, self.value)
 
 
 def _compiled_loss(loss: Loss, what: str) -> tuple[Any, int]:
-    from mercer.engines.fused.subset import compiled
+    from mercer.codegen.subset.compiled import compiled
 
     source, rows = loss_source(loss, what)
     code = compiled([source])

@@ -17,6 +17,7 @@ from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.code import loop
 from mercer.online.learner import Learner, Rule, engine_for_chunk, stacked, widened
+from mercer.online.linear_loops import Directions
 from mercer.online.steps import Recursive
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
@@ -161,47 +162,34 @@ class Coordinates(Learner):
         A = np.zeros((t, room))
         A[:, :m] = self.A
         chosen = np.zeros(n, np.int64)
-        eta, state, count, S = self._begin(n)
-        count[loops.WIDTH] = m
-        offset = self.offset.copy()
+        span = Directions(F, K, L, diagonal, chosen, self.most, float(self.threshold))
+        chunk, course = self._begin(Y, weight)
+        course.count[loops.WIDTH] = m
         if self.recursive:
-            self._learn_recursively(F, K, L, A, diagonal, chosen, Y, S, weight, count)
-            state[loops.MISTAKES] += np.count_nonzero(weight)
+            self._learn_recursively(A, span, chunk, course.count)
+            course.state[loops.MISTAKES] += np.count_nonzero(weight)
             U = self.U
         else:
             U = np.zeros((t, room if self.rule.averaging else 0))
             if self.rule.averaging:
                 U[:, :m] = self.U
-            code = self.code
-            loop("coordinates")(
-                *(F, K, L, A, U, diagonal, chosen, Y, S, eta, weight, offset, state, count, *code.buffers),
-                *(code.slope, code.value, n, t, self.rule.lam, self.most, float(self.threshold)),
-                *(self.rule.step.rate, int(self.rule.averaging), int(self.rule.offset)),
-            )
-        scale = self._end(state, S, offset, A)
-        width = int(count[loops.WIDTH])
+            loop("coordinates")(A, U, span, chunk, course, self.code.record)
+        scale = self._end(chunk.S, course, A)
+        width = int(course.count[loops.WIDTH])
         self.A = A[:, :width] * scale
         if self.rule.averaging and not self.recursive:
             self.U = U[:, :width].copy()
         if width > m:
             self._grow(take(points, np.flatnonzero(chosen)), L[:width, :width])
-        return S
+        return chunk.S
 
-    def _learn_recursively(self, F, K, L, A, diagonal, chosen, Y, S, weight, count):
+    def _learn_recursively(self, A, span, chunk, count):
         step: Any = self.rule.step
-        P = _enlarged(self.P, F.shape[1])
-        loop("recursive")(
-            *(F, K, L, A, P, diagonal, chosen, Y, S, weight, count, np.zeros(F.shape[1]), len(F)),
-            *(
-                self.outputs,
-                self.most,
-                float(self.threshold),
-                1 / float(step.penalty),
-                float(step.forgetting),
-            ),
-        )
+        P, q = _enlarged(self.P, A.shape[1]), np.zeros(A.shape[1])
+        prior, keep = 1 / float(step.penalty), float(step.forgetting)
+        loop("recursive")(A, P, q, span, chunk, count, prior, keep)
         width = int(count[loops.WIDTH])
-        if np.isfinite(S).all():
+        if np.isfinite(chunk.S).all():
             self.P = P[:width, :width].copy()
 
     def _grow(self, points: Any, L: np.ndarray) -> None:

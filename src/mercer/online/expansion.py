@@ -89,16 +89,16 @@ class Expansion(Learner):
             partner[:m], near[:m] = self.partner, self.near
             partner[m:], near[m:] = -1, 0.0
         chance = draws(self.rule.seed, self.seen, n) if self.budget.policy == loops.AT_RANDOM else _NOTHING
-        eta, state, count, S = self._begin(n)
-        count[loops.HELD] = np.count_nonzero(self.birth != GONE)
-        offset, code = self.offset.copy(), self.code
+        chunk, course = self._begin(Y, weight)
+        course.count[loops.HELD] = np.count_nonzero(self.birth != GONE)
         loop("expansion", "float32" if K.dtype == np.float32 else "float64")(
-            *(K, A, U, size, diagonal, birth, Y, S, eta, weight, chance, offset, state, count, partner, near),
-            *(*code.buffers, code.slope, code.value, m if pairs else 0, m, n, t, self.rule.lam),
-            *(self.budget.policy, int(self.budget.size), self.rule.step.rate),
-            *(int(self.rule.averaging), int(self.rule.offset)),
+            loops.Terms(K, A, U, size, diagonal, birth, partner, near),
+            chunk,
+            course,
+            loops.Keeping(chance, self.budget.policy, int(self.budget.size), m if pairs else 0, m),
+            self.code.record,
         )
-        scale = self._end(state, S, offset, A)
+        scale = self._end(chunk.S, course, A)
         birth[size == np.inf] = GONE
         self.points, self.A, self.diagonal, self.birth = every, A * scale, diagonal, birth
         if self.rule.averaging:
@@ -107,7 +107,7 @@ class Expansion(Learner):
             self.K = K
         if self.budget.policy == loops.MERGE:
             self.partner, self.near = partner, near
-        return S
+        return chunk.S
 
     def _fill(self, X: Any, Z: Any, out: np.ndarray) -> None:
         if self.engine.remote:

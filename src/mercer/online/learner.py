@@ -16,7 +16,7 @@ from mercer.online import loops
 from mercer.online.code import LossCode
 from mercer.online.steps import Step
 
-# Examples whose kernel values are computed together, and the most values of them at a time.
+# Chunk whose kernel values are computed together, and the most values of them at a time.
 CHUNK, _ENTRIES = 512, 1 << 22
 # Multiplications of coordinates that several threads make in less time than one.
 _WORTH_THREADS = 1 << 25
@@ -105,18 +105,20 @@ class Learner(ABC):
     def _learn(self, points: Any, Y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """`learn`, of a few examples."""
 
-    def _begin(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(η, state, count, scores) for a loop over n examples."""
-        eta = self.rule.step.checked_sizes(
-            np.arange(self.seen + 1, self.seen + n + 1, dtype=np.float64), self.rule.lam
-        )
+    def _begin(self, Y: np.ndarray, weight: np.ndarray) -> tuple[loops.Chunk, loops.Course]:
+        """What a loop over these examples is given, whatever f is made of."""
+        n, rule = len(Y), self.rule
+        eta = rule.step.checked_sizes(np.arange(self.seen + 1, self.seen + n + 1, dtype=np.float64), rule.lam)
         state, count = np.zeros(4), np.zeros(4, np.int64)
         state[loops.SCALE], state[1:] = 1.0, self.tallies
         count[loops.NOW] = self.seen
-        return eta, state, count, np.empty((n, self.outputs))
+        choices = rule.step.rate, int(rule.averaging), int(rule.offset)
+        course = loops.Course(state, count, self.offset.copy(), rule.lam, *choices)
+        return loops.Chunk(Y, np.empty((n, self.outputs)), eta, weight, n, self.outputs), course
 
-    def _end(self, state: np.ndarray, S: np.ndarray, offset: np.ndarray, A: np.ndarray) -> float:
+    def _end(self, S: np.ndarray, course: loops.Course, A: np.ndarray) -> float:
         """Check what a loop has made, before it is kept; the scale that f has to be multiplied by."""
+        state, offset = course.state, course.offset
         scale = float(state[loops.SCALE])
         if not (np.isfinite(S).all() and np.isfinite(A).all() and np.isfinite(offset).all()):
             raise Diverged(

@@ -18,6 +18,7 @@ and then (`rescale`, and when a loop ends) all of it is put into U, and P begins
 from __future__ import annotations
 
 from math import inf, sqrt
+from typing import NamedTuple
 
 # Places in `state`.
 SCALE, SUM, SPENT, MISTAKES = 0, 1, 2, 3
@@ -42,6 +43,67 @@ FORGOTTEN = 1e6
 SHARE = 15.0 / 32.0
 
 
+class LossAt(NamedTuple):
+    """Where a loss finds one example, and leaves what it says of it: see `code.LossCode`."""
+
+    y: "f64[:]"
+    s: "f64[:]"
+    g: "f64[:]"
+    v: "f64[:]"
+    w: "f64[:,:]"
+    slope: "function(f64[:], f64[:], f64[:], f64[:,:], int)"
+    value: "function(f64[:], f64[:], f64[:], f64[:,:], int)"
+
+
+class Chunk(NamedTuple):
+    """n examples of t outputs: targets, room for the scores before each step, steps as told, weights."""
+
+    Y: "f64[:,:]"
+    S: "f64[:,:]"
+    eta: "f64[:]"
+    weight: "f64[:]"
+    n: int
+    t: int
+
+
+class Course(NamedTuple):
+    """What changes from step to step beside the coefficients, and what does not: λ and three choices."""
+
+    state: "f64[:]"
+    count: "i64[:]"
+    offset: "f64[:,:]"
+    lam: float
+    rate: int
+    averaged: int
+    shifted: int
+
+
+class Terms(NamedTuple):
+    """Columns, oldest first: kernel values, coefficients, ‖a_c k(x_c,·)‖², k(x,x), when they came.
+
+    Of each, too, the one most like it and how like it is, where terms are merged.
+    """
+
+    K: "T[:,:]"
+    A: "f64[:,:]"
+    U: "f64[:,:]"
+    size: "f64[:]"
+    diagonal: "f64[:]"
+    birth: "i64[:]"
+    partner: "i64[:]"
+    near: "f64[:]"
+
+
+class Keeping(NamedTuple):
+    """Who goes when there are too many; m terms are from before, row `base` of K is the first example's."""
+
+    draws: "f64[:]"
+    policy: int
+    budget: int
+    base: int
+    m: int
+
+
 def dot(a: "f64[:]", b: "T[:]", n: int) -> float:
     total = 0.0
     for i in range(n):
@@ -49,29 +111,19 @@ def dot(a: "f64[:]", b: "T[:]", n: int) -> float:
     return total
 
 
-def rescale(A: "f64[:,:]", U: "f64[:,:]", state: "f64[:]", t: int, n: int, averaged: int):
-    """Put the scale into the coefficients, which leaves f and the sum of functions as they are."""
-    for j in range(t):
-        for c in range(n):
-            if averaged == 1:
-                U[j, c] = U[j, c] - state[SUM] * A[j, c]
-            A[j, c] = A[j, c] * state[SCALE]
-    state[SUM] = 0.0
-    state[SCALE] = 1.0
+# -- what all loops do ---------------------------------------------------------------------------------
 
 
-def step_length(
-    value: "function(f64[:], f64[:], f64[:], f64[:,:], int)",
-    y: "f64[:]",
-    s: "f64[:]",
-    g: "f64[:]",
-    v: "f64[:]",
-    w: "f64[:,:]",
-    t: int,
-    rate: int,
-    told: float,
-    power: float,
-) -> float:
+def predict(A: "f64[:,:]", row: "T[:]", width: int, i: int, chunk: Chunk, course: Course, loss: LossAt):
+    """Scores of example i, which are noted, and their slopes."""
+    for j in range(chunk.t):
+        loss.s[j] = course.state[SCALE] * dot(A[j], row, width) + course.offset[j, 0]
+        loss.y[j] = chunk.Y[i, j]
+        chunk.S[i, j] = loss.s[j]
+    loss.slope(loss.y, loss.s, loss.g, loss.w, chunk.t)
+
+
+def step_length(loss: LossAt, t: int, rate: int, told: float, power: float) -> float:
     """η: as told, or what makes the loss zero at this example, V/(‖V'‖² k(x,x)), bounded or damped.
 
     `power` is k(x,x), and 1 more if there is an offset, which moves as well.
@@ -80,22 +132,69 @@ def step_length(
         return told
     squared = 0.0
     for j in range(t):
-        squared += g[j] * g[j]
-    value(y, s, v, w, t)
+        squared += loss.g[j] * loss.g[j]
+    loss.value(loss.y, loss.s, loss.v, loss.w, t)
     wanted = squared * power
     if rate == SOFT:
         wanted += 0.5 / told
-    eta = v[0] / wanted if wanted > 0.0 and v[0] > 0.0 else 0.0
+    eta = loss.v[0] / wanted if wanted > 0.0 and loss.v[0] > 0.0 else 0.0
     return min(eta, told) if rate == CAPPED else eta
 
 
-def drop(A: "f64[:,:]", U: "f64[:,:]", size: "f64[:]", count: "i64[:]", c: int, t: int, averaged: int):
+def shrink(i: int, power: float, chunk: Chunk, course: Course, loss: LossAt) -> float:
+    """The length of the step; f shrinks by 1 − 2ηλ."""
+    told = chunk.eta[i]
+    length = step_length(loss, chunk.t, course.rate, told, power + float(course.shifted))
+    course.state[SCALE] = course.state[SCALE] * (1.0 - 2.0 * length * course.lam)
+    return length
+
+
+def is_small(course: Course) -> int:
+    """Has f to be put into its coefficients again?"""
+    scale = course.state[SCALE]
+    return 1 if scale < TINY or (course.averaged == 1 and scale < SMALL) else 0
+
+
+def rescale(A: "f64[:,:]", U: "f64[:,:]", t: int, n: int, course: Course):
+    """Put the scale into the coefficients, which leaves f and the sum of functions as they are."""
     for j in range(t):
-        A[j, c] = 0.0
-        if averaged == 1:
-            U[j, c] = 0.0
-    size[c] = inf
-    count[HELD] = count[HELD] - 1
+        for c in range(n):
+            if course.averaged == 1:
+                U[j, c] = U[j, c] - course.state[SUM] * A[j, c]
+            A[j, c] = A[j, c] * course.state[SCALE]
+    course.state[SUM] = 0.0
+    course.state[SCALE] = 1.0
+
+
+def add_to_sum(t: int, course: Course):
+    """f as it is now joins the sum of all functions."""
+    if course.averaged == 1:
+        course.state[SUM] = course.state[SUM] + course.state[SCALE]
+        for j in range(t):
+            course.offset[j, 1] = course.offset[j, 1] + course.offset[j, 0]
+
+
+# -- terms that go -------------------------------------------------------------------------------------
+
+
+def drop(terms: Terms, course: Course, c: int, t: int):
+    for j in range(t):
+        terms.A[j, c] = 0.0
+        if course.averaged == 1:
+            terms.U[j, c] = 0.0
+    terms.size[c] = inf
+    course.count[HELD] = course.count[HELD] - 1
+
+
+def leave_window(terms: Terms, course: Course, budget: int, c: int, t: int):
+    """Drop what came more than `budget` examples ago."""
+    first = course.count[FIRST]
+    last = course.count[NOW] - budget
+    while first < c and (terms.size[first] == inf or terms.birth[first] <= last):
+        if terms.size[first] != inf:
+            drop(terms, course, first, t)
+        first += 1
+    course.count[FIRST] = first
 
 
 def oldest(size: "f64[:]", count: "i64[:]") -> int:
@@ -128,9 +227,7 @@ def at_random(size: "f64[:]", held: int, draw: float) -> int:
     return c
 
 
-def forget(
-    K: "T[:,:]", A: "f64[:,:]", diagonal: "f64[:]", state: "f64[:]", r: int, n: int, t: int, eta: float
-):
+def forget(terms: Terms, state: "f64[:]", r: int, n: int, t: int, eta: float):
     """Shrink f before its oldest term r is dropped, by so much that the mistakes this may cause are paid for.
 
     With σ the weight of that term and μ = y_r f(x_r), both in units of η, the largest φ ≤ 1 is taken for
@@ -139,11 +236,11 @@ def forget(
     squared = 0.0
     margin = 0.0
     for j in range(t):
-        squared += A[j, r] * A[j, r]
-        margin += A[j, r] * dot(A[j], K[r], n)
+        squared += terms.A[j, r] * terms.A[j, r]
+        margin += terms.A[j, r] * dot(terms.A[j], terms.K[r], n)
     scale = state[SCALE] / eta
     sigma = sqrt(squared) * scale
-    a = squared * scale * scale * diagonal[r] - 2.0 * margin * scale * scale
+    a = squared * scale * scale * terms.diagonal[r] - 2.0 * margin * scale * scale
     b = 2.0 * sigma
     left = SHARE * state[MISTAKES] - state[SPENT]
     phi = 1.0
@@ -159,188 +256,139 @@ def likeness(value: float, first: float, second: float) -> float:
     return value * value / both if both > 0.0 else 0.0
 
 
-def find_partner(
-    row: "T[:]",
-    diagonal: "f64[:]",
-    size: "f64[:]",
-    partner: "i64[:]",
-    near: "f64[:]",
-    i: int,
-    n: int,
-):
+def find_partner(terms: Terms, row: "T[:]", i: int, n: int):
     """Of those held, the one most like i."""
     best = -1.0
     found = -1
-    own = diagonal[i]
+    own = terms.diagonal[i]
     for c in range(n):
         value = row[c]
-        other = diagonal[c]
-        if size[c] != inf and c != i:
+        other = terms.diagonal[c]
+        if terms.size[c] != inf and c != i:
             like = likeness(value, own, other)
             if like > best:
                 best = like
                 found = c
-    partner[i] = found
-    near[i] = best
+    terms.partner[i] = found
+    terms.near[i] = best
 
 
-def join(
-    K: "T[:,:]",
-    diagonal: "f64[:]",
-    size: "f64[:]",
-    partner: "i64[:]",
-    near: "f64[:]",
-    c: int,
-    n: int,
-):
+def join(terms: Terms, c: int, n: int):
     """c is new: its partner, and it may be the partner of others."""
-    find_partner(K[c], diagonal, size, partner, near, c, n)
-    own = diagonal[c]
+    find_partner(terms, terms.K[c], c, n)
+    own = terms.diagonal[c]
     for i in range(n):
-        value = K[c, i]
-        other = diagonal[i]
-        nearest = near[i]
-        if size[i] != inf and i != c:
+        value = terms.K[c, i]
+        other = terms.diagonal[i]
+        nearest = terms.near[i]
+        if terms.size[i] != inf and i != c:
             like = likeness(value, own, other)
             if like > nearest:
-                near[i] = like
-                partner[i] = c
+                terms.near[i] = like
+                terms.partner[i] = c
 
 
-def merge(
-    K: "T[:,:]",
-    A: "f64[:,:]",
-    U: "f64[:,:]",
-    size: "f64[:]",
-    diagonal: "f64[:]",
-    partner: "i64[:]",
-    near: "f64[:]",
-    count: "i64[:]",
-    n: int,
-    t: int,
-    averaged: int,
-):
+def merge(terms: Terms, course: Course, n: int, t: int):
     """Of all pairs, put that term onto the other's that changes f least: its projection stays."""
     least = inf
     i = 0
     for c in range(n):
-        rest = 1.0 - near[c]
-        if size[c] != inf:
-            cost = size[c] * rest if rest > 0.0 else 0.0
+        rest = 1.0 - terms.near[c]
+        if terms.size[c] != inf:
+            cost = terms.size[c] * rest if rest > 0.0 else 0.0
             if cost < least:
                 least = cost
                 i = c
-    p = partner[i]
-    if p >= 0 and diagonal[p] > 0.0:
-        ratio = K[i, p] / diagonal[p]
+    p = terms.partner[i]
+    if p >= 0 and terms.diagonal[p] > 0.0:
+        ratio = terms.K[i, p] / terms.diagonal[p]
         total = 0.0
         for j in range(t):
-            A[j, p] = A[j, p] + ratio * A[j, i]
-            total += A[j, p] * A[j, p]
-            if averaged == 1:
-                U[j, p] = U[j, p] + ratio * U[j, i]
-        size[p] = min(total * diagonal[p], HUGE)
-    drop(A, U, size, count, i, t, averaged)
+            terms.A[j, p] = terms.A[j, p] + ratio * terms.A[j, i]
+            total += terms.A[j, p] * terms.A[j, p]
+            if course.averaged == 1:
+                terms.U[j, p] = terms.U[j, p] + ratio * terms.U[j, i]
+        terms.size[p] = min(total * terms.diagonal[p], HUGE)
+    drop(terms, course, i, t)
     for c in range(n):
-        if size[c] != inf and partner[c] == i:
-            find_partner(K[c], diagonal, size, partner, near, c, n)
+        if terms.size[c] != inf and terms.partner[c] == i:
+            find_partner(terms, terms.K[c], c, n)
 
 
-def expansion(
-    K: "T[:,:]",
-    A: "f64[:,:]",
-    U: "f64[:,:]",
-    size: "f64[:]",
-    diagonal: "f64[:]",
-    birth: "i64[:]",
-    Y: "f64[:,:]",
-    S: "f64[:,:]",
-    eta: "f64[:]",
-    weight: "f64[:]",
-    draws: "f64[:]",
-    offset: "f64[:,:]",
-    state: "f64[:]",
-    count: "i64[:]",
-    partner: "i64[:]",
-    near: "f64[:]",
-    y: "f64[:]",
-    s: "f64[:]",
-    g: "f64[:]",
-    v: "f64[:]",
-    w: "f64[:,:]",
-    slope: "function(f64[:], f64[:], f64[:], f64[:,:], int)",
-    value: "function(f64[:], f64[:], f64[:], f64[:,:], int)",
-    base: int,
-    m: int,
-    n: int,
-    t: int,
-    lam: float,
-    policy: int,
-    budget: int,
-    rate: int,
-    averaged: int,
-    shifted: int,
-):
+def make_room(terms: Terms, course: Course, keeping: Keeping, i: int, n: int, t: int, length: float):
+    """One of n terms is too many, after a step of that length at example i."""
+    if keeping.policy == MERGE:
+        merge(terms, course, n, t)
+        return
+    gone = 0
+    if keeping.policy == SMALLEST:
+        gone = smallest(terms.size, n)
+    elif keeping.policy == AT_RANDOM:
+        gone = at_random(terms.size, course.count[HELD], keeping.draws[i])
+    else:
+        gone = oldest(terms.size, course.count)
+    if keeping.policy == FORGETRON:
+        forget(terms, course.state, gone, n, t, length)
+    drop(terms, course, gone, t)
+
+
+# -- the loop ------------------------------------------------------------------------------------------
+
+
+def rescale_terms(terms: Terms, course: Course, c: int, t: int):
+    before = course.state[SCALE]
+    rescale(terms.A, terms.U, t, c, course)
+    for b in range(c):
+        if terms.size[b] != inf:
+            terms.size[b] = terms.size[b] * before * before
+
+
+def add_term(terms: Terms, course: Course, loss: LossAt, c: int, t: int, weighted: float) -> float:
+    """f − η w V' k(x_c,·), given ηw; ‖a_c‖²."""
+    total = 0.0
+    for j in range(t):
+        change = -weighted * loss.g[j] / course.state[SCALE]
+        terms.A[j, c] = change
+        total += change * change
+        if course.averaged == 1:
+            terms.U[j, c] = course.state[SUM] * change
+        if course.shifted == 1:
+            course.offset[j, 0] = course.offset[j, 0] - weighted * loss.g[j]
+    return total
+
+
+def hold(terms: Terms, course: Course, keeping: Keeping, c: int, total: float):
+    """Term c is one of those held."""
+    power = terms.diagonal[c]
+    terms.size[c] = min(total * power, HUGE) if power > 0.0 else 0.0
+    terms.birth[c] = course.count[NOW]
+    course.count[HELD] = course.count[HELD] + 1
+    course.state[MISTAKES] = course.state[MISTAKES] + 1.0
+    if keeping.policy == MERGE:
+        join(terms, c, c + 1)
+
+
+def expansion(terms: Terms, chunk: Chunk, course: Course, keeping: Keeping, loss: LossAt):
     """f = Σ a_c k(x_c,·): columns are m terms from before and the n examples of this chunk, oldest first.
 
     K has rows for all columns, or (base = 0) for the examples only. S gets the scores before each step.
     """
-    for i in range(n):
-        c = m + i
-        count[NOW] = count[NOW] + 1
-        if policy == WINDOW:
-            while count[FIRST] < c and (
-                size[count[FIRST]] == inf or birth[count[FIRST]] <= count[NOW] - budget
-            ):
-                if size[count[FIRST]] != inf:
-                    drop(A, U, size, count, count[FIRST], t, averaged)
-                count[FIRST] = count[FIRST] + 1
-        for j in range(t):
-            s[j] = state[SCALE] * dot(A[j], K[base + i], c) + offset[j, 0]
-            y[j] = Y[i, j]
-            S[i, j] = s[j]
-        slope(y, s, g, w, t)
-        length = step_length(value, y, s, g, v, w, t, rate, eta[i], diagonal[c] + float(shifted))
-        state[SCALE] = state[SCALE] * (1.0 - 2.0 * length * lam)
-        if state[SCALE] < TINY or (averaged == 1 and state[SCALE] < SMALL):
-            before = state[SCALE]
-            rescale(A, U, state, t, c, averaged)
-            for b in range(c):
-                if size[b] != inf:
-                    size[b] = size[b] * before * before
-        total = 0.0
-        for j in range(t):
-            change = -length * weight[i] * g[j] / state[SCALE]
-            A[j, c] = change
-            total += change * change
-            if averaged == 1:
-                U[j, c] = state[SUM] * change
-            if shifted == 1:
-                offset[j, 0] = offset[j, 0] - length * weight[i] * g[j]
+    t = chunk.t
+    for i in range(chunk.n):
+        c = keeping.m + i
+        course.count[NOW] = course.count[NOW] + 1
+        if keeping.policy == WINDOW:
+            leave_window(terms, course, keeping.budget, c, t)
+        predict(terms.A, terms.K[keeping.base + i], c, i, chunk, course, loss)
+        length = shrink(i, terms.diagonal[c], chunk, course, loss)
+        if is_small(course):
+            rescale_terms(terms, course, c, t)
+        total = add_term(terms, course, loss, c, t, length * chunk.weight[i])
         if total > 0.0:
-            size[c] = min(total * diagonal[c], HUGE) if diagonal[c] > 0.0 else 0.0
-            birth[c] = count[NOW]
-            count[HELD] = count[HELD] + 1
-            state[MISTAKES] = state[MISTAKES] + 1.0
-            if policy == MERGE:
-                join(K, diagonal, size, partner, near, c, c + 1)
-            if policy != NOBODY and policy != WINDOW and count[HELD] > budget:
-                if policy == MERGE:
-                    merge(K, A, U, size, diagonal, partner, near, count, c + 1, t, averaged)
-                else:
-                    gone = c
-                    if policy == SMALLEST:
-                        gone = smallest(size, c + 1)
-                    elif policy == AT_RANDOM:
-                        gone = at_random(size, count[HELD], draws[i])
-                    else:
-                        gone = oldest(size, count)
-                    if policy == FORGETRON:
-                        forget(K, A, diagonal, state, gone, c + 1, t, length)
-                    drop(A, U, size, count, gone, t, averaged)
-        if averaged == 1:
-            state[SUM] = state[SUM] + state[SCALE]
-            for j in range(t):
-                offset[j, 1] = offset[j, 1] + offset[j, 0]
-    if averaged == 1:
-        rescale(A, U, state, t, m + n, averaged)
+            hold(terms, course, keeping, c, total)
+            bounded = keeping.policy != NOBODY and keeping.policy != WINDOW
+            if bounded and course.count[HELD] > keeping.budget:
+                make_room(terms, course, keeping, i, c + 1, t, length)
+        add_to_sum(t, course)
+    if course.averaged == 1:
+        rescale(terms.A, terms.U, t, keeping.m + chunk.n, course)

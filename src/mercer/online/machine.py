@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -238,6 +239,7 @@ class OnlineMachine(KernelInputs):
         try:
             targets = self._code_targets(y, classes)
             if first:
+                self._rule_ = replace(rule, loss=self._coding.loss)  # as it was found to be
                 self._start(points, X, targets, weight)
             else:
                 self._look_at(points)

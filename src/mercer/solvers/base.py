@@ -40,7 +40,7 @@ class Solver(Params):
             has.add("curved")
         if loss.has_dual:
             has.add("dual")
-        way = "use solver='newton'" if loss.smooth else loss.smooth_relative
+        way = "use solver='newton'" if loss.smooth else loss.refusal_hint
         for need in sorted(self.requires - has, key=list(_ADVICE).index):
             return f"solver {self!r} {_ADVICE[need].format(loss=loss, way=way)}"
         return None
@@ -72,7 +72,7 @@ _ADVICE = {
     "lasso": "minimises with the penalty λ‖c‖₁; use it with representation=Lasso(), or another solver here",
     "quadratic": "solves linear systems and needs the Squared() loss, not {loss!r}; {way}",
     "dual": "needs a loss that is a maximum over lines or parabolas, which {loss!r} is not; {way}",
-    "smooth": "needs a differentiable loss, which {loss!r} is not; {loss.smooth_relative}",
+    "smooth": "needs a differentiable loss, which {loss!r} is not; {loss.refusal_hint}",
     "curved": "needs second derivatives, and {loss!r} defines no hess; define it, or use solver='descent'",
     "ridge": "minimises with the penalty λ‖f‖²; a Lasso representation needs solver='coordinate'",
 }

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.codegen.subset.compiled import compiled
+from mercer.codegen.symbols import NotTraceable
 from mercer.engines import Tiled
 from mercer.engines.fused.layout import Layout
 from mercer.engines.fused.run import Fused
-from mercer.engines.fused.subset import compiled
 from mercer.kernels import ChiSquared, Gaussian, Laplacian, Linear, Matern, Periodic, Polynomial
-from mercer.kernels.formula import NotTraceable, trace
+from mercer.kernels.formula import trace
 from mercer.losses import Hinge, Huber, Squared
 from mercer.online.code import LossCode, loop
 from mercer.solvers.dual.block import Block

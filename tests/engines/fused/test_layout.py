@@ -5,11 +5,12 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from mercer.codegen.symbols import NotTraceable
 from mercer.engines.fused import layout as module
 from mercer.engines.fused.layout import Layout
 from mercer.engines.fused.recipe import UNROLL
 from mercer.kernels import ChiSquared, Constant, Cosine, Gaussian, Laplacian, Linear, Periodic, Polynomial
-from mercer.kernels.formula import NotTraceable, trace
+from mercer.kernels.formula import trace
 
 rng = np.random.default_rng(0)
 

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from mercer.codegen.symbols import NotTraceable
 from mercer.estimators.calibration import Calibration, _levelled
 from mercer.io.onnx import answers
-from mercer.kernels.symbols import NotTraceable
 from mercer.losses import Exponential, Hinge, Logistic, Loss, Multinomial, Poisson, Quantile, Squared
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.losses.pairs import PairCoding
+from onnx_graphs import computed
 
 RNG = np.random.default_rng(0)
 
@@ -50,13 +51,13 @@ class Odd(Logistic):
     ],
     ids=repr,
 )
-def test_predictions(coding, computed):
+def test_predictions(coding):
     s = RNG.standard_normal((8, coding.n_outputs))
     out = computed(lambda g, v: answers.prediction(g, v, coding), s)
     np.testing.assert_allclose(out, coding.decode(s), rtol=1e-13)
 
 
-def test_predictions_that_are_not_known(computed):
+def test_predictions_that_are_not_known():
     with pytest.raises(NotTraceable, match=r"Cube\(\) are no function of scores that ONNX export knows"):
         computed(lambda g, v: answers.prediction(g, v, TargetCoding(Cube(), True)), np.zeros((1, 1)))
 
@@ -76,7 +77,7 @@ CODINGS = [
 
 
 @pytest.mark.parametrize("coding", CODINGS, ids=repr)
-def test_decisions_and_probabilities(coding, computed):
+def test_decisions_and_probabilities(coding):
     s = RNG.standard_normal((40, coding.n_outputs))
     s[0] = 0  # a tie
     s[1] = -2000  # all probabilities underflow
@@ -93,7 +94,7 @@ def test_decisions_and_probabilities(coding, computed):
         np.testing.assert_allclose(out, coding.probability(s), rtol=1e-12, atol=1e-15)
 
 
-def test_probabilities_that_are_not_known(computed):
+def test_probabilities_that_are_not_known():
     coding = LabelCoding(Odd(), np.array([0, 1]))
     with pytest.raises(NotTraceable, match="not a sigmoid of scores"):
         computed(lambda g, v: answers.probabilities(g, v, coding, v), np.zeros((1, 1)))
@@ -117,7 +118,7 @@ def test_probabilities_that_are_not_known(computed):
     ],
     ids=repr,
 )
-def test_calibrated_probabilities(coding, slopes, computed):
+def test_calibrated_probabilities(coding, slopes):
     s = 2 * RNG.standard_normal((400, coding.n_outputs))
     calibration = Calibration(slopes)
 
@@ -129,7 +130,7 @@ def test_calibrated_probabilities(coding, slopes, computed):
     np.testing.assert_allclose(computed(make, s), expected, rtol=1e-12, atol=1e-15)
 
 
-def test_levelling(computed):
+def test_levelling():
     """Where a class wins the vote on less evidence; such rows are among those above, but not by design."""
     p = RNG.dirichlet(np.ones(4), 50)
     best = RNG.integers(4, size=50)

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from kernel_examples import EXAMPLES
-from mercer.io.onnx.graph import Graph, Value
-from mercer.io.onnx.pairs import Points, diagonal, kernel_matrix
+from mercer.codegen.formula import View
+from mercer.codegen.onnx.graph import Graph
+from mercer.codegen.onnx.pairs import GraphPoints
+from mercer.codegen.symbols import NotTraceable, Symbol
+from mercer.io.onnx.pairs import diagonal, kernel_matrix
 from mercer.kernels import (
     ArcCosine,
     Dot,
@@ -18,8 +21,6 @@ from mercer.kernels import (
     PullBack,
     Radial,
 )
-from mercer.kernels.formula import View
-from mercer.kernels.symbols import NotTraceable
 
 # These are Python's functions or tables of numbers: no formula can be written down.
 FORMULAS = [cls for cls in EXAMPLES if cls not in (Finite, FunctionKernel, Precomputed, PullBack)]
@@ -106,7 +107,7 @@ def test_kernels_that_are_no_formulas(kernel, match, at):
 def test_columns_are_picked_not_multiplied():
     """Of very many columns a matrix could not even be made."""
     graph = Graph()
-    seen = Points(graph, Value(graph, "X"), 100_000)
+    seen = GraphPoints(graph, Symbol(graph, "X"), 100_000)
     seen.through(View().then(Gaussian(1.0).on([3, 4])))
     assert [n.op_type for n in graph.nodes] == ["Gather"]
     seen.through(View().then(Gaussian(1.0).scaled(np.full(100_000, 2.0))))

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from mercer import KernelSVC, KernelSVR
-from mercer.engines.fused import code
-from mercer.engines.fused.target import host
+from mercer.codegen.llvm import code
+from mercer.codegen.llvm.processor import host
 from mercer.kernels import Gaussian
 from mercer.solvers import Dual
 from mercer.solvers.dual import block, columns, solver
@@ -242,7 +242,7 @@ def test_narrower_vectors_take_the_same_steps(bits):
 import sys
 sys.path.insert(0, {here!r})
 import numpy as np
-from mercer.engines.fused.target import host
+from mercer.codegen.llvm.processor import host
 from test_loop import KINDS, problem, solve
 assert host().bits == {bits}
 for n in (33, 100):

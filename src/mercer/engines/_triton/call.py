@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.formula import Formula
+from mercer.codegen.formula import Formula
 
 # Smaller products are over before using symmetry pays.
 SYMMETRIC_FROM = 4096

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from mercer.engines._triton import source
-from mercer.engines._triton.code import Code
+from mercer.codegen.triton import source
+from mercer.codegen.triton.code import Code
 from mercer.engines._triton.pack import PAD, Packed, padded
 
 # (rows, columns, warps, stages) of a block; the first that fits is used. Measured on an H200.

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer.codegen.formula import Formula, require_equal_widths
+from mercer.codegen.triton.code import CLOSE, RESIDENT_DEPTH, Code, LeafCode, bounded, steep
 from mercer.engines._triton import blocks
-from mercer.engines._triton.code import CLOSE, RESIDENT_DEPTH, Code, LeafCode, bounded, steep
 from mercer.engines._triton.store import Points, upload
-from mercer.kernels.formula import Formula, require_equal_widths
 
 PAD = 1024  # rows and columns are padded to a multiple of every block size
 # Roots of distances with so few coordinates: differences are as fast as the matrix units.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mercer.codegen.formula import Formula
+from mercer.codegen.triton.code import SINGLE_ONLY
 from mercer.engines._triton import blocks, launch
-from mercer.engines._triton.code import SINGLE_ONLY
 from mercer.engines._triton.pack import PAD, _centre, _scalar, pack
 from mercer.engines._triton.store import Points
-from mercer.kernels.formula import Formula
 
 _BLOCK_BYTES = 1 << 28
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import threading
 from typing import Any
 
 import numpy as np
 
-from mercer.engines.fused import kept, target
+from mercer.codegen.llvm import processor
+from mercer.codegen.llvm.code import function
 from mercer.engines.fused.recipe import Recipe
 
 _POINTER, _INT, _DOUBLE = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
@@ -17,35 +16,12 @@ _RUN = ctypes.CFUNCTYPE(None, *[_POINTER] * 7, *[_INT] * 8)
 _PACK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 8, _DOUBLE, _DOUBLE)
 _BLOCK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 5)
 
-_loaded: dict[Any, Any] = {}
-_lock = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    # A process that is copied while another thread compiles would find the compiler in the middle of things.
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
-
-
-def function(key: Any, name: str, prototype: Any, ir: Any) -> Any:
-    """The compiled function for a key; ctypes calls it without the interpreter lock."""
-    with _lock:
-        if (key, name) not in _loaded:
-            file = target.key_of(key)
-            code = kept.stored(file)
-            if code is None:
-                code = target.compile_ir(ir())
-                kept.store(file, code)
-            module = target.Loaded(code)
-            function = prototype(module.address(name))
-            function.module = module  # keeps the code alive
-            _loaded[key, name] = function
-        return _loaded[key, name]
-
-
 # What emits IR is imported when there is something to compile: loading code from disk takes less than that.
 
 
 def require_compiler(dtype: Any) -> None:
     """Raise whatever is wrong where code can't be made or run."""
-    target.host()
+    processor.host()
     packer(dtype)
 
 
@@ -55,7 +31,7 @@ def loops(recipe: Recipe) -> Any:
     def emit() -> str:
         from mercer.engines.fused.loops import loops_ir
 
-        return loops_ir(recipe, target.host())
+        return loops_ir(recipe, processor.host())
 
     return function(recipe, "run", _RUN, emit)
 
@@ -80,6 +56,6 @@ def block_product(entries: Any, sums: Any, columns: int, transposed: bool) -> An
     def emit() -> str:
         from mercer.engines.fused.blocks import blocks_ir
 
-        return blocks_ir(target.host(), *names, columns)
+        return blocks_ir(processor.host(), *names, columns)
 
     return function(("blocks", *names, columns), name, _BLOCK, emit)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer.codegen.formula import Formula, Leaf, View
+from mercer.codegen.llvm.processor import host
+from mercer.codegen.symbols import NotTraceable
 from mercer.engines.fused.code import packer
 from mercer.engines.fused.recipe import UNROLL, Group, Recipe, constants_of, slots_of
-from mercer.engines.fused.target import host
-from mercer.kernels.formula import Formula, Leaf, NotTraceable, View
 from mercer.kernels.statistics import SQUARED, DotProduct, SquaredDistance, Statistic
 
 # Up to here differences are taken coordinate by coordinate: no slower.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import Emitter
-from mercer.engines.fused.vectors import F64, I64
+from mercer.codegen.llvm.emitter import F64, Emitter, number_type
 
 
 def pack_ir(dtype: str) -> str:
@@ -13,18 +12,10 @@ def pack_ir(dtype: str) -> str:
 
     pack(source, mean, out, stride, n, rows, d, width, offset, B, slot, scale, factor)
     """
-    module = ir.Module()
-    scalar = F64 if dtype == "float64" else ir.FloatType()
-    pointer = ir.PointerType()
-    types = [pointer] * 3 + [I64] * 8 + [F64, F64]
-    fn = ir.Function(module, ir.FunctionType(ir.VoidType(), types), "pack")
-    source, mean, out, stride, n, rows, d, width, offset, B, slot, scale64, factor = fn.args
-    for arg in fn.args[:3]:
-        arg.add_attribute("noalias")
-    loops = Emitter()
-    loops.function, loops.b = fn, ir.IRBuilder(fn.append_basic_block())
+    loops, scalar = Emitter(), number_type(dtype)
+    arguments = loops.begin("pack", 3, 8, 2)
+    source, mean, out, stride, n, rows, d, width, offset, B, slot, scale64, factor = arguments
     b, k = loops.b, loops.k
-    at = lambda p, i: b.gep(p, [i], source_etype=scalar)  # noqa: E731
     scale = scale64 if scalar is F64 else b.fptrunc(scale64, scalar)
     last = b.sub(n, k(1))
 
@@ -35,9 +26,9 @@ def pack_ir(dtype: str) -> str:
         base = b.add(b.mul(block, b.mul(width, B)), r)
 
         def coordinate(q, sums):
-            x = b.load(at(source, b.add(from_row, q)), typ=scalar)
-            x = b.fmul(b.fsub(x, b.load(at(mean, q), typ=scalar)), scale)
-            b.store(x, at(out, b.add(base, b.mul(b.add(offset, q), B))))
+            x = loops.entry(source, b.add(from_row, q), scalar)
+            x = b.fmul(b.fsub(x, loops.entry(mean, q, scalar)), scale)
+            b.store(x, loops.at(out, b.add(base, b.mul(b.add(offset, q), B)), scalar))
             wide = x if scalar is F64 else b.fpext(x, F64)
             return [b.fadd(sums[0], b.fmul(wide, wide, flags=("contract",)), flags=("contract",))]
 
@@ -45,8 +36,8 @@ def pack_ir(dtype: str) -> str:
         with b.if_then(b.icmp_signed(">=", slot, k(0))):
             norm = b.fmul(total, factor)
             norm = norm if scalar is F64 else b.fptrunc(norm, scalar)
-            b.store(norm, at(out, b.add(base, b.mul(slot, B))))
+            b.store(norm, loops.at(out, b.add(base, b.mul(slot, B)), scalar))
 
     loops.loop(k(0), rows, 1, row)
     b.ret_void()
-    return str(module)
+    return str(loops.module)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.kernels.formula import Instruction
+from mercer.codegen.programme import Instruction
 
 # Sizes of groups that are not unrolled altogether are filled up with zeros to a multiple of this.
 UNROLL = 4

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from mercer._threads import one_blas_thread, parallel_map, stopping_point
+from mercer.codegen.formula import Formula
+from mercer.codegen.llvm.processor import host
 from mercer.engines.fused.code import block_product, loops
 from mercer.engines.fused.layout import Layout
 from mercer.engines.fused.recipe import COLUMNS
-from mercer.engines.fused.target import host
-from mercer.kernels.formula import Formula
 
 # Packed columns are kept for a pass over all rows: few bytes, but rows are packed again for every pass.
 # From so many numbers a point on, copying an entry is cheaper than computing it again.

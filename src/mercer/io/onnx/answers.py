@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, softmax
 
+from mercer.codegen.onnx.graph import Graph
+from mercer.codegen.symbols import NotTraceable, Symbol
 from mercer.estimators.calibration import Calibration
-from mercer.io.onnx.graph import Graph, Value
-from mercer.kernels.symbols import NotTraceable
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.losses.pairs import PairCoding
 
@@ -26,7 +26,7 @@ def _some_scores(outputs: int) -> np.ndarray:
 # -- numbers --------------------------------------------------------------------------------------
 
 
-def prediction(graph: Graph, s: Value, coding: TargetCoding) -> Value:
+def prediction(graph: Graph, s: Symbol, coding: TargetCoding) -> Symbol:
     """What a regression predicts, shaped as y was."""
     t = coding.n_outputs
     probe = _some_scores(t)
@@ -58,7 +58,7 @@ def labels_of(classes: np.ndarray) -> np.ndarray:
     raise NotTraceable(f"the labels {values[:3]} are neither text nor whole numbers")
 
 
-def decision(graph: Graph, s: Value, coding: LabelCoding) -> Value:
+def decision(graph: Graph, s: Symbol, coding: LabelCoding) -> Symbol:
     """(n,) for two classes, else (n, k)."""
     k = len(coding.classes)
     if isinstance(coding, PairCoding):
@@ -72,7 +72,7 @@ def decision(graph: Graph, s: Value, coding: LabelCoding) -> Value:
     return graph.flat(s @ np.array([[-1.0], [1.0]])) if k == 2 else s
 
 
-def best_class(graph: Graph, d: Value, coding: LabelCoding) -> Value:
+def best_class(graph: Graph, d: Symbol, coding: LabelCoding) -> Symbol:
     """Positions of the chosen classes, (n,)."""
     if len(coding.classes) == 2:
         return graph.cast(d > 0.0, np.int64)
@@ -82,7 +82,7 @@ def best_class(graph: Graph, d: Value, coding: LabelCoding) -> Value:
 # -- probabilities --------------------------------------------------------------------------------
 
 
-def probabilities(graph: Graph, s: Value, coding: LabelCoding, best: Value) -> Value:
+def probabilities(graph: Graph, s: Symbol, coding: LabelCoding, best: Symbol) -> Symbol:
     """(n, k), of a loss that has them."""
     loss, t = coding.loss, coding.n_outputs
     if loss.joint:
@@ -111,7 +111,9 @@ def _slope(loss: Any) -> float:
     return slope
 
 
-def calibrated(graph: Graph, s: Value, coding: LabelCoding, calibration: Calibration, best: Value) -> Value:
+def calibrated(
+    graph: Graph, s: Symbol, coding: LabelCoding, calibration: Calibration, best: Symbol
+) -> Symbol:
     """(n, k), learned out of sample: see `mercer.estimators.calibration`."""
     if coding.n_outputs == 1:
         negative, positive = calibration.slopes
@@ -130,7 +132,7 @@ def calibrated(graph: Graph, s: Value, coding: LabelCoding, calibration: Calibra
     return graph.op("Where", agreed, p, _levelled(graph, p, chosen, k))
 
 
-def _levelled(graph: Graph, p: Value, chosen: Value, k: int) -> Value:
+def _levelled(graph: Graph, p: Symbol, chosen: Symbol, k: int) -> Symbol:
     """No probability above that of the chosen class: it shares alike with those that were."""
     own = graph.row_sums(graph.op("Where", chosen, p, 0.0), keep=True)
     others = graph.op("Where", chosen, 0.0, p)
@@ -140,6 +142,6 @@ def _levelled(graph: Graph, p: Value, chosen: Value, k: int) -> Value:
     return graph.op("Where", chosen, level, graph.op("Min", p, level))
 
 
-def _chosen(graph: Graph, best: Value, k: int) -> Value:
+def _chosen(graph: Graph, best: Symbol, k: int) -> Symbol:
     """(n, k): is it the chosen class?"""
     return graph.op("Equal", graph.column(best), np.arange(k, dtype=np.int64)[None, :])

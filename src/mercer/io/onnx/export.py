@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 import mercer
 from mercer._files import replacing
+from mercer.codegen.onnx.graph import IR_VERSION, OPSET, Graph
+from mercer.codegen.onnx.pairs import GraphPoints
+from mercer.codegen.symbols import NotTraceable, Symbol
 from mercer.estimators import KernelKMeans, KernelOneClass, KernelPCA, KernelPerceptron
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
@@ -19,17 +22,14 @@ from mercer.estimators.inputs import KernelInputs, Labelled
 from mercer.estimators.neighbourhood import KernelNeighbours
 from mercer.estimators.one_class import _ROUNDING
 from mercer.io.onnx import answers
-from mercer.io.onnx.graph import IR_VERSION, OPSET, Graph, Value
-from mercer.io.onnx.pairs import Points
 from mercer.io.onnx.scores import scores, votes
-from mercer.kernels.symbols import NotTraceable
 from mercer.online.machine import OnlineMachine
 from mercer.tables.model import Columns, Model
 
 _LARGEST = 2_000_000_000
 _DTYPES = ("float64", "float32")
 # Name → (value, "f" for numbers, "i" for whole numbers or "U" for text, shape).
-Outputs = dict[str, tuple[Value, str, list[Any]]]
+Outputs = dict[str, tuple[Symbol, str, list[Any]]]
 
 
 def to_onnx(
@@ -91,7 +91,7 @@ def to_onnx(
     if not machine.kernel_.vectors:
         raise TypeError(f"{machine.kernel_!r} is not a kernel on vectors, so the machine has no ONNX version")
     graph = Graph()
-    points = Points(graph, graph.cast(Value(graph, "X"), np.float64), machine.n_features_in_)
+    points = GraphPoints(graph, graph.cast(Symbol(graph, "X"), np.float64), machine.n_features_in_)
     try:
         outputs = _outputs(points, machine, calibration)
     except NotTraceable as reason:
@@ -122,7 +122,7 @@ def _finished(graph: Graph, width: int, outputs: Outputs, name: str, dtype: str)
     declared = []
     for title, (value, kind, shape) in outputs.items():
         last = graph.cast(value, np.float32) if kind == "f" and dtype == "float32" else value
-        graph.nodes.append(helper.make_node("Identity", [last.name], [title]))
+        graph.nodes.append(helper.make_node("Identity", [last.place], [title]))
         declared.append(helper.make_tensor_value_info(title, kinds[kind], shape))
     constants = list(graph.constants.values())
     size = sum(c.ByteSize() for c in constants)
@@ -157,7 +157,7 @@ def _words(names: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def _nearest_mean(points: Points, machine: KernelKMeans) -> Value:
+def _nearest_mean(points: GraphPoints, machine: KernelKMeans) -> Symbol:
     """The cluster with the least ‖μ_j‖² − 2⟨ψ(x), μ_j⟩; ψ is φ, over the degree of x for normalised cuts."""
     means: Any = machine.means_
     graph, inner = points.graph, scores(points, means)
@@ -170,7 +170,7 @@ def _nearest_mean(points: Points, machine: KernelKMeans) -> Value:
     return graph.op("ArgMin", norms[None, :] - 2.0 * inner, axis=1, keepdims=0)
 
 
-def _outputs(points: Points, machine: Any, calibration: Calibration | None) -> Outputs:
+def _outputs(points: GraphPoints, machine: Any, calibration: Calibration | None) -> Outputs:
     """What the machine answers."""
     if isinstance(machine, KernelPCA):
         embedding = scores(points, machine.function_) + machine.intercept_[None, :]

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import issparse
+from mercer.codegen.onnx.pairs import GraphPoints
+from mercer.codegen.symbols import NotTraceable, Symbol
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.functions.base import as_columns
-from mercer.io.onnx.graph import Value
-from mercer.io.onnx.pairs import Points, kernel_matrix
-from mercer.kernels.symbols import NotTraceable
+from mercer.io.onnx.pairs import kernel_matrix
 
 
-def scores(points: Points, f: KernelFunction | FeatureFunction) -> Value:
+def scores(points: GraphPoints, f: KernelFunction | FeatureFunction) -> Symbol:
     """f(X), shape (n, t)."""
     coef = as_columns(np.asarray(f.coef, np.float64))
     if len(coef) == 0:
@@ -33,8 +33,8 @@ def scores(points: Points, f: KernelFunction | FeatureFunction) -> Value:
 
 
 def votes(
-    points: Points, f: KernelFunction, where: np.ndarray, changes: np.ndarray, survival: np.ndarray
-) -> Value:
+    points: GraphPoints, f: KernelFunction, where: np.ndarray, changes: np.ndarray, survival: np.ndarray
+) -> Symbol:
     """Σ_j c_j sign f_j(X)/T, or the share of votes for each class: see `mercer.solvers.mistakes.vote`."""
     graph = points.graph
     K = _matrix(points, f.kernel, f.points)
@@ -53,19 +53,19 @@ def votes(
     return graph.op("Concat", *(c @ share[:, None] for c in columns), axis=1)
 
 
-def _matrix(points: Points, kernel: Any, Z: Any) -> Value:
+def _matrix(points: GraphPoints, kernel: Any, Z: Any) -> Symbol:
     Z = Z.toarray() if issparse(Z) else Z
     return kernel_matrix(points, kernel, np.asarray(Z, np.float64))
 
 
-def _waves(points: Points, map: RandomFourierFeatures, coef: np.ndarray) -> Value:
+def _waves(points: GraphPoints, map: RandomFourierFeatures, coef: np.ndarray) -> Symbol:
     graph, half = points.graph, len(map.frequencies_)
     angle = points.x @ np.asarray(map.frequencies_, np.float64).T
     coef = coef * np.sqrt(map._amplitude / half)
     return graph.op("Cos", angle) @ coef[:half] + graph.op("Sin", angle) @ coef[half:]
 
 
-def _monomials(points: Points, map: ExplicitFeatures, coef: np.ndarray) -> Value:
+def _monomials(points: GraphPoints, map: ExplicitFeatures, coef: np.ndarray) -> Symbol:
     """Degree by degree, each monomial from one of lower degree times one variable."""
     graph = points.graph
     coef = coef * np.sqrt(map.weights_)[:, None]

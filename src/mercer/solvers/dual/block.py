@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import math
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,23 +24,18 @@ class Outcome(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def source_of(name: str) -> str:
-    """A digest of a module that emits code: what an older version of it made is not taken for today's."""
-    return hashlib.sha256(Path(__file__).with_name(f"{name}.py").read_bytes()).hexdigest()
-
-
-@lru_cache(maxsize=4)
 def _compiled(dtype: str, paired: bool) -> Any:
     """The loop in machine code; None where LLVM does not work."""
     try:
-        from mercer.engines.fused import code, target
+        from mercer.codegen.llvm.code import function
+        from mercer.codegen.llvm.processor import host
 
         def emit() -> str:
             from mercer.solvers.dual.loop import loop_ir
 
-            return loop_ir(target.host(), dtype, paired)
+            return loop_ir(host(), dtype, paired)
 
-        return code.function(("dual", dtype, paired, source_of("loop")), "run", _RUN, emit)
+        return function(("dual", dtype, paired), "run", _RUN, emit)
     except Exception:  # no LLVM, or one that can't work here: NumPy does the same, slowly
         return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -10,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from mercer._threads import parallel_map
+from mercer.codegen.subset.compiled import compiled
 from mercer.operators import Operator
-from mercer.solvers.dual.block import PADDING, source_of
+from mercer.solvers.dual.block import PADDING
+from mercer.solvers.dual.combine import add_rows
 
 # Up to so many multiply-adds a compiled loop computes a kernel value about as fast as memory delivers it.
 _CHEAP_WORK = 74
 _FEWEST = 512
-_COMBINE = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 4)
 
 
 class KernelColumns:
@@ -218,17 +218,7 @@ def columns_of(K: Operator, cache: int, block: int) -> KernelColumns:
 
 @lru_cache(maxsize=2)
 def _compiled(dtype: str) -> Any:
-    try:
-        from mercer.engines.fused import code, target
-
-        def emit() -> str:
-            from mercer.solvers.dual.combine import combine_ir
-
-            return combine_ir(target.host(), dtype)
-
-        return code.function(("combine", dtype, source_of("combine")), "combine", _COMBINE, emit)
-    except Exception:
-        return None
+    return compiled([add_rows], dtype)
 
 
 def _require_fitting(rows: np.ndarray, index: np.ndarray, factors: np.ndarray, out: np.ndarray) -> None:
@@ -263,14 +253,12 @@ def combine(rows: np.ndarray, index: np.ndarray, factors: np.ndarray, out: np.nd
         for i in range(0, len(index), 256):
             out += rows[index[i : i + 256]].T.astype(np.float64) @ factors[i : i + 256]
         return
-    stride = rows.strides[0] // rows.itemsize
     threads = threads if len(index) * len(out) > 1 << 20 else 1
     # Pieces that stay in cache with the sums.
     width = max(PADDING, min(4096, -(-len(out) // (threads * PADDING)) * PADDING))
     pieces = [(j, min(j + width, len(out))) for j in range(0, len(out), width)]
 
     def piece(span):
-        arrays = rows, index, factors, out
-        run(*[a.ctypes.data for a in arrays], len(index), stride, *span)
+        run(rows, index, factors, out, len(index), *span)
 
     parallel_map(piece, pieces, threads, blas=False)

@@ -1,64 +1,31 @@
-"""LLVM IR of out[j] += Σ_k factors[k] · rows[index[k], j]: chosen rows of a matrix, without copies."""
+"""Chosen rows of a matrix, added up without copies, in the part of Python that is compiled."""
+
+# mypy: ignore-errors
+# ruff: noqa: F821, UP037  (annotations are types of the compiled subset)
 
 from __future__ import annotations
 
-from typing import Any
 
-import numpy as np
-from llvmlite import ir
-
-from mercer.engines.fused.emitter import I64, Emitter
-from mercer.engines.fused.target import Target
-from mercer.engines.fused.vectors import F32, F64
-
-_TOGETHER = 4
-
-
-class _Combine(Emitter):
-    def __init__(self, target: Target, dtype: str):
-        self.module = ir.Module()
-        self.entry = F64 if dtype == "float64" else F32
-        self.lanes = target.lanes(np.dtype(np.float64))
-
-    def _load(self, pointer: Any, index: Any, kind: ir.Type) -> Any:
-        where = self.b.gep(pointer, [index], source_etype=kind)
-        v = self.b.load(where, typ=ir.VectorType(kind, self.lanes))
-        v.align = 8 if kind is F64 else 4
-        return v
-
-    def emit(self) -> None:
-        """combine(rows, index, factors, out, count, stride, j0, j1): columns j0 to j1, in whole vectors."""
-        types = [ir.PointerType()] * 4 + [I64] * 4
-        self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), "combine")
-        rows, index, factors, out, count, stride, j0, j1 = self.function.args
-        self.b = b = ir.IRBuilder(self.function.append_basic_block())
-        wide = ir.VectorType(F64, self.lanes)
-
-        def add(first: Any, together: int) -> None:
-            sources, scales = [], []
-            for r in range(together):
-                k = b.add(first, self.k(r))
-                row = b.load(b.gep(index, [k], source_etype=I64), typ=I64)
-                sources.append(b.gep(rows, [b.mul(row, stride)], source_etype=self.entry))
-                scales.append(self.splat(b.load(b.gep(factors, [k], source_etype=F64), typ=F64)))
-
-            def step(j, _):
-                total = self._load(out, j, F64)
-                for source, scale in zip(sources, scales, strict=True):
-                    values = self._load(source, j, self.entry)
-                    values = values if self.entry is F64 else b.fpext(values, wide)
-                    total = self.call(f"llvm.fma.v{self.lanes}f64", wide, values, scale, total)
-                b.store(total, b.gep(out, [j], source_etype=F64)).align = 8
-
-            self.loop(j0, j1, self.lanes, step)
-
-        whole = b.sub(count, b.srem(count, self.k(_TOGETHER)))
-        self.loop(self.k(0), whole, _TOGETHER, lambda k, _: add(k, _TOGETHER))
-        self.loop(whole, count, 1, lambda k, _: add(k, 1))
-        b.ret_void()
-
-
-def combine_ir(target: Target, dtype: str) -> str:
-    emitter = _Combine(target, dtype)
-    emitter.emit()
-    return str(emitter.module)
+def add_rows(
+    rows: "T[:,:]", index: "i64[:]", factors: "f64[:]", out: "f64[:]", count: int, low: int, high: int
+):
+    """out[j] += Σ_k factors[k] · rows[index[k], j] for low ≤ j < high, four rows at a time."""
+    k = 0
+    while k + 3 < count:
+        a = index[k]
+        b = index[k + 1]
+        c = index[k + 2]
+        d = index[k + 3]
+        p = factors[k]
+        q = factors[k + 1]
+        r = factors[k + 2]
+        s = factors[k + 3]
+        for j in range(low, high):
+            out[j] = out[j] + p * rows[a, j] + q * rows[b, j] + r * rows[c, j] + s * rows[d, j]
+        k += 4
+    while k < count:
+        a = index[k]
+        p = factors[k]
+        for j in range(low, high):
+            out[j] = out[j] + p * rows[a, j]
+        k += 1

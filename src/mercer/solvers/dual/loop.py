@@ -12,43 +12,40 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import I64, Emitter
-from mercer.engines.fused.target import Target
-from mercer.engines.fused.vectors import F32, F64
+from mercer.codegen.llvm.emitter import F64, I64, Emitter
+from mercer.codegen.llvm.processor import Processor
+from mercer.codegen.llvm.vectors import Vectors
 from mercer.solvers.dual.block import PADDING
 
 BIG = 1e30
 
 
 class _Loop(Emitter):
-    def __init__(self, target: Target, dtype: str, paired: bool):
-        self.module = ir.Module()
-        self.T = F64 if dtype == "float64" else F32
-        self.align = 8 if dtype == "float64" else 4
-        self.lanes = target.lanes(np.dtype(dtype))
-        self.vector = ir.VectorType(self.T, self.lanes)
-        self.indices = ir.VectorType(I64 if dtype == "float64" else ir.IntType(32), self.lanes)
-        self.paired = paired
+    def __init__(self, processor: Processor, dtype: str, paired: bool):
+        """run(K, diagonal, c, g, lower, upper, extra, up, down, result, size, stride, max_iter, kink, tol)"""
+        super().__init__()
+        arguments = self.begin("run", 10, 3, 2)
+        self.K, self.diagonal, self.c, self.g, self.lower, self.upper = arguments[:6]
+        self.extra, self.up, self.down, self.result = arguments[6:10]
+        self.size, self.stride, self.limit, self.kink, self.tol = arguments[10:]
+        self.v = Vectors(self.b, processor, dtype)
+        self.T, self.paired = self.v.scalar, paired
         # Two chains of comparisons hide each other's latency; blocks are padded to whole rounds of them.
         self.chains = 2
-        assert PADDING % (self.lanes * self.chains) == 0
+        assert PADDING % (self.v.lanes * self.chains) == 0
 
     # -- small things ------------------------------------------------------------------------------
 
-    def at(self, pointer: Any, index: Any, kind: ir.Type) -> Any:
-        return self.b.gep(pointer, [index], source_etype=kind)
-
     def load(self, pointer: Any, index: Any) -> Any:
-        v = self.b.load(self.at(pointer, index, self.T), typ=self.vector)
-        v.align = self.align
-        return v
+        return self.v.load(self.v.at(pointer, index))
 
     def scalar(self, pointer: Any, index: Any, kind: ir.Type | None = None) -> Any:
-        kind = kind or self.T
-        return self.b.load(self.at(pointer, index, kind), typ=kind)
+        return self.entry(pointer, index, kind or self.T)
+
+    def row(self, i: Any) -> Any:
+        return self.v.at(self.K, self.b.mul(i, self.stride))
 
     def put(self, value: Any, pointer: Any, index: Any, kind: ir.Type | None = None) -> None:
         self.b.store(value, self.at(pointer, index, kind or self.T))
@@ -56,25 +53,17 @@ class _Loop(Emitter):
     def number(self, value: float, kind: ir.Type | None = None) -> Any:
         return ir.Constant(kind or self.T, value)
 
-    def all(self, value: float) -> Any:
-        return ir.Constant(self.vector, [value] * self.lanes)
-
     def wide(self, value: Any) -> Any:
-        return value if self.T is F64 else self.b.fpext(value, F64)
+        return value if self.v.double else self.b.fpext(value, F64)
 
     def narrow(self, value: Any) -> Any:
-        return value if self.T is F64 else self.b.fptrunc(value, self.T)
-
-    def fma(self, a: Any, x: Any, y: Any) -> Any:
-        return self.call(f"llvm.fma.v{self.lanes}f{8 * self.align}", self.vector, a, x, y)
+        return value if self.v.double else self.b.fptrunc(value, self.T)
 
     def larger(self, a: Any, b: Any) -> Any:
         return self.b.select(self.b.fcmp_ordered(">", a, b), a, b)
 
     def highest(self, v: Any) -> Any:
-        out = self.call(f"llvm.vector.reduce.fmax.v{self.lanes}f{8 * self.align}", self.T, v)
-        out.fastmath.add("nnan")
-        return out
+        return self.v.reduced("fmax", "nnan", v)
 
     # -- the best coordinate of a pass -------------------------------------------------------------
 
@@ -83,13 +72,12 @@ class _Loop(Emitter):
 
         score(first index) → (vector of scores, vector of something whose maximum is wanted too).
         """
-        b, lanes, chains = self.b, self.lanes, self.chains
-        whole = ir.Constant(self.indices, list(range(lanes)))
-        step = ir.Constant(self.indices, [lanes * chains] * lanes)
-        start = [b.add(whole, ir.Constant(self.indices, [lanes * k] * lanes)) for k in range(chains)]
+        b, v, lanes, chains = self.b, self.v, self.v.lanes, self.chains
+        step, lowest = v.iconst(lanes * chains), v.const(-BIG)
         carried = []
         for k in range(chains):
-            carried += [self.all(-BIG), start[k], self.all(-BIG), start[k]]
+            start = ir.Constant(v.itype, list(range(lanes * k, lanes * (k + 1))))
+            carried += [lowest, start, lowest, start]
 
         def body(first, state):
             out = []
@@ -115,11 +103,10 @@ class _Loop(Emitter):
             other = self.larger(final[4 * k + 2], other)
         highest = self.highest(top)
         # Of equal ones the first, so that results do not depend on the width of vectors.
-        none = ir.Constant(self.indices, [2**31 - 1] * lanes)
-        held = b.select(b.fcmp_ordered("==", top, self.splat(highest)), where, none)
-        name = f"llvm.vector.reduce.umin.v{lanes}i{8 * self.align}"
-        index = self.call(name, self.indices.element, held)
-        return highest, index if self.T is F64 else b.zext(index, I64), self.highest(other)
+        held = b.select(b.fcmp_ordered("==", top, v.splat(highest)), where, v.iconst(2**31 - 1))
+        name = f"llvm.vector.reduce.umin.v{lanes}i{v.integer.width}"
+        index = v.call(name, v.integer, held)
+        return highest, index if v.double else b.zext(index, I64), self.highest(other)
 
     # -- scalars -----------------------------------------------------------------------------------
 
@@ -150,7 +137,7 @@ class _Loop(Emitter):
         """c_k += t, exactly to `end` if |t| is all the way there; the curvature of the loss joins g_k."""
         b = self.b
         c = self.scalar(self.c, k, F64)
-        size = self.call("llvm.fabs.f64", F64, t)
+        size = self.v.call("llvm.fabs.f64", F64, t)
         self.put(b.select(b.fcmp_ordered(">=", size, reach), end, b.fadd(c, t)), self.c, k, F64)
         extra = b.fmul(t, self.scalar(self.extra, k, F64))
         g = self.wide(self.scalar(self.g, k))
@@ -159,17 +146,9 @@ class _Loop(Emitter):
 
     # -- the function ------------------------------------------------------------------------------
 
-    def emit(self) -> None:
-        """run(K, diagonal, c, g, lower, upper, extra, up, down, result, size, stride, max_iter, kink, tol)"""
-        types = [ir.PointerType()] * 10 + [I64] * 3 + [F64] * 2
-        self.function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), "run")
-        for arg in self.function.args[:10]:
-            arg.add_attribute("noalias")
-        self.K, self.diagonal, self.c, self.g, self.lower, self.upper = self.function.args[:6]
-        self.extra, self.up, self.down, self.result = self.function.args[6:10]
-        self.size, self.stride, self.limit, self.kink, self.tol = self.function.args[10:]
-        self.b = b = ir.IRBuilder(self.function.append_basic_block())
-
+    def emit(self) -> str:
+        """The IR of the function."""
+        b = self.b
         self.loop(self.k(0), self.size, 1, lambda k, _: self.borders(k))
         entry = b.block
         head, move, done = (self.function.append_basic_block() for _ in range(3))
@@ -185,9 +164,8 @@ class _Loop(Emitter):
             (first, self.number(-1.0)),
         ):
             phi.add_incoming(value, entry)
-        row_i, row_j = (self.at(self.K, b.mul(k, self.stride), self.T) for k in (i, j))
         select = self._pair if self.paired else self._single
-        new_i, new_j, violation, slope_data = select(row_i, row_j, t)
+        new_i, new_j, violation, slope_data = select(self.row(i), self.row(j), self.v.splat(t))
         begun = b.select(
             b.fcmp_ordered("<", first, self.number(0.0)), self.larger(violation, self.number(0.0)), first
         )
@@ -215,20 +193,19 @@ class _Loop(Emitter):
         self.put(self.wide(begun), self.result, self.k(1), F64)
         self.put(self.wide(violation), self.result, self.k(2), F64)
         b.ret_void()
+        return str(self.module)
 
     def _moved(self, k: Any, row_i: Any, row_j: Any, t: Any) -> Any:
         """The gradient at k.. after the last step, stored."""
-        b = self.b
         change = self.load(row_i, k)
         if self.paired:
-            change = b.fsub(change, self.load(row_j, k))
-        g = self.fma(t, change, self.load(self.g, k))
-        b.store(g, self.at(self.g, k, self.T)).align = self.align
+            change = self.b.fsub(change, self.load(row_j, k))
+        g = self.v.fma(t, change, self.load(self.g, k))
+        self.v.store(g, self.v.at(self.g, k))
         return g
 
-    def _pair(self, row_i, row_j, t):
-        b = self.b
-        step = self.splat(t)
+    def _pair(self, row_i, row_j, step):
+        b, v = self.b, self.v
 
         def wants_up(k):
             g = self._moved(k, row_i, row_j, step)
@@ -236,14 +213,12 @@ class _Loop(Emitter):
             return value, value
 
         lowest, i, _ = self.best(self.size, wants_up)
-        row = self.at(self.K, b.mul(i, self.stride), self.T)
-        diagonal = self.splat(self.scalar(self.diagonal, i))
-        offset, zero, two = self.splat(lowest), self.all(0.0), self.all(-2.0)
-        least = self.all(self._least)
+        row, diagonal = self.row(i), v.load_splat(v.at(self.diagonal, i))
+        offset, zero, two, least = v.splat(lowest), v.const(0.0), v.const(-2.0), v.const(self._least)
 
         def gain(k):
             slope = b.fadd(b.fadd(self.load(self.g, k), self.load(self.down, k)), offset)
-            curvature = self.fma(two, self.load(row, k), b.fadd(diagonal, self.load(self.diagonal, k)))
+            curvature = v.fma(two, self.load(row, k), b.fadd(diagonal, self.load(self.diagonal, k)))
             useful = self.larger(slope, zero)
             return b.fdiv(b.fmul(useful, useful), self.larger(curvature, least)), slope
 
@@ -253,11 +228,11 @@ class _Loop(Emitter):
     @property
     def _least(self) -> float:
         """Curvatures below this are rounding: of points that coincide, say."""
-        return 1e-12 if self.T is F64 else 1e-6
+        return 1e-12 if self.v.double else 1e-6
 
     def _move_pair(self, i, j, lowest):
         b = self.b
-        row = self.at(self.K, b.mul(i, self.stride), self.T)
+        row = self.row(i)
         slope = b.fadd(b.fadd(self.scalar(self.g, j), self.scalar(self.down, j)), lowest)
         curvature = b.fadd(self.scalar(self.diagonal, i), self.scalar(self.diagonal, j))
         curvature = b.fsub(curvature, b.fmul(self.number(2.0), self.scalar(row, j)))
@@ -271,9 +246,8 @@ class _Loop(Emitter):
         self.shift(j, b.fneg(want), reach_j, end_j)
         return want
 
-    def _single(self, row_i, row_j, t):
-        b = self.b
-        step, zero = self.splat(t), self.all(0.0)
+    def _single(self, row_i, row_j, step):
+        b, zero = self.b, self.v.const(0.0)
 
         def gain(k):
             g = self._moved(k, row_i, row_j, step)
@@ -299,8 +273,6 @@ class _Loop(Emitter):
         return step
 
 
-def loop_ir(target: Target, dtype: str, paired: bool) -> str:
+def loop_ir(processor: Processor, dtype: str, paired: bool) -> str:
     """LLVM IR of `run` for blocks of that dtype."""
-    emitter = _Loop(target, dtype, paired)
-    emitter.emit()
-    return str(emitter.module)
+    return _Loop(processor, dtype, paired).emit()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.kernels.formula import Formula
+from mercer.codegen.formula import Formula
 
 # Up to this depth the packed coordinates of a row block stay on chip for the whole pass over Z.
 RESIDENT_DEPTH = {"float32": 320, "float64": 64}
@@ -101,7 +101,7 @@ def bounded(formula: Formula) -> frozenset[int]:
         out = "?"
         if operation == "leaf":
             leaf = formula.leaves[operands[0]]
-            if leaf.statistic.name in ("‖x−z‖²", "‖x−z‖₁", "circle"):
+            if leaf.statistic.distance:
                 out = "+" if leaf.scale > 0 else "-"
         elif operation == "constant":
             out = "+" if formula.programme.constants[operands[0]] >= 0 else "-"

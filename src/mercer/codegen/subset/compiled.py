@@ -6,9 +6,9 @@ tests and machines without LLVM do, and `compiled` turns the same source into ma
 
 Parameters are annotated: ``int``, ``float``, an array as ``"f64[:]"``, ``"i64[:]"``, ``"f32[:,:]"``, or a
 function that returns nothing, with what it takes: ``"function(f64[:], int)"``; ``T`` in place of a number
-type is
-filled in when compiling. A local variable has the type of the first thing it is given; numbers in capitals
-are constants of the module. Sums may be reordered, as for vectors they must be.
+type is filled in when compiling. What travels together is a record, a NamedTuple with such fields. A local
+variable has the type of the first thing it is given; numbers in capitals are constants of the module. Sums
+may be reordered, as for vectors they must be.
 
 Nothing outside of an array is read or written. Arrays are checked when a function is called (rows contiguous,
 aligned, not overlapping where one is written), and every index against the length of its axis: one that is
@@ -21,18 +21,22 @@ import ctypes
 import hashlib
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import addressof
 from operator import index
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from mercer.engines.fused.grammar import (
+from mercer.codegen.subset.grammar import (
     ArrayOf,
     FunctionOf,
+    RecordOf,
     Unsupported,
     names_of,
+    record_type,
+    records_of,
     tree_of,
     types_of,
     written,
@@ -54,30 +58,43 @@ def _flat_types(kind: Any) -> list[Any]:
     return [ctypes.c_int64 if isinstance(kind, FunctionOf) else _NUMBERS[kind]]
 
 
+def _each(parameters: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Names and types of parameters, with what records hold in place of the records."""
+    out = []
+    for name, kind in parameters:
+        inner = [(f"{name}.{field}", k) for field, k in kind.fields] if isinstance(kind, RecordOf) else []
+        out += inner or [(name, kind)]
+    return out
+
+
 class Compiled:
     """A function of the subset in machine code, called with arrays and numbers."""
 
-    def __init__(self, sources: Sequence[str], fill: str, constants: dict):
-        from mercer.engines.fused import code
+    def __init__(
+        self, sources: Sequence[str], fill: str, constants: dict, records: Mapping[str, type] | None = None
+    ):
+        from mercer.codegen.llvm import code
 
-        self._sources = tuple(sources)
+        self._sources, self._records = tuple(sources), records or {}
         trees = [tree_of(source) for source in sources]
-        self.kinds, result = types_of(trees[-1], fill)
+        types = {name: record_type(inspect.getsource(cls), fill) for name, cls in self._records.items()}
+        self.kinds, result = types_of(trees[-1], fill, types)
         self.returns = result is not None
-        flat = [part for kind in self.kinds for part in _flat_types(kind)]
-        changed, self._names = written(trees), names_of(trees[-1])
-        # What __call__ looks at: the type, the dtype of an array, whether it is written to.
+        changed = written(trees)
+        # What __call__ looks at: the name, the type, the dtype of an array, whether it is written to.
         self._plan = [
-            (kind, _DTYPES[kind.entries] if isinstance(kind, ArrayOf) else None, name in changed)
-            for kind, name in zip(self.kinds, self._names, strict=True)
+            (name, kind, _DTYPES[kind.entries] if isinstance(kind, ArrayOf) else None, name in changed)
+            for name, kind in _each(zip(names_of(trees[-1]), self.kinds, strict=True))
         ]
+        flat = [part for _, kind, _, _ in self._plan for part in _flat_types(kind)]
         self._result = None if result is None else _NUMBERS[result]
-        digest = hashlib.sha256("\n".join([*sources, repr(sorted(constants.items()))]).encode()).hexdigest()
+        text = "\n".join([*sources, repr(types), repr(sorted(constants.items()))])
+        digest = hashlib.sha256(text.encode()).hexdigest()
 
         def emit() -> str:
-            from mercer.engines.fused.subset_ir import subset_ir
+            from mercer.codegen.subset.statements import subset_ir
 
-            return subset_ir(sources, fill, constants)
+            return subset_ir(sources, fill, constants, types)
 
         last = [] if result is None else [ctypes.c_void_p]
         prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *flat, *last)
@@ -88,9 +105,10 @@ class Compiled:
     def __call__(self, *args: Any) -> Any:
         flat: list[Any] = []
         spans: list[tuple[int, int, bool]] = []
-        for position, (value, (kind, dtype, changed)) in enumerate(zip(args, self._plan, strict=True)):
+        every = self._spread(args) if self._records else args
+        for value, (name, kind, dtype, changed) in zip(every, self._plan, strict=True):
             if dtype is not None:
-                self._hand_over(position, value, kind.axes, dtype, changed, flat, spans)
+                _hand_over(name, value, kind.axes, dtype, changed, flat, spans)
             elif kind == "int":
                 flat.append(_integer(value))
             else:
@@ -102,36 +120,20 @@ class Compiled:
             result = self._result()
             fault = self._run(*flat, ctypes.byref(result))
         if fault:
-            self._raise(fault, args)
+            self._raise(fault, every)
         return None if self._result is None else result.value
 
-    def _hand_over(self, position, value, axes, dtype, changed, flat, spans) -> None:
-        """An array as pointer and sizes, if it is what the code takes it for."""
-        if type(value) is not np.ndarray and not isinstance(value, np.memmap):
-            raise TypeError(f"{self._names[position]}: an array is needed, got {type(value).__name__}")
-        shape, strides, flags, item = value.shape, value.strides, value.flags, dtype.itemsize
-        wrong = value.dtype != dtype or len(shape) != axes or not flags.aligned
-        if wrong or not (strides[-1] == item or shape[-1] <= 1):
-            raise TypeError(
-                f"{self._names[position]}: an aligned array of {dtype} with {axes} axes, in rows, is "
-                "needed; got "
-                f"{value.dtype}, shape {shape}, strides {strides}"
-            )
-        if changed and not flags.writeable:
-            raise ValueError(f"{self._names[position]} is read-only, and would be written to")
-        # NumPy's own way takes longer than everything else here.
-        quick = flags.carray and value.size
-        first = addressof(_BYTE.from_buffer(value)) if quick else value.ctypes.data  # type: ignore[arg-type]
-        flat.append(first)
-        flat += shape
-        apart = strides[0] if axes == 2 and shape[0] > 1 else shape[-1] * item
-        if apart % item or apart < (shape[-1] * item if changed and axes == 2 else 0):
-            raise TypeError(f"{self._names[position]}: rows overlap or run backwards, strides are {strides}")
-        if axes == 2:
-            flat.append(apart // item)
-        if value.size:
-            rows = shape[0] if axes == 2 else 1
-            spans.append((first, first + (rows - 1) * apart + shape[-1] * item, changed))
+    def _spread(self, args: Sequence[Any]) -> list[Any]:
+        """Arguments with what records hold in place of the records."""
+        out: list[Any] = []
+        for value, kind in zip(args, self.kinds, strict=True):
+            if not isinstance(kind, RecordOf):
+                out.append(value)
+            elif isinstance(value, self._records[kind.name]):
+                out += tuple(value)  # type: ignore[arg-type]
+            else:
+                raise TypeError(f"a record {kind.name} is needed, got {type(value).__name__}")
+        return out
 
     def _raise(self, fault: int, args: Sequence[Any]) -> None:
         if fault == _CALLED_BACK:
@@ -145,6 +147,35 @@ class Compiled:
         source = textwrap.dedent(self._sources[(fault >> _LINE_BITS) - 1])
         line = source.splitlines()[(fault & ((1 << _LINE_BITS) - 1)) - 1].strip()
         raise IndexError(f"an index outside of its array, or a number that is no integer: {line}")
+
+
+def _hand_over(name, value, axes, dtype, changed, flat, spans) -> None:
+    """An array as pointer and sizes, if it is what the code takes it for."""
+    if type(value) is not np.ndarray and not isinstance(value, np.memmap):
+        raise TypeError(f"{name}: an array is needed, got {type(value).__name__}")
+    shape, strides, flags, item = value.shape, value.strides, value.flags, dtype.itemsize
+    wrong = value.dtype != dtype or len(shape) != axes or not flags.aligned
+    if wrong or not (strides[-1] == item or shape[-1] <= 1):
+        raise TypeError(
+            f"{name}: an aligned array of {dtype} with {axes} axes, in rows, is "
+            "needed; got "
+            f"{value.dtype}, shape {shape}, strides {strides}"
+        )
+    if changed and not flags.writeable:
+        raise ValueError(f"{name} is read-only, and would be written to")
+    # NumPy's own way takes longer than everything else here.
+    quick = flags.carray and value.size
+    first = addressof(_BYTE.from_buffer(value)) if quick else value.ctypes.data  # type: ignore[arg-type]
+    flat.append(first)
+    flat += shape
+    apart = strides[0] if axes == 2 and shape[0] > 1 else shape[-1] * item
+    if apart % item or apart < (shape[-1] * item if changed and axes == 2 else 0):
+        raise TypeError(f"{name}: rows overlap or run backwards, strides are {strides}")
+    if axes == 2:
+        flat.append(apart // item)
+    if value.size:
+        rows = shape[0] if axes == 2 else 1
+        spans.append((first, first + (rows - 1) * apart + shape[-1] * item, changed))
 
 
 def _integer(value: Any) -> int:
@@ -203,12 +234,31 @@ def source_of(function: Callable) -> str:
     return textwrap.dedent(inspect.getsource(function))
 
 
+def _with_those_they_call(functions: Sequence[Callable | str]) -> list[Callable | str]:
+    """These functions, each after those of its module that it calls."""
+    out: list[Callable | str] = []
+
+    def visit(function: Any) -> None:
+        if function in out:
+            return
+        if not isinstance(function, str):
+            for name in function.__code__.co_names:
+                called = function.__globals__.get(name)
+                if isinstance(called, FunctionType) and called is not function:
+                    visit(called)
+        out.append(function)
+
+    for function in functions:
+        visit(function)
+    return out
+
+
 def compiled(functions: Sequence[Callable | str], dtype: Any = np.float64) -> Compiled | None:
     """The last of some functions (or sources) in machine code, or None where LLVM does not work.
 
     Parameters
     ----------
-    functions : each may call those before it
+    functions : each may call those before it, and functions of its module
     dtype : of arrays of ``T``
 
     Examples
@@ -233,13 +283,14 @@ def compiled(functions: Sequence[Callable | str], dtype: Any = np.float64) -> Co
     10.0
     """
     fill = {"float64": "f64", "float32": "f32"}[np.dtype(dtype).name]
+    functions = _with_those_they_call(functions)
     sources = [f if isinstance(f, str) else source_of(f) for f in functions]
     constants: dict[str, float] = {}
     for f in functions:
         here = {} if isinstance(f, str) else f.__globals__
         constants |= {k: v for k, v in here.items() if k.isupper() and type(v) in (int, float)}
     try:
-        return Compiled(sources, fill, constants)
+        return Compiled(sources, fill, constants, records_of(functions))
     except Unsupported:
         raise
     except Exception:  # no LLVM, or one that can't work here: Python does the same, slowly

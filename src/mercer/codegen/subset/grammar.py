@@ -6,8 +6,9 @@ Nothing here emits code; `subset_ir` does, with what is found out here.
 from __future__ import annotations
 
 import ast
+import inspect
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,9 +31,21 @@ class FunctionOf:
 
     parameters: tuple[Any, ...]
 
+    def __str__(self) -> str:
+        return "a function"
 
-# Types are "int", "float", an ArrayOf or a FunctionOf.
+
+@dataclass(frozen=True)
+class RecordOf:
+    """The type of a record, a NamedTuple: its name, and the names and types of what it holds."""
+
+    name: str
+    fields: tuple[tuple[str, Any], ...]
+
+
+# Types are "int", "float", an ArrayOf, a FunctionOf or a RecordOf.
 Kind = Any
+Records = Mapping[str, RecordOf]
 _ENTRIES = ("f64", "f32", "i64")
 _NUMBERS = ("int", "float")
 
@@ -63,58 +76,102 @@ def _kind(text: Any, fill: str) -> Kind | None:
     return ArrayOf(entries, axes.count(":")) if entries in _ENTRIES and axes in (":]", ":,:]") else None
 
 
-def _noted(note: Any, fill: str) -> Kind:
+def _noted(note: Any, fill: str, records: Records) -> Kind:
+    if isinstance(note, ast.Name) and note.id in records:
+        return records[note.id]
     text = note.value if isinstance(note, ast.Constant) else note.id if isinstance(note, ast.Name) else None
     found = _kind(text, fill)
     if found is None:
         given = ast.unparse(note) if isinstance(note, ast.AST) else repr(note)
         raise Unsupported(
-            'a parameter is an int, a float, an array such as "f64[:]" or a function of such things, '
-            f'"function(f64[:], int)"; got {given}'
+            'a parameter is an int, a float, an array such as "f64[:]", a function of such things, '
+            f'"function(f64[:], int)", or a record of all these; got {given}'
         )
     return found
 
 
-def types_of(tree: ast.FunctionDef, fill: str) -> tuple[list[Kind], Kind | None]:
+def types_of(tree: ast.FunctionDef, fill: str, records: Records) -> tuple[list[Kind], Kind | None]:
     """Types of the parameters, and of the result: a number or None."""
     if tree.args.vararg or tree.args.kwarg or tree.args.kwonlyargs or tree.args.defaults:
         raise Unsupported(f"{tree.name} has parameters other than plain ones")
-    result = None if tree.returns is None else _noted(tree.returns, fill)
+    result = None if tree.returns is None else _noted(tree.returns, fill, records)
     if result not in (None, *_NUMBERS):
         raise Unsupported(f"{tree.name} returns something other than a number")
-    return [_noted(a.annotation, fill) for a in tree.args.args], result
+    return [_noted(a.annotation, fill, records) for a in tree.args.args], result
+
+
+def records_of(functions: Sequence[Callable | str]) -> dict[str, type]:
+    """The classes of records that functions are annotated with, by name."""
+    found = {}
+    for function in functions:
+        if not isinstance(function, str):
+            for name in inspect.get_annotations(function).values():
+                cls = function.__globals__.get(name) if isinstance(name, str) else name
+                if isinstance(cls, type) and issubclass(cls, tuple):
+                    found[cls.__name__] = cls
+    return found
+
+
+def record_type(source: str, fill: str) -> RecordOf:
+    """The type that the source of a NamedTuple describes."""
+    tree = ast.parse(textwrap.dedent(source)).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    fields = [node for node in tree.body if isinstance(node, ast.AnnAssign)]
+    return RecordOf(tree.name, tuple((ast.unparse(f.target), _noted(f.annotation, fill, {})) for f in fields))
 
 
 def names_of(tree: ast.FunctionDef) -> list[str]:
     return [a.arg for a in tree.args.args]
 
 
-def _root(node: ast.expr) -> str | None:
-    """The name of the array in `a`, `a[i]`, `a[i, j]`."""
+def path(node: ast.expr) -> str:
+    """The name of the array in `a`, `a[i]`, `r.a`, `r.a[i, j]`, or of a record; of other things none."""
     node = node.value if isinstance(node, ast.Subscript) else node
-    return node.id if isinstance(node, ast.Name) else None
+    return ast.unparse(node) if isinstance(node, (ast.Name, ast.Attribute)) else ""
 
 
 def written(trees: Sequence[ast.FunctionDef]) -> set[str]:
-    """Parameters of the last function that it, or a function it calls, may write to.
+    """Parameters of the last function, `a` or `r.a`, that it or a function it calls may write to.
 
     What is handed to a function that was handed over counts as written: nobody knows here what that does.
     """
-    known: dict[str, tuple[list[str], set[str]]] = {}
+    known: dict[str, tuple[ast.FunctionDef, set[str]]] = {}
     out: set[str] = set()
     for tree in trees:
         parameters, out = names_of(tree), set()
         for node in ast.walk(tree):
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-                out.add(_root(node) or "")
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                names, theirs = known.get(node.func.id, ([], set()))
-                handed_over = node.func.id in parameters
-                for position, argument in enumerate(node.args):
-                    if handed_over or (position < len(names) and names[position] in theirs):
-                        out.add(_root(argument) or "")
-        known[tree.name] = parameters, out
+                out.add(path(node))
+            elif isinstance(node, ast.Call):
+                name = path(node.func)
+                if name.partition(".")[0] in parameters:
+                    out |= {path(a) for a in node.args}
+                elif name in known:
+                    out |= _changed_by_call(tree, node, *known[name])
+        known[tree.name] = tree, out
     return out
+
+
+def _changed_by_call(
+    tree: ast.FunctionDef, call: ast.Call, called: ast.FunctionDef, theirs: set[str]
+) -> set[str]:
+    """What a call changes of what it is given. Nothing of that may be given to it by another name, too."""
+    given = {
+        parameter.arg: path(argument)
+        for parameter, argument in zip(called.args.args, call.args)
+        if not (isinstance(parameter.annotation, ast.Name) and parameter.annotation.id in _NUMBERS)
+    }
+    changed = set()
+    for name in theirs:
+        root, dot, field = name.partition(".")
+        if root not in given:
+            continue
+        here = given[root] + dot + field
+        changed.add(here)
+        others = [f"{path}." for parameter, path in given.items() if parameter != root]
+        if any(f"{here}.".startswith(other) or other.startswith(f"{here}.") for other in others):
+            raise Unsupported(f"{here} is given twice and written to, in {tree.name}, line {call.lineno}")
+    return changed
 
 
 def assigned(statements: Sequence[ast.stmt]) -> set[str]:

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("llvmlite")
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import Emitter
-from mercer.engines.fused.target import Loaded, Target, compile_ir, host
-from mercer.engines.fused.vectors import I64, Vectors, _fitted
+from mercer.codegen.llvm.emitter import I64, Emitter
+from mercer.codegen.llvm.processor import Loaded, Processor, compile_ir, host
+from mercer.codegen.llvm.vectors import Vectors, _fitted
 
 DTYPES = [np.dtype(np.float32), np.dtype(np.float64)]
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -26,7 +26,7 @@ _compiled = {}
 def widths():
     """This machine's own target, and those of lesser ones."""
     own = host()
-    return [own] + [Target(b, False, own.cpu, own.features) for b in (128, 256, 512) if b < own.bits]
+    return [own] + [Processor(b, False, own.cpu, own.features) for b in (128, 256, 512) if b < own.bits]
 
 
 def compiled(target, dtype, operations):
@@ -246,7 +246,7 @@ def test_polynomials_are_as_good_as_the_precision(name, degrees):
 SCRIPT = """
 import numpy as np
 from mercer.engines import Tiled
-from mercer.engines.fused.target import host
+from mercer.codegen.llvm.processor import host
 from mercer.kernels import ArcCosine, ChiSquared, Gaussian, Laplacian, Polynomial, Sigmoid
 rng = np.random.default_rng(0)
 kernels = [Gaussian(1.0), Laplacian(1.0) * Polynomial(2) + ArcCosine(1), Sigmoid(0.3) * ChiSquared() ** 0.3]

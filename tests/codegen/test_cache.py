@@ -15,10 +15,12 @@ from scipy.sparse import csr_array
 pytest.importorskip("llvmlite")
 
 from mercer import KernelRidge
+from mercer.codegen import cache as kept
+from mercer.codegen.cache import cache_folder, store, stored
+from mercer.codegen.llvm import code
+from mercer.codegen.llvm import processor as target
+from mercer.codegen.llvm.processor import compile_ir, host, key_of
 from mercer.engines import Tiled
-from mercer.engines.fused import code, kept, target
-from mercer.engines.fused.kept import cache_folder, store, stored
-from mercer.engines.fused.target import compile_ir, host, key_of
 from mercer.kernels import FunctionKernel, Gaussian, Laplacian
 from mercer.kernels.radial import Radial
 
@@ -92,7 +94,7 @@ def test_code_is_compiled_once(folder, compilations, monkeypatch):
 
 SECOND = """
 import numpy as np
-import mercer.engines.fused.target as target
+import mercer.codegen.llvm.processor as target
 def refuse(text):
     raise SystemExit("compiled again")
 target.compile_ir = refuse
@@ -309,10 +311,10 @@ def test_keys_name_everything_code_depends_on(monkeypatch):
     assert len({first, key_of("a", 2), key_of("b", 1), key_of(("a", 1))}) == 4
     monkeypatch.setattr(llvmlite, "__version__", "0.0")
     second = key_of("a", 1)
-    monkeypatch.setattr(target, "_sources", lambda: "another version of this package")
+    monkeypatch.setattr(target, "sources", lambda folder: "another version of this package")
     third = key_of("a", 1)
     machine = host()
-    monkeypatch.setattr(target, "host", lambda: target.Target(128, False, machine.cpu, machine.features))
+    monkeypatch.setattr(target, "host", lambda: target.Processor(128, False, machine.cpu, machine.features))
     assert len({first, second, third, key_of("a", 1)}) == 4
 
 
@@ -320,7 +322,7 @@ def test_keys_are_the_same_in_every_process():
     """Were they to depend on hashes of strings, nothing stored would be found."""
     script = (
         "import numpy as np; from mercer.kernels import Gaussian, Polynomial\n"
-        "from mercer.engines.fused.target import key_of; from mercer.engines.fused.layout import Layout\n"
+        "from mercer.codegen.llvm.processor import key_of; from mercer.engines.fused.layout import Layout\n"
         "from mercer.kernels.formula import trace\n"
         "X = np.ones((3, 7)); L = Layout(trace(Gaussian(1.0) * Polynomial(2)), X, X, np.float32)\n"
         "print(key_of(L.recipe('fill', 8, 1)))"
@@ -536,7 +538,7 @@ def test_the_processor_is_asked():
 
 @pytest.mark.parametrize("asked, expected", [("128", 128), ("1024", None), ("wide", None), ("", None)])
 def test_narrower_vectors_on_request(asked, expected):
-    script = "from mercer.engines.fused.target import host; print(host().bits, host().avx512)"
+    script = "from mercer.codegen.llvm.processor import host; print(host().bits, host().avx512)"
     bits, avx512 = python(script, MERCER_VECTOR_BITS=asked).split()
     assert int(bits) == (expected or host().bits)
     assert (avx512 == "True") == (host().avx512 and expected is None)

@@ -8,22 +8,25 @@ vectors; every other index is checked where it is used. An index out of its arra
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llvmlite import ir
 
-from mercer.engines.fused.grammar import (
+from mercer.codegen.subset.grammar import (
     ArrayOf,
     FunctionOf,
+    RecordOf,
+    Records,
     Unsupported,
     assigned,
     certain,
     leaves_early,
     parts_of,
+    path,
     tree_of,
 )
-from mercer.engines.fused.subset_values import F32, F64, I1, I64, Given, Values, View
+from mercer.codegen.subset.values import F32, F64, I1, I64, ArrayAt, Given, Held, Values, is_number
 
 
 class _Function(Values):
@@ -37,22 +40,30 @@ class _Function(Values):
         self.loops: list[tuple[Any, Any]] = []
         given = iter(self.ir.args)
         for argument, kind in zip(self.tree.args.args, self.types):
-            value = next(given)
-            if isinstance(kind, ArrayOf):
-                value.add_attribute("noalias")
-                lengths = tuple(next(given) for _ in range(kind.axes))
-                stride = next(given) if kind.axes == 2 else None
-                self.names[argument.arg] = View(kind, value, lengths, stride)
-            elif isinstance(kind, FunctionOf):
-                self.names[argument.arg] = Given(kind, value)
-            else:
+            value = self._received(kind, given)
+            if is_number(value):
                 self._assign(argument.arg, value)
+            else:
+                self.names[argument.arg] = value
         self._block(self.tree.body)
         if not self.b.block.is_terminated:
             if self.result is not None:
                 raise Unsupported(f"{self.tree.name} ends without a result")
             self.leave(ir.Constant(I64, 0))
         ir.IRBuilder(self.entry).branch(body)
+
+    def _received(self, kind: Any, given: Iterator[Any]) -> Any:
+        """What was handed over for one parameter, put together again."""
+        if isinstance(kind, RecordOf):
+            return Held(kind, {name: self._received(field, given) for name, field in kind.fields})
+        value = next(given)
+        if isinstance(kind, FunctionOf):
+            return Given(kind, value)
+        if not isinstance(kind, ArrayOf):
+            return value
+        value.add_attribute("noalias")
+        lengths = tuple(next(given) for _ in range(kind.axes))
+        return ArrayAt(kind, value, lengths, next(given) if kind.axes == 2 else None)
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -102,7 +113,7 @@ class _Function(Values):
             with self.b.goto_block(self.entry):
                 self.names[name] = self.b.alloca(kind, name=name)
         place = self.names[name]
-        if isinstance(place, (View, Given)):
+        if not is_number(place):
             raise Unsupported(f"{name} can't be assigned to, in {self.tree.name}")
         self.b.store(self.cast(value, place.allocated_type), place)
 
@@ -167,9 +178,10 @@ class _Function(Values):
             changed.add(node.target.id)  # who knows which values it will have
         empty = self.b.icmp_signed(">=", low, high)
         for place in certain(node.body):
-            name = place.value.id if isinstance(place.value, ast.Name) else ""
-            view = self.names.get(name)
-            if not isinstance(view, View) or len(parts_of(place)) > view.type.axes:
+            name = path(place.value)
+            root = self.names.get(name.partition(".")[0])
+            view = self.value(place.value) if isinstance(root, (ArrayAt, Held)) else None
+            if not isinstance(view, ArrayAt) or len(parts_of(place)) > view.type.axes:
                 continue
             for axis, part in enumerate(parts_of(place)):
                 key = name, axis, ast.dump(part)
@@ -227,7 +239,7 @@ class _Function(Values):
 
 
 def _holds(place: Any, kind: ir.Type) -> bool:
-    return not isinstance(place, (View, Given)) and place.allocated_type == kind
+    return is_number(place) and place.allocated_type == kind
 
 
 def _is_range(call: ast.expr) -> bool:
@@ -241,12 +253,12 @@ def _is_range(call: ast.expr) -> bool:
     )
 
 
-def subset_ir(sources: Sequence[str], fill: str, constants: dict) -> str:
+def subset_ir(sources: Sequence[str], fill: str, constants: dict, records: Records) -> str:
     """LLVM IR of functions; each may call those before it, and the last can be called from outside."""
     module = ir.Module()
     known: dict[str, Values] = {}
     for number, source in enumerate(sources):
-        function = _Function(module, tree_of(source), number, fill, constants)
+        function = _Function(module, tree_of(source), number, fill, constants, records)
         function.emit(dict(known))
         known[function.tree.name] = function
     function.emit_door()

@@ -8,7 +8,16 @@ from typing import Any
 
 from llvmlite import ir
 
-from mercer.engines.fused.grammar import ArrayOf, FunctionOf, Unsupported, parts_of, types_of
+from mercer.codegen.subset.grammar import (
+    ArrayOf,
+    FunctionOf,
+    RecordOf,
+    Records,
+    Unsupported,
+    parts_of,
+    path,
+    types_of,
+)
 
 I1, I64, F32, F64 = ir.IntType(1), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 ENTRIES = {"f64": F64, "f32": F32, "i64": I64}
@@ -29,13 +38,20 @@ CALLED_BACK = -1
 class Given:
     """A function that is handed over: its address."""
 
-    kind: FunctionOf
+    type: FunctionOf
     address: Any
-    type = "a function"
 
 
 @dataclass(frozen=True)
-class View:
+class Held:
+    """A record: what it holds, by name."""
+
+    type: RecordOf
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ArrayAt:
     """An array where it is: a pointer, its lengths and, with two axes, the number of entries between rows."""
 
     type: ArrayOf
@@ -46,6 +62,8 @@ class View:
 
 def flat_types(kind: Any) -> list[ir.Type]:
     """What is handed over for one parameter."""
+    if isinstance(kind, RecordOf):
+        return [part for _, field in kind.fields for part in flat_types(field)]
     if isinstance(kind, ArrayOf):
         return [ir.PointerType(), *[I64] * (1 if kind.axes == 1 else 3)]
     return [I64 if isinstance(kind, FunctionOf) else NUMBERS[kind]]
@@ -53,11 +71,18 @@ def flat_types(kind: Any) -> list[ir.Type]:
 
 def flat(value: Any) -> list[Any]:
     """`flat_types`, in values."""
+    if isinstance(value, Held):
+        return [part for field in value.fields.values() for part in flat(field)]
     if isinstance(value, Given):
         return [value.address]
-    if isinstance(value, View):
+    if isinstance(value, ArrayAt):
         return [value.pointer, *value.lengths, *([] if value.stride is None else [value.stride])]
     return [value]
+
+
+def is_number(place: Any) -> bool:
+    """Is this where a number is kept, rather than an array, a function or a record?"""
+    return not isinstance(place, (ArrayAt, Given, Held))
 
 
 class Values:
@@ -66,10 +91,18 @@ class Values:
     A function returns its fault, 0 if there was none, and with it its result.
     """
 
-    def __init__(self, module: ir.Module, tree: ast.FunctionDef, number: int, fill: str, constants: dict):
+    def __init__(
+        self,
+        module: ir.Module,
+        tree: ast.FunctionDef,
+        number: int,
+        fill: str,
+        constants: dict,
+        records: Records,
+    ):
         self.module, self.tree, self.number = module, tree, number
         self.constants = {"inf": float("inf")} | constants
-        self.types, result = types_of(tree, fill)
+        self.types, result = types_of(tree, fill, records)
         self.result = None if result is None else NUMBERS[result]
         self.names: dict[str, Any] = {}
         self.others: dict[str, Values] = {}
@@ -110,7 +143,7 @@ class Values:
         self.leave(fault)
         self.b.position_at_end(on)
 
-    def inside(self, view: View, axis: int, index: Any) -> Any:
+    def inside(self, view: ArrayAt, axis: int, index: Any) -> Any:
         """Is there such a place? (Negative numbers are large ones without a sign.)"""
         return self.b.icmp_unsigned("<", index, view.lengths[axis])
 
@@ -147,23 +180,29 @@ class Values:
         if node.id not in self.names:
             raise Unsupported(f"{node.id} has no value, in {self.tree.name}")
         place = self.names[node.id]
-        return place if isinstance(place, (View, Given)) else self.b.load(place, typ=place.allocated_type)
+        return self.b.load(place, typ=place.allocated_type) if is_number(place) else place
+
+    def _see_Attribute(self, node: ast.Attribute) -> Any:
+        record = self.value(node.value)
+        if not isinstance(record, Held) or node.attr not in record.fields:
+            self.refuse(node)
+        return record.fields[node.attr]
 
     # -- arrays ------------------------------------------------------------------------------------
 
-    def _index(self, node: ast.Subscript, view: View) -> list[Any]:
+    def _index(self, node: ast.Subscript, view: ArrayAt) -> list[Any]:
         """The index of each axis that is named, checked."""
         index = []
         for axis, part in enumerate(parts_of(node)):
             index.append(self.cast(self.value(part), I64))
-            if not (isinstance(node.value, ast.Name) and (node.value.id, axis, ast.dump(part)) in self.safe):
+            if (path(node.value), axis, ast.dump(part)) not in self.safe:
                 self.require(self.inside(view, axis, index[-1]), node)
         return index
 
     def place(self, node: ast.Subscript) -> tuple[ir.Type, Any]:
         """(type, address) of one entry."""
         view = self.value(node.value)
-        if not isinstance(view, View) or len(parts_of(node)) != view.type.axes:
+        if not isinstance(view, ArrayAt) or len(parts_of(node)) != view.type.axes:
             self.refuse(node)
         index = self._index(node, view)
         where = index[0] if len(index) == 1 else self.b.add(self.b.mul(index[0], view.stride), index[1])
@@ -172,10 +211,10 @@ class Values:
 
     def _see_Subscript(self, node: ast.Subscript) -> Any:
         view = self.value(node.value)
-        if isinstance(view, View) and view.type.axes == 2 and not isinstance(node.slice, ast.Tuple):
+        if isinstance(view, ArrayAt) and view.type.axes == 2 and not isinstance(node.slice, ast.Tuple):
             start = self.b.mul(self._index(node, view)[0], view.stride)
             pointer = self.b.gep(view.pointer, [start], source_etype=ENTRIES[view.type.entries])
-            return View(ArrayOf(view.type.entries, 1), pointer, view.lengths[1:])
+            return ArrayAt(ArrayOf(view.type.entries, 1), pointer, view.lengths[1:])
         kind, pointer = self.place(node)
         value = self.b.load(pointer, typ=kind)
         return self.b.fpext(value, F64) if kind is F32 else value
@@ -257,13 +296,13 @@ class Values:
     # -- calls -------------------------------------------------------------------------------------
 
     def _see_Call(self, node: ast.Call) -> Any:
-        if not isinstance(node.func, ast.Name) or node.keywords:
+        name, args = path(node.func), [self.value(a) for a in node.args]
+        if not name or node.keywords:
             self.refuse(node)
-        assert isinstance(node.func, ast.Name)
-        name, args = node.func.id, [self.value(a) for a in node.args]
         if name in self.others:
             return self._call_other(self.others[name], args)
-        if isinstance(given := self.names.get(name), Given):
+        root = self.names.get(name.partition(".")[0])
+        if isinstance(root, (Given, Held)) and isinstance(given := self.value(node.func), Given):
             return self._call_given(name, given, args)
         if name in ("min", "max") and len(args) == 2:
             return self._extreme(name, *args)
@@ -300,11 +339,11 @@ class Values:
             raise Unsupported(f"{name} needs {len(kinds)} arguments, got {len(args)}")
         out: list[Any] = []
         for value, kind in zip(args, kinds, strict=True):
-            if isinstance(kind, ArrayOf) and not (isinstance(value, View) and value.type == kind):
+            if kind in NUMBERS:
+                value = self.cast(value, NUMBERS[kind])
+            elif value.type != kind:
                 raise Unsupported(f"{name} needs {kind}")
-            if isinstance(kind, FunctionOf) and not (isinstance(value, Given) and value.kind == kind):
-                raise Unsupported(f"{name} needs {kind}")
-            out += flat(value if isinstance(value, (View, Given)) else self.cast(value, NUMBERS[kind]))
+            out += flat(value)
         return out
 
     def _call_other(self, other: Values, args: list[Any]) -> Any:
@@ -314,7 +353,7 @@ class Values:
         return None if other.result is None else self.b.extract_value(out, 1)
 
     def _call_given(self, name: str, given: Given, args: list[Any]) -> None:
-        parts = self._arguments(name, given.kind.parameters, args)
+        parts = self._arguments(name, given.type.parameters, args)
         kind = ir.FunctionType(I64, [part.type for part in parts])
         fault = self.b.call(self.b.inttoptr(given.address, kind.as_pointer()), parts)
         self._unless(self.b.icmp_signed("==", fault, ir.Constant(I64, 0)), fault)

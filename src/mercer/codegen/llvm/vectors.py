@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from mercer.engines.fused.emitter import Instructions
-from mercer.engines.fused.target import Target
+from mercer.codegen.llvm.emitter import F64, I32, I64, number_type
+from mercer.codegen.llvm.processor import Processor
 
-I1, I32, I64, F32, F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.FloatType(), ir.DoubleType()
 # No reassociation: rounding tricks below rely on the order of operations.
 _FLAGS = ("contract", "nsz")
 _SMALLEST = float(np.finfo(np.float32).tiny)
@@ -48,18 +47,18 @@ _TO_FIT: dict[str, tuple[Any, float, float]] = {
 }
 
 
-class Vectors(Instructions):
+class Vectors:
     """Emits vector instructions through an IR builder; all vectors have `lanes` numbers of one type."""
 
-    def __init__(self, builder: ir.IRBuilder, target: Target, dtype: np.dtype):
-        self.b, self.target, self.double = builder, target, np.dtype(dtype) == np.float64
-        self.lanes = target.lanes(dtype)
-        self.scalar = F64 if self.double else F32
+    def __init__(self, builder: ir.IRBuilder, processor: Processor, dtype: Any):
+        self.b, self.double = builder, np.dtype(dtype) == np.float64
+        self.lanes = processor.lanes(dtype)
+        self.scalar = number_type(dtype)
         self.integer = I64 if self.double else I32
         self.type = ir.VectorType(self.scalar, self.lanes)
         self.itype = ir.VectorType(self.integer, self.lanes)
         self.mantissa = 52 if self.double else 23
-        self.wide = target.avx512 and self.lanes * (64 if self.double else 32) == 512
+        self.wide = processor.avx512 and self.lanes * (64 if self.double else 32) == 512
 
     # -- constants, loads, calls ------------------------------------------------------------------
 
@@ -73,19 +72,53 @@ class Vectors(Instructions):
     def at(self, pointer: Any, index: Any) -> Any:
         return self.b.gep(pointer, [index], source_etype=self.scalar)
 
-    def load(self, pointer: Any) -> Any:
-        v = self.b.load(pointer, typ=self.type)
-        v.align = 8 if self.double else 4
-        return v
+    def load(self, pointer: Any, kind: ir.Type | None = None) -> Any:
+        """As many numbers as a vector has; narrower ones are widened."""
+        kind = kind or self.scalar
+        v = self.b.load(pointer, typ=ir.VectorType(kind, self.lanes))
+        v.align = 8 if kind is F64 else 4
+        return v if kind is self.scalar else self.b.fpext(v, self.type)
+
+    def store(self, value: Any, pointer: Any) -> None:
+        self.b.store(value, pointer).align = 8 if self.double else 4
 
     def load_splat(self, pointer: Any) -> Any:
         return self.splat(self.b.load(pointer, typ=self.scalar))
 
+    def splat(self, scalar: Any) -> Any:
+        """A vector that holds the scalar in every lane."""
+        empty = ir.Constant(ir.VectorType(scalar.type, self.lanes), ir.Undefined)
+        first = self.b.insert_element(empty, scalar, ir.Constant(I32, 0))
+        return self.b.shuffle_vector(
+            first, empty, ir.Constant(ir.VectorType(I32, self.lanes), [0] * self.lanes)
+        )
+
+    def call(self, name: str, result: ir.Type, *args: Any) -> Any:
+        """Call a function by name, declaring it if need be."""
+        module = self.b.module
+        function = module.globals.get(name)
+        if function is None:
+            function = ir.Function(module, ir.FunctionType(result, [a.type for a in args]), name)
+        return self.b.call(function, args)
+
     def intrinsic(self, name: str, *args: Any) -> Any:
-        suffix = f"v{self.lanes}f{64 if self.double else 32}"
-        return self.call(f"llvm.{name}.{suffix}", self.type, *args)
+        return self.call(f"llvm.{name}.{self._suffix}", self.type, *args)
+
+    def reduced(self, name: str, flag: str, *args: Any) -> Any:
+        """A number made of a vector's entries."""
+        out = self.call(f"llvm.vector.reduce.{name}.{self._suffix}", self.scalar, *args)
+        out.fastmath.add(flag)
+        return out
+
+    @property
+    def _suffix(self) -> str:
+        return f"v{self.lanes}f{64 if self.double else 32}"
 
     # -- arithmetic -------------------------------------------------------------------------------
+
+    def apply(self, operation: str, *operands: Any) -> Any:
+        """An operation of a programme."""
+        return getattr(self, operation)(*operands)
 
     def add(self, a, b):
         return self.b.fadd(a, b, flags=_FLAGS)
@@ -116,10 +149,7 @@ class Vectors(Instructions):
 
     def total(self, a) -> Any:
         """The sum of a vector's entries."""
-        name = f"llvm.vector.reduce.fadd.v{self.lanes}f{64 if self.double else 32}"
-        out = self.call(name, self.scalar, ir.Constant(self.scalar, 0.0), a)
-        out.fastmath.add("reassoc")
-        return out
+        return self.reduced("fadd", "reassoc", ir.Constant(self.scalar, 0.0), a)
 
     def bits(self, a):
         return self.b.bitcast(a, self.itype)

@@ -2,16 +2,18 @@
 
 import math
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+# ruff: noqa: F821  (annotations are types of the compiled subset)
 pytest.importorskip("llvmlite")
 
-from mercer.engines.fused import subset_ir
-from mercer.engines.fused.subset import Callback, Compiled, Unsupported, compiled, source_of
+from mercer.codegen.subset import statements as emission
+from mercer.codegen.subset.compiled import Callback, Compiled, Unsupported, compiled, source_of
 
 NAMES = {name: getattr(math, name) for name in ("sqrt", "exp", "expm1", "log", "log1p", "tanh", "sin", "cos")}
 STEPS, SHIFT = 7, 0.25
@@ -229,7 +231,7 @@ def test_rows_written_through_another_function():
     np.testing.assert_array_equal(A[:, 5:], -1.0)
 
 
-def apply(f: "function(f64[:], f64[:], int)", a: "f64[:]", out: "f64[:]", n: int):  # noqa: F821
+def apply(f: "function(f64[:], f64[:], int)", a: "f64[:]", out: "f64[:]", n: int):
     for i in range(n):
         f(a, out, i)
 
@@ -549,8 +551,8 @@ def test_capitals_of_the_module_are_constants():
 
 
 def test_the_same_source_is_compiled_once(monkeypatch):
-    made, emit = [], subset_ir.subset_ir
-    monkeypatch.setattr(subset_ir, "subset_ir", lambda *a: made.append(a) or emit(*a))
+    made, emit = [], emission.subset_ir
+    monkeypatch.setattr(emission, "subset_ir", lambda *a: made.append(a) or emit(*a))
     source = "def once(x: float) -> float:\n    return x + 1234.5\n"
     constants = {"FRESH": float(np.random.default_rng().random())}  # so that no file has it
     for _ in range(3):
@@ -565,5 +567,97 @@ def test_no_machine_code_where_llvm_fails(monkeypatch, error):
     def broken(*args):
         raise error("no LLVM here")
 
-    monkeypatch.setattr("mercer.engines.fused.code.function", broken)
+    monkeypatch.setattr("mercer.codegen.llvm.code.function", broken)
     assert compiled(["def f(x: float) -> float:\n    return x\n"]) is None
+
+
+# -- records ------------------------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    x: "f64[:]"
+    out: "f64[:]"
+    slope: float
+    n: int
+    use: "function(f64[:], int)"
+
+
+def along(line: Line, first: int) -> float:
+    for i in range(first, line.n):
+        line.out[i] = line.slope * line.x[i]
+    line.use(line.out, line.n)
+    return line.out[0]
+
+
+def twice(line: Line) -> float:
+    return along(line, 0) + along(line, 1)
+
+
+def ones(a: "f64[:]", n: int):
+    a[0] = a[0] + 1.0
+
+
+def test_records_are_spread_out_at_the_door():
+    given = Line(np.arange(4.0), np.zeros(4), 2.0, 4, compiled([ones]))
+    assert compiled([along, twice])(given) == 3.0
+    assert given.out.tolist() == [2.0, 2.0, 4.0, 6.0]
+    plain = Line(np.arange(4.0), np.zeros(4), 2.0, 4, ones)
+    assert twice(plain) == 3.0 and plain.out.tolist() == given.out.tolist()
+
+
+def test_what_a_record_holds_is_checked():
+    run, one = compiled([along, twice]), compiled([ones])
+    with pytest.raises(TypeError, match="a record Line is needed, got tuple"):
+        run((np.zeros(2), np.zeros(2), 1.0, 2, one))
+    with pytest.raises(TypeError, match=r"line\.x: an aligned array"):
+        run(Line(np.zeros((2, 2)), np.zeros(2), 1.0, 2, one))
+    fixed = np.zeros(2)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match=r"line\.out is read-only"):
+        run(Line(np.zeros(2), fixed, 1.0, 2, one))
+    run(Line(fixed, np.zeros(2), 1.0, 2, one))
+    with pytest.raises(ValueError, match="share memory"):
+        run(Line(both := np.zeros(2), both, 1.0, 2, one))
+    with pytest.raises(IndexError, match=r"line\.out\[i\]"):
+        run(Line(np.zeros(9), np.zeros(2), 1.0, 9, one))
+
+
+def fills(a: "f64[:]", b: "f64[:]", n: int):
+    for i in range(n):
+        a[i] = b[i]
+
+
+def fills_itself(line: Line):
+    fills(line.out, line.out, line.n)
+
+
+def fills_from_inside(line: Line, a: "f64[:]"):
+    fills(a, line.x, line.n)
+    fills(line.out, a, line.n)
+
+
+def hands_on(line: Line, first: int) -> float:
+    fills_from_inside(line, line.out)
+    return 0.0
+
+
+@pytest.mark.parametrize("functions", [[fills, fills_itself], [fills, fills_from_inside, hands_on]])
+def test_one_array_by_two_names_is_refused_where_it_is_written(functions):
+    with pytest.raises(Unsupported, match=r"line\.out is given twice"):
+        compiled(functions)
+
+
+def unknown(line: Line):
+    line.missing[0] = 1.0
+
+
+def assigns(line: Line):
+    line.slope = 2.0
+
+
+@pytest.mark.parametrize(
+    "function, words", [(unknown, "Attribute in unknown"), (assigns, "Attribute in assigns")]
+)
+def test_what_records_do_not_have(function, words):
+    with pytest.raises(Unsupported, match=words):
+        compiled([function])

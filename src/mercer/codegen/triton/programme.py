@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.engines._triton import exponential
-from mercer.engines._triton.code import Code
+from mercer.codegen.triton import exponential
+from mercer.codegen.triton.code import Code
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 

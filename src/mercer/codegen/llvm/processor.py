@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+_CODEGEN = Path(__file__).parents[1]
+
 
 @dataclass(frozen=True)
-class Target:
+class Processor:
     """Vector width in bits, and the name and features of the processor."""
 
     bits: int
@@ -30,7 +32,7 @@ class Target:
 
 
 @lru_cache(maxsize=1)
-def host() -> Target:
+def host() -> Processor:
     """This machine. Raises ImportError or OSError where LLVM can't work."""
     from llvmlite import binding as llvm
 
@@ -43,13 +45,13 @@ def host() -> Target:
     if width in ("128", "256", "512") and int(width) < bits:
         # For tests: the code paths of a smaller processor.
         bits, avx512 = int(width), False
-    return Target(bits, avx512, llvm.get_host_cpu_name(), found.flatten())
+    return Processor(bits, avx512, llvm.get_host_cpu_name(), found.flatten())
 
 
-@lru_cache(maxsize=1)
-def _sources() -> str:
-    """A digest of this package: code made by an older version of it is not taken for today's."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+@lru_cache(maxsize=8)
+def sources(folder: Path) -> str:
+    """A digest of the modules in a folder and those below."""
+    files = sorted(folder.rglob("*.py"))
     return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
 
 
@@ -57,7 +59,7 @@ def key_of(*parts: Any) -> str:
     """A name for code that depends on these things, this processor and this compiler."""
     import llvmlite
 
-    text = repr((parts, host(), llvmlite.__version__, _sources()))
+    text = repr((parts, host(), llvmlite.__version__, sources(_CODEGEN)))
     return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 

@@ -12,8 +12,8 @@ import linecache
 from functools import lru_cache
 from typing import Any
 
-from mercer.engines._triton.code import CLOSE, RESIDENT_DEPTH, UNROLLED, Code, LeafCode
-from mercer.engines._triton.programme import statements
+from mercer.codegen.triton.code import CLOSE, RESIDENT_DEPTH, UNROLLED, Code, LeafCode
+from mercer.codegen.triton.programme import statements
 
 _serial = itertools.count()
 

@@ -1,0 +1,1 @@
+"""LLVM: IR for vectors of numbers, turned into machine code for this processor."""

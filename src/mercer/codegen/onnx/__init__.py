@@ -1,0 +1,1 @@
+"""ONNX graphs; onnx is imported inside functions only."""

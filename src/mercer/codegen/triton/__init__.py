@@ -1,0 +1,7 @@
+"""A formula as a Triton kernel; triton is imported inside functions only.
+
+code         what a kernel is generated from
+source       the loop over blocks, as text
+programme    … the formula inside it
+exponential  … and 2^t
+"""
