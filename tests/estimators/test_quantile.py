@@ -65,7 +65,7 @@ def test_levels_never_cross(kernel, lam):
     assert (np.diff(single[:, order], axis=1) >= 0).all()
     # And it was not for nothing: the functions themselves do cross.
     if lam == 1e-7:
-        assert (np.diff(m._scores(queries)[:, order], axis=1) < 0).any()
+        assert (np.diff(m.scores(queries)[:, order], axis=1) < 0).any()
 
 
 def test_the_order_of_levels_is_that_of_the_columns():
@@ -131,7 +131,7 @@ def test_the_certificate_covers_all_levels():
     m = machine(solver=Dual(tol=1e-6)).fit(X, Y)
     certificate = m.solution_.certificate
     assert certificate.gap < 1e-4 * certificate.objective
-    s = m._scores(X)
+    s = m.scores(X)
     r = Y[:, None] - s
     q = np.array(LEVELS)
     K = np.exp(-((X - X.T) ** 2) / 2)

@@ -203,7 +203,7 @@ def test_c_is_one_over_two_lambda_times_the_weights(cls, y, w):
     total = N if w is None else w.sum()
     a = cls.from_C(C, kernel=Gaussian(1.0), solver=TIGHT).fit(X, y, w)
     b = cls(Gaussian(1.0), lam=1 / (2 * C * total), solver=TIGHT).fit(X, y, w)
-    assert a._scores(NEW) == pytest.approx(b._scores(NEW), abs=1e-9)
+    assert a.scores(NEW) == pytest.approx(b.scores(NEW), abs=1e-9)
     bound = C * (np.ones(N) if w is None else w)
     assert (np.abs(a.solution_.dual_coef[:, 0]) <= bound * (1 + 1e-9)).all()
 
@@ -356,7 +356,7 @@ def test_a_precomputed_matrix():
     rows = gaussian(NEW, X)
     for make, y in ((svc, Y2), (svc, Y4), (svr, SCORE)):
         a, b = make().fit(X, y), make(kernel="precomputed").fit(K, y)
-        assert b._scores(rows) == pytest.approx(a._scores(NEW), abs=1e-6)
+        assert b.scores(rows) == pytest.approx(a.scores(NEW), abs=1e-6)
         assert np.array_equal(a.support_, b.support_)
     a, b = KernelOneClass(Gaussian(1.0)).fit(X), KernelOneClass("precomputed").fit(K)
     assert b.score_samples(rows) == pytest.approx(a.score_samples(NEW), abs=1e-6)
@@ -429,7 +429,7 @@ def test_a_repeated_row_is_a_row_of_weight_two():
     w[:20] = 2
     for make, y in ((svc, Y2), (svc, Y4), (svr, SCORE)):
         a, b = make().fit(X, y, w), make().fit(X[index], y[index])
-        assert a._scores(NEW) == pytest.approx(b._scores(NEW), abs=1e-4)
+        assert a.scores(NEW) == pytest.approx(b.scores(NEW), abs=1e-4)
 
 
 def test_stopping_early_points_at_the_caller():

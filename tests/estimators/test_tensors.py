@@ -79,7 +79,7 @@ def test_every_solver_runs_on_cuda(line, dtype, kernel):
     for engine in (Tiled(), Cuda(device="cpu")):
         fitted = machine(kernel, lam=1e-3, engine=engine, random_state=0, **params).fit(X, y)
         assert fitted.solution_.status == "converged"
-        scores.append(fitted._scores(X).astype(float))
+        scores.append(fitted.scores(X).astype(float))
     gap = np.abs(scores[0] - scores[1]).max() / np.abs(scores[0]).max()
     assert gap < (1e-4 if dtype == np.float32 else 1e-6)
 

@@ -202,7 +202,7 @@ def same_with_budget(loss, y, targets, X, budget, policy, step, lam, rate, avera
     fed(machine, X, y)
     if isinstance(policy, type):
         policy = (
-            policy(budget.size, machine._rule_.seed) if isinstance(budget, AtRandom) else policy(budget.size)
+            policy(budget.size, machine.rule_.seed) if isinstance(budget, AtRandom) else policy(budget.size)
         )
     other = reference.Machine(kernel(X), loss, lam, rate, policy, **options)
     for i, row in enumerate(targets):
@@ -257,7 +257,7 @@ def test_forgetron(kernel, size):
         kernel,
     )
     assert machine.n_updates_ > size
-    assert machine._learner.tallies[1] == pytest.approx(other.budget.spent)
+    assert machine.learner_.tallies[1] == pytest.approx(other.budget.spent)
 
 
 @pytest.mark.parametrize("size, threshold", [(1, 0.1), (6, 0.3), (30, 0.2), (30, 0.05)])
@@ -539,5 +539,5 @@ def test_terms_without_a_loss_take_no_room():
     y = labels(X[:, :2] * [0.0, 1.0], 2)
     machine = OnlineKernelClassifier(Linear(), Mistakes(), 0.0, 1.0, None).fit(X, y)
     assert machine.n_updates_ < 400
-    assert len(machine._learner.birth) < 2500
+    assert len(machine.learner_.birth) < 2500
     assert len(machine.function_.points) == machine.n_updates_

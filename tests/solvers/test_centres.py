@@ -48,7 +48,7 @@ def test_same_function_as_nearby(name, representation, offset, dtype):
     common = {"representation": representation, "offset": offset, "random_state": 0}
     here, there = (MACHINES[name](engine=e, **common).fit(X, y) for e in (Tiled(), Remote()))
     assert there.solution_.status == "converged"
-    scores = [m._scores(X).astype(float) for m in (here, there)]
+    scores = [m.scores(X).astype(float) for m in (here, there)]
     scale = np.abs(scores[0]).max()
     assert np.abs(scores[0] - scores[1]).max() < (1e-4 if dtype == np.float32 else 1e-6) * scale
     a, b = (m.solution_.certificate.objective for m in (here, there))

@@ -67,7 +67,7 @@ class Classifier(Labelled, KernelMachine):
         raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
 
     def _probability(self, scores: np.ndarray) -> np.ndarray:
-        return self._coding.probability(scores)
+        return self.coding_.probability(scores)
 
     def _example_weights(self, y, sample_weight):
         chosen = getattr(self, "class_weight", None)
@@ -95,15 +95,15 @@ class Classifier(Labelled, KernelMachine):
 
     def fit(self, X, y, sample_weight=None):
         """Fit f to labelled examples."""
-        self._fit(X, y, sample_weight)
-        self.classes_ = self._coding.classes
+        super().fit(X, y, sample_weight)
+        self.classes_ = self.coding_.classes
         return self
 
     @available_if(_gives_probability)
     @follows_data
     def predict_proba(self, X):
         """Probability of each class, rows summing to one."""
-        return self._probability(self._scores(X))
+        return self._probability(self.scores(X))
 
     @available_if(_gives_probability)
     @follows_data
@@ -173,7 +173,7 @@ class KernelClassifier(Classifier):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss, classification=True)
 
 
@@ -236,5 +236,5 @@ class KernelLogistic(Classifier):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return Logistic() if len(np.unique(y)) <= 2 else Multinomial()

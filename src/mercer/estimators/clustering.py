@@ -14,6 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
+from mercer._warnings import frames_inside
 from mercer.engines.threads import one_blas_thread
 from mercer.estimators.cluster_spaces import INITS, Points, Space, choose, given_start, parts_of, place
 from mercer.estimators.inputs import KernelInputs, checked_weights
@@ -24,7 +25,6 @@ from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import require_symmetry
 from mercer.solvers import ConvergenceWarning
-from mercer.solvers.base import _frames_inside
 from mercer.solvers.cluster_sums import squares_of
 from mercer.solvers.lloyd import (
     Cloud,
@@ -177,7 +177,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         for part in (kernel, engine, representation):
             if part is not None:
                 part.validate()
-        X = self._check_X(on_host(X), kernel, reset=True)
+        X = self.check_X(on_host(X), kernel, reset=True)
         weights = checked_weights(on_host(sample_weight), X)
         seen = np.flatnonzero(weights)
         if self.n_clusters > len(seen):
@@ -202,9 +202,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.plan_ = f"{chosen!r}: {why}; {space.how}"
         return self
 
-    def _admit(self, points):
+    def admit_points(self, points):
         # The weights of a graph's edges need only be symmetric to be cut.
-        return require_symmetry(self.kernel_, points) if self.normalized else super()._admit(points)
+        return require_symmetry(self.kernel_, points) if self.normalized else super().admit_points(points)
 
     def _run(self, space: Space, start: np.ndarray | None, rng: np.random.Generator) -> Run:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""
@@ -275,7 +275,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
 
     def _warn(self, what: str) -> None:
-        warnings.warn(f"KernelKMeans: {what}", ConvergenceWarning, stacklevel=_frames_inside())
+        warnings.warn(f"KernelKMeans: {what}", ConvergenceWarning, stacklevel=frames_inside())
 
     def _validate(self) -> None:
         for name, least in (("n_clusters", 1), ("n_init", 1), ("max_iter", 0)):
@@ -300,8 +300,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Without `squared`, ‖ψ(x)‖² is left out: of a point outside a precomputed matrix it isn't known.
         """
         check_is_fitted(self, "means_")
-        given, X = X, self._check_new(X)
-        if squared and isinstance(self._kernel_fitted, Precomputed):
+        given, X = X, self.check_new(X)
+        if squared and isinstance(self.input_kernel_, Precomputed):
             raise ValueError(
                 "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
                 "unknown: predict does without, and fit_transform knows those of the examples"
@@ -354,7 +354,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def fit_transform(self, X, y=None, sample_weight=None):
         """Find the clusters; the distances of all points to all means. y is not used."""
         self.fit(X, sample_weight=sample_weight)
-        if not isinstance(self._kernel_fitted, Precomputed):
+        if not isinstance(self.input_kernel_, Precomputed):
             return self.transform(X)
         # As examples, and not as rows: then their k(x,x) is known.
         return _roots(self._to_means(np.arange(len(self.labels_)), squared=True), on_host(X))

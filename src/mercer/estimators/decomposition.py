@@ -158,7 +158,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             kernel, points, engine = self._start(X)
             self._begin(kernel, points, engine)
             return self
-        kernel, points = self._kernel_fitted, self._check_new(X)
+        kernel, points = self.input_kernel_, self.check_new(X)
         if not hasattr(self, "moments_"):
             examples: Any = self.function_  # of a fit: they are the first batch
             self._begin(kernel, examples.points, examples.engine)
@@ -202,7 +202,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             raise ValueError(f"preimage must be 'learned' or 'fixed_point', got {self.preimage!r}")
         if not (isinstance(self.tol, numbers.Real) and 0 < float(self.tol) < math.inf):
             raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        points = self._check_X(on_host(X), kernel, reset=True)
+        points = self.check_X(on_host(X), kernel, reset=True)
         for name in ("moments_", "_coordinates", "_inverse", "_examples", "components_", "mean_"):
             self.__dict__.pop(name, None)
         points, _ = self._bind(kernel, points, engine, X)
@@ -301,7 +301,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     def _keep(self, lift: Callable, coef, mean, shift, squared_mean: float) -> None:
         self.function_ = lift(coef)
         self.mean_function_: Function = lift(mean)
-        self.intercept_, self._squared_mean = -shift, squared_mean
+        self.intercept_, self.mean_squared_norm_ = -shift, squared_mean
         self.n_components_ = coef.shape[1]
         self.__dict__.pop("_inverse", None)
 
@@ -315,7 +315,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     def _points(self, X: Any) -> Any:
         check_is_fitted(self, "function_")
-        return self._check_new(X)
+        return self.check_new(X)
 
     @follows_data
     def transform(self, X):
@@ -330,11 +330,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         eigenvalues that were not taken.
         """
         X = self._points(X)
-        if isinstance(self._kernel_fitted, Precomputed):
+        if isinstance(self.input_kernel_, Precomputed):
             raise ValueError("k(x,x) of new points isn't known from a matrix: give the kernel itself")
         scores = np.asarray(self.function_(X), dtype=np.float64) + self.intercept_
         squares = np.asarray(self.kernel_.diagonal(self.kernel_.points(X)), dtype=np.float64)
-        squares = squares - 2 * self.mean_function_(X) + self._squared_mean
+        squares = squares - 2 * self.mean_function_(X) + self.mean_squared_norm_
         return np.maximum(squares - np.einsum("ij,ij->i", scores, scores), 0)
 
     def inverse_transform(self, T):

@@ -69,7 +69,7 @@ class KernelNeighbours(KernelInputs, ABC):
         self._validate()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self._check_X(on_host(X), kernel, reset=True)
+        X = self.check_X(on_host(X), kernel, reset=True)
         y = on_host(y)
         check_consistent_length(X, y)
         n = X.shape[0]
@@ -169,7 +169,7 @@ class KernelNeighbours(KernelInputs, ABC):
         engine = _resolve.engine_of(engine_for(self.engine, X))
         if X is None:
             return (None, *self._searcher().nearest(None, count, engine))
-        given, X = X, self._check_new(X)
+        given, X = X, self.check_new(X)
         X = self.kernel_.points(X)
         if engine.remote:
             X = frozen(X)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Engine
 from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores
@@ -21,7 +22,6 @@ from mercer.functions import KernelFunction
 from mercer.kernels import Gaussian
 from mercer.losses import Hinge
 from mercer.losses.coding import LabelCoding
-from mercer.solvers.base import _frames_inside
 from mercer.solvers.mistakes import MoreClasses, Rule, Sweeps, TwoClasses, sweeps_of, vote
 
 _GAUSSIAN = Gaussian()
@@ -150,12 +150,12 @@ class KernelPerceptron(Labelled, KernelInputs):
         self._validate()
         if y is None:
             raise ValueError("KernelPerceptron requires y to be passed, but the target y is None")
-        X = self._check_X(on_host(X), kernel, reset=True)
+        X = self.check_X(on_host(X), kernel, reset=True)
         y = self._check_y(on_host(y))
         check_consistent_length(X, y)
         # The perceptron has no loss; the coding asks one only whether several columns are one question.
-        targets, self._coding = LabelCoding.learn(Hinge(), y)
-        self.classes_ = self._coding.classes
+        targets, self.coding_ = LabelCoding.learn(Hinge(), y)
+        self.classes_ = self.coding_.classes
         points, diagonal = self._bind(kernel, X, engine, given)
         rule = TwoClasses(targets) if targets.shape[1] == 1 else MoreClasses(targets)
         scores, path = self._run(rule, sweeps_of(engine, self.kernel_, points), len(targets))
@@ -231,15 +231,15 @@ class KernelPerceptron(Labelled, KernelInputs):
             f"mistakes on {n} examples in the last. Raise max_iter, or take a kernel that separates the "
             f"classes, such as a narrower Gaussian; equal points with different labels never are{other}.",
             ConvergenceWarning,
-            stacklevel=_frames_inside(),
+            stacklevel=frames_inside(),
         )
 
     # -- predict ----------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """What predicts, shape (n, outputs)."""
+    def scores(self, X: Any) -> np.ndarray:
+        """What predicts, as `coding_` decodes it, shape (n, outputs)."""
         check_is_fitted(self, "function_")
-        given, X = X, self._check_new(X)
+        given, X = X, self.check_new(X)
         remember(self.function_.engine, X, given)
         scores = self.function_(X) if self._votes is None else vote(self.function_, X, *self._votes)
         if getattr(X, "dtype", None) == np.float32:

@@ -39,8 +39,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
     @follows_data
     def predict(self, X):
         """Predictions for X, shaped as y was at fit."""
-        scores = self._scores(X)
-        return self._coding.decode(scores)
+        scores = self.scores(X)
+        return self.coding_.decode(scores)
 
 
 class KernelRegressor(Regressor):
@@ -109,13 +109,8 @@ class KernelRegressor(Regressor):
         self.offset = offset
         self.random_state = random_state
 
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss)
-
-    def fit(self, X, y, sample_weight=None):
-        """Fit f to (X, y)."""
-        self._fit(X, y, sample_weight)
-        return self
 
     def score(self, X, y, sample_weight=None):
         """R², or for several quantiles the share of the pinball loss of constants that is explained (D²)."""
@@ -210,13 +205,12 @@ class KernelRidge(Regressor):
 
     _keeps_problem = True
 
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return Squared()
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit f to (X, y)."""
-        self._problem = self._fit(X, y, sample_weight)  # for leave-one-out
-        return self
+    def _fit(self, X, y, sample_weight):
+        self._problem = super()._fit(X, y, sample_weight)  # for leave-one-out
+        return self._problem
 
     def loo_residuals(self) -> np.ndarray:
         """Leave-one-out residuals y_i − f₋ᵢ(x_i) in closed form, computed when first asked for.
@@ -232,6 +226,6 @@ class KernelRidge(Regressor):
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
             self._loo: tuple = (
                 self.solution_,
-                residuals[:, 0] if self._coding.one_dimensional else residuals,
+                residuals[:, 0] if self.coding_.one_dimensional else residuals,
             )
         return self._loo[1]

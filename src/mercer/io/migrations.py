@@ -8,11 +8,33 @@ from typing import Any
 from mercer.io.errors import ModelFileError
 
 # The format this mercer writes.
-VERSION = 1
+VERSION = 2
+
+# Attributes that another room needs have public names since format 2.
+_ATTRIBUTES = {
+    "_coding": "coding_",
+    "_calibration": "calibration_",
+    "_squared_mean": "mean_squared_norm_",
+    "_learner": "learner_",
+    "_rule_": "rule_",
+}
+
+
+def _public_names(structure: dict[str, Any]) -> dict[str, Any]:
+    """Format 1 → 2: other names of attributes."""
+
+    def renamed(row: Any) -> Any:
+        if not isinstance(row, dict) or not isinstance(row.get("state"), dict):
+            return row
+        return {**row, "state": {_ATTRIBUTES.get(name, name): v for name, v in row["state"].items()}}
+
+    objects = structure.get("objects")
+    return {**structure, "objects": [renamed(r) for r in objects] if isinstance(objects, list) else objects}
+
 
 # From version v: a function of what model.json says (a dict of plain data) that returns what a file of
-# version v + 1 would say. Arrays stay as they are. None yet, since 1 is the first.
-MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+# version v + 1 would say. Arrays stay as they are.
+MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _public_names}
 
 
 def up_to_date(structure: dict[str, Any]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def _expansion(x: Expansion) -> None:
     require(_doubles(x.diagonal, m), "k(x,x) is wrong")
     x.points = _points(x, m)
     pairs = m if budget.pairs else 0
-    square = _array(x.K, x._dtype(x.points), pairs, pairs) and np.isfinite(x.K).all()
+    square = _array(x.K, x.dtype_for(x.points), pairs, pairs) and np.isfinite(x.K).all()
     require(square, "kernel values between terms are wrong")
     _partners(x, held, m if budget.policy == loops.MERGE else 0)
     x.__dict__.setdefault("_room", {})  # made when needed
@@ -161,15 +161,15 @@ def _online(x: OnlineMachine) -> None:
     _resolve.engine_of(x.engine)
     _resolve.representation_of(x.representation)
     _names(state.get("_names"), width)
-    if "_learner" not in state:
+    if "learner_" not in state:
         return
     labelled = isinstance(x, Labelled)
     counted = isinstance(state.get("cumulative_loss_"), float)
     require(counted and (not labelled or _whole(state.get("n_mistakes_"), 0)), "losses are miscounted")
-    learner: Any = state["_learner"]
-    rule: Any = state.get("_rule_")
+    learner: Any = state["learner_"]
+    rule: Any = state.get("rule_")
     require(isinstance(learner, Learner) and learner.rule is rule, "it follows another rule")
-    coding: Any = state.get("_coding")
+    coding: Any = state.get("coding_")
     wanted = LabelCoding if labelled else TargetCoding
     require(type(coding) is wanted and coding.loss is rule.loss, "the coding of answers is another's")
     require(coding.n_outputs == learner.outputs, "there is not one function for each output")
@@ -191,9 +191,9 @@ def _names(names: Any, width: Any) -> None:
 
 @trial.register
 def _try_online(x: OnlineMachine) -> None:
-    if "_learner" not in vars(x) or not x.kernel_.vectors:
+    if "learner_" not in vars(x) or not x.kernel_.vectors:
         return
-    learner: Any = x._learner
+    learner: Any = x.learner_
     place = learner if isinstance(learner, Expansion) else learner.basis
     own = not isinstance(place, Mapped) and n_points(place.points)
     point = take(place.points, slice(0, 1)) if own else np.zeros((1, x.n_features_in_))

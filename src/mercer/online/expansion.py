@@ -44,12 +44,12 @@ class Expansion(Learner):
         self.diagonal = np.zeros(0)
         self.birth = np.zeros(0, np.int64)
         # Of terms: kernel values between them and, to merge, who is most like whom.
-        self.K = np.zeros((0, 0), self._dtype(points))
+        self.K = np.zeros((0, 0), self.dtype_for(points))
         self.partner, self.near = np.zeros(0, np.int64), np.zeros(0)
         self._room: dict[str, np.ndarray] = {}
 
     @staticmethod
-    def _dtype(points: Any) -> Any:
+    def dtype_for(points: Any) -> Any:
         return np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64
 
     @property
@@ -72,7 +72,7 @@ class Expansion(Learner):
             self._fill(points, every, K[m:])
             K[:m, m:] = K[m:, :m].T
         else:
-            K = np.empty((n, m + n), self._dtype(every))
+            K = np.empty((n, m + n), self.dtype_for(every))
             self._fill(points, every, K)
         A, U = np.zeros((t, m + n)), np.zeros((t, m + n if self.rule.averaging else 0))
         A[:, :m] = self.A

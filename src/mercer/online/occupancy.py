@@ -27,7 +27,7 @@ def occupancy(
     (array([3, 6]), [array([2, 3]), array([5, 6])])
     """
     run, points, targets = begin(machine, X, y)
-    learner: Any = run._learner
+    learner: Any = run.learner_
     if isinstance(learner, Coordinates) and not learner.most:
         raise ValueError("features and fixed centres hold no examples: there is nothing to show")
     n = len(targets)

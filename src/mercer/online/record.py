@@ -28,8 +28,8 @@ def begin(machine: OnlineMachine, X: Any, y: Any) -> tuple[OnlineMachine, Any, n
     if y is None:
         raise ValueError("a stream needs its y")
     run = clone(machine)
-    run._forget()
-    run._rule_ = run._rule()
+    run.forget()
+    run.rule_ = run._rule()
     points = run._points(X, reset=True)
     y = run._check_targets(on_host(y))
     check_consistent_length(points, y)
@@ -62,8 +62,8 @@ def progressive(machine: OnlineMachine, X: Any, y: Any) -> np.ndarray:
     True
     """
     run, points, targets = begin(machine, X, y)
-    scores = run._learner.learn(points, targets, np.ones(len(targets)))
-    return np.asarray(run._coding.decode(scores))
+    scores = run.learner_.learn(points, targets, np.ones(len(targets)))
+    return np.asarray(run.coding_.decode(scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Record:
     @property
     def lam(self) -> float:
         """λ"""
-        return self.machine._rule_.lam
+        return self.machine.rule_.lam
 
     @property
     def squared_gradients(self) -> np.ndarray:
@@ -115,8 +115,8 @@ class Record:
 def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
     """Let a clone of a machine learn a stream, and note everything."""
     run, points, targets = begin(machine, X, y)
-    rule, n = run._rule_, len(targets)
-    learner: Any = run._learner
+    rule, n = run.rule_, len(targets)
+    learner: Any = run.learner_
     fixed = isinstance(learner, Coordinates) and not learner.most
     told = rule.step.rate == loops.TOLD and _is_descent(rule.step)
     budget = run._budget()

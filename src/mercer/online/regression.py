@@ -103,7 +103,7 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
         self.engine = engine
         self.random_state = random_state
 
-    def _loss(self):
+    def loss_for(self, y=None):
         return _resolve.loss_of(self.loss)
 
     def _check_targets(self, y):
@@ -112,8 +112,8 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
         )
 
     def _code_targets(self, y, classes):
-        targets, coding = self._rule_.loss.encode_targets(y)
-        known = self.__dict__.setdefault("_coding", coding)
+        targets, coding = self.rule_.loss.encode_targets(y)
+        known = self.__dict__.setdefault("coding_", coding)
         if coding.n_outputs != known.n_outputs:
             raise ValueError(f"y has {coding.n_outputs} columns, and had {known.n_outputs} before")
         return targets
@@ -121,8 +121,8 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
     @in_turn
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from some more examples, in their order."""
-        if not self._begun:
-            self._forget()
+        if not self.begun:
+            self.forget()
         self._learn(X, y, None, sample_weight)
         return self
 
@@ -130,5 +130,5 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
     @in_turn
     def predict(self, X):
         """Predictions for X, shaped as y was."""
-        scores = self._scores(X)
-        return self._coding.decode(scores)
+        scores = self.scores(X)
+        return self.coding_.decode(scores)

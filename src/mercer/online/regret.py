@@ -227,14 +227,14 @@ def regret(
             losses, best = losses + own, best + lam * when * norms**2
         gradients = np.sqrt(np.maximum.accumulate(run.squared_gradients))[when - 1]
         price = np.array([_price(run, int(T), b) for T, b in zip(when, found)])
-        if run.machine._rule_.loss.convex and all(_above_tangents(run, b) for b in found):
+        if run.machine.rule_.loss.convex and all(_above_tangents(run, b) for b in found):
             bound = np.array([_bound(run, int(T), b) for T, b in zip(when, found)]) + price
             if radius is not None:
                 # Without the penalty on either side.
                 bound += lam * when * norms**2 - own
     return Regret(
         *(when, losses, best, norms, np.array([b.gap for b in found]), bound, price, gradients),
-        *(None if radius is None else float(radius), lam, run.machine._rule_.step),
+        *(None if radius is None else float(radius), lam, run.machine.rule_.step),
         *(run.lost is not None, _doubt(run.kernel), run.losses),
     )
 
@@ -249,7 +249,7 @@ def _times(times: Any, n: int) -> np.ndarray:
 
 
 def _in_hindsight(run: Record, when: np.ndarray, radius: float | None) -> list[Best]:
-    loss, points = run.machine._rule_.loss, run.points
+    loss, points = run.machine.rule_.loss, run.points
     if getattr(points, "dtype", None) == np.float32:
         points = points.astype(np.float64)
     found: list[Best] = []
@@ -266,7 +266,7 @@ def _in_hindsight(run: Record, when: np.ndarray, radius: float | None) -> list[B
 def _above_tangents(run: Record, best: Best) -> bool:
     """Does V, at the scores of f*, lie above its tangents at those of f_t? All that convexity is used for."""
     T = len(best.scores)
-    values = run.machine._rule_.loss.value(run.targets[:T], best.scores)
+    values = run.machine.rule_.loss.value(run.targets[:T], best.scores)
     values = values if values.ndim == 1 else values.sum(axis=1)
     rise = np.einsum("ij,ij->i", run.slopes[:T], best.scores - run.scores[:T])
     rounding = _ROUNDING * (np.abs(values) + np.abs(run.losses[:T]) + np.abs(rise) + 1)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Tiled
 from mercer.engines.factor import Factor, NotPositiveDefinite
 from mercer.engines.threads import cpu_count, parallel_map
 from mercer.kernels import Finite
 from mercer.operators import KernelOperator, Matrix
-from mercer.solvers.base import IncompatibleError, Solver, _frames_inside, warn_if_unconverged
+from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import certify
 from mercer.solvers.dual.columns import Columns, Computed, Factored, Stored, columns_of, still
 from mercer.solvers.dual.minimise import State, minimise
@@ -313,7 +314,7 @@ def _without_claims(solution: Solution) -> Solution:
         "the kernel matrix is not positive semidefinite, so the problem is not convex: what was found is a "
         "point that no pair of coefficients can improve, and a lower one may exist. mercer.kernels.check "
         "shows what is wrong with the kernel.",
-        stacklevel=_frames_inside(),
+        stacklevel=frames_inside(),
     )
     status = "stationary" if solution.converged else solution.status
     return replace(solution, status=status, certificate=replace(solution.certificate, gap=None))

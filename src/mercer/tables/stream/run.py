@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from mercer import _resolve
 from mercer.estimators.inputs import Labelled
@@ -156,9 +155,8 @@ def run_stream(
         vectors=vectors,
         ignore=ignore,
     )
-    if not machine._begun:
-        clone(machine)._rule()  # before any row is read, so that no row is blamed
-        machine._budget()
+    if not machine.begun:
+        machine.validate()  # before any row is read, so that no row is blamed
     with _interruptible() as interrupt, _written(predictions, state, raw) as out:
         while limit is None or state.position < limit:
             try:
@@ -210,19 +208,19 @@ def _step(state: Streamed, part: Rows, out: Any, classes: Any, on_drift: str, st
     first = state.position
     state.position += len(part)
     changed = state.drift is not None and _changed(state, values, first + 1 + np.flatnonzero(known))
-    if changed and on_drift == "restart" and state.machine._begun:
+    if changed and on_drift == "restart" and state.machine.begun:
         machine: Any = state.machine
         state.labels = machine.classes_.tolist() if state.task == "classification" else []
-        machine._forget()
+        machine.forget()
         state.restarts += 1
 
 
 def _settle(state: Streamed, y: np.ndarray) -> None:
     """Units for numbers, where a machine begins: far from 0, f would be busy with a constant for long."""
     machine: Any = state.machine
-    if state.task == "classification" or machine._begun or not len(y):
+    if state.task == "classification" or machine.begun or not len(y):
         return
-    if isinstance(machine._loss(), ResidualLoss):  # others, such as that of counts, mean what y is
+    if isinstance(machine.loss_for(), ResidualLoss):  # others, such as that of counts, mean what y is
         with np.errstate(over="ignore", invalid="ignore"):
             centre, scale = float(y.mean()), float(y.std())
         if np.isfinite([centre, scale]).all():
@@ -251,7 +249,7 @@ def _predicted_and_learned(state: Streamed, X: Any, y: np.ndarray, known: np.nda
         return learn(machine, X, y, classes, state.centre, state.scale)
     prediction = np.full(len(known), None, dtype=object)
     rest = np.flatnonzero(~known)
-    if machine._begun:
+    if machine.begun:
         said = machine.predict(X[rest] if isinstance(X, np.ndarray) else [X[i] for i in rest])
         prediction[rest] = state.in_units(said)
     if not known.any():
