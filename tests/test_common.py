@@ -10,7 +10,7 @@ import mercer
 from mercer import features
 from mercer.kernels import Linear, Polynomial
 from mercer.losses import Huber, Quantile, SquaredHinge
-from mercer.online import Merge, Oldest, Pegasos, Projection, Recursive, perceptron
+from mercer.online import Merge, Oldest, PegasosStep, Projection, RecursiveStep, perceptron
 from mercer.representations import Nystrom
 
 
@@ -48,9 +48,11 @@ VARIANTS = [
     mercer.KernelPerceptron(prediction="averaged", shuffle=True, random_state=0),
     mercer.OnlineKernelRegressor(budget=Oldest(190)),
     mercer.OnlineKernelRegressor(loss=Huber(1.0), budget=Merge(30), offset=True, averaging=True),
-    mercer.OnlineKernelRegressor(lam=0.0, step=Recursive(0.1), budget=Projection(30, 0.01)),
+    mercer.OnlineKernelRegressor(lam=0.0, step=RecursiveStep(0.1), budget=Projection(30, 0.01)),
     mercer.OnlineKernelRegressor(representation="features", random_state=0),
-    mercer.OnlineKernelClassifier(loss="hinge", lam=0.01, step=Pegasos(), budget=Merge(30), averaging=True),
+    mercer.OnlineKernelClassifier(
+        loss="hinge", lam=0.01, step=PegasosStep(), budget=Merge(30), averaging=True
+    ),
     mercer.OnlineKernelClassifier(loss="multinomial", budget=Projection(30), offset=True, passes=2),
     mercer.OnlineKernelClassifier(representation=Nystrom(m=10), random_state=0),
     perceptron("gaussian", Oldest(30)),
@@ -61,7 +63,7 @@ def expected_failures(estimator):
     if isinstance(estimator, mercer.KernelKMeans):
         reason = "starts are drawn among the rows, and repeating rows changes which"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-    if isinstance(getattr(estimator, "step", None), Recursive):
+    if isinstance(getattr(estimator, "step", None), RecursiveStep):
         return {}  # least squares, whose weights are repetitions
     if isinstance(estimator, (mercer.OnlineKernelRegressor, mercer.OnlineKernelClassifier)):
         reason = "a weight lengthens a step, and two steps are not one longer step"

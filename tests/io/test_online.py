@@ -15,19 +15,19 @@ from mercer.losses import Hinge, Huber, Quantile
 from mercer.online import (
     AtRandom,
     Forgetron,
-    InverseRoot,
+    InverseRootStep,
     Merge,
-    Mistakes,
     Oldest,
-    PassiveAggressive,
-    Pegasos,
+    PassiveAggressiveStep,
+    PegasosStep,
+    PerceptronLoss,
     Projection,
-    Recursive,
+    RecursiveStep,
     Smallest,
     Window,
     krls,
 )
-from mercer.online.learner import Rule
+from mercer.online.learner import UpdateRule
 from mercer.representations import Features, Nystrom
 
 RNG = np.random.default_rng(0)
@@ -54,20 +54,20 @@ MACHINES = {
     "smallest": lambda: (regressor(budget=Smallest(30), offset=True), Y),
     "random": lambda: (regressor(budget=AtRandom(30)), Y),
     "window": lambda: (regressor(budget=Window(30)), Y),
-    "forgetron": lambda: (classifier(loss=Mistakes(), lam=0.0, step=1.0, budget=Forgetron(20)), TWO),
+    "forgetron": lambda: (classifier(loss=PerceptronLoss(), lam=0.0, step=1.0, budget=Forgetron(20)), TWO),
     "merge": lambda: (regressor(budget=Merge(30), averaging=True), Y),
     "merge, float32": lambda: (regressor(budget=Merge(30)), Y.astype(np.float32)),
     "averaging": lambda: (regressor(budget=Oldest(30), averaging=True, lam=0.01), Y),
     "averaging, projected": lambda: (regressor(budget=Projection(20), averaging=True, offset=True), Y),
-    "inverse root": lambda: (regressor(step=InverseRoot(0.5)), Y),
-    "pegasos": lambda: (classifier(loss="hinge", lam=0.01, step=Pegasos(), budget=Smallest(25)), TWO),
+    "inverse root": lambda: (regressor(step=InverseRootStep(0.5)), Y),
+    "pegasos": lambda: (classifier(loss="hinge", lam=0.01, step=PegasosStep(), budget=Smallest(25)), TWO),
     "passive-aggressive": lambda: (
-        classifier(loss="hinge", lam=0.0, step=PassiveAggressive(0.5, 2), budget=AtRandom(25)),
+        classifier(loss="hinge", lam=0.0, step=PassiveAggressiveStep(0.5, 2), budget=AtRandom(25)),
         TWO,
     ),
     "recursive": lambda: (krls(Gaussian(1.0), 30, forgetting=0.99), Y),
     "recursive, features": lambda: (
-        regressor(lam=0.0, step=Recursive(0.1), representation=Features(n_features=20)),
+        regressor(lam=0.0, step=RecursiveStep(0.1), representation=Features(n_features=20)),
         Y,
     ),
     "features": lambda: (regressor(representation=Features(n_features=20), averaging=True), Y),
@@ -127,7 +127,7 @@ def test_every_budget_and_step_is_tried():
     made = [make()[0] for make in MACHINES.values()]
     tried = {type(m._budget()) for m in made} | {type(m._rule().step) for m in made}
     assert tried >= {getattr(online, n) for n in online.__all__ if isinstance(getattr(online, n), type)} - {
-        *(online.Budget, online.Step, online.Mistakes, online.Constant),
+        *(online.Budget, online.Step, online.PerceptronLoss, online.ConstantStep),
         *(OnlineKernelClassifier, OnlineKernelRegressor),
     } - {c for c in map(online.__dict__.get, online.__all__) if not hasattr(c, "validate")}
 
@@ -180,8 +180,8 @@ def test_a_machine_of_a_gpu_goes_on_without_it(again, monkeypatch):
 
 
 def test_not_begun(again):
-    machine = again(classifier(budget=Merge(7), step=Pegasos(3), lam=0.1))
-    assert repr(machine) == repr(classifier(budget=Merge(7), step=Pegasos(3), lam=0.1))
+    machine = again(classifier(budget=Merge(7), step=PegasosStep(3), lam=0.1))
+    assert repr(machine) == repr(classifier(budget=Merge(7), step=PegasosStep(3), lam=0.1))
     machine.fit(X, TWO)
 
 
@@ -282,9 +282,9 @@ RULE = OLDEST.rule_
         (replace(RULE, seed=-1), "seed"),
         (replace(RULE, seed=2**40), "seed"),
         (replace(RULE, lam=10.0), "would shrink"),
-        (replace(RULE, step=Recursive(), lam=0.0), "least squares alone"),
+        (replace(RULE, step=RecursiveStep(), lam=0.0), "least squares alone"),
         (replace(RULE, averaging=1), "field averaging"),
-        (Rule("squared", RULE.step, 0.0, False, False, 1), "field loss"),
+        (UpdateRule("squared", RULE.step, 0.0, False, False, 1), "field loss"),
     ],
 )
 def test_rules(rule, match):

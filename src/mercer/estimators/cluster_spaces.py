@@ -36,7 +36,7 @@ Lift = Callable[[np.ndarray, np.ndarray], tuple[Function, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class ClusterSpace:
     """What k-means works with.
 
     Attributes
@@ -104,7 +104,7 @@ def parts_of(n: int, width: int) -> Iterator[slice]:
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class ClusterPoints:
     """What is to be clustered: checked points x_i of a resolved kernel, w_i and k(x_i,x_i)."""
 
     kernel: Kernel
@@ -118,8 +118,13 @@ class Points:
 
 
 def place(
-    representation: Representation, X: Points, rng: np.random.Generator, engine: Engine, *, about_zero: bool
-) -> Space:
+    representation: Representation,
+    X: ClusterPoints,
+    rng: np.random.Generator,
+    engine: Engine,
+    *,
+    about_zero: bool,
+) -> ClusterSpace:
     """The space of a representation; `about_zero`: inner products matter, and not only distances."""
     engine = engine.for_many(len(X) ** 2)
     if isinstance(representation, Features):
@@ -129,7 +134,7 @@ def place(
     return _full(X, engine)
 
 
-def _full(X: Points, engine: Engine) -> Space:
+def _full(X: ClusterPoints, engine: Engine) -> ClusterSpace:
     kernel: Any = X.kernel
     n, whole = len(X), KernelOperator(kernel, X.points, X.points, engine)
     given = isinstance(kernel, Finite) and np.array_equal(X.points, np.arange(len(kernel)))
@@ -153,7 +158,7 @@ def _full(X: Points, engine: Engine) -> Space:
         return (f if engine.remote or X.clusters == 1 else f.in_groups(mine)), np.zeros(0)
 
     sums: list[Sums] = [KernelSums(K, X.weights, X.squares, X.clusters) for K in stages]
-    return Space(sums, how + (", in float32 first" if rough is not None else ""), lift)
+    return ClusterSpace(sums, how + (", in float32 first" if rough is not None else ""), lift)
 
 
 def _in_float32(K: KernelOperator) -> KernelOperator | None:
@@ -166,7 +171,9 @@ def _in_float32(K: KernelOperator) -> KernelOperator | None:
         return rough if np.isfinite(K.kernel.diagonal(rough.X)).all() else None
 
 
-def _centres(representation: Nystrom, X: Points, rng: np.random.Generator, engine: Engine) -> Space:
+def _centres(
+    representation: Nystrom, X: ClusterPoints, rng: np.random.Generator, engine: Engine
+) -> ClusterSpace:
     seen = None if X.weights.all() else np.flatnonzero(X.weights)
     built = representation.build(X.kernel, X.points, rng, engine, seen)
     K: Any = built.A  # its points may have become float64
@@ -184,10 +191,12 @@ def _centres(representation: Nystrom, X: Points, rng: np.random.Generator, engin
         return built.lift(sums.coef * share), np.zeros(0)
 
     how = f"K with {K.shape[1]:,} centres " + ("in memory" if A is not K else "computed as needed")
-    return Space([sums], how, lift)
+    return ClusterSpace([sums], how, lift)
 
 
-def _features(representation: Features, X: Points, rng: np.random.Generator, about_zero: bool) -> Space:
+def _features(
+    representation: Features, X: ClusterPoints, rng: np.random.Generator, about_zero: bool
+) -> ClusterSpace:
     map, Phi = representation._features(X.kernel, X.points, rng)
     A, shift = (Phi, np.zeros(Phi.shape[1])) if about_zero else centred(Phi)
     sums = CoordinateSums(A, X.weights, row_squares(A), X.clusters)
@@ -197,4 +206,4 @@ def _features(representation: Features, X: Points, rng: np.random.Generator, abo
         return FeatureFunction(map, np.where(share > 0, sums.G * share + shift[:, None], 0)), shift
 
     stored = "in memory" if isinstance(Phi, Matrix) else "computed as needed"
-    return Space([sums], f"{Phi.shape[1]:,} coordinates {stored}", lift)
+    return ClusterSpace([sums], f"{Phi.shape[1]:,} coordinates {stored}", lift)

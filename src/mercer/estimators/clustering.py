@@ -16,7 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import _resolve
 from mercer._warnings import frames_inside
 from mercer.engines.threads import one_blas_thread
-from mercer.estimators.cluster_spaces import INITS, Points, Space, choose, given_start, parts_of, place
+from mercer.estimators.cluster_spaces import (
+    INITS,
+    ClusterPoints,
+    ClusterSpace,
+    choose,
+    given_start,
+    parts_of,
+    place,
+)
 from mercer.estimators.inputs import KernelInputs, checked_weights
 from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
 from mercer.features.base import generator
@@ -191,7 +199,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         start = None
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
-        everyone = Points(self.kernel_, points, weights, squares, int(self.n_clusters))
+        everyone = ClusterPoints(self.kernel_, points, weights, squares, int(self.n_clusters))
         space = place(chosen, everyone, rng, engine, about_zero=bool(self.normalized))
         # Blocks are shared out among threads of our own; those of BLAS would be in their way.
         with one_blas_thread():
@@ -206,7 +214,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         # The weights of a graph's edges need only be symmetric to be cut.
         return require_symmetry(self.kernel_, points) if self.normalized else super().admit_points(points)
 
-    def _run(self, space: Space, start: np.ndarray | None, rng: np.random.Generator) -> Run:
+    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> Run:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""
         look = normalised if self.normalized else plain
         stages = [look(sums) for sums in space.stages]
@@ -247,7 +255,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             cloud, plus_plus(cloud, k, rng, 1 if self.init == "k-means++" else 2 + int(math.log(k)))
         )
 
-    def _keep(self, space: Space, run: Run) -> None:
+    def _keep(self, space: ClusterSpace, run: Run) -> None:
         """What is learned, on the machine."""
         filled = run.totals > 0
         share = np.divide(1, run.totals, out=np.zeros(len(filled)), where=filled)

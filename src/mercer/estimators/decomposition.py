@@ -16,7 +16,7 @@ from mercer import _resolve
 from mercer.estimators import preimages
 from mercer.estimators.centred import Decomposition, eigenpairs
 from mercer.estimators.inputs import KernelInputs
-from mercer.estimators.scatter import Coordinates, Moments
+from mercer.estimators.scatter import Moments, OrthonormalCoordinates
 from mercer.estimators.tensors import engine_for, follows_data, on_host
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
@@ -260,7 +260,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             values, vectors = np.linalg.eigh(built.B.dense())
             kept = values > len(values) * np.finfo(float).eps * max(values[-1], 0)
             whitening = vectors[:, kept] / np.sqrt(values[kept])
-        self._coordinates = Coordinates(built.lift(np.zeros(built.A.shape[1])), whitening)
+        self._coordinates = OrthonormalCoordinates(built.lift(np.zeros(built.A.shape[1])), whitening)
 
     def _see(self, X: Any) -> None:
         """Take in rows, and decompose the scatter of all that were seen."""

@@ -15,7 +15,7 @@ from mercer import _resolve
 from mercer._units import units_of
 from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
-from mercer.estimators.search import WAYS, Search
+from mercer.estimators.nearest import WAYS, NeighbourSearch
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.kernels import Gaussian
 
@@ -80,7 +80,7 @@ class KernelNeighbours(KernelInputs, ABC):
             _require_count(self.n_neighbors, n, n, "n_neighbors")
         self._points, _ = self._bind(kernel, X, engine, given, keep=True)
         self.n_samples_fit_ = n
-        self._found = Search(self.kernel_, self._points, self.search)
+        self._found = NeighbourSearch(self.kernel_, self._points, self.search)
         self.search_ = self._found.way
         self.__dict__.pop("loo_errors_", None)
         if automatic:
@@ -211,9 +211,9 @@ class KernelNeighbours(KernelInputs, ABC):
         # So that a sum of large ones is a number.
         return weights / np.maximum(weights.max(axis=1, keepdims=True, initial=0.0), 1)
 
-    def _searcher(self) -> Search:
+    def _searcher(self) -> NeighbourSearch:
         if "_found" not in self.__dict__:  # after a trip through a file
-            self._found = Search(self.kernel_, self._points, self.search_)
+            self._found = NeighbourSearch(self.kernel_, self._points, self.search_)
         return self._found
 
     # -- files ------------------------------------------------------------------------------------
@@ -238,7 +238,9 @@ class KernelNeighbours(KernelInputs, ABC):
         if self.kernel_.vectors and points.shape[1] != self.n_features_in_:
             raise ValueError("the examples have other features")
         self._answer(self._targets[:1, None], np.ones((1, 1)))
-        Search(self.kernel_, points[:1], self.search_).nearest(points[:1], 1, _resolve.engine_of("auto"))
+        NeighbourSearch(self.kernel_, points[:1], self.search_).nearest(
+            points[:1], 1, _resolve.engine_of("auto")
+        )
 
     @abstractmethod
     def _answer(self, theirs: np.ndarray, weights: np.ndarray) -> np.ndarray:

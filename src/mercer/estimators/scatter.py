@@ -46,7 +46,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class OrthonormalCoordinates:
     """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features.
 
     Attributes

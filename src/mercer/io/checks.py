@@ -24,7 +24,7 @@ from mercer.estimators import KernelPCA, KernelPerceptron
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
-from mercer.estimators.scatter import Coordinates, Moments
+from mercer.estimators.scatter import Moments, OrthonormalCoordinates
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures, explicit
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.io.hints import misfit
@@ -241,7 +241,10 @@ def _components(x: KernelPCA) -> None:
     require(type(x.mean_squared_norm_) is float, "the norm of the mean is no number")
     if "moments_" in vars(x):
         coordinates, moments = x._coordinates, x.moments_
-        require(isinstance(moments, Moments) and isinstance(coordinates, Coordinates), "moments are missing")
+        require(
+            isinstance(moments, Moments) and isinstance(coordinates, OrthonormalCoordinates),
+            "moments are missing",
+        )
         p = len(coordinates)
         fits = floats(moments.mean, 1) and floats(moments.scatter, 2)
         require(fits and moments.mean.shape == (p,) and moments.scatter.shape == (p, p), "moments are wrong")

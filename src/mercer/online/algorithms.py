@@ -7,9 +7,9 @@ from typing import Any
 from mercer.losses import EpsilonInsensitive
 from mercer.online.budgets import Forgetron, Oldest, Projection
 from mercer.online.classification import OnlineKernelClassifier
-from mercer.online.mistakes import Mistakes
+from mercer.online.perceptron_loss import PerceptronLoss
 from mercer.online.regression import OnlineKernelRegressor
-from mercer.online.steps import PassiveAggressive, Pegasos, Recursive
+from mercer.online.steps import PassiveAggressiveStep, PegasosStep, RecursiveStep
 
 
 def perceptron(kernel: Any = "gaussian", budget: Any = None, **options: Any) -> OnlineKernelClassifier:
@@ -22,7 +22,7 @@ def perceptron(kernel: Any = "gaussian", budget: Any = None, **options: Any) -> 
     >>> machine.n_mistakes_, machine.predict([[5.0]])
     (1, array([1]))
     """
-    return OnlineKernelClassifier(kernel, Mistakes(), lam=0.0, step=1.0, budget=budget, **options)
+    return OnlineKernelClassifier(kernel, PerceptronLoss(), lam=0.0, step=1.0, budget=budget, **options)
 
 
 def forgetron(kernel: Any = "gaussian", size: int = 500, **options: Any) -> OnlineKernelClassifier:
@@ -74,9 +74,9 @@ def pegasos(
     --------
     >>> from mercer.online import pegasos
     >>> pegasos(lam=0.01).step
-    Pegasos()
+    PegasosStep()
     """
-    return OnlineKernelClassifier(kernel, "hinge", lam=lam, step=Pegasos(), budget=budget, **options)
+    return OnlineKernelClassifier(kernel, "hinge", lam=lam, step=PegasosStep(), budget=budget, **options)
 
 
 def passive_aggressive(
@@ -97,7 +97,7 @@ def passive_aggressive(
     >>> passive_aggressive(regression=True, epsilon=0.2).loss
     EpsilonInsensitive(epsilon=0.2)
     """
-    step = PassiveAggressive(C, variant)
+    step = PassiveAggressiveStep(C, variant)
     if regression:
         return OnlineKernelRegressor(
             kernel, EpsilonInsensitive(epsilon), lam=0.0, step=step, budget=budget, **options
@@ -119,13 +119,13 @@ def krls(
     --------
     >>> from mercer.online import krls
     >>> krls(forgetting=0.999).step
-    Recursive(penalty=0.01, forgetting=0.999)
+    RecursiveStep(penalty=0.01, forgetting=0.999)
     """
     return OnlineKernelRegressor(
         kernel,
         "squared",
         lam=0.0,
-        step=Recursive(penalty, forgetting),
+        step=RecursiveStep(penalty, forgetting),
         budget=Projection(size, threshold),
         **options,
     )

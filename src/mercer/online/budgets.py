@@ -140,7 +140,7 @@ class Window(Budget):
 class Forgetron(Budget):
     """All terms are shrunk before the oldest goes, by so much that its loss is paid for.
 
-    With `Mistakes()` as loss, λ = 0, η = 1 and k(x,x) ≤ 1 this is the self-tuned Forgetron: against every g
+    With `PerceptronLoss()`, λ = 0, η = 1 and k(x,x) ≤ 1 this is the self-tuned Forgetron: against every g
     with ‖g‖ ≤ U = ¼ √((B+1)/ln(B+1)) and B ≥ 83 it makes at most 2‖g‖² + 4 Σ hinge(y_t g(x_t)) mistakes
     (`mistake_bound`). With other losses the same rule is applied to weights in units of η, and there is no
     such bound.
@@ -206,7 +206,7 @@ class Projection(Budget):
     """Nothing is given up: what has no place of its own is projected on the span of the others.
 
     An example farther than `threshold` from that span, √(k(x,x) − ‖Px‖²), becomes a term while there is room
-    for it. With `Mistakes()` as loss, λ = 0 and η = 1 this is the Projectron: with k(x,x) ≤ 1, θ the
+    for it. With `PerceptronLoss()` as loss, λ = 0 and η = 1 this is the Projectron: with k(x,x) ≤ 1, θ the
     threshold, a budget that is never reached, and any g with θ‖g‖ < 1 and sum of hinge losses D, the number M
     of mistakes satisfies M (1 − θ‖g‖) ≤ ‖g‖ √M + D (`mistake_bound`).
 

@@ -13,7 +13,7 @@ from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
 from mercer.losses.coding import LabelCoding
 from mercer.online.machine import OnlineMachine
-from mercer.online.one import OneLabel
+from mercer.online.river import RiverClassifierMixin
 from mercer.online.turns import in_turn
 
 _GAUSSIAN = Gaussian()
@@ -29,7 +29,7 @@ def _gives_probability(machine) -> bool:
     raise AttributeError(f"{loss!r} has no probabilities; use loss='logistic' for predict_proba")
 
 
-class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
+class OnlineKernelClassifier(RiverClassifierMixin, Labelled, OnlineMachine):
     """Classification one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
     Two classes are coded ±1; more are done one against the rest, or jointly by Multinomial(). A class that
@@ -40,7 +40,7 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
     ----------
     kernel : Kernel, str or function of two points
     loss : Loss or str
-        Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.Mistakes() (a
+        Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.PerceptronLoss() (a
         perceptron), … Squared() needs a step below 1/k(x,x), such as 0.25.
     lam, step, budget, representation, offset, averaging, passes, engine, random_state
         As in `OnlineKernelRegressor`.

@@ -13,7 +13,7 @@ from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Budget
 from mercer.online.code import loop
-from mercer.online.learner import CHUNK, Learner, Rule, draws, engine_for_chunk, stacked, widened
+from mercer.online.learner import CHUNK, Learner, UpdateRule, draws, engine_for_chunk, stacked, widened
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
 _FEW = 4096
@@ -22,7 +22,7 @@ GONE = -1
 _NOTHING = np.zeros(1)
 
 
-class Expansion(Learner):
+class ExpansionLearner(Learner):
     """Terms at examples, oldest first.
 
     Dropped terms stay where they are, with coefficient 0, until there are many of them: a step that moved
@@ -35,7 +35,9 @@ class Expansion(Learner):
         *("A", "U", "diagonal", "birth", "K", "partner", "near"),
     )
 
-    def __init__(self, kernel: Kernel, points: Any, rule: Rule, outputs: int, budget: Budget, engine: Engine):
+    def __init__(
+        self, kernel: Kernel, points: Any, rule: UpdateRule, outputs: int, budget: Budget, engine: Engine
+    ):
         super().__init__(rule, outputs)
         self.kernel, self.budget, self.engine = kernel, budget, engine
         self.points = points[:0]

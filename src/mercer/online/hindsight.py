@@ -21,7 +21,7 @@ _TOLERANCE = 1e-4
 _TRIES, _LEAP = 60, 4.0
 
 
-class Batch(KernelMachine):
+class HindsightMachine(KernelMachine):
     """The batch machine of a kernel and a loss, on targets that are coded already."""
 
     def __init__(self, kernel: Kernel, loss: Loss, lam: float):
@@ -68,10 +68,15 @@ def total(loss: Loss, targets: np.ndarray, scores: np.ndarray) -> float:
 
 
 def penalised(
-    kernel: Kernel, points: Any, targets: np.ndarray, loss: Loss, lam: float, begin: Batch | None = None
-) -> tuple[Best, Batch]:
+    kernel: Kernel,
+    points: Any,
+    targets: np.ndarray,
+    loss: Loss,
+    lam: float,
+    begin: HindsightMachine | None = None,
+) -> tuple[Best, HindsightMachine]:
     """f minimising Σ [V(y_t, f(x_t)) + λ‖f‖²]: T times the objective of a batch machine with this λ."""
-    machine = Batch(kernel, loss, lam)
+    machine = HindsightMachine(kernel, loss, lam)
     with warnings.catch_warnings():
         # Whether it converged is what the gap says.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -23,7 +23,7 @@ _WORTH_THREADS = 1 << 25
 
 
 @dataclass(frozen=True)
-class Rule:
+class UpdateRule:
     """How f is changed: everything about a step that is not f itself."""
 
     loss: Loss
@@ -52,7 +52,7 @@ class Learner(ABC):
     _kept: tuple[str, ...] = ("rule", "outputs", "seen", "offset", "tallies")
     _code: LossCode | None = None
 
-    def __init__(self, rule: Rule, outputs: int):
+    def __init__(self, rule: UpdateRule, outputs: int):
         self.rule, self.outputs = rule, outputs
         self.seen = 0
         # b of every output and, for the mean, the sum of all b so far.

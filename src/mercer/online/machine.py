@@ -29,10 +29,10 @@ from mercer.kernels.points import as_objects
 from mercer.losses import Loss, Squared
 from mercer.online import loops
 from mercer.online.budgets import Budget, Unlimited, budget_of
-from mercer.online.coordinates import Centres, Coordinates, Mapped, Span
-from mercer.online.expansion import Expansion
-from mercer.online.learner import Learner, Rule, stacked
-from mercer.online.steps import Recursive, Step, step_of
+from mercer.online.coordinates import CentreBasis, CoordinateLearner, FeatureBasis, SpanBasis
+from mercer.online.expansion import ExpansionLearner
+from mercer.online.learner import Learner, UpdateRule, stacked
+from mercer.online.steps import RecursiveStep, Step, step_of
 from mercer.online.turns import in_turn
 from mercer.representations import Features, Full, Nystrom
 from mercer.solvers.primal import whitening
@@ -66,7 +66,7 @@ class OnlineMachine(KernelInputs):
     engine: Any
     random_state: Any
 
-    rule_: Rule
+    rule_: UpdateRule
     learner_: Learner
     coding_: Any
     cumulative_loss_: float
@@ -89,7 +89,7 @@ class OnlineMachine(KernelInputs):
         clone(self)._rule()
         self._budget()
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> UpdateRule:
         lam = self.lam
         if isinstance(lam, bool) or not isinstance(lam, numbers.Real) or not 0 <= float(lam) < math.inf:
             raise ValueError(f"lam must be a number of at least 0, got {lam!r}")
@@ -102,12 +102,15 @@ class OnlineMachine(KernelInputs):
         step.validate_for(float(lam))
         loss = clone(self.loss_for())
         loss.validate()
-        if isinstance(step, Recursive) and (not isinstance(loss, Squared) or self.offset or self.averaging):
+        if isinstance(step, RecursiveStep) and (
+            not isinstance(loss, Squared) or self.offset or self.averaging
+        ):
             raise ValueError(
-                "Recursive() steps are those of least squares: use loss='squared', no offset and no averaging"
+                "the steps of RecursiveStep() are those of least squares: use loss='squared', no offset and "
+                "no averaging"
             )
         seed = int(generator(self.random_state).integers(2**31 - 1))
-        return Rule(loss, step, float(lam), bool(self.offset), bool(self.averaging), seed)
+        return UpdateRule(loss, step, float(lam), bool(self.offset), bool(self.averaging), seed)
 
     def _budget(self) -> Budget:
         budget: Budget = clone(budget_of(self.budget))
@@ -126,21 +129,22 @@ class OnlineMachine(KernelInputs):
                 raise ValueError(
                     f"{form!r} has a fixed number of coordinates, and no use for budget={self.budget!r}"
                 )
-            return Coordinates(self._basis(form, kernel, points, engine), rule, outputs)
+            return CoordinateLearner(self._basis(form, kernel, points, engine), rule, outputs)
         if budget.projects:
-            empty = Span(kernel, points[:0], np.zeros((0, 0)), engine)
-            return Coordinates(empty, rule, outputs, int(budget.size), float(budget.threshold))
-        if isinstance(rule.step, Recursive):
+            empty = SpanBasis(kernel, points[:0], np.zeros((0, 0)), engine)
+            return CoordinateLearner(empty, rule, outputs, int(budget.size), float(budget.threshold))
+        if isinstance(rule.step, RecursiveStep):
             raise ValueError(
-                "Recursive() steps need coordinates: budget=Projection(500), or representation='features'"
+                "the steps of RecursiveStep() need coordinates: budget=Projection(500), or "
+                "representation='features'"
             )
-        return Expansion(kernel, points, rule, outputs, budget, engine)
+        return ExpansionLearner(kernel, points, rule, outputs, budget, engine)
 
     def _basis(self, form: Any, kernel: Kernel, points: Any, engine: Any) -> Any:
         rng = np.random.default_rng(self.rule_.seed)
         if isinstance(form, Features):
             map, Phi = form._features(kernel, points, rng)
-            return Mapped(map, Phi.shape[1])
+            return FeatureBasis(map, Phi.shape[1])
         given = (
             form.centres is not None
             and not isinstance(form.centres, str)
@@ -155,7 +159,7 @@ class OnlineMachine(KernelInputs):
         built = form.build(kernel, points, rng, engine)
         function: Any = built.lift(np.zeros(built.B.shape[0]))
         T = whitening(np.asarray(built.B.dense(), np.float64), np.dtype(getattr(points, "dtype", np.float64)))
-        return Centres(kernel, function.points, T, engine)
+        return CentreBasis(kernel, function.points, T, engine)
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -206,14 +210,14 @@ class OnlineMachine(KernelInputs):
     def _mind_the_step(self, power: float) -> None:
         """Warn of steps that go on to overshoot: f(x) moves by η V' k(x,x), and V' by V'' times that."""
         step, curvature = self.rule_.step, self.rule_.loss.curvature
-        if curvature is None or step.rate != loops.TOLD or isinstance(step, Recursive):
+        if curvature is None or step.rate != loops.TOLD or isinstance(step, RecursiveStep):
             return
         late = float(step.checked_sizes(np.array([_LATE]), self.rule_.lam)[0])
         if late * curvature * power >= 2:
             warnings.warn(
                 f"steps of {late:g} overshoot: with {self.rule_.loss!r} and k(x,x) up to {power:g} errors "
                 f"grow with steps of {2 / (curvature * power):.3g} or more. Take "
-                f"step={0.5 / (curvature * power):.2g}, or one that falls: InverseRoot(…)",
+                f"step={0.5 / (curvature * power):.2g}, or one that falls: InverseRootStep(…)",
                 UserWarning,
                 stacklevel=frames_inside(),
             )

@@ -15,7 +15,7 @@ from mercer.kernels import Linear
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Unlimited
-from mercer.online.coordinates import Coordinates
+from mercer.online.coordinates import CoordinateLearner
 from mercer.online.machine import OnlineMachine
 
 
@@ -117,7 +117,7 @@ def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
     run, points, targets = begin(machine, X, y)
     rule, n = run.rule_, len(targets)
     learner: Any = run.learner_
-    fixed = isinstance(learner, Coordinates) and not learner.most
+    fixed = isinstance(learner, CoordinateLearner) and not learner.most
     told = rule.step.rate == loops.TOLD and _is_descent(rule.step)
     budget = run._budget()
     whole = fixed or isinstance(budget, Unlimited) or (not budget.projects and budget.size >= n)
@@ -139,9 +139,9 @@ def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
 
 def _is_descent(step: Any) -> bool:
     """Is a step along the gradient? (Those of second order are not.)"""
-    from mercer.online.steps import Recursive
+    from mercer.online.steps import RecursiveStep
 
-    return not isinstance(step, Recursive)
+    return not isinstance(step, RecursiveStep)
 
 
 def _after(norm, shrink, eta, score, slope, power):
@@ -172,7 +172,7 @@ def _watched(learner: Any, rule: Any, points: Any, targets: np.ndarray, power: n
         slope = rule.loss.grad(target, scores[t : t + 1])[0]
         shrink = 1 - 2 * eta[t] * rule.lam
         u = _after(now, shrink, eta[t], scores[t], slope, power[t])
-        if isinstance(learner, Coordinates):
+        if isinstance(learner, CoordinateLearner):
             # What is not in the span is left out, and orthogonal to all the rest.
             now = float(np.square(learner.A).sum())
             rest = max(power[t] - float(np.square(learner.basis.rows(x)).sum()), 0.0)

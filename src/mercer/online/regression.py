@@ -9,13 +9,13 @@ from mercer import _resolve
 from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
 from mercer.online.machine import OnlineMachine
-from mercer.online.one import OneNumber
+from mercer.online.river import RiverRegressorMixin
 from mercer.online.turns import in_turn
 
 _GAUSSIAN = Gaussian()
 
 
-class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineMachine):
+class OnlineKernelRegressor(RiverRegressorMixin, MultiOutputMixin, RegressorMixin, OnlineMachine):
     """Regression one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
     `partial_fit` takes batches, `learn_one` and `predict_one` one example (a dict of features, as river's
@@ -31,8 +31,8 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
     lam : float ≥ 0
         λ: f is multiplied by 1 − 2ηλ in every step.
     step : float or a Step
-        η: a constant, `InverseRoot`, `Pegasos`, `PassiveAggressive`, or `Recursive` (least squares of second
-        order).
+        η: a constant, `InverseRootStep`, `PegasosStep`, `PassiveAggressiveStep`, or `RecursiveStep` (least
+        squares of second order).
     budget : int, a Budget or None
         How many terms f may have, and what happens then: `Merge` (an int means this one), `Projection`,
         `Oldest`, `Smallest`, `AtRandom`, `Window`, `Forgetron`; None: no limit, and every step costs more

@@ -35,7 +35,7 @@ import numpy as np
 
 from mercer.online.hindsight import Best, in_ball, penalised
 from mercer.online.machine import OnlineMachine
-from mercer.online.mistakes import Mistakes
+from mercer.online.perceptron_loss import PerceptronLoss
 from mercer.online.record import Record, record
 
 _TIMES = 24
@@ -58,7 +58,7 @@ class Regret:
         where f* is only the best of an approximation
     regret : cumulative_loss − best_loss
     bound : what the regret can't exceed, by the lengths of the steps that were taken; with a budget that
-        includes `price`; nan for PassiveAggressive and Recursive steps, and for losses that are not convex,
+        includes `price`; nan for PassiveAggressiveStep and RecursiveStep, and for losses that are not convex,
         by their own word or as the stream shows
     price : what the budget added to the bound, as measured; nothing bounds it beforehand
     gradients : G, the largest ‖∇C_t(f_t)‖ so far
@@ -190,10 +190,10 @@ def regret(
     >>> import numpy as np
     >>> from mercer import OnlineKernelClassifier
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.online import Pegasos, regret
+    >>> from mercer.online import PegasosStep, regret
     >>> X = np.random.default_rng(0).standard_normal((400, 2))
     >>> y = X[:, 0] * X[:, 1] > 0
-    >>> machine = OnlineKernelClassifier(Gaussian(1.0), "hinge", lam=0.01, step=Pegasos(), budget=None)
+    >>> machine = OnlineKernelClassifier(Gaussian(1.0), "hinge", lam=0.01, step=PegasosStep(), budget=None)
     >>> found = regret(machine, X, y, times=[100, 200, 400])
     >>> found.promise
     'the bound is a theorem for these steps'
@@ -205,8 +205,10 @@ def regret(
             "regret is measured in H_K, and an offset is outside of it: use a kernel that has the "
             "constants, machine.set_params(kernel=kernel + 1.0, offset=False)"
         )
-    if isinstance(getattr(machine, "loss", None), Mistakes):
-        raise ValueError("no function costs less than f = 0 by Mistakes(): for regret take loss='hinge'")
+    if isinstance(getattr(machine, "loss", None), PerceptronLoss):
+        raise ValueError(
+            "no function costs less than f = 0 by PerceptronLoss(): for regret take loss='hinge'"
+        )
     if radius is not None and not (isinstance(radius, numbers.Real) and 0 < float(radius) < math.inf):
         raise ValueError(f"radius must be a positive number, got {radius!r}")
     run = record(machine, X, y)

@@ -204,9 +204,9 @@ def regret_curve(
     --------
     >>> import numpy as np
     >>> from mercer import OnlineKernelRegressor, plot
-    >>> from mercer.online import InverseRoot, regret
+    >>> from mercer.online import InverseRootStep, regret
     >>> X = np.random.default_rng(0).uniform(0, 6, (200, 1))
-    >>> machine = OnlineKernelRegressor(lam=0.01, step=InverseRoot(0.5), budget=None)
+    >>> machine = OnlineKernelRegressor(lam=0.01, step=InverseRootStep(0.5), budget=None)
     >>> ax = plot.regret_curve(regret(machine, X, np.sin(X[:, 0])), plot.axes())
     >>> len(ax.lines)
     3

@@ -104,7 +104,7 @@ def _regression(kernel, mu, X, y, n, clock, seed, units):
     if len(y) < 50 or not tube > 1e-6 * np.std(y) or not kurtosis(left) > _HEAVY:
         return squared, []
     huber = KernelRegressor(kernel, loss=Huber(tube), offset=True, representation="full")
-    parts = folds(units, min(3, count(units)), seed=seed)
+    parts = folds(units, min(3, count(units)), random_state=seed)
     # Huber's loss is half the square near 0.
     tried = [("squared", mu, squared), *((f"huber, {tube:.3g}", part * mu, huber) for part in (0.5, 0.15))]
 

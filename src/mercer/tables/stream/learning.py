@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.estimators.inputs import Labelled
 from mercer.online.machine import OnlineMachine
-from mercer.online.tally import Tally
+from mercer.online.metrics import Metrics
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Batch:
     ----------
     prediction : labels or numbers
     probability : of the label that was predicted; None where the loss has none
-    values : for a `Tally`
+    values : for a `Metrics`
     """
 
     prediction: np.ndarray
@@ -41,14 +41,14 @@ def learn(
     if not isinstance(machine, Labelled):
         scores = machine.partial_fit_scores(X, (y - centre) / scale)
         prediction = machine.coding_.decode(scores) * scale + centre
-        return Batch(prediction, None, Tally.errors(y, prediction))
+        return Batch(prediction, None, Metrics.errors(y, prediction))
     if not machine.begun:
         classes = np.union1d(y, y if classes is None else _expected(classes, y))
         if len(classes) > 1:
             return _labelled(machine, X, y, classes)
         # Nothing to tell apart yet. `learn_one` begins with one class, and with what is said of it.
         machine.learn_one(X[0], y[0].item())
-        first = Batch(y[:1], np.ones(1), Tally.mistakes(np.ones(1), np.ones(1)))
+        first = Batch(y[:1], np.ones(1), Metrics.mistakes(np.ones(1), np.ones(1)))
         return _joined([first, learn(machine, X[1:], y[1:])] if len(y) > 1 else [first])
     return _joined([_labelled(machine, X[a:b], y[a:b]) for a, b in _stretches(machine, y)])
 
@@ -97,9 +97,9 @@ def _judged(machine: Any, scores: np.ndarray, y: np.ndarray) -> Batch:
     coding = machine.coding_
     prediction = coding.decode(scores)
     if not machine.rule_.loss.has_probability:
-        return Batch(prediction, None, Tally.mistakes(prediction == y, None))
+        return Batch(prediction, None, Metrics.mistakes(prediction == y, None))
     P = coding.probability(scores)
     rows = np.arange(len(y))
     place = np.minimum(np.searchsorted(coding.classes, y), len(coding.classes) - 1)
     truth = np.where(coding.classes[place] == y, P[rows, place], 0.0)
-    return Batch(prediction, P.max(axis=1), Tally.mistakes(prediction == y, truth))
+    return Batch(prediction, P.max(axis=1), Metrics.mistakes(prediction == y, truth))

@@ -25,7 +25,7 @@ def register(cls: type) -> None:
     _registered.add(cls)
 
 
-class OneByOne:
+class RiverMixin:
     """river's side of an online machine.
 
     Examples are dicts of numbers. Their keys become columns in the order they are met; a key that an example
@@ -163,7 +163,7 @@ class OneByOne:
         return other.set_params(**new_params) if new_params else other
 
 
-class OneNumber(OneByOne):
+class RiverRegressorMixin(RiverMixin):
     """Numbers to predict."""
 
     _code_targets: Any
@@ -182,7 +182,7 @@ class OneNumber(OneByOne):
         return 0.0 if scores is None else self.coding_.decode(scores)[0].tolist()
 
 
-class OneLabel(OneByOne):
+class RiverClassifierMixin(RiverMixin):
     """Labels to predict."""
 
     _meet: Any
