@@ -142,7 +142,7 @@ def exact(o: Options, n: int) -> dict:
     record = {"n": n, "d": o.exact_d, "sigma": o.sigma, "lam": o.lam, "tol": o.tol} | _fit(o, machine, X, y)
     # An independent check: rows of (K + λnI)c − y in float64.
     rows = np.random.default_rng(1).choice(n, min(256, n), replace=False)
-    c = np.asarray(machine.coef_, np.float64)
+    c = np.asarray(machine.solution_.coef[:, 0], np.float64)
     Kc = _rows64(_tensor(X, o), _tensor(X, o), _tensor(c, o), o.sigma, rows)
     residual = Kc + o.lam * n * c[rows] - y[rows]
     record["residual"] = float(np.linalg.norm(residual) / np.linalg.norm(y[rows]))

@@ -132,7 +132,7 @@ def test_repeated_rows_do_not_vouch_for_each_other(machine):
 def test_any_kind_of_points(kernel, points):
     for machine, y in ((KernelRidge(kernel), Y), (KernelSVC(kernel), LABELS)):
         fitted = machine.fit(points, y)
-        assert fitted.lam_ > 0 and np.isfinite(fitted.coef_).all()
+        assert fitted.lam_ > 0 and np.isfinite(fitted.solution_.coef).all()
 
 
 @pytest.mark.parametrize("representation", [Nystrom(m=20), Features(n_features=30), Lasso(n_features=30)])
@@ -174,7 +174,7 @@ def test_units_do_not_matter():
 def test_numbers_and_grids_as_before():
     grid = GridSearchCV(KernelRidge(), {"lam": [1e-4, 1e-2, "auto"]}, cv=3).fit(X, Y)
     assert len(grid.cv_results_["params"]) == 3 and grid.best_estimator_.lam_ > 0
-    assert KernelRidge.from_alpha(2.0, 100).fit(X, Y).lam_ == 0.02
+    assert KernelRidge.from_alpha(2.0).fit(X, Y).lam_ == 2.0 / len(X)
     assert KernelSVC.from_C(2.0).fit(X, LABELS).lam_ == pytest.approx(1 / (4 * len(X)))
     with pytest.raises(ValueError, match="lam must be a positive number, got 'best'.*lam='auto'"):
         KernelRidge(lam="best").fit(X, Y)

@@ -302,7 +302,7 @@ def test_strings_with_everything_else():
     full = KernelRidge(FunctionKernel(shared), lam=0.1).fit(WORDS, LENGTHS)
     assert np.allclose(centres.predict(WORDS), full.predict(WORDS))
     few = KernelRidge(FunctionKernel(shared), lam=0.1, representation=Nystrom(centres=["kernel", "mercer"]))
-    assert few.fit(WORDS, LENGTHS).coef_.shape == (2,)
+    assert few.fit(WORDS, LENGTHS).dual_coef_.shape == (2,)
     iterative = KernelRidge(FunctionKernel(shared), lam=0.1, solver="cg").fit(WORDS, LENGTHS)
     assert np.allclose(iterative.predict(WORDS), full.predict(WORDS))
     scores = cross_val_score(
@@ -328,7 +328,7 @@ def test_precomputed(kernel):
             assert np.array_equal(given.predict(gaussian(new, X)), points.predict(new))
         else:
             assert np.abs(given.predict(gaussian(new, X)) - points.predict(new)).max() < 1e-9
-        assert np.allclose(given.coef_, points.coef_, rtol=1e-6, atol=1e-8)
+        assert np.allclose(given.dual_coef_, points.dual_coef_, rtol=1e-6, atol=1e-8)
 
 
 def test_precomputed_in_grid_search():

@@ -159,7 +159,7 @@ def test_forecast_is_what_fit_does(machine, y):
     # The forecast says how λ will be chosen, the plan that was carried out which one that was.
     assert done.reasons[:-1] == forecast.reasons[:-1] and f"lam = {machine.lam_:.3g} by" in done.reasons[-1]
     assert replace(done, reasons=()) == replace(forecast, reasons=())
-    assert machine.plan_.unknowns == machine.coef_.shape[0] or machine.plan_.unknowns == 1000
+    assert machine.plan_.unknowns == machine.solution_.coef.shape[0] or machine.plan_.unknowns == 1000
 
 
 def test_planning_computes_no_kernel():

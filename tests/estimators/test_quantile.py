@@ -135,7 +135,7 @@ def test_the_certificate_covers_all_levels():
     r = Y[:, None] - s
     q = np.array(LEVELS)
     K = np.exp(-((X - X.T) ** 2) / 2)
-    norms = (m.coef_ * (K @ m.coef_)).sum()
+    norms = (m.dual_coef_ * (K @ m.dual_coef_)).sum()
     loss = np.where(r > 0, q * r, (q - 1) * r).mean(axis=0).sum()
     assert certificate.objective == pytest.approx(loss + 3e-4 * norms, rel=1e-6)
 

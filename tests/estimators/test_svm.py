@@ -62,7 +62,7 @@ def test_two_classes():
     # f, b and the norm from the coefficients.
     assert m.margin() == pytest.approx(1 / np.sqrt(c @ K @ c), rel=1e-9)
     assert m.decision_function(X) == pytest.approx(K @ c + m.intercept_, abs=1e-10)
-    assert np.array_equal(m.coef_, c)
+    assert np.array_equal(m.solution_.coef[:, 0], c)
     objective = hinge_objective(K @ c + m.intercept_, signs, 5e-3, c @ K @ c)
     assert m.solution_.certificate.objective == pytest.approx(objective, rel=1e-9)
     # Complementary slackness: inside the margin at the bound, outside zero.
@@ -229,9 +229,9 @@ def test_a_path_of_c_from_the_last_solution():
         assert warm.decision_function(NEW) == pytest.approx(cold.decision_function(NEW), abs=1e-5)
         assert np.array_equal(warm.support_, cold.support_)
     # Fitting again changes nothing, and takes nothing.
-    before = warm.coef_.copy()
+    before = warm.dual_coef_.copy()
     warm.fit(X, Y2)
-    assert warm.solution_.history[0] <= 1e-8 and warm.coef_ == pytest.approx(before, abs=1e-9)
+    assert warm.solution_.history[0] <= 1e-8 and warm.dual_coef_ == pytest.approx(before, abs=1e-9)
     # Other examples, other classes: a fresh start instead of an error.
     warm.fit(X[:50], Y2[:50])
     warm.fit(X, Y4)
@@ -240,9 +240,9 @@ def test_a_path_of_c_from_the_last_solution():
 
 def test_warm_starts_of_the_others():
     for m, y in ((svr(warm_start=True), SCORE), (KernelOneClass(Gaussian(1.0), warm_start=True), None)):
-        first = m.fit(X, y).coef_.copy()
+        first = m.fit(X, y).dual_coef_.copy()
         m.fit(X, y)
-        assert m.coef_ == pytest.approx(first, abs=1e-6)
+        assert m.dual_coef_ == pytest.approx(first, abs=1e-6)
 
 
 # -- weights ----------------------------------------------------------------------------------------------

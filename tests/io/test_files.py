@@ -245,7 +245,7 @@ def test_arrays_are_stored_once(tmp_path):
     numbers = 8 * (2000 * 20 + 2000)
     assert numbers < os.path.getsize(tmp_path / "a.mercer") < numbers + 6000
     other = load(tmp_path / "a.mercer")
-    assert np.shares_memory(other.coef_, other.solution_.coef)
+    assert np.shares_memory(other.dual_coef_, other.solution_.coef)
 
 
 def test_other_programmes_can_read_it(tmp_path):

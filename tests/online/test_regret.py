@@ -498,9 +498,9 @@ def test_times():
 def test_the_machine_stays_as_it_is():
     X, y = sine(80)
     machine = OnlineKernelRegressor(K, lam=0.1, step=0.2, budget=None).fit(X[:30], y[:30])
-    before = machine.coef_.copy()
+    before = machine.dual_coef_.copy()
     again = regret(machine, X, y, times=3)
-    np.testing.assert_array_equal(machine.coef_, before)
+    np.testing.assert_array_equal(machine.dual_coef_, before)
     np.testing.assert_array_equal(again.regret, regret(machine.clone(), X, y, times=3).regret)
 
 

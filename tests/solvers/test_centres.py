@@ -161,5 +161,5 @@ def test_loose_tolerances_are_kept():
         machine = KernelRidge(
             Gaussian(1.5), lam=1e-5, representation="full", engine=Remote(), solver=CG(tol=tol, rank=30)
         ).fit(X, y)
-        residual = K @ machine.coef_ + 1e-5 * 800 * machine.coef_ - y
+        residual = K @ machine.dual_coef_ + 1e-5 * 800 * machine.dual_coef_ - y
         assert np.linalg.norm(residual) <= 1.01 * tol * np.linalg.norm(y)

@@ -29,7 +29,7 @@ def test_centres_that_depend_on_others_are_not_claimed():
     y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * RNG.standard_normal(300)
     lam, sigma = 1e-4, 0.9
     machine = KernelRidge(Gaussian(sigma), lam=lam, representation=Nystrom(200), random_state=0).fit(X, y)
-    said, Z, c = machine.solution_.certificate, machine.function_.points, machine.coef_
+    said, Z, c = machine.solution_.certificate, machine.function_.points, machine.dual_coef_
     kept = np.flatnonzero(c)
     assert said.over == f"{len(kept)} of the 200 centres, on which the others depend to rounding"
     assert f"above the minimum over {said.over}" in str(machine.solution_)

@@ -18,8 +18,9 @@ from mercer import _resolve
 from mercer._xp import given_up
 from mercer.engines import Engine
 from mercer.estimators.auto_lam import choose, forecast
+from mercer.estimators.coefficients import Coefficients
 from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores
-from mercer.estimators.lam import FromC, check_lam, is_auto
+from mercer.estimators.lam import check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.features.base import generator
@@ -31,7 +32,7 @@ from mercer.representations import Features
 from mercer.solvers import Problem
 
 
-class KernelMachine(KernelInputs):
+class KernelMachine(Coefficients, KernelInputs):
     """f minimising (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖²; subclasses say which V and what y means.
 
     fit:      check X, y → encode y → resolve the kernel → build A, B → solve → lift to a function
@@ -130,7 +131,7 @@ class KernelMachine(KernelInputs):
             chosen = choose(problem, X, squares, total, plan.solver)
             lam, plan = chosen.lam, replace(plan, reasons=(*plan.reasons[:-1], chosen.reason))
         else:
-            lam = self.lam.value(total) if isinstance(self.lam, FromC) else float(self.lam)
+            lam = self.lam.value(total) if hasattr(self.lam, "value") else float(self.lam)
         return self._adapt(replace(problem, lam=lam)), built, coding, plan
 
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:
@@ -194,9 +195,8 @@ class KernelMachine(KernelInputs):
             )
         given_up(coef)  # shared by the solution, the machine and its function
         one_column = coef.shape[1] == 1 and getattr(coding, "one_dimensional", True)
-        self.coef_ = coef[:, 0] if one_column else coef
         # Coefficients stay float64: large ones of both signs cancel, and float32 would lose the rest.
-        self.function_: Function = built.lift(self.coef_)
+        self.function_: Function = built.lift(coef[:, 0] if one_column else coef)
         self.intercept_ = float(solution.intercept[0]) if one_column else solution.intercept
         self.loss_, self.coding_ = problem.loss, coding
         self.lam_, self.weighted_ = problem.lam, problem.weights is not None

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.inputs import Labelled, checked_weights
+from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.kernels import Gaussian
 from mercer.losses import Logistic, Loss, Multinomial
@@ -51,7 +52,7 @@ def _chosen_factors(chosen: dict, labels: list) -> np.ndarray:
     return np.array([float(chosen.get(label, 1.0)) for label in labels])
 
 
-class Classifier(Labelled, KernelMachine):
+class Classifier(OtherWords, Labelled, KernelMachine):
     def _encode(self, loss, y):
         return loss.encode_labels(y)
 
@@ -124,7 +125,7 @@ class KernelClassifier(Classifier):
     loss : Loss or str
         Logistic(), Multinomial(), Hinge(), SquaredHinge(), Exponential(), Squared(), … or one of your own, a
         Loss or a function V(y, s) of y = ±1.
-    lam : "auto" or float > 0
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to (for the
         squared loss by leaving one out); the value is `lam_`, the reason in `plan_`.
     representation : "auto", "full", "nystrom", "features" or a Representation
@@ -140,7 +141,7 @@ class KernelClassifier(Classifier):
     Attributes
     ----------
     classes_ : the labels
-    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
+    function_, dual_coef_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------
@@ -186,10 +187,10 @@ class KernelLogistic(Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto" or float > 0
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to; the value
         is `lam_`, the reason in `plan_`. scikit-learn's ``LogisticRegression(C)`` on explicit features is
-        λ = 1/(2Cn).
+        λ = 1/(2Cn): see `from_C`.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "newton", "descent" or a Solver
     engine : "auto" or an Engine
@@ -203,7 +204,7 @@ class KernelLogistic(Classifier):
     Attributes
     ----------
     classes_ : the labels
-    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
+    function_, dual_coef_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,18 +10,14 @@ import numpy as np
 
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.features import ExplicitFeatures
 from mercer.functions import FeatureFunction, Function, KernelFunction
-from mercer.kernels import Finite, Linear
+from mercer.kernels import Finite
 from mercer.kernels.base import Kernel
 from mercer.operators import KernelOperator, Matrix, Operator, in_memory
-from mercer.representations import Features, Full, Lasso, Nystrom, Representation
+from mercer.representations import Features, Nystrom, Representation
 from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, centred, row_squares
 from mercer.solvers.primal import whitening
 
-# Up to here a pass over all pairs takes about a second; more on a GPU.
-_EXACT, _EXACT_REMOTE = 30_000, 1_000_000
-_LARGEST_EXPLICIT = 8_000
 # Up to here K is kept (in float32: 1 GB); beyond, memory is slower than computing it again.
 _STORED = 16_384
 # From here on float64 points are clustered in float32 first, and float64 only has the last word.
@@ -49,26 +44,6 @@ class ClusterSpace:
     stages: list[Sums]
     how: str
     lift: Lift
-
-
-def choose(
-    representation: Representation | None, kernel: Kernel, points: Any, engine: Engine
-) -> tuple[Representation, str]:
-    """The representation asked for, or one for "auto", and why."""
-    if isinstance(representation, Lasso):
-        raise ValueError("k-means has no penalty: Features() in place of Lasso()")
-    if representation is not None:
-        return representation, "asked for"
-    n = points.shape[0]
-    if isinstance(kernel, Linear):
-        return Features(ExplicitFeatures()), "means of the linear kernel are points"
-    p = kernel.expansion_size(points.shape[1]) if kernel.vectors else math.inf
-    if p < n and p <= _LARGEST_EXPLICIT:
-        return Features(), f"the kernel has {int(p)} coordinates, fewer than the {n:,} points"
-    limit = _EXACT_REMOTE if engine.remote else _EXACT
-    if n <= limit or isinstance(kernel, Finite):
-        return Full(), f"{n:,} points (up to {limit:,})"
-    return Nystrom(), f"{n:,} points are more than {limit:,}; representation='full' insists on all of them"
 
 
 def given_start(init: Any, kernel: Kernel, points: Any, clusters: int, engine: Engine) -> np.ndarray:

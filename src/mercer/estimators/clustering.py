@@ -16,22 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 from mercer import _resolve
 from mercer._warnings import frames_inside
 from mercer.engines.threads import one_blas_thread
-from mercer.estimators.cluster_spaces import (
-    INITS,
-    ClusterPoints,
-    ClusterSpace,
-    choose,
-    given_start,
-    parts_of,
-    place,
-)
+from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, parts_of, place
 from mercer.estimators.inputs import KernelInputs, checked_weights
+from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
+from mercer.estimators.unpenalised import choose
+from mercer.features import ExplicitFeatures
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import require_symmetry
+from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning
 from mercer.solvers.cluster_sums import squares_of
 from mercer.solvers.lloyd import (
@@ -107,8 +103,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     centroids_ : array, shape (n_clusters, d), for the linear kernel
     normalized_cut_ : float, with ``normalized``
         Σ_j cut(C_j, all others)/vol(C_j): the energy up to a constant.
-    plan_ : str
-        What was chosen by "auto", and why.
+    plan_ : what was chosen, and why
     kernel_ : the kernel, with parameters found from the data
 
     Notes
@@ -195,19 +190,24 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         points, squares = self._bind(kernel, X, engine, given, weights)
         rng = generator(self.random_state)
-        chosen, why = choose(representation, self.kernel_, points, engine)
+        if representation is None and isinstance(self.kernel_, Linear):
+            representation, why = Features(ExplicitFeatures()), "means of the linear kernel are points"
+        else:
+            representation, why = choose(representation, self.kernel_, points, engine)
         start = None
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
         everyone = ClusterPoints(self.kernel_, points, weights, squares, int(self.n_clusters))
-        space = place(chosen, everyone, rng, engine, about_zero=bool(self.normalized))
+        space = place(representation, everyone, rng, engine, about_zero=bool(self.normalized))
         # Blocks are shared out among threads of our own; those of BLAS would be in their way.
         with one_blas_thread():
             run = self._run(space, start, rng)
         if not math.isfinite(run.energy):
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")
         self._keep(space, run)
-        self.plan_ = f"{chosen!r}: {why}; {space.how}"
+        self.plan_ = Plan(
+            representation, None, engine, len(weights), len(self.means_), 0, 0.0, (why, space.how)
+        )
         return self
 
     def admit_points(self, points):

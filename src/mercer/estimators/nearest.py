@@ -90,6 +90,7 @@ class NeighbourSearch:
             self.gaps = NeighbourGaps(kernel, self.points)
         else:
             self.gaps = NeighbourGaps(Nearness(self.order.norm), self._coordinates(self.points))
+        self.why = "asked for"
         self.way = self._chosen(way)
         self._tree = self._grown() if self.way == "tree" else None
 
@@ -102,11 +103,15 @@ class NeighbourSearch:
             )
         if way != "auto":
             return way
-        n, d = self.gaps.points.shape if possible else (0, 0)
+        if not possible:
+            self.why = "who is nearer does not follow a plain distance of dense vectors"
+            return "blocks"
+        n, d = self.gaps.points.shape
+        self.why = f"points of {d:,} coordinates"
         few = d <= _TREE_WIDTH or (
             d <= _TREE_WIDTH_AT_MOST and dimension(self.gaps.points) <= _TREE_SHARE * np.log2(n)
         )
-        return "tree" if possible and few else "blocks"
+        return "tree" if few else "blocks"
 
     def _asked(self, X: Any) -> Any:
         """Points whose neighbours are asked for, in the form the examples have: arrays, or sparse."""

@@ -16,6 +16,7 @@ from mercer._units import units_of
 from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.nearest import WAYS, NeighbourSearch
+from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.kernels import Gaussian
 
@@ -82,6 +83,8 @@ class KernelNeighbours(KernelInputs, ABC):
         self.n_samples_fit_ = n
         self._found = NeighbourSearch(self.kernel_, self._points, self.search)
         self.search_ = self._found.way
+        why = f"search by {self.search_}: {self._found.why}"
+        self.plan_ = Plan(None, None, engine, n, 0, 0, 0.0, (why,))
         self.__dict__.pop("loo_errors_", None)
         if automatic:
             self.loo_errors_ = self._leave_one_out(engine)

@@ -12,7 +12,6 @@ from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine, start_at
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
-from mercer.estimators.lam import FromC
 from mercer.estimators.regression import Regressor
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.functions import KernelFunction
@@ -86,7 +85,7 @@ class KernelSVC(SupportVectors, Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto", float > 0, or FromC(C)
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" begins with C = 1 (where k(x,x) = 1; with fewer than 40 rows it stays there) and goes down
         or up as long as the loss on rows not fitted to falls; the value is `lam_`, the reason in `plan_`.
         ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
@@ -150,15 +149,6 @@ class KernelSVC(SupportVectors, Classifier):
         self.probability = probability
         self.warm_start = warm_start
         self.random_state = random_state
-
-    @classmethod
-    def from_C(cls, C: float = 1.0, kernel=_GAUSSIAN, **parameters):
-        """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw).
-
-        >>> KernelSVC.from_C(10.0).lam
-        FromC(C=10.0)
-        """
-        return cls(kernel, lam=FromC(C), **parameters)
 
     def loss_for(self, y) -> Loss:
         return Hinge()
@@ -236,7 +226,7 @@ class KernelSVR(SupportVectors, Regressor):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto", float > 0, or FromC(C)
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ; C = 1/(2λn): see `from_C`. "auto" as in `KernelSVC`, beginning with C = the spread of y.
     epsilon : float ≥ 0
         The error that costs nothing, in the units of y.
@@ -278,11 +268,6 @@ class KernelSVR(SupportVectors, Regressor):
         self.offset = offset
         self.warm_start = warm_start
         self.random_state = random_state
-
-    @classmethod
-    def from_C(cls, C: float = 1.0, kernel=_GAUSSIAN, **parameters):
-        """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw)."""
-        return cls(kernel, lam=FromC(C), **parameters)
 
     def loss_for(self, y) -> Loss:
         return EpsilonInsensitive(self.epsilon)

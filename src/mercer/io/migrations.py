@@ -18,6 +18,8 @@ _ATTRIBUTES = {
     "_learner": "learner_",
     "_rule_": "rule_",
 }
+# `coef_` follows from `function_`.
+_DROPPED = {"coef_"}
 
 
 # Since format 2 no two classes have the same name, and classes are called by what they are.
@@ -50,7 +52,7 @@ def _new_names(structure: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(row, dict) or not isinstance(row.get("state"), dict):
             return row
         name: Any = _CLASSES.get(row["class"], row["class"])
-        state = {_ATTRIBUTES.get(key, key): v for key, v in row["state"].items()}
+        state = {_ATTRIBUTES.get(key, key): v for key, v in row["state"].items() if key not in _DROPPED}
         given = {_PARAMETERS.get((name, key), key): v for key, v in row["parameters"].items()}
         return {**row, "class": name, "parameters": given, "state": state}
 

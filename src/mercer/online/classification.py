@@ -48,7 +48,7 @@ class OnlineKernelClassifier(RiverClassifierMixin, Labelled, OnlineMachine):
     Attributes
     ----------
     classes_ : the labels seen or named so far
-    function_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_
+    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_
         As in `OnlineKernelRegressor`.
     n_mistakes_ : int
         Labels that were predicted wrongly before they were learned.

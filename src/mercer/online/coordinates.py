@@ -31,6 +31,7 @@ class Basis:
     """Coordinates of points: `rows`, and the way from coefficients back to a function."""
 
     width: int
+    engine: Any = None
 
     def rows(self, points: Any) -> np.ndarray:
         """φ of points, shape (n, width)."""
@@ -142,6 +143,10 @@ class CoordinateLearner(Learner):
     @property
     def size(self) -> int:
         return self.basis.width
+
+    @property
+    def engine(self) -> Engine | None:  # type: ignore[override]
+        return self.basis.engine
 
     def _learn(self, points, Y, weight):
         m, n, t = self.size, points.shape[0], self.outputs

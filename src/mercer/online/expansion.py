@@ -35,6 +35,8 @@ class ExpansionLearner(Learner):
         *("A", "U", "diagonal", "birth", "K", "partner", "near"),
     )
 
+    engine: Engine
+
     def __init__(
         self, kernel: Kernel, points: Any, rule: UpdateRule, outputs: int, budget: Budget, engine: Engine
     ):

@@ -51,6 +51,8 @@ class Learner(ABC):
     # Attributes that files keep: with these f goes on as if nothing had happened, the rest is made again.
     _kept: tuple[str, ...] = ("rule", "outputs", "seen", "offset", "tallies")
     _code: LossCode | None = None
+    # What computes kernel values; None where there are none.
+    engine: Engine | None = None
 
     def __init__(self, rule: UpdateRule, outputs: int):
         self.rule, self.outputs = rule, outputs

@@ -18,7 +18,9 @@ from sklearn.utils.validation import (
 from mercer import _resolve
 from mercer._warnings import frames_inside
 from mercer._xp import frozen
+from mercer.estimators.coefficients import Coefficients
 from mercer.estimators.inputs import KernelInputs, finite_scores
+from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
 from mercer.functions import Function
@@ -45,7 +47,7 @@ _MADE_UP = 200
 _LOOKED_AT = 64
 
 
-class OnlineMachine(KernelInputs):
+class OnlineMachine(Coefficients, KernelInputs):
     """Predict, receive the loss, f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·): one example after another.
 
     fit / partial_fit:  check X, y → encode y → learner.learn, chunk by chunk
@@ -322,18 +324,12 @@ class OnlineMachine(KernelInputs):
 
     @property
     @in_turn
-    def coef_(self) -> np.ndarray:
-        """Coefficients of the function that predicts, shape (terms,) or (terms, outputs)."""
-        self._require()
-        coef = self.learner_.coefficients()
-        return coef[:, 0] if coef.shape[1] == 1 else coef
-
-    @property
-    @in_turn
     def function_(self) -> Function:
         """The function that predicts, without the offset: the last one or, with averaging, the mean of
         all."""
-        return self.learner_.function(self.coef_)
+        self._require()
+        coef = self.learner_.coefficients()
+        return self.learner_.function(coef[:, 0] if coef.shape[1] == 1 else coef)
 
     @property
     @in_turn
@@ -342,6 +338,23 @@ class OnlineMachine(KernelInputs):
         self._require()
         b = self.learner_.intercept
         return float(b[0]) if len(b) == 1 else b.copy()
+
+    @property
+    def plan_(self) -> Plan:
+        """What f is made of, and what computes."""
+        self._require()
+        form, learner = _resolve.representation_of(self.representation) or Full(), self.learner_
+        reasons = (f"steps by {self.rule_.step!r}", f"terms within {self._budget()!r}")
+        return Plan(
+            form,
+            None,
+            learner.engine or _resolve.engine_of(self.engine),
+            learner.seen,
+            learner.size,
+            0,
+            0.0,
+            reasons,
+        )
 
     @property
     def n_seen_(self) -> int:

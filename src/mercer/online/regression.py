@@ -54,7 +54,8 @@ class OnlineKernelRegressor(RiverRegressorMixin, MultiOutputMixin, RegressorMixi
     ----------
     function_ : Function
         What predicts, in H_K (without b).
-    coef_, intercept_ : its coefficients, and b
+    dual_coef_, coef_, intercept_
+        Coefficients of kernels at `function_.points`, or weights of features; and b.
     kernel_ : the kernel with its parameters found
     n_seen_, n_updates_ : examples so far, and those that changed f
     cumulative_loss_ : float

@@ -31,7 +31,7 @@ class Nystrom(Representation):
     >>> import numpy as np
     >>> from mercer import KernelRidge
     >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> KernelRidge(representation=Nystrom(m=20), random_state=0).fit(X, X[:, 0] ** 2).coef_.shape
+    >>> KernelRidge(representation=Nystrom(m=20), random_state=0).fit(X, X[:, 0] ** 2).dual_coef_.shape
     (20,)
     """
 

@@ -181,7 +181,7 @@ def _coefficients(machine, loss, lam, targets, scores, points) -> tuple[np.ndarr
     if not (loss.smooth and loss.convex):
         return None, weighted
     coef = -np.asarray(loss.grad(targets, scores), dtype=np.float64)[:, 0] / (2 * lam * len(scores))
-    f, own = machine.function_, np.asarray(machine.coef_, dtype=np.float64)
+    f, own = machine.function_, np.asarray(machine.solution_.coef[:, 0], dtype=np.float64)
     if isinstance(f, FeatureFunction):
         meant = sum(Phi.T @ coef[rows] for rows, Phi in f.blocks(points))
         weighted |= _differ(own.ravel(), np.asarray(meant, dtype=np.float64).ravel())
