@@ -184,7 +184,7 @@ def nystrom(o: Options, n: int, m: int) -> dict:
     machine = KernelRidge(
         Gaussian(7.0),
         lam=o.nystrom_lam,
-        representation=Nystrom(m=min(m, n)),
+        representation=Nystrom(n_centres=min(m, n)),
         solver=CG(tol=o.nystrom_tol),
         engine=_engine(o),
         random_state=0,
@@ -204,7 +204,7 @@ def logistic(o: Options) -> dict:
     machine = KernelLogistic(
         Gaussian(7.0),
         lam=o.logistic_lam,
-        representation=Nystrom(m=min(o.logistic_m, o.logistic_n)),
+        representation=Nystrom(n_centres=min(o.logistic_m, o.logistic_n)),
         solver=Newton(tol=o.logistic_tol),
         engine=_engine(o),
         random_state=0,

@@ -33,15 +33,15 @@ VARIANTS = [
     mercer.KernelRegressor(kernel=Polynomial(2), lam=0.1, offset=True),
     mercer.KernelClassifier(loss=SquaredHinge(), offset=True),
     mercer.KernelClassifier(loss="squared"),
-    mercer.KernelLogistic(representation=Nystrom(m=10), offset=True, random_state=0),
+    mercer.KernelLogistic(representation=Nystrom(n_centres=10), offset=True, random_state=0),
     mercer.KernelSVC(multiclass="ovr", offset=False),
     mercer.KernelSVC(probability=True, class_weight="balanced"),
     mercer.KernelSVC(kernel=Linear()),
-    mercer.KernelSVC(representation=Nystrom(m=10), solver="smoothing", random_state=0),
+    mercer.KernelSVC(representation=Nystrom(n_centres=10), solver="smoothing", random_state=0),
     mercer.KernelRegressor(loss=Quantile(0.3), offset=True),
-    mercer.KernelRegressor(loss="absolute", representation=Nystrom(m=10), random_state=0),
+    mercer.KernelRegressor(loss="absolute", representation=Nystrom(n_centres=10), random_state=0),
     mercer.KernelKMeans(kernel=Linear()),
-    mercer.KernelKMeans(representation=Nystrom(m=10), init="greedy"),
+    mercer.KernelKMeans(representation=Nystrom(n_centres=10), init="greedy"),
     mercer.KernelNeighborsClassifier(kernel=Polynomial(2), n_neighbors=3, weights="distance"),
     mercer.KernelNeighborsRegressor(n_neighbors=2, search="blocks"),
     mercer.KernelPerceptron(prediction="voted"),
@@ -54,7 +54,7 @@ VARIANTS = [
         loss="hinge", lam=0.01, step=PegasosStep(), budget=Merge(30), averaging=True
     ),
     mercer.OnlineKernelClassifier(loss="multinomial", budget=Projection(30), offset=True, passes=2),
-    mercer.OnlineKernelClassifier(representation=Nystrom(m=10), random_state=0),
+    mercer.OnlineKernelClassifier(representation=Nystrom(n_centres=10), random_state=0),
     perceptron("gaussian", Oldest(30)),
 ]
 

@@ -135,7 +135,9 @@ def test_any_kind_of_points(kernel, points):
         assert fitted.lam_ > 0 and np.isfinite(fitted.solution_.coef).all()
 
 
-@pytest.mark.parametrize("representation", [Nystrom(m=20), Features(n_features=30), Lasso(n_features=30)])
+@pytest.mark.parametrize(
+    "representation", [Nystrom(n_centres=20), Features(n_features=30), Lasso(n_features=30)]
+)
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_any_representation(representation, loss):
     y = LABELS if loss == "logistic" else Y
@@ -201,11 +203,11 @@ def test_leave_one_out_of_many(offset, weighted, monkeypatch):
 def test_many_examples_choose_nearly_what_all_of_them_would(monkeypatch):
     exact = {
         n: KernelRidge(Gaussian(1.0), representation=r).fit(X, Y).lam_
-        for n, r in enumerate(("full", Nystrom(m=159)))
+        for n, r in enumerate(("full", Nystrom(n_centres=159)))
     }
     monkeypatch.setattr(auto_lam, "_SPECTRUM", 60)
     monkeypatch.setattr(auto_lam, "_START", 50)
-    for n, r in enumerate(("full", Nystrom(m=159))):
+    for n, r in enumerate(("full", Nystrom(n_centres=159))):
         fitted = KernelRidge(Gaussian(1.0), representation=r, random_state=0).fit(X, Y)
         assert abs(np.log(fitted.lam_ / exact[n])) < np.log(8)
 

@@ -74,7 +74,7 @@ def test_linear_is_k_means(offset, dtype):
     np.testing.assert_allclose(machine.transform(X), peer.transform(X), rtol=1e-3)
     assert machine.transform(X).dtype == dtype
     # The same in all representations.
-    for representation in ("full", Nystrom(m=500)):
+    for representation in ("full", Nystrom(n_centres=500)):
         other = KernelKMeans(Linear(), 6, init=index, tol=0, representation=representation).fit(X - X.mean(0))
         assert other.inertia_ == pytest.approx(peer.inertia_, rel=1e-5)
         np.testing.assert_allclose(other.centroids_ + X.mean(0), machine.centroids_, rtol=1e-3, atol=1e-3)
@@ -116,7 +116,7 @@ def test_distances_energies_and_labels_are_those_of_the_definition(kernel, weigh
     w = RNG.uniform(0.5, 2, 120) if weighted else np.ones(120)
     index = np.arange(4)
     runs = []
-    for representation in ("full", Nystrom(m=120), "auto"):
+    for representation in ("full", Nystrom(n_centres=120), "auto"):
         machine = KernelKMeans(kernel, 4, init=index, tol=0, representation=representation)
         machine.fit(X, sample_weight=w if weighted else None)
         K = kernel(X)
@@ -158,7 +158,7 @@ def test_weights_are_repetitions():
 
 
 @pytest.mark.parametrize("data, sigma", [(rings, 0.4), (spirals, 0.6)])
-@pytest.mark.parametrize("representation", ["full", Nystrom(m=200)], ids=repr)
+@pytest.mark.parametrize("representation", ["full", Nystrom(n_centres=200)], ids=repr)
 def test_rings_and_spirals(data, sigma, representation):
     X, truth = data()
     machine = KernelKMeans(
@@ -235,7 +235,7 @@ def test_many_points_get_centres(monkeypatch):
 def test_what_does_not_fit_is_computed_again(monkeypatch):
     """Centres and features by blocks give what stored ones give."""
     X = blobs(600)
-    representations = (Nystrom(m=50), Features(RandomFourierFeatures(n_features=40, random_state=0)))
+    representations = (Nystrom(n_centres=50), Features(RandomFourierFeatures(n_features=40, random_state=0)))
     for representation in representations:
         settings = {"n_clusters": 4, "init": [0, 1, 2, 3], "random_state": 0, "tol": 0}
         kept = KernelKMeans(Gaussian(1.0), representation=representation, **settings).fit(X)
@@ -290,7 +290,7 @@ def test_on_cuda(dtype):
     import torch
 
     X = blobs(120).astype(dtype)
-    for settings in ({}, {"normalized": True}, {"representation": Nystrom(m=30)}):
+    for settings in ({}, {"normalized": True}, {"representation": Nystrom(n_centres=30)}):
         both = [
             KernelKMeans(Gaussian(1.0), 4, init=[0, 1, 2, 3], engine=engine, random_state=0, **settings).fit(
                 X
@@ -317,7 +317,7 @@ def test_memory(monkeypatch):
 
 def test_determinism():
     X = blobs(300, spread=2.0)
-    for settings in ({}, {"representation": Nystrom(m=40)}, {"normalized": True}, {"init": "greedy"}):
+    for settings in ({}, {"representation": Nystrom(n_centres=40)}, {"normalized": True}, {"init": "greedy"}):
         a, b = (KernelKMeans(Gaussian(1.0), 5, random_state=3, **settings).fit(X) for _ in range(2))
         np.testing.assert_array_equal(a.labels_, b.labels_)
         np.testing.assert_array_equal(a.energies_, b.energies_)
@@ -406,7 +406,7 @@ def test_words():
     def letters(a, b):
         return len({*pairwise(a)} & {*pairwise(b)})
 
-    for representation in ("auto", Nystrom(m=8)):
+    for representation in ("auto", Nystrom(n_centres=8)):
         machine = KernelKMeans(letters, 2, random_state=0, representation=representation).fit(words)
         assert len({machine.labels_[i] for i in (0, 1, 2, 6)}) == 1
         assert len({machine.labels_[i] for i in (3, 4, 5, 7)}) == 1
@@ -427,7 +427,7 @@ def test_feature_names_of_the_distances():
         KernelKMeans(Gaussian(1.0), 3, random_state=0),
         KernelKMeans(Linear(), 3, random_state=0),
         KernelKMeans(Polynomial(2), 3, random_state=0, init=[0, 1, 2]),
-        KernelKMeans(Gaussian(), 3, representation=Nystrom(m=10), random_state=0),
+        KernelKMeans(Gaussian(), 3, representation=Nystrom(n_centres=10), random_state=0),
         KernelKMeans(Gaussian(), 3, representation="features", random_state=0),
         KernelKMeans(Gaussian(), 3, normalized=True, random_state=0),
     ],

@@ -126,7 +126,7 @@ def test_nothing_of_the_size_of_the_matrix(monkeypatch):
     KernelPCA(Gaussian(1.0), 2, random_state=0).fit(np.random.default_rng(0).standard_normal((1200, 2)))
 
 
-@pytest.mark.parametrize("representation", [Nystrom(120), Nystrom(m=120, centres="pivoted_cholesky")])
+@pytest.mark.parametrize("representation", [Nystrom(120), Nystrom(n_centres=120, centres="pivoted_cholesky")])
 def test_all_points_as_centres(points, representation):
     X, Y = points
     exact = KernelPCA(Gaussian(1.0), 4).fit(X)

@@ -45,7 +45,7 @@ def test_equals_scikit_learn_on_polynomial_features(y, representation, offset, w
     assert np.array_equal(ours.classes_, theirs.classes_)
 
 
-@pytest.mark.parametrize("representation", ["full", Nystrom(m=90)], ids=["full", "centres"])
+@pytest.mark.parametrize("representation", ["full", Nystrom(n_centres=90)], ids=["full", "centres"])
 @pytest.mark.parametrize("y", [TWO, FOUR], ids=["two classes", "four classes"])
 def test_equals_the_dense_minimum(y, representation):
     K = gaussian(X, X)
@@ -97,7 +97,7 @@ def test_more_classes_one_against_the_rest():
 
 
 @pytest.mark.parametrize(
-    "representation", ["full", Nystrom(m=20), "features"], ids=["full", "centres", "features"]
+    "representation", ["full", Nystrom(n_centres=20), "features"], ids=["full", "centres", "features"]
 )
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("lam", [1e-3, 1e-6, 1e-10])

@@ -158,7 +158,7 @@ def test_weight_zero_is_absent_from_the_kernel_too():
 def test_weight_zero_is_absent_from_the_centres_too(how, m):
     X = np.vstack([RNG.standard_normal((30, 2)), 50 + RNG.standard_normal((10, 2))])
     y, w = RNG.standard_normal(40), np.r_[np.ones(30), np.zeros(10)]
-    machine = KernelRidge(Gaussian(1.0), representation=Nystrom(m=m, centres=how), random_state=0)
+    machine = KernelRidge(Gaussian(1.0), representation=Nystrom(n_centres=m, centres=how), random_state=0)
     with_them, without = clone(machine).fit(X, y, w), clone(machine).fit(X[:30], y[:30])
     assert with_them.function_.points.max() < 20
     assert np.abs(with_them.predict(X[:30]) - without.predict(X[:30])).max() < 1e-7
@@ -216,7 +216,8 @@ def test_float32_targets_do_not_lower_the_precision():
 def test_random_state():
     X, y = RNG.standard_normal((100, 2)), RNG.standard_normal(100)
     a, b, c = (
-        KernelRidge(representation=Nystrom(m=10), random_state=s).fit(X, y).predict(X) for s in (0, 0, 1)
+        KernelRidge(representation=Nystrom(n_centres=10), random_state=s).fit(X, y).predict(X)
+        for s in (0, 0, 1)
     )
     assert np.array_equal(a, b) and not np.allclose(a, c)
 
@@ -234,7 +235,7 @@ def test_leave_one_out_is_for_the_fitted():
 
 def test_pickles_are_small_and_predict_the_same():
     X, y = RNG.standard_normal((400, 2)), RNG.standard_normal(400)
-    for representation in ("full", Nystrom(m=20), "features"):
+    for representation in ("full", Nystrom(n_centres=20), "features"):
         machine = KernelRidge(Gaussian(1.0), representation=representation, random_state=0).fit(X, y)
         saved = pickle.dumps(machine)
         again = pickle.loads(saved)

@@ -167,7 +167,10 @@ def test_one_class(nu):
 
 
 def test_other_representations_and_solvers():
-    for representation in (Nystrom(m=30), Features(RandomFourierFeatures(n_features=40, random_state=0))):
+    for representation in (
+        Nystrom(n_centres=30),
+        Features(RandomFourierFeatures(n_features=40, random_state=0)),
+    ):
         m = svc(representation=representation, random_state=0).fit(X, Y2)
         assert m.score(X, Y2) > 0.8 and m.solution_.certificate.gap < 1e-6
         assert len(m.support_) < N and m.n_support_.sum() == len(m.support_)

@@ -58,7 +58,9 @@ def test_one_class_does_not_see_the_scale_of_weights(w):
     assert (plain.predict(X) == scaled.predict(X)).mean() > 0.995
 
 
-@pytest.mark.parametrize("kernel, representation", [(Linear(), "auto"), (Gaussian(1.0), Nystrom(m=40))])
+@pytest.mark.parametrize(
+    "kernel, representation", [(Linear(), "auto"), (Gaussian(1.0), Nystrom(n_centres=40))]
+)
 def test_one_class_finds_a_solver_with_features(kernel, representation):
     machine = KernelOneClass(kernel, nu=0.2, representation=representation, random_state=0).fit(X + 3)
     assert machine.solution_.solver == "dual"

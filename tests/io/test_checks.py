@@ -29,7 +29,7 @@ ONE_CLASS = mercer.KernelOneClass().fit(X)
 VOTES = mercer.KernelPerceptron(Gaussian(0.3), prediction="voted").fit(X, WORDS)
 EXPLICIT = ExplicitFeatures(Polynomial(2)).fit(X)
 FOURIER = RandomFourierFeatures(n_features=6, random_state=0).fit(X)
-NYSTROM = NystromFeatures(n_features=5, random_state=0).fit(X)
+NYSTROM = NystromFeatures(n_centres=5, random_state=0).fit(X)
 GROUPED = KernelFunction(Gaussian(1.0), X, np.c_[Y, Y]).in_groups(np.arange(30) % 2)
 
 

@@ -72,7 +72,7 @@ MACHINES = {
     ),
     "features": lambda: (regressor(representation=Features(n_features=20), averaging=True), Y),
     "monomials": lambda: (regressor(kernel=Polynomial(2), step=1e-4, representation=Features()), Y),
-    "centres": lambda: (regressor(representation=Nystrom(m=15)), Y),
+    "centres": lambda: (regressor(representation=Nystrom(n_centres=15)), Y),
     "many outputs": lambda: (regressor(budget=Oldest(30)), np.c_[Y, -Y]),
     "quantiles": lambda: (regressor(loss=Quantile([0.1, 0.9]), budget=Projection(30)), Y),
     "a class that comes later": lambda: (classifier(budget=Oldest(40), averaging=True), WORDS),
@@ -171,10 +171,10 @@ def test_a_machine_of_a_gpu_goes_on_without_it(again, monkeypatch):
     monkeypatch.setattr(call, "require", missing)
     for budget in (Oldest(20), Projection(20)):
         machine = regressor(budget=budget).partial_fit(X[:50], Y[:50])
-        place = machine.learner_ if hasattr(machine.learner_, "engine") else machine.learner_.basis
+        place = getattr(machine.learner_, "basis", machine.learner_)
         place.engine = Cuda()
         other = again(machine)
-        place = other.learner_ if hasattr(other.learner_, "engine") else other.learner_.basis
+        place = getattr(other.learner_, "basis", other.learner_)
         assert place.engine == Tiled()
         other.partial_fit(X[50:], Y[50:])
 
@@ -190,7 +190,7 @@ def test_not_begun(again):
 OLDEST = regressor(budget=Oldest(9), averaging=True).fit(X[:50], Y[:50])
 MERGED = classifier(budget=Merge(9)).fit(X[:50], WORDS[:50])
 SPAN = regressor(budget=Projection(9), averaging=True).fit(X[:50], Y[:50])
-CENTRES = regressor(representation=Nystrom(m=5)).fit(X[:50], Y[:50])
+CENTRES = regressor(representation=Nystrom(n_centres=5)).fit(X[:50], Y[:50])
 WAVES = regressor(representation=Features(n_features=6)).fit(X[:50], Y[:50])
 KRLS = krls(Gaussian(1.0), 9).fit(X[:50], Y[:50])
 A, M = OLDEST.learner_, MERGED.learner_

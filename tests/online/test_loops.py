@@ -212,7 +212,9 @@ def same_with_budget(loss, y, targets, X, budget, policy, step, lam, rate, avera
     fed(machine, X, y)
     if isinstance(policy, type):
         policy = (
-            policy(budget.size, machine.rule_.seed) if isinstance(budget, AtRandom) else policy(budget.size)
+            policy(budget.n_terms, machine.rule_.seed)
+            if isinstance(budget, AtRandom)
+            else policy(budget.n_terms)
         )
     other = reference.Machine(kernel(X), loss, lam, rate, policy, **options)
     for i, row in enumerate(targets):
@@ -306,7 +308,7 @@ def test_projectron_projects_at_mistakes_only():
 def test_recursive_steps_are_kernel_ridge():
     X = stream(seed=10)
     y = numbers(X, 3)
-    machine = krls(Laplacian(1.0), size=T, threshold=0.0, penalty=0.3)
+    machine = krls(Laplacian(1.0), n_terms=T, threshold=0.0, penalty=0.3)
     for n in (1, 12, T):
         machine.partial_fit(X[machine.n_seen_ : n], y[machine.n_seen_ : n])
         batch = KernelRidge(Laplacian(1.0), lam=0.3 / n).fit(X[:n], y[:n])
@@ -316,7 +318,7 @@ def test_recursive_steps_are_kernel_ridge():
 def test_weights_of_recursive_steps_are_weights():
     X = stream(seed=10)
     y, w = numbers(X, 1), np.random.default_rng(0).integers(0, 4, T).astype(float)
-    machine = krls(Laplacian(1.0), size=T, threshold=0.0, penalty=0.3).fit(X, y, w)
+    machine = krls(Laplacian(1.0), n_terms=T, threshold=0.0, penalty=0.3).fit(X, y, w)
     batch = KernelRidge(Laplacian(1.0), lam=0.3 / w.sum()).fit(X, y, w)
     np.testing.assert_allclose(machine.predict(X), batch.predict(X), rtol=1e-9, atol=1e-10)
 
@@ -343,7 +345,7 @@ def test_forgetting_in_coordinates_that_are_found(rho):
     X, mu = stream(seed=12), 0.2
     y = numbers(X, 1)
     kernel = Laplacian(1.0)
-    machine = krls(kernel, size=T, threshold=0.0, penalty=mu, forgetting=rho)
+    machine = krls(kernel, n_terms=T, threshold=0.0, penalty=mu, forgetting=rho)
     fed(machine, X, y)
     Phi = np.linalg.cholesky(kernel(X))  # the coordinates: every example brings one
     c = weighted_ridge(Phi, y, rho ** np.arange(T)[::-1], mu * rho ** np.arange(T, 0, -1.0))
@@ -355,7 +357,7 @@ def test_forgetting_goes_on_for_ever(rho):
     # Without a bound and exact symmetry the inverse matrix grows as ρ^−T, and nothing is left of f.
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (12000, 1))
-    machine = krls(Gaussian(0.5), size=40, threshold=0.1, penalty=0.01, forgetting=rho).fit(
+    machine = krls(Gaussian(0.5), n_terms=40, threshold=0.1, penalty=0.01, forgetting=rho).fit(
         X, np.sin(3 * X[:, 0])
     )
     grid = np.linspace(-1.5, 1.5, 20)[:, None]

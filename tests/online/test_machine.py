@@ -142,7 +142,7 @@ def test_representations():
     for form in (
         Features(n_features=300),
         Features(RandomFourierFeatures(K, 300, random_state=0)),
-        Nystrom(m=40),
+        Nystrom(n_centres=40),
         Nystrom(centres=X[:40]),
         "features",
     ):
@@ -153,7 +153,7 @@ def test_representations():
     with pytest.raises(ValueError, match="no use for budget"):
         OnlineKernelRegressor(K, budget=Oldest(5), representation="features").fit(X, Y)
     with pytest.raises(ValueError, match="first batch, which has 20"):
-        OnlineKernelRegressor(K, representation=Nystrom(m=40)).partial_fit(X[:20], Y[:20])
+        OnlineKernelRegressor(K, representation=Nystrom(n_centres=40)).partial_fit(X[:20], Y[:20])
 
 
 def test_nystrom_is_the_same_machine_in_the_span_of_its_centres():

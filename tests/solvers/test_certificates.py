@@ -138,9 +138,9 @@ def test_a_jitter_for_norms_is_no_part_of_the_objective(monkeypatch, lam):
     X = rng.standard_normal((300, 1))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(300)
     kernel, shift = Gaussian(1.0), 1e-9
-    machine = KernelRidge(kernel, lam=lam, representation=Nystrom(m=80), solver="cg", random_state=0).fit(
-        X, y
-    )
+    machine = KernelRidge(
+        kernel, lam=lam, representation=Nystrom(n_centres=80), solver="cg", random_state=0
+    ).fit(X, y)
     found, Z = machine.solution_, machine.function_.points
     assert "with a jitter of 1.0e-09" in found.certificate.over and found.status == "converged"
     A, K = kernel(X, Z), kernel(Z) + shift * np.eye(80)

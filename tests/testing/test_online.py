@@ -44,11 +44,11 @@ GOOD = [
     perceptron(K, Oldest(10)),
     forgetron(K, 10),
     projectron(K, 10),
-    norma(K, size=10),
+    norma(K, n_terms=10),
     pegasos(K, lam=0.1),
     passive_aggressive(K, budget=10),
     passive_aggressive(K, budget=10, regression=True),
-    krls(K, size=10, forgetting=0.99),
+    krls(K, n_terms=10, forgetting=0.99),
 ]
 
 

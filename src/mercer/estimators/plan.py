@@ -161,7 +161,7 @@ def _choose_representation(kernel, loss, engine, sizes, free, reasons) -> Repres
     m = chosen.size(kernel, n, d)
     most = max(int(math.sqrt(max(0.5 * (free - _vectors(sizes)), 0) / (_SQUARES * 8))), 1)
     if m > most:
-        chosen, m = Nystrom(m=most), most
+        chosen, m = Nystrom(n_centres=most), most
     why = f"{n:,} examples are more than {limit:,}" if n > limit else f"the {n:,}×{n:,} matrix would not fit"
     limited = ", as many as memory allows" if m == most else ""
     reasons.append(

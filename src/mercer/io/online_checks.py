@@ -78,11 +78,13 @@ def _expansion(x: ExpansionLearner) -> None:
     budget = x.budget
     require(isinstance(budget, Budget) and not budget.projects, "there is no budget")
     budget.validate()
-    require(_whole(int(budget.size), 0), "the budget is larger than any memory")
+    require(_whole(int(budget.n_terms), 0), "the budget is larger than any memory")
     require(_array(x.birth, np.int64, m), "terms have no age")
     held = x.birth != GONE
     births = x.birth[held]
-    require(budget.policy == loops.NOBODY or len(births) <= budget.size, "there are more terms than allowed")
+    require(
+        budget.policy == loops.NOBODY or len(births) <= budget.n_terms, "there are more terms than allowed"
+    )
     in_order = not len(births) or (births[0] >= 1 and births[-1] <= x.seen and (np.diff(births) > 0).all())
     require(in_order, "terms are not in the order of their age")
     require(_doubles(x.A, t, m) and _doubles(x.U, t, m if x.rule.averaging else 0), "coefficients are wrong")

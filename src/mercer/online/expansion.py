@@ -67,7 +67,7 @@ class ExpansionLearner(Learner):
 
     def _learn(self, points, Y, weight):
         n, t, pairs = points.shape[0], self.outputs, self.budget.pairs
-        if len(self.birth) + n > (self.budget.size or 2 * self.size) + CHUNK:
+        if len(self.birth) + n > (self.budget.n_terms or 2 * self.size) + CHUNK:
             self._clear()
         m = len(self.birth)
         every = self._with(points)
@@ -99,7 +99,7 @@ class ExpansionLearner(Learner):
         loop("expansion", "float32" if K.dtype == np.float32 else "float64")(
             *(K, A, U, size, diagonal, birth, Y, S, eta, weight, chance, offset, state, count, partner, near),
             *(*code.buffers, code.slope, code.value, m if pairs else 0, m, n, t, self.rule.lam),
-            *(self.budget.policy, int(self.budget.size), self.rule.step.rate),
+            *(self.budget.policy, int(self.budget.n_terms), self.rule.step.rate),
             *(int(self.rule.averaging), int(self.rule.offset)),
         )
         scale = self._end(state, S, offset, A)
@@ -125,7 +125,7 @@ class ExpansionLearner(Learner):
 
     def _most(self, needed: int) -> int:
         """Columns to make room for."""
-        return max(needed, self.budget.size + CHUNK if self.budget.size else 2 * needed)
+        return max(needed, self.budget.n_terms + CHUNK if self.budget.n_terms else 2 * needed)
 
     def _with(self, points: Any) -> Any:
         """All points, these below the others; the others are not copied if there is room beside them."""

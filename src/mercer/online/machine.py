@@ -134,7 +134,7 @@ class OnlineMachine(Coefficients, KernelInputs):
             return CoordinateLearner(self._basis(form, kernel, points, engine), rule, outputs)
         if budget.projects:
             empty = SpanBasis(kernel, points[:0], np.zeros((0, 0)), engine)
-            return CoordinateLearner(empty, rule, outputs, int(budget.size), float(budget.threshold))
+            return CoordinateLearner(empty, rule, outputs, int(budget.n_terms), float(budget.threshold))
         if isinstance(rule.step, RecursiveStep):
             raise ValueError(
                 "the steps of RecursiveStep() need coordinates: budget=Projection(500), or "
@@ -152,11 +152,11 @@ class OnlineMachine(Coefficients, KernelInputs):
             and not isinstance(form.centres, str)
             and hasattr(form.centres, "__len__")
         )
-        if not given and form.m is not None and points.shape[0] < form.m:
+        if not given and form.n_centres is not None and points.shape[0] < form.n_centres:
             raise ValueError(
                 f"{form!r} takes its centres from the first batch, which has {points.shape[0]} examples: "
                 "begin with a larger one, give the points (Nystrom(centres=Z)), or use "
-                f"budget=Projection({form.m}), which finds them on the way"
+                f"budget=Projection({form.n_centres}), which finds them on the way"
             )
         built = form.build(kernel, points, rng, engine)
         function: Any = built.lift(np.zeros(built.B.shape[0]))

@@ -120,7 +120,7 @@ def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
     fixed = isinstance(learner, CoordinateLearner) and not learner.most
     told = rule.step.rate == loops.TOLD and _is_descent(rule.step)
     budget = run._budget()
-    whole = fixed or isinstance(budget, Unlimited) or (not budget.projects and budget.size >= n)
+    whole = fixed or isinstance(budget, Unlimited) or (not budget.projects and budget.n_terms >= n)
     eta = np.asarray(rule.step.sizes(np.arange(1.0, n + 1), rule.lam), np.float64) if told else None
     kernel, space = (Linear(), learner.basis.rows(points)) if fixed else (run.kernel_, points)
     power = np.asarray(kernel.diagonal(space), np.float64)

@@ -129,7 +129,7 @@ def _finished(graph: Graph, width: int, outputs: Outputs, name: str, dtype: str)
     if size > _LARGEST:
         raise ValueError(
             f"the model would take {size / 1e9:.1f} GB, and ONNX files end at 2 GB; fit with fewer centres "
-            "(representation=Nystrom(m=…))"
+            "(representation=Nystrom(n_centres=…))"
         )
     given = helper.make_tensor_value_info("X", number, ["n", width])
     return helper.make_graph(graph.nodes, name, [given], declared, constants)
