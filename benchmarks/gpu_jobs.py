@@ -148,7 +148,7 @@ def exact(o: Options, n: int) -> dict:
     record = {"n": n, "d": o.exact_d, "sigma": o.sigma, "lam": o.lam, "tol": o.tol} | _fit(o, machine, X, y)
     # An independent check: rows of (K + λnI)c − y in float64.
     rows = np.random.default_rng(1).choice(n, min(256, n), replace=False)
-    c = np.asarray(machine.coef_, np.float64)
+    c = np.asarray(machine.solution_.coef[:, 0], np.float64)
     Kc = _rows64(_tensor(X, o), _tensor(X, o), _tensor(c, o), o.sigma, rows)
     residual = Kc + o.lam * n * c[rows] - y[rows]
     record["residual"] = float(np.linalg.norm(residual) / np.linalg.norm(y[rows]))
@@ -190,7 +190,7 @@ def nystrom(o: Options, n: int, m: int) -> dict:
     machine = KernelRidge(
         Gaussian(7.0),
         lam=o.nystrom_lam,
-        representation=Nystrom(m=min(m, n)),
+        representation=Nystrom(n_centres=min(m, n)),
         solver=CG(tol=o.nystrom_tol),
         engine=_engine(o),
         random_state=0,
@@ -210,7 +210,7 @@ def logistic(o: Options) -> dict:
     machine = KernelLogistic(
         Gaussian(7.0),
         lam=o.logistic_lam,
-        representation=Nystrom(m=min(o.logistic_m, o.logistic_n)),
+        representation=Nystrom(n_centres=min(o.logistic_m, o.logistic_n)),
         solver=Newton(tol=o.logistic_tol),
         engine=_engine(o),
         random_state=0,

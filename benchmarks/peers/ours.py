@@ -28,7 +28,7 @@ def nystrom_ridge(m, sigma, lam, n):
     from mercer.kernels import Gaussian
     from mercer.representations import Nystrom
 
-    representation = "auto" if m is None else Nystrom(m=m)
+    representation = "auto" if m is None else Nystrom(n_centres=m)
     return KernelRidge(Gaussian(sigma), lam=lam, representation=representation, random_state=0)
 
 
@@ -38,7 +38,9 @@ def nystrom_logistic(m, sigma, lam, n):
     from mercer.representations import Nystrom
 
     # An offset, because scikit-learn's LogisticRegression has one: the same objective.
-    return KernelLogistic(Gaussian(sigma), lam=lam, representation=Nystrom(m=m), offset=True, random_state=0)
+    return KernelLogistic(
+        Gaussian(sigma), lam=lam, representation=Nystrom(n_centres=m), offset=True, random_state=0
+    )
 
 
 def svc(C, gamma, tol):

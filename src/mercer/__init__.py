@@ -28,6 +28,7 @@ _LAZY = {
     "KernelNeighborsClassifier": "mercer.estimators",
     "KernelNeighborsRegressor": "mercer.estimators",
     "KernelPCA": "mercer.estimators",
+    "FromAlpha": "mercer.estimators",
     "FromC": "mercer.estimators",
     "OnlineKernelClassifier": "mercer.online",
     "OnlineKernelRegressor": "mercer.online",

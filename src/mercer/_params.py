@@ -70,13 +70,14 @@ class Params:
     """
 
     @classmethod
-    def _parameter_names(cls) -> tuple[str, ...]:
+    def parameter_names(cls) -> tuple[str, ...]:
+        """What the constructor takes, in its order."""
         return tuple(p.name for p in _signature(cls))  # type: ignore[arg-type]  # a class is hashable
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, those of nested objects as ``name__inner``."""
         out: dict[str, Any] = {}
-        for name in self._parameter_names():
+        for name in self.parameter_names():
             value = getattr(self, name)
             out[name] = value
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
@@ -85,7 +86,7 @@ class Params:
 
     def set_params(self, **params: Any):
         """Set parameters in place (for scikit-learn's clone-then-set); returns self."""
-        names = self._parameter_names()
+        names = self.parameter_names()
         nested: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
             name, _, inner = key.partition("__")

@@ -45,9 +45,9 @@ KERNELS = [
     Gaussian(1.5),
     Laplacian(1.2),
     Laplacian(2.0, norm="l1"),
-    Matern(1.5, scale=1.3),
-    Matern(2.5, scale=2.0),
-    RationalQuadratic(scale=1.1),
+    Matern(1.5, sigma=1.3),
+    Matern(2.5, sigma=2.0),
+    RationalQuadratic(sigma=1.1),
     Polynomial(3, c=0.5),
     Linear(),
     Sigmoid(),
@@ -188,7 +188,7 @@ def test_precision_of_a_float64_vector_is_kept():
 
 
 @needs_triton
-@pytest.mark.parametrize("k", [Gaussian(0.05), Laplacian(0.1), Matern(1.5, scale=0.05)], ids=str)
+@pytest.mark.parametrize("k", [Gaussian(0.05), Laplacian(0.1), Matern(1.5, sigma=0.05)], ids=str)
 @pytest.mark.parametrize("d", [3, 12])
 def test_near_duplicates_far_from_the_origin(k, d):
     rng = np.random.default_rng(0)

@@ -23,7 +23,7 @@ CLASSES = {
     for name in mercer.__all__
     if inspect.isclass(value := getattr(mercer, name)) and issubclass(value, BaseEstimator)
 }
-REPRESENTATIONS = ("full", Nystrom(m=10), Features(n_features=20), Lasso(n_features=20))
+REPRESENTATIONS = ("full", Nystrom(n_centres=10), Features(n_features=20), Lasso(n_features=20))
 
 
 class CountingOperator(TiledOperator):
@@ -67,7 +67,7 @@ def variants():
         if "representation" in taken and name != "KernelOneClass":
             yield from ((f"{name}-{r!r}", kind(representation=r)) for r in REPRESENTATIONS)
     yield "squares with ℓ1", mercer.KernelRegressor(representation=Lasso(n_features=20))
-    yield "SVC by smoothing", mercer.KernelSVC(representation=Nystrom(m=10), solver=Smoothing())
+    yield "SVC by smoothing", mercer.KernelSVC(representation=Nystrom(n_centres=10), solver=Smoothing())
     yield "SVC with probability", mercer.KernelSVC(probability=True)
     yield "a loss that is none", mercer.KernelClassifier(loss="nonsense")
     yield "an online loss that is none", mercer.OnlineKernelClassifier(loss="nonsense")

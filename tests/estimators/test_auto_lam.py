@@ -132,10 +132,12 @@ def test_repeated_rows_do_not_vouch_for_each_other(machine):
 def test_any_kind_of_points(kernel, points):
     for machine, y in ((KernelRidge(kernel), Y), (KernelSVC(kernel), LABELS)):
         fitted = machine.fit(points, y)
-        assert fitted.lam_ > 0 and np.isfinite(fitted.coef_).all()
+        assert fitted.lam_ > 0 and np.isfinite(fitted.solution_.coef).all()
 
 
-@pytest.mark.parametrize("representation", [Nystrom(m=20), Features(n_features=30), Lasso(n_features=30)])
+@pytest.mark.parametrize(
+    "representation", [Nystrom(n_centres=20), Features(n_features=30), Lasso(n_features=30)]
+)
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_any_representation(representation, loss):
     y = LABELS if loss == "logistic" else Y
@@ -174,7 +176,7 @@ def test_units_do_not_matter():
 def test_numbers_and_grids_as_before():
     grid = GridSearchCV(KernelRidge(), {"lam": [1e-4, 1e-2, "auto"]}, cv=3).fit(X, Y)
     assert len(grid.cv_results_["params"]) == 3 and grid.best_estimator_.lam_ > 0
-    assert KernelRidge.from_alpha(2.0, 100).fit(X, Y).lam_ == 0.02
+    assert KernelRidge.from_alpha(2.0).fit(X, Y).lam_ == 2.0 / len(X)
     assert KernelSVC.from_C(2.0).fit(X, LABELS).lam_ == pytest.approx(1 / (4 * len(X)))
     with pytest.raises(ValueError, match="lam must be a positive number, got 'best'.*lam='auto'"):
         KernelRidge(lam="best").fit(X, Y)
@@ -201,11 +203,11 @@ def test_leave_one_out_of_many(offset, weighted, monkeypatch):
 def test_many_examples_choose_nearly_what_all_of_them_would(monkeypatch):
     exact = {
         n: KernelRidge(Gaussian(1.0), representation=r).fit(X, Y).lam_
-        for n, r in enumerate(("full", Nystrom(m=159)))
+        for n, r in enumerate(("full", Nystrom(n_centres=159)))
     }
     monkeypatch.setattr(auto_lam, "_SPECTRUM", 60)
     monkeypatch.setattr(auto_lam, "_START", 50)
-    for n, r in enumerate(("full", Nystrom(m=159))):
+    for n, r in enumerate(("full", Nystrom(n_centres=159))):
         fitted = KernelRidge(Gaussian(1.0), representation=r, random_state=0).fit(X, Y)
         assert abs(np.log(fitted.lam_ / exact[n])) < np.log(8)
 

@@ -110,7 +110,7 @@ def test_nothing_varies_more(points):
 def test_iteration_equals_decomposition(dtype):
     X = np.random.default_rng(1).standard_normal((1500, 5)).astype(dtype)
     machine = KernelPCA(Gaussian(2.0), 6, random_state=0).fit(X)
-    assert machine.spectrum_.status == "converged" and "passes" in str(machine.spectrum_)
+    assert machine.decomposition_.status == "converged" and "passes" in str(machine.decomposition_)
     K = Gaussian(2.0)(X.astype(np.float64))
     H = np.eye(1500) - 1 / 1500
     values, vectors = np.linalg.eigh(H @ K @ H)
@@ -127,7 +127,7 @@ def test_nothing_of_the_size_of_the_matrix(monkeypatch):
     KernelPCA(Gaussian(1.0), 2, random_state=0).fit(np.random.default_rng(0).standard_normal((1200, 2)))
 
 
-@pytest.mark.parametrize("representation", [Nystrom(120), Nystrom(m=120, centres="pivoted_cholesky")])
+@pytest.mark.parametrize("representation", [Nystrom(120), Nystrom(n_centres=120, centres="pivoted_cholesky")])
 def test_all_points_as_centres(points, representation):
     X, Y = points
     exact = KernelPCA(Gaussian(1.0), 4).fit(X)
@@ -352,7 +352,7 @@ def test_an_unfinished_search_is_said(monkeypatch):
     X = np.random.default_rng(0).standard_normal((1100, 10))
     with pytest.warns(ConvergenceWarning, match="ask for fewer"):
         machine = KernelPCA(Gaussian(1.0), 2, random_state=0).fit(X)
-    assert machine.spectrum_.status == "max_iter"
+    assert machine.decomposition_.status == "max_iter"
 
 
 @pytest.mark.parametrize(

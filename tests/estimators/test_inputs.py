@@ -230,7 +230,7 @@ def test_fit_resolves_a_copy_of_the_kernel():
 
 
 @pytest.mark.parametrize(
-    "map", [ExplicitFeatures(), RandomFourierFeatures(n_features=6), NystromFeatures(n_features=6)], ids=repr
+    "map", [ExplicitFeatures(), RandomFourierFeatures(n_features=6), NystromFeatures(n_centres=6)], ids=repr
 )
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_set_output_on_feature_maps(map, container):
@@ -298,11 +298,13 @@ def test_strings_with_everything_else():
     Phi = K_WORDS @ whitening(K_WORDS)
     u, b, _ = minimum(LOSSES["Logistic"], Phi, np.where(y, 1.0, -1.0)[:, None], 1e-2, w, True)
     assert np.abs(logistic.decision_function(WORDS) - (Phi @ u + b)[:, 0]).max() < 1e-5
-    centres = KernelRidge(FunctionKernel(shared), lam=0.1, representation=Nystrom(m=10)).fit(WORDS, LENGTHS)
+    centres = KernelRidge(FunctionKernel(shared), lam=0.1, representation=Nystrom(n_centres=10)).fit(
+        WORDS, LENGTHS
+    )
     full = KernelRidge(FunctionKernel(shared), lam=0.1).fit(WORDS, LENGTHS)
     assert np.allclose(centres.predict(WORDS), full.predict(WORDS))
     few = KernelRidge(FunctionKernel(shared), lam=0.1, representation=Nystrom(centres=["kernel", "mercer"]))
-    assert few.fit(WORDS, LENGTHS).coef_.shape == (2,)
+    assert few.fit(WORDS, LENGTHS).dual_coef_.shape == (2,)
     iterative = KernelRidge(FunctionKernel(shared), lam=0.1, solver="cg").fit(WORDS, LENGTHS)
     assert np.allclose(iterative.predict(WORDS), full.predict(WORDS))
     scores = cross_val_score(
@@ -328,7 +330,7 @@ def test_precomputed(kernel):
             assert np.array_equal(given.predict(gaussian(new, X)), points.predict(new))
         else:
             assert np.abs(given.predict(gaussian(new, X)) - points.predict(new)).max() < 1e-9
-        assert np.allclose(given.coef_, points.coef_, rtol=1e-6, atol=1e-8)
+        assert np.allclose(given.dual_coef_, points.dual_coef_, rtol=1e-6, atol=1e-8)
 
 
 def test_precomputed_in_grid_search():
@@ -343,7 +345,7 @@ def test_precomputed_in_grid_search():
 
 def test_precomputed_with_centres_and_weights():
     K, w = gaussian(X, X), np.linspace(0, 2, 60)
-    a = KernelRidge("precomputed", lam=1e-2, representation=Nystrom(m=60)).fit(K, Y, w).predict(K)
+    a = KernelRidge("precomputed", lam=1e-2, representation=Nystrom(n_centres=60)).fit(K, Y, w).predict(K)
     b = KernelRidge(Gaussian(1.0), lam=1e-2).fit(X, Y, w).predict(X)
     assert np.abs(a - b).max() < 1e-5
 

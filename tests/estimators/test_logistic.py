@@ -45,7 +45,7 @@ def test_equals_scikit_learn_on_polynomial_features(y, representation, offset, w
     assert np.array_equal(ours.classes_, theirs.classes_)
 
 
-@pytest.mark.parametrize("representation", ["full", Nystrom(m=90)], ids=["full", "centres"])
+@pytest.mark.parametrize("representation", ["full", Nystrom(n_centres=90)], ids=["full", "centres"])
 @pytest.mark.parametrize("y", [TWO, FOUR], ids=["two classes", "four classes"])
 def test_equals_the_dense_minimum(y, representation):
     K = gaussian(X, X)
@@ -65,7 +65,7 @@ def test_equals_the_dense_minimum(y, representation):
 def test_two_classes():
     machine = KernelLogistic(Gaussian(1.0), lam=1e-2).fit(X, TWO)
     f, p = machine.decision_function(X), machine.predict_proba(X)
-    assert f.shape == (90,) and machine.coef_.shape == (90,)
+    assert f.shape == (90,) and machine.dual_coef_.shape == (90,)
     assert np.allclose(p[:, 1], 1 / (1 + np.exp(-f)))  # θ(f) is the probability of the second class
     assert np.array_equal(machine.predict(X), np.where(f > 0, "yes", "no"))
     assert np.allclose(machine.predict_log_proba(X), np.log(p))
@@ -75,11 +75,11 @@ def test_two_classes():
 def test_four_classes():
     machine = KernelLogistic(Gaussian(1.0), lam=1e-2).fit(X, FOUR)
     f, p = machine.decision_function(X), machine.predict_proba(X)
-    assert f.shape == (90, 4) and machine.coef_.shape == (90, 4)
+    assert f.shape == (90, 4) and machine.dual_coef_.shape == (90, 4)
     e = np.exp(f)
     assert np.allclose(p, e / e.sum(axis=1, keepdims=True))
     assert np.array_equal(machine.predict(X), f.argmax(axis=1))
-    assert np.abs(machine.coef_.sum(axis=1)).max() < 1e-6  # the k functions add up to 0
+    assert np.abs(machine.dual_coef_.sum(axis=1)).max() < 1e-6  # the k functions add up to 0
 
 
 def test_two_classes_by_the_multinomial_loss_are_the_same_with_half_the_penalty():
@@ -97,7 +97,7 @@ def test_more_classes_one_against_the_rest():
 
 
 @pytest.mark.parametrize(
-    "representation", ["full", Nystrom(m=20), "features"], ids=["full", "centres", "features"]
+    "representation", ["full", Nystrom(n_centres=20), "features"], ids=["full", "centres", "features"]
 )
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("lam", [1e-3, 1e-6, 1e-10])

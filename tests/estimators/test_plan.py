@@ -105,10 +105,10 @@ def test_forecasts_grow_with_the_problem():
 
 
 def test_requests_are_respected_and_said():
-    chosen = plan(Gaussian(), Squared(), 100, representation=Nystrom(m=7), solver=GradientDescent())
-    assert chosen.representation == Nystrom(m=7) and chosen.solver == GradientDescent()
+    chosen = plan(Gaussian(), Squared(), 100, representation=Nystrom(n_centres=7), solver=GradientDescent())
+    assert chosen.representation == Nystrom(n_centres=7) and chosen.solver == GradientDescent()
     assert chosen.unknowns == 7
-    assert chosen.reasons == ("Nystrom(m=7) was asked for", "GradientDescent() was asked for")
+    assert chosen.reasons == ("Nystrom(n_centres=7) was asked for", "GradientDescent() was asked for")
 
 
 def test_lasso_gets_coordinate_descent():
@@ -144,7 +144,7 @@ X = np.random.default_rng(0).standard_normal((60, 3))
     [
         (KernelRidge(), X[:, 0]),
         (KernelRidge(Linear(), offset=True), X[:, :2]),
-        (KernelRidge(representation=Nystrom(m=9), solver="cg", random_state=0), X[:, 0]),
+        (KernelRidge(representation=Nystrom(n_centres=9), solver="cg", random_state=0), X[:, 0]),
         (KernelRegressor(loss="huber", representation="features", random_state=0), X[:, 0]),
         (KernelLogistic(), np.arange(60) % 3),
         (KernelClassifier(loss="squared_hinge"), np.arange(60) % 2),
@@ -159,7 +159,7 @@ def test_forecast_is_what_fit_does(machine, y):
     # The forecast says how λ will be chosen, the plan that was carried out which one that was.
     assert done.reasons[:-1] == forecast.reasons[:-1] and f"lam = {machine.lam_:.3g} by" in done.reasons[-1]
     assert replace(done, reasons=()) == replace(forecast, reasons=())
-    assert machine.plan_.unknowns == machine.coef_.shape[0] or machine.plan_.unknowns == 1000
+    assert machine.plan_.unknowns == machine.solution_.coef.shape[0] or machine.plan_.unknowns == 1000
 
 
 def test_planning_computes_no_kernel():
@@ -210,7 +210,7 @@ TILES = 64 << 20  # a constant in every forecast, far above the truth for small 
         (KernelRidge(Gaussian(2.0), representation="full", solver="cholesky"), 2500, 0),
         (KernelRidge(Gaussian(2.0), representation="full", solver="cg"), 4000, 0),
         (KernelRidge(Gaussian(2.0), representation=Features(n_features=800), random_state=0), 10_000, 0),
-        (KernelRidge(Gaussian(2.0), representation=Nystrom(m=800), random_state=0), 10_000, 0),
+        (KernelRidge(Gaussian(2.0), representation=Nystrom(n_centres=800), random_state=0), 10_000, 0),
         (KernelLogistic(Gaussian(2.0), lam=0.1, representation="full"), 1500, 2),
         (KernelLogistic(Gaussian(2.0), lam=0.1, representation="full"), 1200, 3),
     ],

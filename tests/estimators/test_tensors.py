@@ -52,13 +52,13 @@ def test_tensors_in_tensors_out():
 
 
 LINES = {
-    "centres": (KernelRidge, {"representation": Nystrom(m=40)}),
+    "centres": (KernelRidge, {"representation": Nystrom(n_centres=40)}),
     "exact": (KernelRidge, {"representation": "full", "solver": CG(rank=30)}),
     "factored": (KernelRidge, {"representation": "full"}),
-    "offset": (KernelRidge, {"representation": Nystrom(m=40), "offset": True}),
-    "logistic": (KernelLogistic, {"representation": Nystrom(m=40), "solver": Newton()}),
+    "offset": (KernelRidge, {"representation": Nystrom(n_centres=40), "offset": True}),
+    "logistic": (KernelLogistic, {"representation": Nystrom(n_centres=40), "solver": Newton()}),
     "logistic exact": (KernelLogistic, {"representation": "full"}),
-    "multinomial": (KernelClassifier, {"loss": "multinomial", "representation": Nystrom(m=30)}),
+    "multinomial": (KernelClassifier, {"loss": "multinomial", "representation": Nystrom(n_centres=30)}),
 }
 
 
@@ -79,7 +79,7 @@ def test_every_solver_runs_on_cuda(line, dtype, kernel):
     for engine in (Tiled(), Cuda(device="cpu")):
         fitted = machine(kernel, lam=1e-3, engine=engine, random_state=0, **params).fit(X, y)
         assert fitted.solution_.status == "converged"
-        scores.append(fitted._scores(X).astype(float))
+        scores.append(fitted.scores(X).astype(float))
     gap = np.abs(scores[0] - scores[1]).max() / np.abs(scores[0]).max()
     assert gap < (1e-4 if dtype == np.float32 else 1e-6)
 
@@ -89,7 +89,7 @@ KINKED = {
     "exact, no offset": (KernelSVC, {"representation": "full", "solver": Dual(tol=1e-4), "offset": False}),
     "pairs": (KernelSVC, {"representation": "full", "solver": Dual(tol=1e-4, working_set=48)}),
     "tube": (KernelSVR, {"representation": "full", "solver": Dual(tol=1e-4, working_set=48)}),
-    "centres": (KernelSVC, {"representation": Nystrom(m=20), "solver": Smoothing(tol=1e-4)}),
+    "centres": (KernelSVC, {"representation": Nystrom(n_centres=20), "solver": Smoothing(tol=1e-4)}),
 }
 
 

@@ -83,7 +83,7 @@ def test_balanced_as_scikit_learn_balances():
         )
         ours = KernelSVC.from_C(2.0, kernel=Gaussian(1.0), solver=TIGHT, class_weight="balanced").fit(X, y)
         np.testing.assert_allclose(
-            ours._scores(X), np.reshape(theirs.decision_function(X), (90, -1)), atol=1e-5
+            ours.scores(X), np.reshape(theirs.decision_function(X), (90, -1)), atol=1e-5
         )
 
 

@@ -156,7 +156,7 @@ _WORDS = ["", "x", "O", "|O", "\ud800", _CODE, "../../etc/passwd", "os.system", 
 _TAGS = [{"float": _CODE}, *({"@": i} for i in (0, 1, 2, -1, 10**9, True, "0", None))]
 _CALLS = [{"__reduce__": ["os.system", ["true"]]}, {"py/object": "os.system"}, {"__class__": "os.system"}]
 _NASTY: list[Any] = [None, [], {}, [[]], *_NUMBERS, *_WORDS, *_TAGS, *_CALLS]
-_KEYS = ["", "x", "kind", "fit", "predict", "_check_X", "__init__", "__class__", "__dict__", "__reduce__"]
+_KEYS = ["", "x", "kind", "fit", "predict", "check_X", "__init__", "__class__", "__dict__", "__reduce__"]
 _STRANGERS = ["os.system", "builtins.eval", "pickle.loads", "kernels.Nope", "subprocess.Popen"]
 
 

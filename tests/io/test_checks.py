@@ -29,7 +29,7 @@ ONE_CLASS = mercer.KernelOneClass().fit(X)
 VOTES = mercer.KernelPerceptron(Gaussian(0.3), prediction="voted").fit(X, WORDS)
 EXPLICIT = ExplicitFeatures(Polynomial(2)).fit(X)
 FOURIER = RandomFourierFeatures(n_features=6, random_state=0).fit(X)
-NYSTROM = NystromFeatures(n_features=5, random_state=0).fit(X)
+NYSTROM = NystromFeatures(n_centres=5, random_state=0).fit(X)
 GROUPED = KernelFunction(Gaussian(1.0), X, np.c_[Y, Y]).in_groups(np.arange(30) % 2)
 
 
@@ -47,8 +47,8 @@ SOLUTION = RIDGE.solution_
 BROKEN = [
     (RIDGE, "function_", 3, "no function"),
     (RIDGE, "kernel_", "gaussian", "no kernel"),
-    (RIDGE, "_coding", LABELS, "coding of answers"),
-    (RIDGE, "_coding", replace(RIDGE._coding, one_dimensional=False, n_outputs=2), "2 outputs are made of 1"),
+    (RIDGE, "coding_", LABELS, "coding of answers"),
+    (RIDGE, "coding_", replace(RIDGE.coding_, one_dimensional=False, n_outputs=2), "2 outputs are made of 1"),
     (RIDGE, "solution_", None, "solution_"),
     (RIDGE, "solution_", replace(SOLUTION, intercept=np.zeros(2)), "solution_"),
     (RIDGE, "loss_", "squared", "no loss"),
@@ -62,9 +62,9 @@ BROKEN = [
     (RIDGE, "representation", "nonsense", "unknown representation"),
     (MONOMIALS, "n_features_in_", 3, "feature map has other"),
     (MARGINS, "classes_", np.array(["x", "y", "z"]), "others than coded"),
-    (MARGINS, "_coding", LabelCoding(Hinge(), np.array(["a"])), "one class only"),
-    (MARGINS, "_calibration", None, "not calibrated"),
-    (MARGINS, "_calibration", replace(MARGINS._calibration, slopes=(1.0, 2.0)), "has not 1 slopes"),
+    (MARGINS, "coding_", LabelCoding(Hinge(), np.array(["a"])), "one class only"),
+    (MARGINS, "calibration_", None, "not calibrated"),
+    (MARGINS, "calibration_", replace(MARGINS.calibration_, slopes=(1.0, 2.0)), "has not 1 slopes"),
     (ONE_CLASS, "offset_", "high", "no number"),
     (VOTES, "_votes", (1,), "incomplete"),
     (VOTES, "_votes", (VOTES._votes[0] + 99, *VOTES._votes[1:]), "other points"),
@@ -126,7 +126,7 @@ def test_a_formula_with_nothing_behind_it_shows_in_a_trial():
 
 def test_answers_that_a_loss_has_not_show_in_a_trial():
     machine = copy.copy(mercer.KernelLogistic(lam=0.1).fit(X, WORDS))
-    machine._coding = replace(machine._coding, loss=Hinge())
+    machine.coding_ = replace(machine.coding_, loss=Hinge())
     check(machine)
     with pytest.raises(NotImplementedError, match="Hinge has no probabilities"):
         trial(machine)

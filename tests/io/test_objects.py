@@ -70,7 +70,7 @@ def test_values_that_are_refused(entries, match):
 
 
 @pytest.mark.parametrize(
-    "name", ["predict", "__class__", "__dict__", "_check_X", "a b", "", "loo_residuals", "plan"]
+    "name", ["predict", "__class__", "__dict__", "check_X", "a b", "", "loo_residuals", "plan"]
 )
 def test_attributes_that_are_not_data(name):
     rows, arrays, said = rows_of(KernelRidge().fit([[0.0], [1.0]], [0.0, 1.0]))

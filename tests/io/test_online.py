@@ -15,19 +15,19 @@ from mercer.losses import Hinge, Huber, Quantile
 from mercer.online import (
     AtRandom,
     Forgetron,
-    InverseRoot,
+    InverseRootStep,
     Merge,
-    Mistakes,
     Oldest,
-    PassiveAggressive,
-    Pegasos,
+    PassiveAggressiveStep,
+    PegasosStep,
+    PerceptronLoss,
     Projection,
-    Recursive,
+    RecursiveStep,
     Smallest,
     Window,
     krls,
 )
-from mercer.online.learner import Rule
+from mercer.online.learner import UpdateRule
 from mercer.representations import Features, Nystrom
 
 RNG = np.random.default_rng(0)
@@ -54,25 +54,25 @@ MACHINES = {
     "smallest": lambda: (regressor(budget=Smallest(30), offset=True), Y),
     "random": lambda: (regressor(budget=AtRandom(30)), Y),
     "window": lambda: (regressor(budget=Window(30)), Y),
-    "forgetron": lambda: (classifier(loss=Mistakes(), lam=0.0, step=1.0, budget=Forgetron(20)), TWO),
+    "forgetron": lambda: (classifier(loss=PerceptronLoss(), lam=0.0, step=1.0, budget=Forgetron(20)), TWO),
     "merge": lambda: (regressor(budget=Merge(30), averaging=True), Y),
     "merge, float32": lambda: (regressor(budget=Merge(30)), Y.astype(np.float32)),
     "averaging": lambda: (regressor(budget=Oldest(30), averaging=True, lam=0.01), Y),
     "averaging, projected": lambda: (regressor(budget=Projection(20), averaging=True, offset=True), Y),
-    "inverse root": lambda: (regressor(step=InverseRoot(0.5)), Y),
-    "pegasos": lambda: (classifier(loss="hinge", lam=0.01, step=Pegasos(), budget=Smallest(25)), TWO),
+    "inverse root": lambda: (regressor(step=InverseRootStep(0.5)), Y),
+    "pegasos": lambda: (classifier(loss="hinge", lam=0.01, step=PegasosStep(), budget=Smallest(25)), TWO),
     "passive-aggressive": lambda: (
-        classifier(loss="hinge", lam=0.0, step=PassiveAggressive(0.5, 2), budget=AtRandom(25)),
+        classifier(loss="hinge", lam=0.0, step=PassiveAggressiveStep(0.5, 2), budget=AtRandom(25)),
         TWO,
     ),
     "recursive": lambda: (krls(Gaussian(1.0), 30, forgetting=0.99), Y),
     "recursive, features": lambda: (
-        regressor(lam=0.0, step=Recursive(0.1), representation=Features(n_features=20)),
+        regressor(lam=0.0, step=RecursiveStep(0.1), representation=Features(n_features=20)),
         Y,
     ),
     "features": lambda: (regressor(representation=Features(n_features=20), averaging=True), Y),
     "monomials": lambda: (regressor(kernel=Polynomial(2), step=1e-4, representation=Features()), Y),
-    "centres": lambda: (regressor(representation=Nystrom(m=15)), Y),
+    "centres": lambda: (regressor(representation=Nystrom(n_centres=15)), Y),
     "many outputs": lambda: (regressor(budget=Oldest(30)), np.c_[Y, -Y]),
     "quantiles": lambda: (regressor(loss=Quantile([0.1, 0.9]), budget=Projection(30)), Y),
     "a class that comes later": lambda: (classifier(budget=Oldest(40), averaging=True), WORDS),
@@ -108,11 +108,11 @@ def test_it_goes_on_as_if_nothing_had_happened(name, again):
     points = X.astype(np.float32) if "float32" in name else X
     machine.partial_fit(points[:100], y[:100])
     other = again(machine)
-    assert arrays(other._learner) == arrays(machine._learner)
+    assert arrays(other.learner_) == arrays(machine.learner_)
     for rows in (slice(100, 101), slice(101, 200), slice(200, 260)):
         machine.partial_fit(points[rows], y[rows])
         other.partial_fit(points[rows], y[rows])
-    assert arrays(other._learner) == arrays(machine._learner)
+    assert arrays(other.learner_) == arrays(machine.learner_)
     assert other.cumulative_loss_ == machine.cumulative_loss_
     assert other.n_seen_ == machine.n_seen_ == 260 and other.n_updates_ == machine.n_updates_
     assert other.predict(points).tobytes() == machine.predict(points).tobytes()
@@ -127,7 +127,7 @@ def test_every_budget_and_step_is_tried():
     made = [make()[0] for make in MACHINES.values()]
     tried = {type(m._budget()) for m in made} | {type(m._rule().step) for m in made}
     assert tried >= {getattr(online, n) for n in online.__all__ if isinstance(getattr(online, n), type)} - {
-        *(online.Budget, online.Step, online.Mistakes, online.Constant),
+        *(online.Budget, online.Step, online.PerceptronLoss, online.ConstantStep),
         *(OnlineKernelClassifier, OnlineKernelRegressor),
     } - {c for c in map(online.__dict__.get, online.__all__) if not hasattr(c, "validate")}
 
@@ -145,7 +145,7 @@ def test_one_by_one_with_names(again):
         twin = copy.deepcopy(machine)
         for m in (machine, twin):
             m.learn_one(rows[i], words[i])
-        assert arrays(twin._learner) == arrays(machine._learner)
+        assert arrays(twin.learner_) == arrays(machine.learner_)
     assert list(machine._names) == ["a", ("b", 2), 7]
 
 
@@ -171,17 +171,17 @@ def test_a_machine_of_a_gpu_goes_on_without_it(again, monkeypatch):
     monkeypatch.setattr(call, "require", missing)
     for budget in (Oldest(20), Projection(20)):
         machine = regressor(budget=budget).partial_fit(X[:50], Y[:50])
-        place = machine._learner if hasattr(machine._learner, "engine") else machine._learner.basis
+        place = getattr(machine.learner_, "basis", machine.learner_)
         place.engine = Cuda()
         other = again(machine)
-        place = other._learner if hasattr(other._learner, "engine") else other._learner.basis
+        place = getattr(other.learner_, "basis", other.learner_)
         assert place.engine == Tiled()
         other.partial_fit(X[50:], Y[50:])
 
 
 def test_not_begun(again):
-    machine = again(classifier(budget=Merge(7), step=Pegasos(3), lam=0.1))
-    assert repr(machine) == repr(classifier(budget=Merge(7), step=Pegasos(3), lam=0.1))
+    machine = again(classifier(budget=Merge(7), step=PegasosStep(3), lam=0.1))
+    assert repr(machine) == repr(classifier(budget=Merge(7), step=PegasosStep(3), lam=0.1))
     machine.fit(X, TWO)
 
 
@@ -190,17 +190,17 @@ def test_not_begun(again):
 OLDEST = regressor(budget=Oldest(9), averaging=True).fit(X[:50], Y[:50])
 MERGED = classifier(budget=Merge(9)).fit(X[:50], WORDS[:50])
 SPAN = regressor(budget=Projection(9), averaging=True).fit(X[:50], Y[:50])
-CENTRES = regressor(representation=Nystrom(m=5)).fit(X[:50], Y[:50])
+CENTRES = regressor(representation=Nystrom(n_centres=5)).fit(X[:50], Y[:50])
 WAVES = regressor(representation=Features(n_features=6)).fit(X[:50], Y[:50])
 KRLS = krls(Gaussian(1.0), 9).fit(X[:50], Y[:50])
-A, M = OLDEST._learner, MERGED._learner
+A, M = OLDEST.learner_, MERGED.learner_
 
 
 @pytest.mark.parametrize("x", [OLDEST, MERGED, SPAN, CENTRES, WAVES, KRLS])
 def test_what_was_learned_is_in_order(x):
     check(x)
     trial(x)
-    check(x._learner)
+    check(x.learner_)
 
 
 BROKEN = [
@@ -233,26 +233,26 @@ BROKEN = [
     (M, "partner", M.partner + 99, "partners"),
     (M, "partner", M.partner - 99, "partners"),
     (M, "near", M.near[:3], "partners"),
-    (SPAN._learner, "basis", None, "no coordinates"),
-    (SPAN._learner, "basis", CENTRES._learner.basis, "can't grow"),
-    (SPAN._learner, "most", 5, "more coordinates"),
-    (SPAN._learner, "most", 10**30, "can't grow"),
-    (SPAN._learner, "threshold", np.nan, "no distance"),
-    (SPAN._learner, "A", np.zeros((1, 3)), "coefficients"),
-    (SPAN._learner, "U", np.zeros((1, 3)), "sum of functions"),
-    (SPAN._learner, "P", np.zeros((3, 3)), "recursive"),
-    (KRLS._learner, "P", np.zeros((3, 3)), "recursive"),
-    (SPAN._learner.basis, "L", -SPAN._learner.basis.L, "span"),
-    (SPAN._learner.basis, "L", np.zeros((9, 8)), "span"),
-    (SPAN._learner.basis, "points", X[:3], "differ in number"),
-    (CENTRES._learner.basis, "T", np.zeros((3, 3), int), "orthonormal"),
-    (WAVES._learner.basis, "width", 7, "another number"),
-    (WAVES._learner.basis, "map", None, "not those of a feature map"),
-    (OLDEST, "_rule_", replace(OLDEST._rule_), "another rule"),
-    (OLDEST, "_learner", 3, "another rule"),
-    (OLDEST, "_coding", replace(OLDEST._coding, one_dimensional=False, n_outputs=2), "each output"),
-    (OLDEST, "_coding", MERGED._coding, "another's"),
-    (MERGED, "_coding", replace(MERGED._coding, loss=Hinge()), "another's"),
+    (SPAN.learner_, "basis", None, "no coordinates"),
+    (SPAN.learner_, "basis", CENTRES.learner_.basis, "can't grow"),
+    (SPAN.learner_, "most", 5, "more coordinates"),
+    (SPAN.learner_, "most", 10**30, "can't grow"),
+    (SPAN.learner_, "threshold", np.nan, "no distance"),
+    (SPAN.learner_, "A", np.zeros((1, 3)), "coefficients"),
+    (SPAN.learner_, "U", np.zeros((1, 3)), "sum of functions"),
+    (SPAN.learner_, "P", np.zeros((3, 3)), "recursive"),
+    (KRLS.learner_, "P", np.zeros((3, 3)), "recursive"),
+    (SPAN.learner_.basis, "L", -SPAN.learner_.basis.L, "span"),
+    (SPAN.learner_.basis, "L", np.zeros((9, 8)), "span"),
+    (SPAN.learner_.basis, "points", X[:3], "differ in number"),
+    (CENTRES.learner_.basis, "T", np.zeros((3, 3), int), "orthonormal"),
+    (WAVES.learner_.basis, "width", 7, "another number"),
+    (WAVES.learner_.basis, "map", None, "not those of a feature map"),
+    (OLDEST, "rule_", replace(OLDEST.rule_), "another rule"),
+    (OLDEST, "learner_", 3, "another rule"),
+    (OLDEST, "coding_", replace(OLDEST.coding_, one_dimensional=False, n_outputs=2), "each output"),
+    (OLDEST, "coding_", MERGED.coding_, "another's"),
+    (MERGED, "coding_", replace(MERGED.coding_, loss=Hinge()), "another's"),
     (OLDEST, "kernel_", Gaussian(1.0), "another kernel"),
     (OLDEST, "n_features_in_", 4, "other features"),
     (WAVES, "n_features_in_", 4, "other features"),
@@ -272,7 +272,7 @@ def test_conditions(x, name, value, match):
         check(broken)
 
 
-RULE = OLDEST._rule_
+RULE = OLDEST.rule_
 
 
 @pytest.mark.parametrize(
@@ -282,9 +282,9 @@ RULE = OLDEST._rule_
         (replace(RULE, seed=-1), "seed"),
         (replace(RULE, seed=2**40), "seed"),
         (replace(RULE, lam=10.0), "would shrink"),
-        (replace(RULE, step=Recursive(), lam=0.0), "least squares alone"),
+        (replace(RULE, step=RecursiveStep(), lam=0.0), "least squares alone"),
         (replace(RULE, averaging=1), "field averaging"),
-        (Rule("squared", RULE.step, 0.0, False, False, 1), "field loss"),
+        (UpdateRule("squared", RULE.step, 0.0, False, False, 1), "field loss"),
     ],
 )
 def test_rules(rule, match):

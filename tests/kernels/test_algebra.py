@@ -219,7 +219,7 @@ def test_resolving_reaches_every_part():
     assert k.unresolved() == [
         "left__kernel__sigma",
         "right__kernel__left__sigma",
-        "right__kernel__right__scale",
+        "right__kernel__right__sigma",
     ]
     done = k.resolve(X)
     assert done.unresolved() == []

@@ -17,7 +17,7 @@ def points(n, d, seed=0):
 def test_agrees_with_scikit_learn_in_one_dimension():
     X, Z = points(20, 1), points(9, 1, seed=1)
     expected = ExpSineSquared(length_scale=0.8, periodicity=1.7)(X, Z)
-    np.testing.assert_allclose(Periodic(period=1.7, scale=0.8)(X, Z), expected, rtol=1e-11)
+    np.testing.assert_allclose(Periodic(period=1.7, sigma=0.8)(X, Z), expected, rtol=1e-11)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])

@@ -125,7 +125,7 @@ def test_widths_must_be_positive_numbers(make, bad):
 
 def test_other_parameters_are_checked():
     with pytest.raises(ValueError, match="0.5, 1.5 or 2.5"):
-        Matern(nu=1.0, scale=1.0)([[0.0]])
+        Matern(nu=1.0, sigma=1.0)([[0.0]])
     with pytest.raises(ValueError, match="'l2' or 'l1'"):
         Laplacian(1.0, norm="max")([[0.0]])
     for alpha in (0, -1.0, None):
@@ -148,7 +148,7 @@ def test_median_heuristic(d):
     assert Gaussian().resolve(X).sigma == pytest.approx(euclidean)
     assert Laplacian().resolve(X).sigma == pytest.approx(euclidean)
     assert Laplacian(norm="l1").resolve(X).sigma == pytest.approx(cityblock)
-    assert Matern().resolve(X).scale == pytest.approx(euclidean)
+    assert Matern().resolve(X).sigma == pytest.approx(euclidean)
     assert RationalQuadratic(3.0).resolve(X) == RationalQuadratic(3.0, Gaussian().resolve(X).sigma)
 
 

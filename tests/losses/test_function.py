@@ -348,13 +348,13 @@ def test_the_same_minimum_as_the_builtin(name, representation, way):
     assert ours.solution_.converged and ours.solution_.starts == ()
     a, b = ours.solution_.certificate, theirs.solution_.certificate
     assert a.objective == pytest.approx(b.objective, rel=1e-6)
-    assert np.abs(ours._scores(NEW) - theirs._scores(NEW)).max() < 1e-6
+    assert np.abs(ours.scores(NEW) - theirs.scores(NEW)).max() < 1e-6
     if representation == "full":
         # c_i = −V'(y_i, f(x_i))/(2λn), by the built-in's own derivative.
         y = loss.encode(SCORE > 0 if loss.classification else np.abs(2 * SCORE))[0]
-        slope = DUPLICATES[name][0].grad(y, ours._scores(X))
+        slope = DUPLICATES[name][0].grad(y, ours.scores(X))
         wanted = -slope[:, 0] / (2e-2 * len(X))
-        assert np.abs(ours.coef_ - wanted).max() < 1e-6 * np.abs(wanted).max()
+        assert np.abs(ours.dual_coef_ - wanted).max() < 1e-6 * np.abs(wanted).max()
         assert a.representer_residual < 1e-6 and a.gap < 1e-10
     else:
         assert a.representer_residual is None
@@ -368,9 +368,9 @@ def test_the_residual_is_that_of_the_equations_weights_included():
     )
     with pytest.warns(UserWarning, match="stopped at its limit"):
         machine.fit(X, SCORE, w)
-    slope = Huber(D).grad(SCORE[:, None], machine._scores(X))[:, 0]
+    slope = Huber(D).grad(SCORE[:, None], machine.scores(X))[:, 0]
     wanted = -w / w.mean() * slope / (2e-3 * len(X))
-    residual = np.abs(machine.coef_ - wanted).max() / np.abs(machine.coef_).max()
+    residual = np.abs(machine.dual_coef_ - wanted).max() / np.abs(machine.dual_coef_).max()
     assert residual > 1e-3
     assert machine.solution_.certificate.representer_residual == pytest.approx(residual, rel=1e-6)
 

@@ -66,7 +66,7 @@ def test_the_forgetron_forgets_and_keeps_its_promise():
     assert len(machine.function_.points) == 83
     assert machine.n_updates_ <= machine.budget.mistake_bound(g.norm(), hinge(y, g, X))
     # What was spent on forgetting is paid for by mistakes.
-    assert 0 < machine._learner.tallies[1] <= 15 / 32 * machine.n_updates_ * (1 + 1e-12)
+    assert 0 < machine.learner_.tallies[1] <= 15 / 32 * machine.n_updates_ * (1 + 1e-12)
 
 
 def test_what_the_forgetron_does_not_promise():

@@ -16,7 +16,16 @@ from mercer import OnlineKernelClassifier, OnlineKernelRegressor
 from mercer.features import RandomFourierFeatures
 from mercer.kernels import FunctionKernel, Gaussian, Linear, Precomputed
 from mercer.losses import FunctionLoss, Hinge, Logistic, Multinomial, Poisson, Quantile
-from mercer.online import InverseRoot, Merge, Mistakes, Oldest, PassiveAggressive, Projection, Smallest, krls
+from mercer.online import (
+    InverseRootStep,
+    Merge,
+    Oldest,
+    PassiveAggressiveStep,
+    PerceptronLoss,
+    Projection,
+    Smallest,
+    krls,
+)
 from mercer.online.learner import Diverged
 from mercer.representations import Features, Nystrom
 
@@ -69,7 +78,7 @@ def test_tools_of_scikit_learn():
     search.fit(X, LABELS)
     assert search.best_params_ == {"onlinekernelclassifier__kernel__sigma": 0.3}
     assert search.score(X, LABELS) > 0.7
-    machine = OnlineKernelRegressor(K, budget=Oldest(7), step=PassiveAggressive(0.5), lam=0.0)
+    machine = OnlineKernelRegressor(K, budget=Oldest(7), step=PassiveAggressiveStep(0.5), lam=0.0)
     assert clone(machine).get_params() == machine.get_params()
 
 
@@ -133,7 +142,7 @@ def test_representations():
     for form in (
         Features(n_features=300),
         Features(RandomFourierFeatures(K, 300, random_state=0)),
-        Nystrom(m=40),
+        Nystrom(n_centres=40),
         Nystrom(centres=X[:40]),
         "features",
     ):
@@ -144,7 +153,7 @@ def test_representations():
     with pytest.raises(ValueError, match="no use for budget"):
         OnlineKernelRegressor(K, budget=Oldest(5), representation="features").fit(X, Y)
     with pytest.raises(ValueError, match="first batch, which has 20"):
-        OnlineKernelRegressor(K, representation=Nystrom(m=40)).partial_fit(X[:20], Y[:20])
+        OnlineKernelRegressor(K, representation=Nystrom(n_centres=40)).partial_fit(X[:20], Y[:20])
 
 
 def test_nystrom_is_the_same_machine_in_the_span_of_its_centres():
@@ -207,7 +216,7 @@ def test_examples_of_weight_zero_count_nowhere():
 # -- classes that come later --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Multinomial(), Mistakes()], ids=repr)
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Multinomial(), PerceptronLoss()], ids=repr)
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
 def test_a_new_class_begins_at_zero(budget, loss):
     first = LABELS != "middle"
@@ -223,7 +232,7 @@ def test_a_new_class_begins_at_zero(budget, loss):
 
 
 @pytest.mark.parametrize("averaging", [False, True], ids=["last", "mean"])
-@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Mistakes()], ids=repr)
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), PerceptronLoss()], ids=repr)
 def test_other_classes_take_no_notice_of_a_new_one(loss, averaging):
     # One against the rest: the functions of two classes are f and −f until a third one comes.
     first = LABELS != "middle"
@@ -306,7 +315,7 @@ def test_a_loss_that_is_a_python_function(budget):
     machine = OnlineKernelRegressor(K, quartic, 0.0, 0.05, budget).fit(X[:30], Y[:30])
     first = OnlineKernelRegressor(K, quartic, 0.0, 0.05, budget).fit(X[:1], Y[:1])
     assert first.function_.at(X[0]) == pytest.approx(0.05 * 4 * Y[0] ** 3)
-    aggressive = OnlineKernelRegressor(K, quartic, 0.0, PassiveAggressive(9.0), budget).fit(X[:1], Y[:1])
+    aggressive = OnlineKernelRegressor(K, quartic, 0.0, PassiveAggressiveStep(9.0), budget).fit(X[:1], Y[:1])
     assert aggressive.function_.at(X[0]) == pytest.approx(Y[0] / 4)  # V/V'² · V'
     assert machine.cumulative_loss_ > 0
 
@@ -454,10 +463,10 @@ def test_the_width_comes_from_the_first_batch():
         (dict(step=0.99), False),
         (dict(step=1.0), True),
         (dict(kernel=Gaussian(1.0) * 4.0, step=0.25), True),
-        (dict(step=InverseRoot(5.0)), False),
+        (dict(step=InverseRootStep(5.0)), False),
         (dict(loss="huber", step=1.0), True),
         (dict(loss="absolute", step=100.0), False),
-        (dict(loss="squared", step=PassiveAggressive(5.0), lam=0.0), False),
+        (dict(loss="squared", step=PassiveAggressiveStep(5.0), lam=0.0), False),
     ],
     ids=lambda o: str(o),
 )

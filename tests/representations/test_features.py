@@ -87,7 +87,7 @@ def test_large_maps_are_computed_block_by_block(monkeypatch):
         (Features(), Gaussian(1.0), 1000),
         (Features(n_features=50), Gaussian(1.0), 50),
         (Features(RandomFourierFeatures(n_features=70)), Gaussian(1.0), 70),
-        (Features(NystromFeatures(n_features=9)), Gaussian(1.0), 9),
+        (Features(NystromFeatures(n_centres=9)), Gaussian(1.0), 9),
         (Features(ExplicitFeatures()), Polynomial(2), 15),
         (Lasso(), Linear(), 4),
     ],

@@ -42,8 +42,8 @@ def test_or_around_what_it_has():
     assert around(space, "kernel__left__sigma") == pytest.approx(7.0)
     assert around(space, "kernel__right__factor") == pytest.approx(3.0)
     assert around(space, "kernel__right__kernel__kernel__alpha") == pytest.approx(2.0)
-    found = RationalQuadratic(alpha=2.0).resolve(X[:, :1]).scale
-    assert around(space, "kernel__right__kernel__kernel__scale") == pytest.approx(found)
+    found = RationalQuadratic(alpha=2.0).resolve(X[:, :1]).sigma
+    assert around(space, "kernel__right__kernel__kernel__sigma") == pytest.approx(found)
 
 
 def test_a_factor_of_the_whole_kernel_is_left_to_lam():

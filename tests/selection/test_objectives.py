@@ -174,7 +174,7 @@ def test_leave_one_out_of_a_given_matrix():
     "machine, names, yes",
     [
         (KernelRidge(), ["kernel__sigma", "lam"], True),
-        (KernelRidge(representation=Nystrom(m=5)), ["kernel", "representation__m"], True),
+        (KernelRidge(representation=Nystrom(n_centres=5)), ["kernel", "representation__m"], True),
         (KernelRegressor(), ["lam"], True),
         (KernelRegressor(loss="huber"), ["lam"], False),
         (KernelRegressor(), ["loss"], False),

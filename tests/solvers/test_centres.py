@@ -35,7 +35,7 @@ MACHINES = {
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("offset", [False, True])
-@pytest.mark.parametrize("representation", [Nystrom(m=80), "full"])
+@pytest.mark.parametrize("representation", [Nystrom(n_centres=80), "full"])
 @pytest.mark.parametrize("name", MACHINES)
 def test_same_function_as_nearby(name, representation, offset, dtype):
     """The problem does not change with where it is solved."""
@@ -47,7 +47,7 @@ def test_same_function_as_nearby(name, representation, offset, dtype):
     common = {"representation": representation, "offset": offset, "random_state": 0}
     here, there = (MACHINES[name](engine=e, **common).fit(X, y) for e in (Tiled(), Remote()))
     assert there.solution_.status == "converged"
-    scores = [m._scores(X).astype(float) for m in (here, there)]
+    scores = [m.scores(X).astype(float) for m in (here, there)]
     scale = np.abs(scores[0]).max()
     assert np.abs(scores[0] - scores[1]).max() < (1e-4 if dtype == np.float32 else 1e-6) * scale
     a, b = (m.solution_.certificate.objective for m in (here, there))
@@ -58,7 +58,7 @@ def test_weights_reach_the_centres():
     X, y = data()
     w = np.random.default_rng(1).uniform(0.1, 3, len(y))
     here, there = (
-        KernelRidge(Gaussian(1.5), lam=1e-4, representation=Nystrom(m=80), engine=e, random_state=0)
+        KernelRidge(Gaussian(1.5), lam=1e-4, representation=Nystrom(n_centres=80), engine=e, random_state=0)
         .fit(X, y, sample_weight=w)
         .predict(X)
         for e in (Tiled(), Remote())
@@ -84,7 +84,12 @@ def test_too_many_centres_for_a_sample(monkeypatch):
     X, y = data()
     here, there = (
         KernelRidge(
-            Gaussian(1.5), lam=1e-4, representation=Nystrom(m=80), engine=e, solver=CG(), random_state=0
+            Gaussian(1.5),
+            lam=1e-4,
+            representation=Nystrom(n_centres=80),
+            engine=e,
+            solver=CG(),
+            random_state=0,
         )
         .fit(X, y)
         .predict(X)
@@ -96,7 +101,9 @@ def test_too_many_centres_for_a_sample(monkeypatch):
 def test_many_centres_nearby(monkeypatch):
     """Beyond what is made orthonormal, the CPU takes centres as they are, too."""
     X, y = data()
-    machine = KernelRidge(Gaussian(1.5), lam=1e-4, representation=Nystrom(m=80), solver=CG(), random_state=0)
+    machine = KernelRidge(
+        Gaussian(1.5), lam=1e-4, representation=Nystrom(n_centres=80), solver=CG(), random_state=0
+    )
     expected = machine.fit(X, y).predict(X)
     monkeypatch.setattr(primal, "LARGEST_FACTOR", 50)
     assert np.abs(machine.fit(X, y).predict(X) - expected).max() < 1e-6
@@ -110,7 +117,7 @@ def test_gradient_descent_follows_the_function(monkeypatch):
         machine = KernelRidge(
             Gaussian(1.5),
             lam=1e-2,
-            representation=Nystrom(m=30),
+            representation=Nystrom(n_centres=30),
             engine=engine,
             solver=GradientDescent(tol=1e-4),
             random_state=0,
@@ -160,5 +167,5 @@ def test_loose_tolerances_are_kept():
         machine = KernelRidge(
             Gaussian(1.5), lam=1e-5, representation="full", engine=Remote(), solver=CG(tol=tol, rank=30)
         ).fit(X, y)
-        residual = K @ machine.coef_ + 1e-5 * 800 * machine.coef_ - y
+        residual = K @ machine.dual_coef_ + 1e-5 * 800 * machine.dual_coef_ - y
         assert np.linalg.norm(residual) <= 1.01 * tol * np.linalg.norm(y)

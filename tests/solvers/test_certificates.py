@@ -29,7 +29,7 @@ def test_centres_that_depend_on_others_are_not_claimed():
     y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * RNG.standard_normal(300)
     lam, sigma = 1e-4, 0.9
     machine = KernelRidge(Gaussian(sigma), lam=lam, representation=Nystrom(200), random_state=0).fit(X, y)
-    said, Z, c = machine.solution_.certificate, machine.function_.points, machine.coef_
+    said, Z, c = machine.solution_.certificate, machine.function_.points, machine.dual_coef_
     kept = np.flatnonzero(c)
     assert said.over == f"{len(kept)} of the 200 centres, on which the others depend to rounding"
     assert f"above the minimum over {said.over}" in str(machine.solution_)
@@ -138,9 +138,9 @@ def test_a_jitter_for_norms_is_no_part_of_the_objective(monkeypatch, lam):
     X = rng.standard_normal((300, 1))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(300)
     kernel, shift = Gaussian(1.0), 1e-9
-    machine = KernelRidge(kernel, lam=lam, representation=Nystrom(m=80), solver="cg", random_state=0).fit(
-        X, y
-    )
+    machine = KernelRidge(
+        kernel, lam=lam, representation=Nystrom(n_centres=80), solver="cg", random_state=0
+    ).fit(X, y)
     found, Z = machine.solution_, machine.function_.points
     assert "with a jitter of 1.0e-09" in found.certificate.over and found.status == "converged"
     A, K = kernel(X, Z), kernel(Z) + shift * np.eye(80)

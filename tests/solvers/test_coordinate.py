@@ -83,7 +83,7 @@ def test_machine_equals_scikit_learns_sparse_logistic_regression():
 def test_more_classes_one_against_the_rest():
     labels = np.digitize(Y[:, 0], [0, 2])
     machine = KernelClassifier(Linear(), loss="logistic", lam=0.02, representation="lasso").fit(PHI, labels)
-    assert machine.coef_.shape == (P, 3)
+    assert machine.coef_.shape == (3, P)
     assert machine.score(PHI, labels) > 0.75
 
 

@@ -80,7 +80,9 @@ def test_three_ways_agree(kernel):
     assert np.abs(iterative - direct).max() < 1e-6 * size
     for solver in ("cholesky", "cg"):
         centres = (
-            KernelRidge(kernel, lam=1e-4, representation=Nystrom(m=70), solver=solver).fit(X, Y).predict(new)
+            KernelRidge(kernel, lam=1e-4, representation=Nystrom(n_centres=70), solver=solver)
+            .fit(X, Y)
+            .predict(new)
         )
         assert np.abs(centres - direct).max() < 1e-6 * size
 

@@ -56,7 +56,7 @@ def test_centres_of_very_different_size():
     lam, n = 1e-3, len(X)
     # Next to values of 1e13 a good deal of λ‖f‖² is rounding, and no minimum is claimed.
     with pytest.warns(ConvergenceWarning, match="no further progress"):
-        machine = KernelRidge(Polynomial(2), lam=lam, representation=Nystrom(m=n)).fit(X, y)
+        machine = KernelRidge(Polynomial(2), lam=lam, representation=Nystrom(n_centres=n)).fit(X, y)
     K = (X @ X.T + 1) ** 2
     f = K @ np.linalg.solve(K + lam * n * np.eye(n), y)
     best = np.mean((y - f) ** 2) + lam * (y - f) @ f / (lam * n)

@@ -153,9 +153,9 @@ def test_path_solutions_solve_the_normal_equations(kind, weights, offset):
 
 def test_random_features_keep_their_draw():
     """The features are those of the fitted machine, for every example left out."""
-    map = NystromFeatures(Gaussian(1.0), n_features=6, random_state=0)
+    map = NystromFeatures(Gaussian(1.0), n_centres=6, random_state=0)
     machine = KernelRidge(Gaussian(1.0), lam=1e-2, representation=Features(map)).fit(X, Y)
-    Phi = NystromFeatures(Gaussian(1.0), n_features=6, random_state=0).fit(X).transform(X)
+    Phi = NystromFeatures(Gaussian(1.0), n_centres=6, random_state=0).fit(X).transform(X)
     for i in range(0, N, 6):
         kept = np.arange(N) != i
         u = np.linalg.solve(

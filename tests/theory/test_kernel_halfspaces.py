@@ -108,7 +108,7 @@ def test_other_kernels_in_floating_point():
         dichotomies(H, X), dichotomies(HalfSpaces(2, offset=False), X / np.linalg.norm(X, axis=1)[:, None])
     )
     assert H.consistent(X, "+-+-") is None
-    periodic = KernelHalfSpaces(Periodic(period=1.0, scale=1.0))
+    periodic = KernelHalfSpaces(Periodic(period=1.0, sigma=1.0))
     assert periodic.consistent([[0.2], [1.2]], "+-") is None  # one point to this kernel
     assert periodic.consistent([[0.2], [0.7]], "+-")
 

@@ -166,7 +166,7 @@ def stream(
 
         def progress(state: Streamed) -> None:
             seconds = max(time.perf_counter() - began, 1e-9)
-            late = ", ".join(f"{name} {value:.4g}" for name, value in state.tally.late.items())
+            late = ", ".join(f"{name} {value:.4g}" for name, value in state.metrics.recent.items())
             say(f"{state.position:,} rows, {(state.position - first) / seconds:,.0f} a second; last {late}")
 
         state = run_stream(
@@ -193,7 +193,7 @@ def stream(
         seconds = time.perf_counter() - began
         if not state.position:
             fail(f"{name_of(table)} has no rows to learn from")
-        if not state.tally.count:
+        if not state.metrics.count:
             fail(f"the target {target!r} is missing in all {state.position:,} rows: nothing is learned")
         mercer.save(state, output)
     facts = state_facts(state, first, seconds) | {"output": output, "checkpoint": checkpoint}
@@ -265,19 +265,19 @@ def _machine(task, kernel, loss, budget, policy, step, lam, averaging, seed) -> 
 
 def state_facts(state: Streamed, first: int, seconds: float) -> dict[str, Any]:
     machine: Any = state.machine
-    begun = machine._begun
+    begun = machine.begun
     return {
         "task": state.task,
         "target": state.target,
         "rows": state.position,
         "now": state.position - first,
-        "learned": state.tally.count,
-        "total": state.tally.total,
-        "late": state.tally.late,
-        "window": state.tally.window,
+        "learned": state.metrics.count,
+        "total": state.metrics.total,
+        "late": state.metrics.recent,
+        "window": state.metrics.window,
         "drifts": state.drifts,
         "restarts": state.restarts,
-        "terms": machine._learner.size if begun else 0,
+        "terms": machine.learner_.size if begun else 0,
         "updates": machine.n_updates_,
         "kernel": str(machine.kernel_) if begun else str(machine.kernel),
         "seconds": seconds,
@@ -288,6 +288,7 @@ def state_facts(state: Streamed, first: int, seconds: float) -> dict[str, Any]:
 def show_state(console: Any, state: Streamed, facts: dict[str, Any], source: str) -> None:
     """What the machine is, and what its predictions were worth."""
     from mercer.cli.show import line
+    from mercer.online.budgets import budget_of
 
     def said(measures: dict[str, float]) -> str:
         return ", ".join(f"{key} {value:.4g}" for key, value in measures.items())
@@ -295,10 +296,10 @@ def show_state(console: Any, state: Streamed, facts: dict[str, Any], source: str
     rows = f"{state.position:,} row{'s' * (state.position != 1)}{source}"
     line(console, f"{state.task.capitalize()} of {state.target}: {rows}")
     machine: Any = state.machine
-    loss = machine.loss_ if machine._begun else machine.loss
+    loss = machine.loss_ if machine.begun else machine.loss
     rule = f"{facts['terms']:,} terms, {facts['updates']:,} updates"
-    line(console, f"{type(machine).__name__}: {facts['kernel']}, {loss}, {machine._budget()}; {rule}")
-    late = min(state.tally.window, state.tally.count)
+    line(console, f"{type(machine).__name__}: {facts['kernel']}, {loss}, {budget_of(machine.budget)}; {rule}")
+    late = min(state.metrics.window, state.metrics.count)
     line(console, f"Each row predicted before it was learned: {said(facts['total'])}")
     line(console, f"The last {late:,} rows: {said(facts['late'])}")
     if state.drift is not None:

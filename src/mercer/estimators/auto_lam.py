@@ -54,14 +54,14 @@ _SMOOTH = 1e-8
 
 
 @dataclass(frozen=True)
-class Choice:
+class LamChoice:
     """A λ, and how it was found, in a sentence."""
 
     lam: float
     reason: str
 
 
-def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: Solver) -> Choice:
+def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: Solver) -> LamChoice:
     """λ for a problem whose own is not looked at.
 
     X are its points as they came, `squares` their k(x,x), `total` what their weights, as given, add up to.
@@ -70,7 +70,7 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
     closed = problem.loss.quadratic and not isinstance(problem.B, L1)
     if len(sample) < (_FEW if closed else _FEW_HALVES):
         lam = _natural(sample, total)
-        return Choice(
+        return LamChoice(
             lam, f"lam = {lam:.3g}, by the sizes of k(x,x) and y: too few distinct rows to choose by"
         )
     lam, how = _left_out(sample) if closed else _by_other_rows(sample, solver)
@@ -85,7 +85,7 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
         )
     rows = int((sample.w > 0).sum())
     repeated = f"; {rows - len(sample):,} of the {rows:,} rows repeat another" if rows > len(sample) else ""
-    return Choice(lam, f"lam = {lam:.3g} by {how}{repeated}")
+    return LamChoice(lam, f"lam = {lam:.3g} by {how}{repeated}")
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Calibration:
         rows = np.flatnonzero(w)  # weight 0 means absent: no fold has such examples
         units = units_of(X) if units is None else units
         scores, labels = _out_of_sample(machine, X, y, given, rows, units[rows])
-        return cls.of_scores(scores, labels, machine._coding, w[rows])
+        return cls.of_scores(scores, labels, machine.coding_, w[rows])
 
     @classmethod
     def of_scores(
@@ -152,5 +152,5 @@ def _out_of_sample(
         here, labels_here = _safe_split(other, X, y, rows[train])
         there, _ = _safe_split(other, X, y, rows[test], rows[train])
         w = None if sample_weight is None else sample_weight[rows[train]]
-        scores[test] = clone(other).fit(here, labels_here, w)._scores(there)
+        scores[test] = clone(other).fit(here, labels_here, w).scores(there)
     return scores, labels

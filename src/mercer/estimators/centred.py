@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._warnings import frames_inside
 from mercer.engines import available_memory
 from mercer.operators import KernelOperator, Operator, blas_single_threaded
 from mercer.solvers import ConvergenceWarning
-from mercer.solvers.base import _frames_inside
 from mercer.solvers.eigen import largest_eigenpairs
 
 # Up to here, or where a good part of the spectrum is wanted, the matrix is decomposed whole.
@@ -82,7 +82,7 @@ def _iterated(
             f"KernelPCA: {found}. The last components are not yet those of the {count} largest "
             f"eigenvalues, which lie close together: ask for fewer, or for a larger tol (now {tol:g}).",
             ConvergenceWarning,
-            stacklevel=_frames_inside(),
+            stacklevel=frames_inside(),
         )
     return pairs.values, pairs.vectors, found
 

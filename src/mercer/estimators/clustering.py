@@ -15,16 +15,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
 from mercer._threads import one_blas_thread
-from mercer.estimators.cluster_spaces import INITS, Points, Space, choose, given_start, parts_of, place
+from mercer._warnings import frames_inside
+from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, parts_of, place
 from mercer.estimators.inputs import KernelInputs, checked_weights
+from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
+from mercer.estimators.unpenalised import choose
+from mercer.features import ExplicitFeatures
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import require_symmetry
+from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning
-from mercer.solvers.base import _frames_inside
 from mercer.solvers.cluster_sums import squares_of
 from mercer.solvers.lloyd import (
     Cloud,
@@ -99,8 +103,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     centroids_ : array, shape (n_clusters, d), for the linear kernel
     normalized_cut_ : float, with ``normalized``
         Σ_j cut(C_j, all others)/vol(C_j): the energy up to a constant.
-    plan_ : str
-        What was chosen by "auto", and why.
+    plan_ : what was chosen, and why
     kernel_ : the kernel, with parameters found from the data
 
     Notes
@@ -177,7 +180,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         for part in (kernel, engine, representation):
             if part is not None:
                 part.validate()
-        X = self._check_X(on_host(X), kernel, reset=True)
+        X = self.check_X(on_host(X), kernel, reset=True)
         weights = checked_weights(on_host(sample_weight), X)
         seen = np.flatnonzero(weights)
         if self.n_clusters > len(seen):
@@ -187,26 +190,31 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         points, squares = self._bind(kernel, X, engine, given, weights)
         rng = generator(self.random_state)
-        chosen, why = choose(representation, self.kernel_, points, engine)
+        if representation is None and isinstance(self.kernel_, Linear):
+            representation, why = Features(ExplicitFeatures()), "means of the linear kernel are points"
+        else:
+            representation, why = choose(representation, self.kernel_, points, engine)
         start = None
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
-        everyone = Points(self.kernel_, points, weights, squares, int(self.n_clusters))
-        space = place(chosen, everyone, rng, engine, about_zero=bool(self.normalized))
+        everyone = ClusterPoints(self.kernel_, points, weights, squares, int(self.n_clusters))
+        space = place(representation, everyone, rng, engine, about_zero=bool(self.normalized))
         # Blocks are shared out among threads of our own; those of BLAS would be in their way.
         with one_blas_thread():
             run = self._run(space, start, rng)
         if not math.isfinite(run.energy):
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")
         self._keep(space, run)
-        self.plan_ = f"{chosen!r}: {why}; {space.how}"
+        self.plan_ = Plan(
+            representation, None, engine, len(weights), len(self.means_), 0, 0.0, (why, space.how)
+        )
         return self
 
-    def _admit(self, points):
+    def admit_points(self, points):
         # The weights of a graph's edges need only be symmetric to be cut.
-        return require_symmetry(self.kernel_, points) if self.normalized else super()._admit(points)
+        return require_symmetry(self.kernel_, points) if self.normalized else super().admit_points(points)
 
-    def _run(self, space: Space, start: np.ndarray | None, rng: np.random.Generator) -> Run:
+    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> Run:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""
         look = normalised if self.normalized else plain
         stages = [look(sums) for sums in space.stages]
@@ -247,7 +255,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             cloud, plus_plus(cloud, k, rng, 1 if self.init == "k-means++" else 2 + int(math.log(k)))
         )
 
-    def _keep(self, space: Space, run: Run) -> None:
+    def _keep(self, space: ClusterSpace, run: Run) -> None:
         """What is learned, on the machine."""
         filled = run.totals > 0
         share = np.divide(1, run.totals, out=np.zeros(len(filled)), where=filled)
@@ -275,7 +283,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
 
     def _warn(self, what: str) -> None:
-        warnings.warn(f"KernelKMeans: {what}", ConvergenceWarning, stacklevel=_frames_inside())
+        warnings.warn(f"KernelKMeans: {what}", ConvergenceWarning, stacklevel=frames_inside())
 
     def _validate(self) -> None:
         for name, least in (("n_clusters", 1), ("n_init", 1), ("max_iter", 0)):
@@ -300,8 +308,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Without `squared`, ‖ψ(x)‖² is left out: of a point outside a precomputed matrix it isn't known.
         """
         check_is_fitted(self, "means_")
-        given, X = X, self._check_new(X)
-        if squared and isinstance(self._kernel_fitted, Precomputed):
+        given, X = X, self.check_new(X)
+        if squared and isinstance(self.input_kernel_, Precomputed):
             raise ValueError(
                 "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
                 "unknown: predict does without, and fit_transform knows those of the examples"
@@ -354,7 +362,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def fit_transform(self, X, y=None, sample_weight=None):
         """Find the clusters; the distances of all points to all means. y is not used."""
         self.fit(X, sample_weight=sample_weight)
-        if not isinstance(self._kernel_fitted, Precomputed):
+        if not isinstance(self.input_kernel_, Precomputed):
             return self.transform(X)
         # As examples, and not as rows: then their k(x,x) is known.
         return _roots(self._to_means(np.arange(len(self.labels_)), squared=True), on_host(X))

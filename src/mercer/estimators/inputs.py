@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from mercer import _resolve
 from mercer._params import Params
+from mercer._warnings import frames_inside
 from mercer._xp import as_csr, frozen
 from mercer.engines import Engine
 from mercer.estimators.tensors import follows_data, on_host, remember
@@ -21,7 +22,6 @@ from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.points import as_objects
-from mercer.solvers.base import _frames_inside
 
 
 class KernelInputs(BaseEstimator):
@@ -48,7 +48,8 @@ class KernelInputs(BaseEstimator):
         tags.input_tags.sparse = bool(kernel.sparse)
         return tags
 
-    def _check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
+    def check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
+        """Points as this kernel takes them; `reset`: their features are those that `predict` will expect."""
         if not reset and self._needs_no_check(X):
             return X
         if kernel.vectors or isinstance(kernel, Precomputed):
@@ -90,15 +91,15 @@ class KernelInputs(BaseEstimator):
             return math.isfinite(X.sum())
 
     @property
-    def _kernel_fitted(self) -> Kernel:
-        """The kernel as `fit` took it, whatever `kernel` has been set to since."""
+    def input_kernel_(self) -> Kernel:
+        """The kernel of points as `predict` takes them: `kernel_`; after a fit to a matrix, Precomputed()."""
         # A precomputed matrix became Finite; points of a Finite that was given have no features.
         precomputed = isinstance(self.kernel_, Finite) and hasattr(self, "n_features_in_")
         return Precomputed() if precomputed else self.kernel_
 
-    def _check_new(self, X: Any) -> Any:
+    def check_new(self, X: Any) -> Any:
         """Points to predict for, as the fitted kernel takes them."""
-        return self._check_X(on_host(X), self._kernel_fitted, reset=False)
+        return self.check_X(on_host(X), self.input_kernel_, reset=False)
 
     # What is made of a function that is no kernel but wanted even so; empty where the solver says it.
     _if_indefinite = (
@@ -129,15 +130,15 @@ class KernelInputs(BaseEstimator):
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
         seen = points if weights is None or weights.all() else points[np.flatnonzero(weights)]
-        self._definite = self._admit(seen)
+        self._definite = self.admit_points(seen)
         if engine.remote or keep:
             points = frozen(points)
             remember(engine, points, given)
         return points, squares
 
-    def _admit(self, points: Any) -> bool:
+    def admit_points(self, points: Any) -> bool:
         """The door: refuse what is no kernel on these points, or say that it is none."""
-        return admit(self.kernel_, points, self._if_indefinite, _frames_inside())
+        return admit(self.kernel_, points, self._if_indefinite, frames_inside())
 
 
 def checked_labels(y: Any) -> np.ndarray:
@@ -191,10 +192,10 @@ def finite_scores(scores: np.ndarray) -> np.ndarray:
 
 
 class Labelled(ClassifierMixin):
-    """Labels in, labels out; a subclass has `_scores(X)` and `_coding`."""
+    """Labels in, labels out; a subclass has `scores(X)` and `coding_`."""
 
-    _scores: Any
-    _coding: Any
+    scores: Any
+    coding_: Any
 
     def _check_y(self, y: Any) -> np.ndarray:
         return checked_labels(y)
@@ -202,11 +203,11 @@ class Labelled(ClassifierMixin):
     @follows_data
     def decision_function(self, X):
         """Scores: one column for two classes (positive: the second), one per class otherwise."""
-        scores = self._scores(X)
-        return self._coding.decision(scores)
+        scores = self.scores(X)
+        return self.coding_.decision(scores)
 
     @follows_data
     def predict(self, X):
         """The label of the largest score (or probability: they never disagree)."""
-        scores = self._scores(X)
-        return self._coding.decode(scores)
+        scores = self.scores(X)
+        return self.coding_.decode(scores)

@@ -15,7 +15,8 @@ from mercer import _resolve
 from mercer._units import units_of
 from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
-from mercer.estimators.search import WAYS, Search
+from mercer.estimators.nearest import WAYS, NeighbourSearch
+from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.kernels import Gaussian
 
@@ -69,7 +70,7 @@ class KernelNeighbours(KernelInputs, ABC):
         self._validate()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self._check_X(on_host(X), kernel, reset=True)
+        X = self.check_X(on_host(X), kernel, reset=True)
         y = on_host(y)
         check_consistent_length(X, y)
         n = X.shape[0]
@@ -80,8 +81,10 @@ class KernelNeighbours(KernelInputs, ABC):
             _require_count(self.n_neighbors, n, n, "n_neighbors")
         self._points, _ = self._bind(kernel, X, engine, given, keep=True)
         self.n_samples_fit_ = n
-        self._found = Search(self.kernel_, self._points, self.search)
+        self._found = NeighbourSearch(self.kernel_, self._points, self.search)
         self.search_ = self._found.way
+        why = f"search by {self.search_}: {self._found.why}"
+        self.plan_ = Plan(None, None, engine, n, 0, 0, 0.0, (why,))
         self.__dict__.pop("loo_errors_", None)
         if automatic:
             self.loo_errors_ = self._leave_one_out(engine)
@@ -169,7 +172,7 @@ class KernelNeighbours(KernelInputs, ABC):
         engine = _resolve.engine_of(engine_for(self.engine, X))
         if X is None:
             return (None, *self._searcher().nearest(None, count, engine))
-        given, X = X, self._check_new(X)
+        given, X = X, self.check_new(X)
         X = self.kernel_.points(X)
         if engine.remote:
             X = frozen(X)
@@ -211,9 +214,9 @@ class KernelNeighbours(KernelInputs, ABC):
         # So that a sum of large ones is a number.
         return weights / np.maximum(weights.max(axis=1, keepdims=True, initial=0.0), 1)
 
-    def _searcher(self) -> Search:
+    def _searcher(self) -> NeighbourSearch:
         if "_found" not in self.__dict__:  # after a trip through a file
-            self._found = Search(self.kernel_, self._points, self.search_)
+            self._found = NeighbourSearch(self.kernel_, self._points, self.search_)
         return self._found
 
     # -- files ------------------------------------------------------------------------------------
@@ -238,7 +241,9 @@ class KernelNeighbours(KernelInputs, ABC):
         if self.kernel_.vectors and points.shape[1] != self.n_features_in_:
             raise ValueError("the examples have other features")
         self._answer(self._targets[:1, None], np.ones((1, 1)))
-        Search(self.kernel_, points[:1], self.search_).nearest(points[:1], 1, _resolve.engine_of("auto"))
+        NeighbourSearch(self.kernel_, points[:1], self.search_).nearest(
+            points[:1], 1, _resolve.engine_of("auto")
+        )
 
     @abstractmethod
     def _answer(self, theirs: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -49,6 +49,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
         With "auto": the share of examples that the R nearest others get wrong, for R = 1, …, R_max.
     kernel_ : the kernel with its parameters found
     search_ : "blocks" or "tree"
+    plan_ : what was chosen, and why
     n_samples_fit_ : number of examples
 
     Notes
@@ -154,7 +155,7 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbour
     loo_errors_ : array, shape (R_max,)
         With "auto": the mean squared error (over outputs, too) of every example's prediction by the R nearest
         others, for R = 1, …, R_max.
-    kernel_, search_, n_samples_fit_ : as in `KernelNeighborsClassifier`
+    kernel_, search_, plan_, n_samples_fit_ : as in `KernelNeighborsClassifier`
 
     Notes
     -----

@@ -12,16 +12,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Engine
+from mercer.estimators.coefficients import Coefficients
 from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores
+from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host, remember
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
 from mercer.kernels import Gaussian
 from mercer.losses import Hinge
 from mercer.losses.coding import LabelCoding
-from mercer.solvers.base import _frames_inside
+from mercer.representations import Full
 from mercer.solvers.mistakes import MistakeRule, MoreClasses, Sweeps, TwoClasses, sweeps_of, vote
 
 _GAUSSIAN = Gaussian()
@@ -32,7 +35,7 @@ _PREDICTIONS = ("last", "averaged", "voted")
 _Path = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class KernelPerceptron(Labelled, KernelInputs):
+class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     """The kernel perceptron: go through the examples, and where f errs, add y_i k(x_i,·) to it.
 
     Two classes, coded y = ±1. From f = 0, each example in turn is classified by
@@ -66,10 +69,12 @@ class KernelPerceptron(Labelled, KernelInputs):
     classes_ : the labels
     function_ : KernelFunction
         The last function, or their average, on the examples that were ever mistaken.
-    coef_ : array, shape (n,) or (n, classes)
-        Its coefficients for all examples.
+    support_ : int array
+        Which examples these are.
+    dual_coef_ : array, shape (len(support_),) or (len(support_), classes)
+        Their coefficients α.
     mistakes_ : int array, shape (n,)
-        Mistakes made on each example; for two classes and the last function, |coef_|.
+        Mistakes made on each example; for two classes and the last function, |α|.
     history_ : int array, shape (n_iter_,)
         Mistakes in each pass.
     n_iter_ : int
@@ -83,6 +88,7 @@ class KernelPerceptron(Labelled, KernelInputs):
         Novikoff's bound on the number of mistakes, (R/γ)² with R² = max_i k(x_i,x_i), and 2(R/γ)² with
         more classes; infinite where γ ≤ 0.
     kernel_ : the kernel, with parameters found from the data
+    plan_ : how many examples f is made of, and what computes
 
     Notes
     -----
@@ -150,12 +156,12 @@ class KernelPerceptron(Labelled, KernelInputs):
         self._validate()
         if y is None:
             raise ValueError("KernelPerceptron requires y to be passed, but the target y is None")
-        X = self._check_X(on_host(X), kernel, reset=True)
+        X = self.check_X(on_host(X), kernel, reset=True)
         y = self._check_y(on_host(y))
         check_consistent_length(X, y)
         # The perceptron has no loss; the coding asks one only whether several columns are one question.
-        targets, self._coding = LabelCoding.learn(Hinge(), y)
-        self.classes_ = self._coding.classes
+        targets, self.coding_ = LabelCoding.learn(Hinge(), y)
+        self.classes_ = self.coding_.classes
         points, diagonal = self._bind(kernel, X, engine, given)
         rule = TwoClasses(targets) if targets.shape[1] == 1 else MoreClasses(targets)
         scores, path = self._run(rule, sweeps_of(engine.operator(self.kernel_, points)), len(targets))
@@ -218,13 +224,20 @@ class KernelPerceptron(Labelled, KernelInputs):
             coef = np.zeros_like(coef)
             np.add.at(coef, index, rule.changes(index, rivals) * (total - steps)[:, None])
             coef /= total
-        self.coef_ = coef[:, 0] if rule.outputs == 1 else coef
-        support = np.flatnonzero(self.mistakes_)
-        self.function_ = KernelFunction(self.kernel_, take(points, support), self.coef_[support], engine)
+        support = self.support_
+        kept = coef[support, 0] if rule.outputs == 1 else coef[support]
+        self.function_ = KernelFunction(self.kernel_, take(points, support), kept, engine)
+        why = f"{len(support):,} of {len(coef):,} examples were ever mistaken: f is made of those"
+        self.plan_ = Plan(Full(), None, engine, len(coef), len(support), 0, 0.0, (why,))
         self._votes = None
         if self.prediction == "voted":
             changes = rule.changes(index, rivals).astype(np.int8)
             self._votes = (np.searchsorted(support, index), changes, np.diff(steps, append=total))
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Positions of the examples that were ever mistaken."""
+        return np.flatnonzero(self.mistakes_)
 
     def _warn(self, n: int) -> None:
         other = "" if self.prediction != "last" else "; prediction='averaged' does better on such data"
@@ -233,15 +246,15 @@ class KernelPerceptron(Labelled, KernelInputs):
             f"mistakes on {n} examples in the last. Raise max_iter, or take a kernel that separates the "
             f"classes, such as a narrower Gaussian; equal points with different labels never are{other}.",
             ConvergenceWarning,
-            stacklevel=_frames_inside(),
+            stacklevel=frames_inside(),
         )
 
     # -- predict ----------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """What predicts, shape (n, outputs)."""
+    def scores(self, X: Any) -> np.ndarray:
+        """What predicts, as `coding_` decodes it, shape (n, outputs)."""
         check_is_fitted(self, "function_")
-        given, X = X, self._check_new(X)
+        given, X = X, self.check_new(X)
         remember(self.function_.engine, X, given)
         f = self.function_
         scores = f(X) if self._votes is None else vote(f.facing(X), *self._votes)

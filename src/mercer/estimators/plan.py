@@ -60,15 +60,15 @@ class Plan:
 
     Attributes
     ----------
-    representation, solver, engine : the objects chosen
+    representation, solver, engine : the objects chosen; None where a machine has no such choice
     examples, unknowns : n, and the number of coefficients per output
-    memory : bytes expected beyond the data
-    flops : order of the arithmetic
+    memory : bytes expected beyond the data; 0 where there is no estimate
+    flops : order of the arithmetic; 0 where there is no estimate
     reasons : one sentence each
     """
 
-    representation: Representation
-    solver: Solver
+    representation: Any
+    solver: Any
     engine: Engine
     examples: int
     unknowns: int
@@ -77,10 +77,12 @@ class Plan:
     reasons: tuple[str, ...]
 
     def __str__(self) -> str:
-        head = (
-            f"{self.representation!r} with {self.solver!r} on {self.engine!r}: {self.examples:,} examples, "
-            f"{self.unknowns:,} unknowns, about {_bytes(self.memory)} and {self.flops:.0e} operations"
-        )
+        parts = [f"{part!r}" for part in (self.representation, self.solver) if part is not None]
+        head = f"{' with '.join(parts) or 'the examples'} on {self.engine!r}: {self.examples:,} examples"
+        if self.unknowns:
+            head += f", {self.unknowns:,} unknowns"
+        if self.flops:
+            head += f", about {_bytes(self.memory)} and {self.flops:.0e} operations"
         return "\n".join([head, *(f"- {r}" for r in self.reasons)])
 
 
@@ -159,7 +161,7 @@ def _choose_representation(kernel, loss, engine, sizes, free, reasons) -> Repres
     m = chosen.size(kernel, n, d)
     most = max(int(math.sqrt(max(0.5 * (free - _vectors(sizes)), 0) / (_SQUARES * 8))), 1)
     if m > most:
-        chosen, m = Nystrom(m=most), most
+        chosen, m = Nystrom(n_centres=most), most
     why = f"{n:,} examples are more than {limit:,}" if n > limit else f"the {n:,}×{n:,} matrix would not fit"
     limited = ", as many as memory allows" if m == most else ""
     reasons.append(

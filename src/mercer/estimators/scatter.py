@@ -46,7 +46,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class OrthonormalCoordinates:
     """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features.
 
     Attributes
@@ -62,7 +62,7 @@ class Coordinates:
         return len(self.zero.coef) if self.whitening is None else self.whitening.shape[1]
 
     def lift(self, coef: np.ndarray) -> Any:
-        return self.zero._with(coef)
+        return self.zero.with_coef(coef)
 
     def coefficients(self, v: np.ndarray) -> np.ndarray:
         """Of the function with coordinates v."""

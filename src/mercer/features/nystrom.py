@@ -24,7 +24,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Parameters
     ----------
     kernel : Kernel
-    n_features : int
+    n_centres : int
         Number of centres (at most the number of training points).
     centres : "uniform", "k-means++", "leverage", "pivoted_cholesky" or a Centres object
         How they are chosen.
@@ -39,14 +39,14 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     --------
     >>> import numpy as np
     >>> X = np.linspace(0, 3, 20)[:, None]
-    >>> phi = NystromFeatures(Gaussian(1.0), n_features=8, random_state=0).fit(X)
+    >>> phi = NystromFeatures(Gaussian(1.0), n_centres=8, random_state=0).fit(X)
     >>> bool(np.abs(phi.transform(X) @ phi.transform(X).T - Gaussian(1.0)(X)).max() < 1e-3)
     True
     """
 
-    def __init__(self, kernel=_GAUSSIAN, n_features=100, centres="uniform", random_state=None):
+    def __init__(self, kernel=_GAUSSIAN, n_centres=100, centres="uniform", random_state=None):
         self.kernel = kernel
-        self.n_features = n_features
+        self.n_centres = n_centres
         self.centres = centres
         self.random_state = random_state
 
@@ -60,8 +60,8 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Resolve the kernel and choose the centres."""
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {self.kernel!r}")
-        if not isinstance(self.n_features, (int, np.integer)) or self.n_features < 1:
-            raise ValueError(f"n_features must be a positive integer, got {self.n_features!r}")
+        if not isinstance(self.n_centres, (int, np.integer)) or self.n_centres < 1:
+            raise ValueError(f"n_centres must be a positive integer, got {self.n_centres!r}")
         if self.kernel.vectors:
             X = validate_data(
                 self, X, accept_sparse="csr" if self.kernel.sparse else False, dtype=[np.float64, np.float32]
@@ -69,7 +69,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.kernel_, points = self.kernel.bind(X)
         admit(self.kernel_, points, "the features are those of its positive part")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        m = min(self.n_features, points.shape[0])
+        m = min(self.n_centres, points.shape[0])
         index = centres_of(self.centres).choose(self.kernel_, points, m, np.random.default_rng(seed), Tiled())
         self.centres_ = points[index]
         K = np.asarray(Tiled().operator(self.kernel_, double(self.centres_)).dense(), dtype=np.float64)

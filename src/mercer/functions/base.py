@@ -46,7 +46,7 @@ class Function(ABC):
         """Σ coef_i k(x_i,·) as an element of the space of f."""
 
     @abstractmethod
-    def _with(self, coef: np.ndarray) -> Function:
+    def with_coef(self, coef: np.ndarray) -> Function:
         """The same terms with other coefficients."""
 
     @abstractmethod
@@ -68,11 +68,11 @@ class Function(ABC):
         """Function j of t (or, given a slice or a list, several of them)."""
         if self.outputs is None:
             raise ValueError("this is a single function, it has no outputs to choose from")
-        return self._with(self.coef[:, j])
+        return self.with_coef(self.coef[:, j])
 
     def zero(self) -> Function:
         """The zero of the same space, with as many outputs."""
-        return self._with(np.zeros_like(self.coef))
+        return self.with_coef(np.zeros_like(self.coef))
 
     # -- vector space -----------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class Function(ABC):
     __radd__ = __add__
 
     def __neg__(self) -> Function:
-        return self._with(-self.coef)
+        return self.with_coef(-self.coef)
 
     def __sub__(self, g: Any) -> Function:
         return self + (-g)
@@ -98,12 +98,12 @@ class Function(ABC):
 
     def __mul__(self, c: Any) -> Function:
         # A Python float is weak: it leaves float32 coefficients float32, as a NumPy double would not.
-        return self._with(self.coef * float(c)) if _is_scalar(c) else NotImplemented
+        return self.with_coef(self.coef * float(c)) if _is_scalar(c) else NotImplemented
 
     __rmul__ = __mul__
 
     def __truediv__(self, c: Any) -> Function:
-        return self._with(self.coef / float(c)) if _is_scalar(c) else NotImplemented
+        return self.with_coef(self.coef / float(c)) if _is_scalar(c) else NotImplemented
 
     # -- Hilbert space ----------------------------------------------------------------------------
 

@@ -102,7 +102,7 @@ class KernelFunction(Function):
         f._set(self.kernel, points, coef, self.engine)
         return f
 
-    def _with(self, coef):
+    def with_coef(self, coef):
         return self._made(self.points, coef)
 
     def zero(self):

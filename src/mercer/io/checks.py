@@ -24,7 +24,7 @@ from mercer.estimators import KernelPCA, KernelPerceptron
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
-from mercer.estimators.scatter import Coordinates, Moments
+from mercer.estimators.scatter import Moments, OrthonormalCoordinates
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures, explicit
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.io.hints import misfit
@@ -188,7 +188,7 @@ def _machine(x: KernelInputs) -> None:
     f = _fitted_function(x)
     if f is None:
         return
-    coding: Any = getattr(x, "_coding", None)
+    coding: Any = getattr(x, "coding_", None)
     wanted = LabelCoding if isinstance(x, Labelled) else TargetCoding
     require(isinstance(coding, wanted), "the coding of answers is missing")
     require(coding.classes is None or len(coding.classes) > 1, "there is one class only")
@@ -238,10 +238,13 @@ def _components(x: KernelPCA) -> None:
     for name in ("intercept_", "eigenvalues_", "explained_variance_", "explained_variance_ratio_"):
         value = getattr(x, name)
         require(floats(value, 1) and len(value) == k, f"{name} has not one number a component")
-    require(type(x._squared_mean) is float, "the norm of the mean is no number")
+    require(type(x.mean_squared_norm_) is float, "the norm of the mean is no number")
     if "moments_" in vars(x):
         coordinates, moments = x._coordinates, x.moments_
-        require(isinstance(moments, Moments) and isinstance(coordinates, Coordinates), "moments are missing")
+        require(
+            isinstance(moments, Moments) and isinstance(coordinates, OrthonormalCoordinates),
+            "moments are missing",
+        )
         p = len(coordinates)
         fits = floats(moments.mean, 1) and floats(moments.scatter, 2)
         require(fits and moments.mean.shape == (p,) and moments.scatter.shape == (p, p), "moments are wrong")
@@ -253,16 +256,16 @@ def _components(x: KernelPCA) -> None:
 
 
 def _calibrated(x: Any) -> None:
-    if "_calibration" in vars(x):
-        require(isinstance(x._calibration, Calibration), "the probabilities are not calibrated")
-        slopes_fit(x._calibration, x)
+    if "calibration_" in vars(x):
+        require(isinstance(x.calibration_, Calibration), "the probabilities are not calibrated")
+        slopes_fit(x.calibration_, x)
     if hasattr(x, "nu"):
         require(type(x.offset_) is float, "offset_ is no number")
 
 
 def slopes_fit(calibration: Calibration, machine: Any) -> None:
     """Require one slope for each side of two classes, or one for more."""
-    slopes = 2 if machine._coding.n_outputs == 1 else 1
+    slopes = 2 if machine.coding_.n_outputs == 1 else 1
     require(len(calibration.slopes) == slopes, f"the calibration has not {slopes} slopes")
 
 

@@ -104,7 +104,7 @@ def constructor(cls: Any) -> tuple[str, ...]:
     if dataclasses.is_dataclass(cls):
         return tuple(f.name for f in dataclasses.fields(cls) if f.init)
     if issubclass(cls, Params):
-        return cls._parameter_names()
+        return cls.parameter_names()
     return () if cls.__init__ is object.__init__ else tuple(inspect.signature(cls).parameters)
 
 

@@ -48,7 +48,7 @@ class PairCoding(LabelCoding):
         return False
 
     @property
-    def _sides(self) -> Array:
+    def sides(self) -> Array:
         """(k, questions): 1 for the first class of a pair, −1 for the second, 0 for the others."""
         sides = np.zeros((len(self.classes), self.n_outputs))
         first, second = np.array(self.pairs).T
@@ -57,13 +57,13 @@ class PairCoding(LabelCoding):
         return sides
 
     def _targets(self, index: Array) -> Array:
-        return self._sides[index]
+        return self.sides[index]
 
     def votes(self, scores: ArrayLike, soft: bool = False) -> Array:
         """How many of its k − 1 questions each class wins; or the sum of its margins, each at most 1."""
         scores = self._scores(scores)
         kind = np.result_type(scores, np.float32)
-        sides = self._sides.astype(kind)
+        sides = self.sides.astype(kind)
         if soft:
             return np.clip(scores, -1, 1) @ sides.T
         won = (scores > 0).astype(kind)
@@ -72,5 +72,5 @@ class PairCoding(LabelCoding):
     def decision(self, scores: ArrayLike) -> Array:
         """(n, k): the votes, and less than a half vote of confidence that settles ties."""
         scores = self._scores(scores)
-        confidence = scores @ self._sides.T
+        confidence = scores @ self.sides.T
         return self.votes(scores) + confidence / (3 * (np.abs(confidence) + 1))

@@ -16,9 +16,9 @@ from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.code import loop
-from mercer.online.learner import Learner, Rule, engine_for_chunk, stacked, widened
+from mercer.online.learner import Learner, UpdateRule, engine_for_chunk, stacked, widened
 from mercer.online.linear_loops import Directions
-from mercer.online.steps import Recursive
+from mercer.online.steps import RecursiveStep
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
 _FEW = 4096
@@ -32,6 +32,7 @@ class Basis:
     """Coordinates of points: `rows`, and the way from coefficients back to a function."""
 
     width: int
+    engine: Any = None
 
     def rows(self, points: Any) -> np.ndarray:
         """φ of points, shape (n, width)."""
@@ -46,7 +47,7 @@ class Basis:
         return coef
 
 
-class Mapped(Basis):
+class FeatureBasis(Basis):
     """Features of a fitted map."""
 
     _kept = ("map", "width")
@@ -62,7 +63,7 @@ class Mapped(Basis):
         return FeatureFunction(self.map, coef)
 
 
-class Centres(Basis):
+class CentreBasis(Basis):
     """Kernels at fixed points, made orthonormal: φ(x) = Tᵀ k(Z, x) with TᵀK(Z,Z)T = I."""
 
     _kept = ("kernel", "points", "T", "engine")
@@ -92,7 +93,7 @@ class Centres(Basis):
         return KernelFunction(self.kernel, self.points, coef, self.engine)
 
 
-class Span(Centres):
+class SpanBasis(CentreBasis):
     """Kernels at points that were met, orthonormal in their order: K(Z,Z) = L Lᵀ and φ(x) = L⁻¹ k(Z, x)."""
 
     _kept = ("kernel", "points", "L", "engine")
@@ -122,16 +123,16 @@ class Span(Centres):
         return dtrsm(1.0, self.L, coef, lower=1, trans_a=1) if self.width else coef
 
 
-class Coordinates(Learner):
+class CoordinateLearner(Learner):
     """A linear machine in coordinates; with `size` > 0 they are those of a growing span of examples."""
 
-    def __init__(self, basis: Basis, rule: Rule, outputs: int, most: int = 0, threshold: float = 0.0):
+    def __init__(self, basis: Basis, rule: UpdateRule, outputs: int, most: int = 0, threshold: float = 0.0):
         super().__init__(rule, outputs)
         self.basis, self.most, self.threshold = basis, most, threshold
         self.A = np.zeros((outputs, basis.width))
         self.U = np.zeros((outputs, basis.width))
         self.P = np.zeros((0, 0))
-        if isinstance(rule.step, Recursive):
+        if isinstance(rule.step, RecursiveStep):
             self.P = np.eye(basis.width) / rule.step.penalty
 
     _by_output = ("offset", "A", "U")
@@ -139,11 +140,15 @@ class Coordinates(Learner):
 
     @property
     def recursive(self) -> bool:
-        return isinstance(self.rule.step, Recursive)
+        return isinstance(self.rule.step, RecursiveStep)
 
     @property
     def size(self) -> int:
         return self.basis.width
+
+    @property
+    def engine(self) -> Engine | None:  # type: ignore[override]
+        return self.basis.engine
 
     def _learn(self, points, Y, weight):
         m, n, t = self.size, points.shape[0], self.outputs
@@ -196,10 +201,10 @@ class Coordinates(Learner):
         """More points span more."""
         basis: Any = self.basis
         every = stacked(basis.points, points) if basis.width else points
-        self.basis = Span(basis.kernel, every, L, basis.engine)
+        self.basis = SpanBasis(basis.kernel, every, L, basis.engine)
 
     def widen(self, columns):
-        if not isinstance(self.basis, Centres):
+        if not isinstance(self.basis, CentreBasis):
             super().widen(columns)
         basis: Any = copy(self.basis)
         basis.points = widened(basis.points, columns)

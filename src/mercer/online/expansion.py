@@ -13,7 +13,7 @@ from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Budget
 from mercer.online.code import loop
-from mercer.online.learner import CHUNK, Learner, Rule, draws, engine_for_chunk, stacked, widened
+from mercer.online.learner import CHUNK, Learner, UpdateRule, draws, engine_for_chunk, stacked, widened
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
 _FEW = 4096
@@ -22,7 +22,7 @@ GONE = -1
 _NOTHING = np.zeros(1)
 
 
-class Expansion(Learner):
+class ExpansionLearner(Learner):
     """Terms at examples, oldest first.
 
     Dropped terms stay where they are, with coefficient 0, until there are many of them: a step that moved
@@ -35,7 +35,11 @@ class Expansion(Learner):
         *("A", "U", "diagonal", "birth", "K", "partner", "near"),
     )
 
-    def __init__(self, kernel: Kernel, points: Any, rule: Rule, outputs: int, budget: Budget, engine: Engine):
+    engine: Engine
+
+    def __init__(
+        self, kernel: Kernel, points: Any, rule: UpdateRule, outputs: int, budget: Budget, engine: Engine
+    ):
         super().__init__(rule, outputs)
         self.kernel, self.budget, self.engine = kernel, budget, engine
         self.points = points[:0]
@@ -44,12 +48,12 @@ class Expansion(Learner):
         self.diagonal = np.zeros(0)
         self.birth = np.zeros(0, np.int64)
         # Of terms: kernel values between them and, to merge, who is most like whom.
-        self.K = np.zeros((0, 0), self._dtype(points))
+        self.K = np.zeros((0, 0), self.dtype_for(points))
         self.partner, self.near = np.zeros(0, np.int64), np.zeros(0)
         self._room: dict[str, np.ndarray] = {}
 
     @staticmethod
-    def _dtype(points: Any) -> Any:
+    def dtype_for(points: Any) -> Any:
         return np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64
 
     @property
@@ -63,7 +67,7 @@ class Expansion(Learner):
 
     def _learn(self, points, Y, weight):
         n, t, pairs = points.shape[0], self.outputs, self.budget.pairs
-        if len(self.birth) + n > (self.budget.size or 2 * self.size) + CHUNK:
+        if len(self.birth) + n > (self.budget.n_terms or 2 * self.size) + CHUNK:
             self._clear()
         m = len(self.birth)
         every = self._with(points)
@@ -72,7 +76,7 @@ class Expansion(Learner):
             self._fill(points, every, K[m:])
             K[:m, m:] = K[m:, :m].T
         else:
-            K = np.empty((n, m + n), self._dtype(every))
+            K = np.empty((n, m + n), self.dtype_for(every))
             self._fill(points, every, K)
         A, U = np.zeros((t, m + n)), np.zeros((t, m + n if self.rule.averaging else 0))
         A[:, :m] = self.A
@@ -95,7 +99,7 @@ class Expansion(Learner):
             loops.Terms(K, A, U, size, diagonal, birth, partner, near),
             chunk,
             course,
-            loops.Keeping(chance, self.budget.policy, int(self.budget.size), m if pairs else 0, m),
+            loops.Keeping(chance, self.budget.policy, int(self.budget.n_terms), m if pairs else 0, m),
             self.code.record,
         )
         scale = self._end(chunk.S, course, A)
@@ -121,7 +125,7 @@ class Expansion(Learner):
 
     def _most(self, needed: int) -> int:
         """Columns to make room for."""
-        return max(needed, self.budget.size + CHUNK if self.budget.size else 2 * needed)
+        return max(needed, self.budget.n_terms + CHUNK if self.budget.n_terms else 2 * needed)
 
     def _with(self, points: Any) -> Any:
         """All points, these below the others; the others are not copied if there is room beside them."""

@@ -23,7 +23,7 @@ _WORTH_THREADS = 1 << 25
 
 
 @dataclass(frozen=True)
-class Rule:
+class UpdateRule:
     """How f is changed: everything about a step that is not f itself."""
 
     loss: Loss
@@ -51,8 +51,10 @@ class Learner(ABC):
     # Attributes that files keep: with these f goes on as if nothing had happened, the rest is made again.
     _kept: tuple[str, ...] = ("rule", "outputs", "seen", "offset", "tallies")
     _code: LossCode | None = None
+    # What computes kernel values; None where there are none.
+    engine: Engine | None = None
 
-    def __init__(self, rule: Rule, outputs: int):
+    def __init__(self, rule: UpdateRule, outputs: int):
         self.rule, self.outputs = rule, outputs
         self.seen = 0
         # b of every output and, for the mean, the sum of all b so far.

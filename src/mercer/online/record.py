@@ -15,7 +15,7 @@ from mercer.kernels import Linear
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Unlimited
-from mercer.online.coordinates import Coordinates
+from mercer.online.coordinates import CoordinateLearner
 from mercer.online.machine import OnlineMachine
 
 
@@ -28,8 +28,8 @@ def begin(machine: OnlineMachine, X: Any, y: Any) -> tuple[OnlineMachine, Any, n
     if y is None:
         raise ValueError("a stream needs its y")
     run = clone(machine)
-    run._forget()
-    run._rule_ = run._rule()
+    run.forget()
+    run.rule_ = run._rule()
     points = run._points(X, reset=True)
     y = run._check_targets(on_host(y))
     check_consistent_length(points, y)
@@ -62,8 +62,8 @@ def progressive(machine: OnlineMachine, X: Any, y: Any) -> np.ndarray:
     True
     """
     run, points, targets = begin(machine, X, y)
-    scores = run._learner.learn(points, targets, np.ones(len(targets)))
-    return np.asarray(run._coding.decode(scores))
+    scores = run.learner_.learn(points, targets, np.ones(len(targets)))
+    return np.asarray(run.coding_.decode(scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Record:
     @property
     def lam(self) -> float:
         """λ"""
-        return self.machine._rule_.lam
+        return self.machine.rule_.lam
 
     @property
     def squared_gradients(self) -> np.ndarray:
@@ -115,12 +115,12 @@ class Record:
 def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
     """Let a clone of a machine learn a stream, and note everything."""
     run, points, targets = begin(machine, X, y)
-    rule, n = run._rule_, len(targets)
-    learner: Any = run._learner
-    fixed = isinstance(learner, Coordinates) and not learner.most
+    rule, n = run.rule_, len(targets)
+    learner: Any = run.learner_
+    fixed = isinstance(learner, CoordinateLearner) and not learner.most
     told = rule.step.rate == loops.TOLD and _is_descent(rule.step)
     budget = run._budget()
-    whole = fixed or isinstance(budget, Unlimited) or (not budget.projects and budget.size >= n)
+    whole = fixed or isinstance(budget, Unlimited) or (not budget.projects and budget.n_terms >= n)
     eta = np.asarray(rule.step.sizes(np.arange(1.0, n + 1), rule.lam), np.float64) if told else None
     kernel, space = (Linear(), learner.basis.rows(points)) if fixed else (run.kernel_, points)
     power = np.asarray(kernel.diagonal(space), np.float64)
@@ -139,9 +139,9 @@ def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
 
 def _is_descent(step: Any) -> bool:
     """Is a step along the gradient? (Those of second order are not.)"""
-    from mercer.online.steps import Recursive
+    from mercer.online.steps import RecursiveStep
 
-    return not isinstance(step, Recursive)
+    return not isinstance(step, RecursiveStep)
 
 
 def _after(norm, shrink, eta, score, slope, power):
@@ -172,7 +172,7 @@ def _watched(learner: Any, rule: Any, points: Any, targets: np.ndarray, power: n
         slope = rule.loss.grad(target, scores[t : t + 1])[0]
         shrink = 1 - 2 * eta[t] * rule.lam
         u = _after(now, shrink, eta[t], scores[t], slope, power[t])
-        if isinstance(learner, Coordinates):
+        if isinstance(learner, CoordinateLearner):
             # What is not in the span is left out, and orthogonal to all the rest.
             now = float(np.square(learner.A).sum())
             rest = max(power[t] - float(np.square(learner.basis.rows(x)).sum()), 0.0)

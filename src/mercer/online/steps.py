@@ -75,7 +75,7 @@ class Step(Params):
         return np.ascontiguousarray(eta, np.float64)
 
 
-class Constant(Step):
+class ConstantStep(Step):
     """η_t = η: goes on learning for ever, as drifting data want it.
 
     Parameters
@@ -85,7 +85,7 @@ class Constant(Step):
     Examples
     --------
     >>> import numpy as np
-    >>> Constant(0.5).sizes(np.arange(1, 4), 0.0)
+    >>> ConstantStep(0.5).sizes(np.arange(1, 4), 0.0)
     array([0.5, 0.5, 0.5])
     """
 
@@ -99,7 +99,7 @@ class Constant(Step):
         return np.full(len(t), float(self.eta))
 
 
-class InverseRoot(Step):
+class InverseRootStep(Step):
     """η_t = η/√t: regret grows no faster than √T.
 
     Parameters
@@ -109,7 +109,7 @@ class InverseRoot(Step):
     Examples
     --------
     >>> import numpy as np
-    >>> InverseRoot(1.0).sizes(np.array([1, 4, 16]), 0.0)
+    >>> InverseRootStep(1.0).sizes(np.array([1, 4, 16]), 0.0)
     array([1.  , 0.5 , 0.25])
     """
 
@@ -123,7 +123,7 @@ class InverseRoot(Step):
         return float(self.eta) / np.sqrt(t)
 
 
-class Pegasos(Step):
+class PegasosStep(Step):
     """η_t = 1/(2λt), the step of Pegasos: for λ > 0 the objective is 2λ-strongly convex, and regret grows as
     log T.
 
@@ -137,7 +137,7 @@ class Pegasos(Step):
     Examples
     --------
     >>> import numpy as np
-    >>> Pegasos().sizes(np.array([1, 2, 10]), 0.05)
+    >>> PegasosStep().sizes(np.array([1, 2, 10]), 0.05)
     array([10.,  5.,  1.])
     """
 
@@ -151,13 +151,15 @@ class Pegasos(Step):
     def validate_for(self, lam):
         self.validate()
         if lam <= 0:
-            raise ValueError("Pegasos() has steps 1/(2λt) and needs lam > 0: set lam, or use InverseRoot()")
+            raise ValueError(
+                "PegasosStep() has steps 1/(2λt) and needs lam > 0: set lam, or use InverseRootStep()"
+            )
 
     def sizes(self, t, lam):
         return 1 / (2 * lam * (t + self.delay))
 
 
-class PassiveAggressive(Step):
+class PassiveAggressiveStep(Step):
     """η = V/(‖V'‖² k(x,x)): just so long that, to first order, the example costs nothing afterwards.
 
     With the hinge or the ε-insensitive loss that is the passive-aggressive algorithm; with others, Polyak's
@@ -178,7 +180,7 @@ class PassiveAggressive(Step):
     --------
     >>> from mercer import OnlineKernelClassifier
     >>> from mercer.kernels import Linear
-    >>> machine = OnlineKernelClassifier(Linear(), loss="hinge", lam=0.0, step=PassiveAggressive(C=1.0))
+    >>> machine = OnlineKernelClassifier(Linear(), loss="hinge", lam=0.0, step=PassiveAggressiveStep(C=1.0))
     >>> machine.fit([[1.0], [-2.0]], [1, 0]).decision_function([[1.0]])
     array([1.])
     """
@@ -199,13 +201,13 @@ class PassiveAggressive(Step):
     def validate_for(self, lam):
         self.validate()
         if lam != 0:
-            raise ValueError("PassiveAggressive() does not shrink f: set lam=0.0")
+            raise ValueError("PassiveAggressiveStep() does not shrink f: set lam=0.0")
 
     def sizes(self, t, lam):
         return np.full(len(t), float(self.C))
 
 
-class Recursive(Step):
+class RecursiveStep(Step):
     """Recursive least squares: every step leads to the minimiser of all squared losses so far.
 
     After T examples f minimises Σ_t ρ^(T−t) (y_t − f(x_t))² + ρ^T μ ‖f‖²; with ρ = 1 that is kernel ridge
@@ -233,7 +235,7 @@ class Recursive(Step):
     >>> X = np.linspace(0, 3, 30)[:, None]
     >>> y = np.sin(X[:, 0])
     >>> budget = Projection(30, threshold=0.0)
-    >>> machine = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=Recursive(0.3), budget=budget)
+    >>> machine = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=RecursiveStep(0.3), budget=budget)
     >>> batch = KernelRidge(Gaussian(1.0), lam=0.3 / 30).fit(X, y)
     >>> bool(np.allclose(machine.fit(X, y).predict(X), batch.predict(X), atol=1e-4))
     True
@@ -251,7 +253,7 @@ class Recursive(Step):
     def validate_for(self, lam):
         self.validate()
         if lam != 0:
-            raise ValueError("Recursive(penalty) has a penalty of its own: set lam=0.0")
+            raise ValueError("RecursiveStep(penalty) has a penalty of its own: set lam=0.0")
 
     def sizes(self, t, lam):
         return np.ones(len(t))
@@ -262,7 +264,7 @@ def step_of(value: Any) -> Step:
     if isinstance(value, Step):
         return value
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return Constant(value)
+        return ConstantStep(value)
     raise TypeError(
-        f"step must be a number or one of mercer.online's steps, such as InverseRoot(1.0); got {value!r}"
+        f"step must be a number or one of mercer.online's steps, such as InverseRootStep(1.0); got {value!r}"
     )

@@ -71,7 +71,7 @@ def bumps(
     first = n - len(row)  # panels are those of the last examples
     for t in range(n):
         before = run.function_
-        run._learner.learn(points[t : t + 1], targets[t : t + 1], np.ones(1))
+        run.learner_.learn(points[t : t + 1], targets[t : t + 1], np.ones(1))
         if t >= first:
             _bumps(row[t - first], run.function_, None if t == first else before, grid, x, targets[:, 0], t)
     low, high = (f(ax.get_ylim()[i] for ax in row) for i, f in enumerate((min, max)))
@@ -204,9 +204,9 @@ def regret_curve(
     --------
     >>> import numpy as np
     >>> from mercer import OnlineKernelRegressor, plot
-    >>> from mercer.online import InverseRoot, regret
+    >>> from mercer.online import InverseRootStep, regret
     >>> X = np.random.default_rng(0).uniform(0, 6, (200, 1))
-    >>> machine = OnlineKernelRegressor(lam=0.01, step=InverseRoot(0.5), budget=None)
+    >>> machine = OnlineKernelRegressor(lam=0.01, step=InverseRootStep(0.5), budget=None)
     >>> ax = plot.regret_curve(regret(machine, X, np.sin(X[:, 0])), plot.axes())
     >>> len(ax.lines)
     3

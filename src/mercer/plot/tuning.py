@@ -152,7 +152,7 @@ def _interpolated(F: np.ndarray, z: np.ndarray, G: np.ndarray) -> np.ndarray:
     """Kernel ridge regression through (F, z), at G; width and λ by the least leave-one-out error."""
     # A few hopeless settings, orders of magnitude off, would make all the rest wave.
     z = np.minimum(z, z.min() + 3 * (np.quantile(z, 0.75) - z.min()))
-    machines = [KernelRidge(Matern(2.5, scale=width), offset=True) for width in _WIDTHS]
+    machines = [KernelRidge(Matern(2.5, sigma=width), offset=True) for width in _WIDTHS]
     paths = [path(machine, F, z, np.logspace(-9, 0, 20)) for machine in machines]
     machine, found = min(zip(machines, paths, strict=True), key=lambda pair: pair[1].loo_mse.min())
     return machine.set_params(lam=found.best_lam).fit(F, z).predict(G)

@@ -86,8 +86,9 @@ class Features(Representation):
         map = self.chosen(kernel, d)
         if isinstance(map, ExplicitFeatures):
             return int(kernel.expansion_size(d))
-        if hasattr(map, "n_features"):
-            return int(map.n_features)
+        for count in ("n_features", "n_centres"):
+            if hasattr(map, count):
+                return int(getattr(map, count))
         try:  # a map of another library's: its width shows on any two points
             probe = np.linspace(0, 1, 2 * d).reshape(2, d)
             return int(map.fit_transform(probe).shape[1])

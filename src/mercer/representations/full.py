@@ -13,7 +13,7 @@ class Full(Representation):
     Examples
     --------
     >>> from mercer import KernelRidge
-    >>> KernelRidge(representation=Full()).fit([[0.0], [1.0]], [0.0, 1.0]).coef_.shape
+    >>> KernelRidge(representation=Full()).fit([[0.0], [1.0]], [0.0, 1.0]).dual_coef_.shape
     (2,)
     """
 

@@ -73,7 +73,7 @@ class Ranges:
 
     def __init__(self, machine: KernelInputs, X: Any, y: Any):
         self.machine, self.kernel = machine, kernel_of(machine.kernel)
-        self.points = clone(machine)._check_X(X, self.kernel, reset=True)
+        self.points = clone(machine).check_X(X, self.kernel, reset=True)
         self.y = y
 
     def all(self) -> dict[str, Any]:
@@ -132,7 +132,9 @@ class Ranges:
         else:
             diagonal = self.kernel.resolve(self.points).diag(self.points)
         scale = float(np.mean(diagonal))
-        squared = isinstance(self.machine, KernelMachine) and self.machine._loss(np.asarray(self.y)).quadratic
+        squared = (
+            isinstance(self.machine, KernelMachine) and self.machine.loss_for(np.asarray(self.y)).quadratic
+        )
         low, high = _LAM_SQUARED if squared else _LAM
         scale = scale if scale > 0 and math.isfinite(scale) else 1.0
         return LogUniform(low * scale, high * scale)

@@ -123,17 +123,14 @@ def fold_path(
     last = None
     for a in np.argsort(-lams, kind="stable"):
         whole = clone(machine).set_params(lam=float(lams[a]))
-        if warm and last is not None:
-            whole._begin_at(last)
-        machines[a] = last = whole.fit(X, y) if weights is None else whole.fit(X, y, weights)
+        machines[a] = last = whole.fit_from(last if warm else None, X, y, weights)
         iterations[a, -1] = last.solution_.iterations
         for b, (train, test) in enumerate(parts):
             part = clone(machine).set_params(lam=float(lams[a]))
-            if warm:
-                part._begin_at(last, train)
             here, labels = _safe_split(part, X, y, train)
             there, truth = _safe_split(part, X, y, test, train)
-            part.fit(here, labels) if weights is None else part.fit(here, labels, weights[train])
+            w = None if weights is None else weights[train]
+            part.fit_from(last if warm else None, here, labels, w, train)
             weigh = {"sample_weight": weights[test]} if weights is not None and weighted else {}
             scores[a, b] = scorer(part, there, truth, **weigh)
             iterations[a, b] = part.solution_.iterations

@@ -98,7 +98,7 @@ class LeaveOneOut:
             return False
         representation = representation_of(estimator.representation)
         ridge = representation is None or representation.penalty == Representation.penalty
-        return ridge and bool(clone(estimator)._loss(np.asarray(y)).quadratic)
+        return ridge and bool(clone(estimator).loss_for(np.asarray(y)).quadratic)
 
     def __call__(self, params: Mapping[str, Any], rows: int) -> Outcome:
         machine = configured(self.machine, params)

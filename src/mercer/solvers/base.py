@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import sys
 import warnings
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._params import Params
+from mercer._warnings import frames_inside
 from mercer.solvers.problem import Problem, Solution
 
 
@@ -103,13 +103,5 @@ def warn_if_unconverged(
     warnings.warn(
         f"{solution.solver} {what}: {measured}, the tolerance {tol:.1e}{jitter}. {advice}{better}.",
         ConvergenceWarning,
-        stacklevel=_frames_inside(),
+        stacklevel=frames_inside(),
     )
-
-
-def _frames_inside() -> int:
-    """How many frames up the caller of the library is, for a warning that points there."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):
-        frame, level = frame.f_back, level + 1
-    return level

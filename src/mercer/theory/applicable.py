@@ -117,7 +117,7 @@ def _errors(machine: Any, X: Any, facts: Facts, words: str):
 
 def _linked(machine: Any, facts: Facts) -> bool:
     """A link (of counts, say) is not 1-Lipschitz: then the score is no prediction."""
-    return not facts.classes and not np.array_equal(machine._coding.loss.link(facts.scores), facts.scores)
+    return not facts.classes and not np.array_equal(machine.coding_.loss.link(facts.scores), facts.scores)
 
 
 def _pac_bayes(machine: Any, X: Any, facts: Facts, words: str):

@@ -227,7 +227,7 @@ def _dependent(groups: Any, n: int) -> bool:
 
 def _one_function(machine: Any) -> bool:
     """Are its predictions those of a function in H_K (and not votes of many, as a perceptron may take)?"""
-    known = hasattr(machine, "function_") and hasattr(machine, "_coding")
+    known = hasattr(machine, "function_") and hasattr(machine, "coding_")
     return known and getattr(machine, "_votes", None) is None
 
 
@@ -265,7 +265,7 @@ def _measured(machine: Any, facts: Facts | None, X: Any, y: Any) -> tuple[bool, 
         guess = 1 - np.unique(y, return_counts=True)[1].max() / len(y)
         return True, float(np.mean(wrong)), "error rate", float(guess), 1.0
     cap = cap_of(y)
-    predicted = machine.predict(X) if facts is None else machine._coding.decode(facts.scores)
+    predicted = machine.predict(X) if facts is None else machine.coding_.decode(facts.scores)
     errors = np.abs(y - np.asarray(predicted).reshape(y.shape))
     constant = np.abs(y - np.median(y, axis=0))
     return (

@@ -80,9 +80,9 @@ class Facts:
 
 def facts_of(machine: Any, X: Any, y: Any) -> Facts:
     """Look at a machine and the examples it was fitted to."""
-    f, coding = machine.function_, machine._coding
-    kernel, points = machine._kernel_fitted, machine._check_new(X)
-    scores = np.asarray(machine._scores(X), dtype=np.float64)
+    f, coding = machine.function_, machine.coding_
+    kernel, points = machine.input_kernel_, machine.check_new(X)
+    scores = np.asarray(machine.scores(X), dtype=np.float64)
     targets = np.asarray(coding.encode(y), dtype=np.float64)
     examples = getattr(getattr(machine, "plan_", None), "examples", len(scores))
     if len(targets) != len(scores) or examples != len(scores):
@@ -136,7 +136,7 @@ def _from_examples(machine: Any, fitted: Kernel) -> bool:
 def _diagonal(f: Function, kernel: Kernel, points: Any) -> tuple[np.ndarray, float | None, float]:
     """k(x_i,x_i) of the space f lives in, its supremum if known, and the dimension of that space."""
     if isinstance(f, FeatureFunction):
-        parts = [_squares(Phi) for _, Phi in f._blocks(points)]
+        parts = [_squares(Phi) for _, Phi in f.blocks(points)]
         return np.concatenate(parts), None, float(len(f))
     if isinstance(kernel, Precomputed):
         return np.asarray(np.diagonal(points), dtype=np.float64), None, math.inf
@@ -181,9 +181,9 @@ def _coefficients(machine, loss, lam, targets, scores, points) -> tuple[np.ndarr
     if not (loss.smooth and loss.convex):
         return None, weighted
     coef = -np.asarray(loss.grad(targets, scores), dtype=np.float64)[:, 0] / (2 * lam * len(scores))
-    f, own = machine.function_, np.asarray(machine.coef_, dtype=np.float64)
+    f, own = machine.function_, np.asarray(machine.solution_.coef[:, 0], dtype=np.float64)
     if isinstance(f, FeatureFunction):
-        meant = sum(Phi.T @ coef[rows] for rows, Phi in f._blocks(points))
+        meant = sum(Phi.T @ coef[rows] for rows, Phi in f.blocks(points))
         weighted |= _differ(own.ravel(), np.asarray(meant, dtype=np.float64).ravel())
     elif _space(machine, f) == "full" and own.shape == coef.shape:
         weighted |= _differ(own, coef)
@@ -214,7 +214,7 @@ def spread_of(machine: Any, X: Any, facts: Facts) -> float:
     most = float(facts.diagonal.max())
     if not isinstance(f, KernelFunction) or len(f) * facts.n > _PAIRS or isinstance(f.kernel, Finite):
         return 2 * most  # |k(x,z)| ≤ κ²
-    points = machine._check_X(X, f.kernel, reset=False)
+    points = machine.check_X(X, f.kernel, reset=False)
     rows = max(int(_PAIRS / 10 // max(facts.n, 1)), 1)
     least = math.inf
     for i in range(0, len(f), rows):

@@ -43,13 +43,15 @@ MACHINES = {
     "ridge, expression": lambda: mercer.KernelRidge(EXPRESSION, lam=1e-4).fit(X, Y),
     "ridge, float32": lambda: mercer.KernelRidge(lam=0.1).fit(X.astype(np.float32), Y.astype(np.float32)),
     "ridge, sparse": lambda: mercer.KernelRidge(lam=0.1).fit(sp.csr_array(X * (X > 0)), Y),
-    "ridge, centres": lambda: mercer.KernelRidge(representation=Nystrom(m=15), random_state=0).fit(X, Y),
+    "ridge, centres": lambda: mercer.KernelRidge(representation=Nystrom(n_centres=15), random_state=0).fit(
+        X, Y
+    ),
     "ridge, monomials": lambda: mercer.KernelRidge(Polynomial(3), representation=Features()).fit(X, Y),
     "ridge, waves": lambda: mercer.KernelRidge(representation=Features(n_features=40), random_state=0).fit(
         X, Y
     ),
     "ridge, nystrom features": lambda: mercer.KernelRidge(
-        representation=Features(NystromFeatures(n_features=12, random_state=0))
+        representation=Features(NystromFeatures(n_centres=12, random_state=0))
     ).fit(X, Y),
     "lasso": lambda: mercer.KernelRegressor(Polynomial(2), representation=Lasso(), lam=0.01).fit(X, Y),
     "quantiles": lambda: mercer.KernelRegressor(loss=Quantile([0.9, 0.1]), lam=1e-3).fit(X, Y),
@@ -68,7 +70,7 @@ MACHINES = {
     ),
     "exponential": lambda: mercer.KernelClassifier(loss="exponential", lam=0.1).fit(X, TWO),
     "squared": lambda: mercer.KernelClassifier(
-        loss="squared", representation=Nystrom(m=9), random_state=1
+        loss="squared", representation=Nystrom(n_centres=9), random_state=1
     ).fit(X, WORDS),
     "margin": lambda: mercer.KernelSVC(lam=0.01).fit(X, TWO),
     "margin, probabilities": lambda: mercer.KernelSVC(lam=0.01, probability=True).fit(X, TWO),
@@ -93,7 +95,9 @@ MACHINES = {
     "clusters, cut": lambda: mercer.KernelKMeans(Gaussian(1.0), 2, normalized=True, random_state=0).fit(X),
     "components": lambda: mercer.KernelPCA(Gaussian(1.0), 3).fit(X),
     "components, linear": lambda: mercer.KernelPCA(Linear(), 2).fit(X),
-    "components, centres": lambda: mercer.KernelPCA(EXPRESSION, 2, Nystrom(m=9), random_state=0).fit(X),
+    "components, centres": lambda: mercer.KernelPCA(EXPRESSION, 2, Nystrom(n_centres=9), random_state=0).fit(
+        X
+    ),
     "perceptron, two, voted": lambda: mercer.KernelPerceptron(Gaussian(0.5), prediction="voted").fit(X, TWO),
 }
 METHODS = {

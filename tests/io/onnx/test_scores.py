@@ -34,7 +34,7 @@ FUNCTIONS = [
     feature_function(ExplicitFeatures(Linear())),
     feature_function(ExplicitFeatures((Linear() * Polynomial(2)).on([2, 0]))),
     feature_function(RandomFourierFeatures(2 * Gaussian(0.7), n_features=21, random_state=0)),
-    feature_function(NystromFeatures(Laplacian(1.0), n_features=6, random_state=0)),
+    feature_function(NystromFeatures(Laplacian(1.0), n_centres=6, random_state=0)),
 ]
 
 

@@ -109,7 +109,7 @@ def test_two_examples_of_a_class():
     found = chosen("classification", X, y)
     assert isinstance(found.machine, KernelClassifier) and found.trials == ()
     machine = found.machine.fit(X, y)
-    P = calibrated(machine, X, y, 0).probability(machine._scores(X), machine._coding)
+    P = calibrated(machine, X, y, 0).probability(machine.scores(X), machine.coding_)
     assert P.shape == (60, 3) and np.allclose(P.sum(axis=1), 1)
 
 
@@ -130,7 +130,7 @@ def test_a_rare_class_among_more_rows_than_are_looked_at(rare, seed, monkeypatch
     if calibration is None:
         P = machine.predict_proba(X)
     else:
-        P = calibration.probability(machine._scores(X), machine._coding)
+        P = calibration.probability(machine.scores(X), machine.coding_)
     assert P.shape == (400, 3) and (machine.classes_[P.argmax(axis=1)] == machine.predict(X)).all()
 
 
@@ -142,7 +142,7 @@ def test_separable_classes():
     found = chosen("classification", X, y)
     assert isinstance(found.machine, KernelClassifier)
     machine = found.machine.fit(X, y)
-    P = calibrated(machine, X, y, 0).probability(machine._scores(X), machine._coding)
+    P = calibrated(machine, X, y, 0).probability(machine.scores(X), machine.coding_)
     assert (P.argmax(axis=1) == np.repeat([0, 1], 40)).all() and 0.8 < P.max(axis=1).min() < 1
 
 

@@ -166,7 +166,7 @@ def test_probabilities_do_not_come_from_copies(machine):
         clock, mu = Clock(1e6), 1e-3
         machine = choose("classification", Gaussian(1.0), mu, X, y, 1.0, clock, 0, SHUFFLED).machine.fit(X, y)
         assert not hasattr(machine, "predict_proba")
-        P = calibrated(machine, X, y, 0, SHUFFLED).probability(machine._scores(X), machine._coding)
+        P = calibrated(machine, X, y, 0, SHUFFLED).probability(machine.scores(X), machine.coding_)
     else:
         P = machine.fit(X, y).predict_proba(X)
     assert np.median(P.max(axis=1)) < 0.75

@@ -57,11 +57,11 @@ def test_killed_and_resumed_is_the_same_to_the_last_bit(run, name):
     # Files hold every array of the state, and the same state gives the same bytes.
     one, other = (mercer.load(folder / f"{name}.mercer") for folder in (whole, killed))
     assert one.position == other.position == streams.ROWS
-    a, b = one.machine._learner, other.machine._learner
+    a, b = one.machine.learner_, other.machine.learner_
     for part in a._kept:
         if isinstance(getattr(a, part), np.ndarray):
             assert getattr(a, part).tobytes() == getattr(b, part).tobytes(), (part, seed)
-    assert one.machine.coef_.tobytes() == other.machine.coef_.tobytes(), seed
+    assert one.machine.dual_coef_.tobytes() == other.machine.dual_coef_.tobytes(), seed
     assert (whole / f"{name}.csv").read_bytes() == (killed / f"{name}.csv").read_bytes(), seed
     assert (whole / f"{name}.mercer").read_bytes() == (killed / f"{name}.mercer").read_bytes(), seed
 

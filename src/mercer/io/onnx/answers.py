@@ -62,7 +62,7 @@ def decision(graph: Graph, s: Symbol, coding: LabelCoding) -> Symbol:
     """(n,) for two classes, else (n, k)."""
     k = len(coding.classes)
     if isinstance(coding, PairCoding):
-        sides = coding._sides
+        sides = coding.sides
         won = graph.cast(s > 0.0, np.float64)
         ballot = won @ np.maximum(sides, 0).T - (1.0 - won) @ np.minimum(sides, 0).T
         confidence = s @ sides.T
@@ -121,7 +121,7 @@ def calibrated(
         return graph.op("Concat", graph.op("Sigmoid", -a), graph.op("Sigmoid", a), axis=1)
     slope = calibration.slopes[0]
     if isinstance(coding, PairCoding):
-        evidence = np.minimum(np.maximum(s, -1.0), 1.0) @ (slope * coding._sides.T)
+        evidence = np.minimum(np.maximum(s, -1.0), 1.0) @ (slope * coding.sides.T)
     else:
         evidence = s * slope
     p = graph.op("Softmax", evidence, axis=1)

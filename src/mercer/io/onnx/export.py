@@ -20,7 +20,7 @@ from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
 from mercer.estimators.neighbourhood import KernelNeighbours
-from mercer.estimators.one_class import _ROUNDING
+from mercer.estimators.one_class import EDGE
 from mercer.io.onnx import answers
 from mercer.io.onnx.scores import scores, votes
 from mercer.online.machine import OnlineMachine
@@ -129,7 +129,7 @@ def _finished(graph: Graph, width: int, outputs: Outputs, name: str, dtype: str)
     if size > _LARGEST:
         raise ValueError(
             f"the model would take {size / 1e9:.1f} GB, and ONNX files end at 2 GB; fit with fewer centres "
-            "(representation=Nystrom(m=…))"
+            "(representation=Nystrom(n_centres=…))"
         )
     given = helper.make_tensor_value_info("X", number, ["n", width])
     return helper.make_graph(graph.nodes, name, [given], declared, constants)
@@ -177,7 +177,7 @@ def _outputs(points: GraphPoints, machine: Any, calibration: Calibration | None)
         return {"embedding": (embedding, "f", ["n", machine.n_components_])}
     if isinstance(machine, KernelKMeans):
         return {"label": (_nearest_mean(points, machine), "i", ["n"])}
-    graph, coding = points.graph, machine._coding
+    graph, coding = points.graph, machine.coding_
     if isinstance(machine, KernelPerceptron) and machine._votes is not None:
         s = votes(points, machine.function_, *machine._votes)
     else:
@@ -188,7 +188,7 @@ def _outputs(points: GraphPoints, machine: Any, calibration: Calibration | None)
         s = s + np.atleast_1d(machine.intercept_)[None, :]
     if isinstance(machine, KernelOneClass):
         d = graph.flat(s)
-        d = graph.op("Where", np.abs(d) <= _ROUNDING * abs(machine.offset_), 0.0, d)
+        d = graph.op("Where", np.abs(d) <= EDGE * abs(machine.offset_), 0.0, d)
         label = graph.op("Where", d >= 0.0, np.array(1, np.int64), np.array(-1, np.int64))
         return {"label": (label, "i", ["n"]), "scores": (d, "f", ["n"])}
     if not isinstance(machine, Labelled):
@@ -203,7 +203,7 @@ def _outputs(points: GraphPoints, machine: Any, calibration: Calibration | None)
         "scores": (d, "f", ["n"] if k == 2 else ["n", k]),
     }
     if calibration is None:
-        calibration = getattr(machine, "_calibration", None)
+        calibration = getattr(machine, "calibration_", None)
     if calibration is not None:
         out["probabilities"] = (answers.calibrated(graph, s, coding, calibration, best), "f", ["n", k])
     elif hasattr(machine, "predict_proba"):

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from mercer._threads import parallel_map
+from mercer._warnings import frames_inside
 from mercer.operators import Matrix, Operator
 from mercer.operators.factor import Factor, NotPositiveDefinite
-from mercer.solvers.base import IncompatibleError, Solver, _frames_inside, warn_if_unconverged
+from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import certify
 from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Stored, columns_of
 from mercer.solvers.dual.minimise import State, minimise
@@ -292,7 +293,7 @@ def _without_claims(solution: Solution) -> Solution:
         "the kernel matrix is not positive semidefinite, so the problem is not convex: what was found is a "
         "point that no pair of coefficients can improve, and a lower one may exist. mercer.kernels.check "
         "shows what is wrong with the kernel.",
-        stacklevel=_frames_inside(),
+        stacklevel=frames_inside(),
     )
     status = "stationary" if solution.converged else solution.status
     return replace(solution, status=status, certificate=replace(solution.certificate, gap=None))

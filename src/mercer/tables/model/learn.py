@@ -97,7 +97,7 @@ def probabilities(machine: Any, calibration: Calibration | None, points: np.ndar
     """Probability of each class, by the machine's own means or by calibrated scores."""
     if calibration is None:
         return machine.predict_proba(points)
-    return calibration.probability(machine._scores(points), machine._coding)
+    return calibration.probability(machine.scores(points), machine.coding_)
 
 
 def learn(question: Question, seconds: float, seed: int, progress: Progress) -> Learned:

@@ -104,7 +104,7 @@ def _regression(kernel, mu, X, y, n, clock, seed, units):
     if len(y) < 50 or not tube > 1e-6 * np.std(y) or not kurtosis(left) > _HEAVY:
         return squared, []
     huber = KernelRegressor(kernel, loss=Huber(tube), offset=True, representation="full")
-    parts = folds(units, min(3, count(units)), seed=seed)
+    parts = folds(units, min(3, count(units)), random_state=seed)
     # Huber's loss is half the square near 0.
     tried = [("squared", mu, squared), *((f"huber, {tube:.3g}", part * mu, huber) for part in (0.5, 0.15))]
 
@@ -155,7 +155,7 @@ def _classification(kernel, mu, X, y, n, clock, seed, units):
     machines: list[KernelMachine] = [squared]
     for C in _CS:
         tried.append((f"hinge, C = {C:g}", 1 / (2 * C), KernelSVC(kernel, probability=False)))
-        machines.append(KernelSVC.from_C(C, kernel, probability=True))
+        machines.append(KernelSVC.from_C(C, kernel=kernel, probability=True))
     if len(labels) <= _LOGISTIC_CLASSES:
         # Three classes at once take several times as long as two.
         for factor in (0.01, 0.03, 0.1, 0.3) if len(labels) == 2 else (0.03, 0.3):

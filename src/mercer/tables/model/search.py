@@ -132,7 +132,7 @@ class Search:
         if self.effort.by_folds or alone(self.units):
             return order, None
         # Of large units every beginning of the order has a part: other units must be kept to judge by.
-        _, fresh = held_out(self.units, min(_FRESH_ROWS, n - self.effort.final_rows), seed=self.seed)
+        _, fresh = held_out(self.units, min(_FRESH_ROWS, n - self.effort.final_rows), random_state=self.seed)
         judges = np.zeros(n, dtype=bool)
         judges[fresh] = True
         return order[~judges[order]], fresh
@@ -282,7 +282,7 @@ class Search:
         units = self.units[rows]
         if alone(units):
             return np.array_split(rows, _FOLDS)
-        return [rows[test] for _, test in folds(units, min(_FOLDS, count(units)), seed=self.seed)]
+        return [rows[test] for _, test in folds(units, min(_FOLDS, count(units)), random_state=self.seed)]
 
     def _ways(self, screened: list[Candidate], rows: np.ndarray) -> dict[str, tuple[Candidate, float]]:
         """What every way of choosing leads to on some rows, and its leave-one-out error there."""

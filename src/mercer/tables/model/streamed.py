@@ -12,7 +12,7 @@ from mercer.estimators.inputs import Labelled
 from mercer.online.drift import MeanShift
 from mercer.online.encoding import Encoding
 from mercer.online.machine import OnlineMachine
-from mercer.online.tally import Tally
+from mercer.online.metrics import Metrics
 from mercer.tables.reading import Table
 
 
@@ -29,7 +29,7 @@ class Streamed:
         Rows that were learned at a time.
     position : int
         Rows of the stream so far.
-    tally : Tally
+    metrics : Metrics
         What predictions were worth, each made before its row was learned: `total`, `late`, `history`.
     encoding : Encoding or None
         From columns to points; None where points are what the kernel takes.
@@ -52,7 +52,7 @@ class Streamed:
     machine: OnlineMachine
     target: str
     batch: int
-    tally: Tally
+    metrics: Metrics
     encoding: Encoding | None = None
     drift: Any = None
     position: int = 0
@@ -91,7 +91,7 @@ class Streamed:
         return machine.predict_proba(self.points(X))
 
     def __str__(self) -> str:
-        said = ", ".join(f"{name} {value:.4g}" for name, value in self.tally.total.items())
+        said = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.total.items())
         return f"{type(self.machine).__name__} after {self.position:,} rows: {said or 'nothing learned'}"
 
     def _check_restored(self) -> None:
@@ -102,7 +102,7 @@ class Streamed:
         fine = fine and all(type(n) is int for n in self.drifts)
         fine = fine and all(isinstance(v, float) and math.isfinite(v) for v in (self.centre, self.scale))
         fine = fine and self.scale > 0
-        if not fine or self.tally.task != self.task:
+        if not fine or self.metrics.task != self.task:
             raise ValueError("the state of a stream makes no sense")
         width = getattr(self.machine, "n_features_in_", None)
         if self.encoding is not None and width is not None and self.encoding.width != width:

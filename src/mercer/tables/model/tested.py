@@ -117,7 +117,7 @@ def _left_out(learned: Learned, question: Question) -> np.ndarray:
 def _splits(question: Question, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     most = min(_FOLDS, count(question.units))
     if question.classes is None:
-        return folds(question.units, most, seed=seed)
+        return folds(question.units, most, random_state=seed)
     fewest = fewest_in_a_class(question.y, question.units)
     return folds(question.units, max(2, min(most, fewest)), question.y, seed)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.estimators.inputs import Labelled
 from mercer.online.machine import OnlineMachine
-from mercer.online.tally import Tally
+from mercer.online.metrics import Metrics
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Batch:
     ----------
     prediction : labels or numbers
     probability : of the label that was predicted; None where the loss has none
-    values : for a `Tally`
+    values : for a `Metrics`
     """
 
     prediction: np.ndarray
@@ -39,16 +39,16 @@ def learn(
 ) -> Batch:
     """Predict and learn examples in their order; of numbers, (y − centre)/scale is what is learned."""
     if not isinstance(machine, Labelled):
-        scores = _learned(machine, X, (y - centre) / scale, None)
-        prediction = machine._coding.decode(scores) * scale + centre
-        return Batch(prediction, None, Tally.errors(y, prediction))
-    if not machine._begun:
+        scores = machine.partial_fit_scores(X, (y - centre) / scale)
+        prediction = machine.coding_.decode(scores) * scale + centre
+        return Batch(prediction, None, Metrics.errors(y, prediction))
+    if not machine.begun:
         classes = np.union1d(y, y if classes is None else _expected(classes, y))
         if len(classes) > 1:
             return _labelled(machine, X, y, classes)
         # Nothing to tell apart yet. `learn_one` begins with one class, and with what is said of it.
         machine.learn_one(X[0], y[0].item())
-        first = Batch(y[:1], np.ones(1), Tally.mistakes(np.ones(1), np.ones(1)))
+        first = Batch(y[:1], np.ones(1), Metrics.mistakes(np.ones(1), np.ones(1)))
         return _joined([first, learn(machine, X[1:], y[1:])] if len(y) > 1 else [first])
     return _joined([_labelled(machine, X[a:b], y[a:b]) for a, b in _stretches(machine, y)])
 
@@ -84,38 +84,22 @@ def _stretches(machine: Any, y: np.ndarray) -> list[tuple[int, int]]:
 
 def _labelled(machine: Any, X: Any, y: np.ndarray, classes: Any = None) -> Batch:
     """A stretch of a batch; its first label may be new."""
-    if not machine._begun or y[0] in machine.classes_:
-        return _judged(machine, _learned(machine, X, y, classes), y)
-    surprise = _judged(machine, machine._scores(X[:1]), y[:1])
-    batch = _judged(machine, _learned(machine, X, y, None), y)
+    if not machine.begun or y[0] in machine.classes_:
+        return _judged(machine, machine.partial_fit_scores(X, y, classes), y)
+    surprise = _judged(machine, machine.scores(X[:1]), y[:1])
+    batch = _judged(machine, machine.partial_fit_scores(X, y), y)
     rest = Batch(batch.prediction[1:], None, batch.values[1:])
     rest.probability = None if batch.probability is None else batch.probability[1:]
     return _joined([surprise, rest])
 
 
 def _judged(machine: Any, scores: np.ndarray, y: np.ndarray) -> Batch:
-    coding = machine._coding
+    coding = machine.coding_
     prediction = coding.decode(scores)
-    if not machine._rule_.loss.has_probability:
-        return Batch(prediction, None, Tally.mistakes(prediction == y, None))
+    if not machine.rule_.loss.has_probability:
+        return Batch(prediction, None, Metrics.mistakes(prediction == y, None))
     P = coding.probability(scores)
     rows = np.arange(len(y))
     place = np.minimum(np.searchsorted(coding.classes, y), len(coding.classes) - 1)
     truth = np.where(coding.classes[place] == y, P[rows, place], 0.0)
-    return Batch(prediction, P.max(axis=1), Tally.mistakes(prediction == y, truth))
-
-
-def _learned(machine: Any, X: Any, y: np.ndarray, classes: Any) -> np.ndarray:
-    """Learn; the scores every example had just before, of the function that predicts."""
-    if not machine._begun:
-        machine._forget()
-    if not machine.averaging or not machine._begun:
-        return machine._learn(X, y, classes, None)
-    # The mean of all functions predicts, which the loop over a batch does not compute on its way.
-    points, targets = machine._points(X, reset=False), machine._code_targets(y, None)
-    learner, one = machine._learner, np.ones(1)
-    S = np.empty((len(y), learner.outputs))
-    for i in range(len(y)):
-        S[i] = learner.scores(points[i : i + 1])
-        machine._follow(learner.learn(points[i : i + 1], targets[i : i + 1], one), targets[i : i + 1], one)
-    return S
+    return Batch(prediction, P.max(axis=1), Metrics.mistakes(prediction == y, truth))

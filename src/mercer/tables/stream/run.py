@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from mercer import _resolve
 from mercer.estimators.inputs import Labelled
@@ -23,7 +22,7 @@ from mercer.losses.regression import ResidualLoss
 from mercer.online.drift import MeanShift
 from mercer.online.encoding import Encoding
 from mercer.online.machine import OnlineMachine
-from mercer.online.tally import Tally
+from mercer.online.metrics import Metrics
 from mercer.tables.model.streamed import Streamed
 from mercer.tables.reading import Table
 from mercer.tables.reading.objects import as_word
@@ -80,9 +79,9 @@ def run_stream(
         the first batch; predictions and measures are in the units of y.
     classes : labels to expect, optional
     window : int
-        How many examples are "late" in `tally.late`.
+        How many of the last examples `metrics.recent` is of.
     every : int
-        Rows between two checkpoints, and between two lines of `tally.history`.
+        Rows between two checkpoints, and between two lines of `metrics.history`.
     checkpoint : path, optional
         A file for all there is to know, written in one step every so many rows and at the end.
     resume : bool
@@ -119,7 +118,7 @@ def run_stream(
     >>> from mercer import OnlineKernelRegressor
     >>> X = np.random.default_rng(0).uniform(0, 6, (3000, 1))
     >>> streamed = run_stream(OnlineKernelRegressor(), (X, np.sin(X[:, 0])))
-    >>> streamed.position, streamed.tally.late["MAE"] < 0.05
+    >>> streamed.position, streamed.metrics.recent["MAE"] < 0.05
     (3000, True)
     >>> bool(abs(streamed.predict([{"x1": 1.0}])[0] - np.sin(1.0)) < 0.05)
     True
@@ -142,7 +141,7 @@ def run_stream(
             "drift=MeanShift(), or no checkpoint"
         )
     task = "classification" if isinstance(machine, Labelled) else "regression"
-    state = Streamed(machine, target, batch, Tally(task, window), drift=detector)
+    state = Streamed(machine, target, batch, Metrics(task, window), drift=detector)
     if resume and Path(checkpoint or "").exists():
         state = _resumed(state, checkpoint)
     vectors = _resolve.kernel_of(machine.kernel).vectors
@@ -156,9 +155,8 @@ def run_stream(
         vectors=vectors,
         ignore=ignore,
     )
-    if not machine._begun:
-        clone(machine)._rule()  # before any row is read, so that no row is blamed
-        machine._budget()
+    if not machine.begun:
+        machine.validate()  # before any row is read, so that no row is blamed
     with _interruptible() as interrupt, _written(predictions, state, raw) as out:
         while limit is None or state.position < limit:
             try:
@@ -175,7 +173,7 @@ def run_stream(
             _step(state, part, out, classes, on_drift, standardise)
             noted = state.position // every > (state.position - len(part)) // every
             if noted:
-                state.tally.note()
+                state.metrics.note()
             if progress is not None:
                 progress(state)
             stop = interrupt.wanted  # asked once: what is said below must be true
@@ -206,23 +204,23 @@ def _step(state: Streamed, part: Rows, out: Any, classes: Any, on_drift: str, st
     if out is not None:
         out.add(state, part, done)
     values = done.values
-    state.tally.update(values)
+    state.metrics.update(values)
     first = state.position
     state.position += len(part)
     changed = state.drift is not None and _changed(state, values, first + 1 + np.flatnonzero(known))
-    if changed and on_drift == "restart" and state.machine._begun:
+    if changed and on_drift == "restart" and state.machine.begun:
         machine: Any = state.machine
         state.labels = machine.classes_.tolist() if state.task == "classification" else []
-        machine._forget()
+        machine.forget()
         state.restarts += 1
 
 
 def _settle(state: Streamed, y: np.ndarray) -> None:
     """Units for numbers, where a machine begins: far from 0, f would be busy with a constant for long."""
     machine: Any = state.machine
-    if state.task == "classification" or machine._begun or not len(y):
+    if state.task == "classification" or machine.begun or not len(y):
         return
-    if isinstance(machine._loss(), ResidualLoss):  # others, such as that of counts, mean what y is
+    if isinstance(machine.loss_for(), ResidualLoss):  # others, such as that of counts, mean what y is
         with np.errstate(over="ignore", invalid="ignore"):
             centre, scale = float(y.mean()), float(y.std())
         if np.isfinite([centre, scale]).all():
@@ -251,7 +249,7 @@ def _predicted_and_learned(state: Streamed, X: Any, y: np.ndarray, known: np.nda
         return learn(machine, X, y, classes, state.centre, state.scale)
     prediction = np.full(len(known), None, dtype=object)
     rest = np.flatnonzero(~known)
-    if machine._begun:
+    if machine.begun:
         said = machine.predict(X[rest] if isinstance(X, np.ndarray) else [X[i] for i in rest])
         prediction[rest] = state.in_units(said)
     if not known.any():
@@ -295,7 +293,7 @@ def _resumed(asked: Streamed, path: Any) -> Streamed:
     for what, one, other in (
         ("the target", found.target, asked.target),
         ("batch", found.batch, asked.batch),
-        ("window", found.tally.window, asked.tally.window),
+        ("window", found.metrics.window, asked.metrics.window),
         ("the machine", type(found.machine).__name__, type(asked.machine).__name__),
         *_differences(found.machine, asked.machine),
         ("drift", type(found.drift).__name__, type(asked.drift).__name__),

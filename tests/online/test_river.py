@@ -10,7 +10,7 @@ import pytest
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor
 from mercer.kernels import FunctionKernel, Gaussian, Linear
 from mercer.losses import Poisson
-from mercer.online import Merge, Mistakes, Oldest, Projection
+from mercer.online import Merge, Oldest, PerceptronLoss, Projection
 
 K = Gaussian(1.0)
 RNG = np.random.default_rng(0)
@@ -69,7 +69,7 @@ def test_features_can_not_grow():
     assert machine.predict_one({"a": 0.5}) == before
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge", "multinomial", Mistakes()], ids=repr)
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "multinomial", PerceptronLoss()], ids=repr)
 def test_one_class_first_then_more(loss):
     machine = OnlineKernelClassifier(K, loss)
     labels = np.array(["n", "y", "?"])[np.digitize(Y, [-0.4, 0.4])]

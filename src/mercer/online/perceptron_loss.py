@@ -7,7 +7,7 @@ import numpy as np
 from mercer.losses.margin import MarginLoss
 
 
-class Mistakes(MarginLoss):
+class PerceptronLoss(MarginLoss):
     """V(y, s) = max(0, −y s), y = ±1, with slope −y wherever y s ≤ 0: a perceptron's step at every mistake.
 
     At 0, where it has a kink, the slope is −y and not 0: a perceptron that begins with f = 0 has to err to
@@ -16,7 +16,7 @@ class Mistakes(MarginLoss):
     Examples
     --------
     >>> import numpy as np
-    >>> Mistakes().grad(np.array([[1.0, -1.0, 1.0]]), np.array([[0.0, 2.0, 3.0]]))
+    >>> PerceptronLoss().grad(np.array([[1.0, -1.0, 1.0]]), np.array([[0.0, 2.0, 3.0]]))
     array([[-1.,  1.,  0.]])
     """
 

@@ -1,4 +1,4 @@
-"""What predictions were worth, each made before its example was learned: of all rows, and of late."""
+"""What predictions were worth, each made before its example was learned: of all rows, and of the last."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEAST = 1e-15
 
 
 @dataclass(eq=False)
-class Tally:
+class Metrics:
     """Two measures of a stream of predictions: accuracy and log loss, or mean absolute and root mean squared
     error.
 
@@ -22,14 +22,14 @@ class Tally:
     ----------
     task : "classification" or "regression"
     window : int
-        How many of the last examples count as late.
+        How many of the last examples are recent.
 
     Examples
     --------
     >>> import numpy as np
-    >>> tally = Tally("regression", window=2)
-    >>> tally.update(Tally.errors(np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 2.0])))
-    >>> tally.total, tally.late
+    >>> metrics = Metrics("regression", window=2)
+    >>> metrics.update(Metrics.errors(np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 2.0])))
+    >>> metrics.total, metrics.recent
     ({'MAE': 1.0, 'RMSE': 1.29...}, {'MAE': 1.5, 'RMSE': 1.58...})
     """
 
@@ -37,8 +37,8 @@ class Tally:
     window: int = 1000
     count: int = field(default=0, kw_only=True)
     sums: np.ndarray = field(default_factory=lambda: np.zeros(2), kw_only=True, repr=False)
-    recent: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)), kw_only=True, repr=False)
-    # (examples, both measures of all, both of late), a line now and then.
+    last: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)), kw_only=True, repr=False)
+    # (examples, both measures of all, both of the recent ones), a line now and then.
     history: np.ndarray = field(default_factory=lambda: np.zeros((0, 5)), kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
@@ -62,10 +62,10 @@ class Tally:
 
     def update(self, values: np.ndarray) -> None:
         """Count some more examples, given by `errors` or `mistakes`."""
-        if len(self.recent) != self.window:
-            self.recent = np.zeros((self.window, 2))
+        if len(self.last) != self.window:
+            self.last = np.zeros((self.window, 2))
         places = (self.count + np.arange(len(values))) % self.window
-        self.recent[places[-self.window :]] = values[-self.window :]
+        self.last[places[-self.window :]] = values[-self.window :]
         # One after another, so that it does not matter how they come.
         self.sums = np.add.accumulate(np.vstack([self.sums, values]))[-1]
         self.count += len(values)
@@ -76,14 +76,14 @@ class Tally:
         return self._named(self.sums / self.count) if self.count else {}
 
     @property
-    def late(self) -> dict[str, float]:
+    def recent(self) -> dict[str, float]:
         """Both measures, of the last examples."""
-        held = self.recent[: min(self.count, self.window)]
+        held = self.last[: min(self.count, self.window)]
         return self._named(held.mean(axis=0)) if len(held) else {}
 
     def note(self) -> None:
         """A line for `history`."""
-        line = [self.count, *self._both(self.total), *self._both(self.late)]
+        line = [self.count, *self._both(self.total), *self._both(self.recent)]
         self.history = np.vstack([self.history, line])
 
     def _both(self, measures: dict[str, float]) -> list[float]:
@@ -104,6 +104,6 @@ class Tally:
             return a.dtype == np.float64 and a.shape in shapes
 
         fine = type(self.count) is int and self.count >= 0 and shaped(self.sums, (2,))
-        fine = fine and shaped(self.recent, (0, 2), (self.window, 2))
+        fine = fine and shaped(self.last, (0, 2), (self.window, 2))
         if not fine or not shaped(self.history, (len(self.history), 5)):
             raise ValueError("the measures of a stream make no sense")

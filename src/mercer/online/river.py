@@ -25,7 +25,7 @@ def register(cls: type) -> None:
     _registered.add(cls)
 
 
-class OneByOne:
+class RiverMixin:
     """river's side of an online machine.
 
     Examples are dicts of numbers. Their keys become columns in the order they are met; a key that an example
@@ -38,20 +38,20 @@ class OneByOne:
     _multiclass = True
 
     # What the machine has besides.
-    _begun: Any
+    begun: Any
     kernel: Any
     kernel_: Any
     partial_fit: Any
     predict: Any
-    _learner: Any
+    learner_: Any
     _points: Any
     _rule: Any
-    _rule_: Any
+    rule_: Any
     _start: Any
     _look_at: Any
     _follow: Any
-    _forget: Any
-    _coding: Any
+    forget: Any
+    coding_: Any
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         register(cls)
@@ -62,7 +62,7 @@ class OneByOne:
     def _point(self, x: Any, learning: bool) -> Any:
         """One example as an array of one point."""
         if not isinstance(x, dict):
-            return self._points([x], reset=learning and not self._begun)
+            return self._points([x], reset=learning and not self.begun)
         names = self.__dict__.get("_names")
         if names is None:
             names = self._first_names(x)
@@ -85,20 +85,20 @@ class OneByOne:
                 "first, or leave the key out, which counts as 0"
             )
         if learning and (new or "_names" not in self.__dict__):  # not before all is well
-            if self._begun and new:
-                self._learner.widen(len(new))
+            if self.begun and new:
+                self.learner_.widen(len(new))
             self._names = places
             self._name(list(places))
         return row
 
     def _first_names(self, x: dict) -> dict:
-        kernel = self.kernel_ if self._begun else _resolve.kernel_of(self.kernel)
+        kernel = self.kernel_ if self.begun else _resolve.kernel_of(self.kernel)
         if not kernel.vectors:
             raise TypeError(f"{kernel!r} takes no dicts of features: hand over its own kind of objects")
         if not x:
             raise ValueError("the first example has no features")
         known = getattr(self, "feature_names_in_", None)
-        if self._begun and known is None:
+        if self.begun and known is None:
             raise ValueError(
                 "the machine has learned from rows without names, so it can't tell which feature is which: "
                 "go on with arrays, or begin with dicts or a data frame"
@@ -123,28 +123,28 @@ class OneByOne:
             raise ValueError(f"w must be a nonnegative number, got {w!r}")
         if w == 0:
             return  # weight 0 means absent
-        if not self._begun:
+        if not self.begun:
             names = self.__dict__.get("_names")
-            self._forget()
-            self._rule_ = self._rule()
+            self.forget()
+            self.rule_ = self._rule()
             if names is not None:
                 self._names = names
         point = self._point(x, learning=True)
         target = self._target(y)
-        if not self._begun:
+        if not self.begun:
             self._start(point, point, target, np.ones(1))
         else:
             self._look_at(point)
         weight = np.array([float(w)])
-        self._follow(self._learner.learn(point, target, weight), target, weight)
+        self._follow(self.learner_.learn(point, target, weight), target, weight)
 
     def _target(self, y: Any) -> np.ndarray:
         raise NotImplementedError
 
     def _score_one(self, x: Any) -> np.ndarray | None:
-        if not self._begun:
+        if not self.begun:
             return None
-        return self._learner.scores(self._point(x, learning=False))
+        return self.learner_.scores(self._point(x, learning=False))
 
     def learn_many(self, X, y) -> None:
         """Learn from a data frame of examples."""
@@ -163,7 +163,7 @@ class OneByOne:
         return other.set_params(**new_params) if new_params else other
 
 
-class OneNumber(OneByOne):
+class RiverRegressorMixin(RiverMixin):
     """Numbers to predict."""
 
     _code_targets: Any
@@ -179,10 +179,10 @@ class OneNumber(OneByOne):
     def predict_one(self, x) -> float:
         """The prediction for one example, a list if y has several numbers; 0 before anything is learned."""
         scores = self._score_one(x)
-        return 0.0 if scores is None else self._coding.decode(scores)[0].tolist()
+        return 0.0 if scores is None else self.coding_.decode(scores)[0].tolist()
 
 
-class OneLabel(OneByOne):
+class RiverClassifierMixin(RiverMixin):
     """Labels to predict."""
 
     _meet: Any
@@ -199,7 +199,7 @@ class OneLabel(OneByOne):
 
     def _rows(self) -> dict:
         """Targets of each label."""
-        coding = self.__dict__.get("_coding")
+        coding = self.__dict__.get("coding_")
         if coding is None:
             return {}
         kept = self.__dict__.get("_one")
@@ -215,20 +215,20 @@ class OneLabel(OneByOne):
         scores = self._score_one(x)
         if scores is None:
             return {}
-        labels = self._coding.classes.tolist()
-        if not self._rule_.loss.has_probability:
-            best = self._coding.decode(scores)[0]
+        labels = self.coding_.classes.tolist()
+        if not self.rule_.loss.has_probability:
+            best = self.coding_.decode(scores)[0]
             return {label: float(label == best) for label in labels}
-        return dict(zip(labels, self._coding.probability(scores)[0].tolist()))
+        return dict(zip(labels, self.coding_.probability(scores)[0].tolist()))
 
     @in_turn
     def predict_proba_many(self, X) -> Any:
         """Probabilities for a data frame of examples, a column for each label."""
         pd: Any = import_module("pandas")
-        return pd.DataFrame(self.predict_proba(X), columns=self._coding.classes.tolist(), index=X.index)
+        return pd.DataFrame(self.predict_proba(X), columns=self.coding_.classes.tolist(), index=X.index)
 
     @in_turn
     def predict_one(self, x) -> Any:
         """The label for one example; None before anything is learned."""
         scores = self._score_one(x)
-        return None if scores is None else self._coding.decode(scores)[0].item()
+        return None if scores is None else self.coding_.decode(scores)[0].item()

@@ -60,7 +60,7 @@ class Nearness(Profiled):
         return s * -1.0
 
 
-class Search:
+class NeighbourSearch:
     """Among points, the nearest ones by a resolved kernel.
 
     Parameters
@@ -74,7 +74,7 @@ class Search:
     >>> import numpy as np
     >>> from mercer.engines import Tiled
     >>> from mercer.kernels import Gaussian
-    >>> search = Search(Gaussian(1.0), np.array([[0.0], [1.0], [3.0]]), "blocks")
+    >>> search = NeighbourSearch(Gaussian(1.0), np.array([[0.0], [1.0], [3.0]]), "blocks")
     >>> search.nearest(np.array([[0.9]]), 2, Tiled())[0]
     array([[1, 0]])
     >>> search.nearest(None, 1, Tiled())[0].T  # each one's nearest other
@@ -87,9 +87,10 @@ class Search:
         self.kernel, self.points = kernel, _own(kernel, points)
         self.order = order_of(kernel)
         if self.order is None:
-            self.gaps = Gaps(kernel, self.points)
+            self.gaps = NeighbourGaps(kernel, self.points)
         else:
-            self.gaps = Gaps(Nearness(self.order.norm), self._coordinates(self.points))
+            self.gaps = NeighbourGaps(Nearness(self.order.norm), self._coordinates(self.points))
+        self.why = "asked for"
         self.way = self._chosen(way)
         self._tree = self._grown() if self.way == "tree" else None
 
@@ -102,11 +103,15 @@ class Search:
             )
         if way != "auto":
             return way
-        n, d = self.gaps.points.shape if possible else (0, 0)
+        if not possible:
+            self.why = "who is nearer does not follow a plain distance of dense vectors"
+            return "blocks"
+        n, d = self.gaps.points.shape
+        self.why = f"points of {d:,} coordinates"
         few = d <= _TREE_WIDTH or (
             d <= _TREE_WIDTH_AT_MOST and dimension(self.gaps.points) <= _TREE_SHARE * np.log2(n)
         )
-        return "tree" if possible and few else "blocks"
+        return "tree" if few else "blocks"
 
     def _asked(self, X: Any) -> Any:
         """Points whose neighbours are asked for, in the form the examples have: arrays, or sparse."""
@@ -217,8 +222,8 @@ class Search:
         return np.sqrt(np.maximum(squared, 0))
 
 
-class Gaps:
-    """Gaps of a kernel: what blocks find, made exact and put in order.
+class NeighbourGaps:
+    """NeighbourGaps of a kernel: what blocks find, made exact and put in order.
 
     On vectors, blocks have errors even in float64: those of ‖x−z‖² from norms and inner products. What a
     Python function or a matrix says is taken as it is.
@@ -234,7 +239,7 @@ class Gaps:
         return ValueError(f"{what} gives NaN or infinity on these points; are they too large?")
 
     def exact(self, X: Any, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """Gaps of X[rows] with points[index], (rows, c), or (rows,) pair by pair, in float64."""
+        """NeighbourGaps of X[rows] with points[index], (rows, c), or (rows,) pair by pair, in float64."""
         k = _of_pairs(lambda left, right: paired(self.kernel, left, right), X, rows, self.points, index)
         return self.half[index] - k
 
