@@ -8,9 +8,9 @@ import argparse
 
 import numpy as np
 from matplotlib.figure import Figure
+from mercer.functionals import Evaluation, SquaredNorm
 
 from mercer import plot
-from mercer.functionals import Evaluation, SquaredNorm
 from mercer.functions import KernelFunction
 from mercer.kernels import Gaussian
 

@@ -69,6 +69,12 @@ class Params:
     use (`validate`), because scikit-learn sets parameters after construction.
     """
 
+    # Besides parameters there is nothing to remember: see `mercer._state`.
+    holds: dict[str, Any] = {}
+
+    def check_state(self) -> None:
+        self.validate()
+
     @classmethod
     def _parameter_names(cls) -> tuple[str, ...]:
         return tuple(p.name for p in _signature(cls))  # type: ignore[arg-type]  # a class is hashable

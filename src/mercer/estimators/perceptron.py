@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._state import positions, require
 from mercer._xp import take
 from mercer.engines import Engine
 from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores
@@ -223,6 +224,19 @@ class KernelPerceptron(Labelled, KernelInputs):
         if self.prediction == "voted":
             changes = rule.changes(index, rivals).astype(np.int8)
             self._votes = (np.searchsorted(support, index), changes, np.diff(steps, append=total))
+
+    holds = {"function_": KernelFunction, "_votes": (None, tuple[np.ndarray, np.ndarray, np.ndarray])}
+
+    def check_state(self) -> None:
+        super().check_state()
+        outputs = self.function_.outputs or 1
+        self._check_answers(self._coding, outputs)
+        if self._votes is not None:
+            where, changes, survival = self._votes
+            require(positions(where, len(self.function_)), "votes are for other points")
+            fine = changes.shape == (len(where), outputs) and changes.dtype.kind == "i"
+            require(fine, "changes are not those of the votes")
+            require(survival.shape == where.shape and survival.dtype.kind == "i", "the votes are miscounted")
 
     def _warn(self, n: int) -> None:
         other = "" if self.prediction != "last" else "; prediction='averaged' does better on such data"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._state import require_held
 from mercer._xp import take
 from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine
@@ -227,6 +228,12 @@ class KernelSVC(SupportVectors, Classifier):
             f"probabilities are calibrated at fit only if probability=True: {again}. KernelLogistic has them "
             "without"
         )
+
+    def check_state(self) -> None:
+        super().check_state()
+        if "_calibration" in vars(self):
+            require_held(self, {"_calibration": Calibration})
+            self._calibration.check_for(self._coding)
 
     def _probability(self, scores):
         return self._calibration.probability(scores, self._coding)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer import _resolve
+from mercer._state import require
 from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs, finite_scores
 from mercer.estimators.tensors import engine_for, on_host
@@ -26,6 +27,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.door import by_rule
 from mercer.kernels.points import as_objects
 from mercer.losses import Loss, Squared
+from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.online import loops
 from mercer.online.budgets import Budget, Unlimited, budget_of
 from mercer.online.coordinates import Centres, Coordinates, Mapped, Span
@@ -267,6 +269,28 @@ class OnlineMachine(KernelInputs):
         state = super().__getstate__()
         # Made again when needed, and only of use in the beginning.
         return {name: value for name, value in state.items() if name not in ("_one", "_looked_at")}
+
+    holds = {"_learner": Learner, "_rule_": Rule, "_coding": TargetCoding, "cumulative_loss_": float}
+    fitted_by = "_learner"
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        names, width = (
+            vars(self).get("_names", {}),
+            vars(self).get("n_features_in_"),
+        )  # known before the first fit
+        numbered = isinstance(names, dict) and list(names.values()) == list(range(len(names)))
+        require(numbered and len(names) in (0, width), "features are not numbered by their names")
+
+    def check_state(self) -> None:
+        super().check_state()
+        learner, rule, coding = self._learner, self._rule_, self._coding
+        require(learner.rule is rule, "it follows another rule")
+        plain = type(coding) in (LabelCoding, TargetCoding) and coding.loss is rule.loss
+        require(plain, "the coding of answers is another's")
+        require(coding.n_outputs == learner.outputs, "there is not one function for each output")
+        place = getattr(learner, "basis", learner)
+        require(getattr(place, "kernel", self.kernel_) is self.kernel_, "it learned with another kernel")
 
     @property
     def _begun(self) -> bool:

@@ -61,7 +61,7 @@ def _matrix(points: Points, kernel: Any, Z: Any) -> Value:
 def _waves(points: Points, map: RandomFourierFeatures, coef: np.ndarray) -> Value:
     graph, half = points.graph, len(map.frequencies_)
     angle = points.x @ np.asarray(map.frequencies_, np.float64).T
-    coef = coef * np.sqrt(map._amplitude / half)
+    coef = coef * np.sqrt(map.amplitude_ / half)
     return graph.op("Cos", angle) @ coef[:half] + graph.op("Sin", angle) @ coef[half:]
 
 
@@ -71,7 +71,7 @@ def _monomials(points: Points, map: ExplicitFeatures, coef: np.ndarray) -> Value
     coef = coef * np.sqrt(map.weights_)[:, None]
     level = graph.filled(points.x, 1.0, 1)
     total = None
-    for parent, factor, wanted, place in map._plan:
+    for parent, factor, wanted, place in map.levels_:
         if parent is not None:
             below = graph.op("Gather", level, parent.astype(np.int64), axis=1)
             level = below * graph.op("Gather", points.x, factor.astype(np.int64), axis=1)
