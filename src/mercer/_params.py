@@ -73,6 +73,7 @@ class Params:
     holds: dict[str, Any] = {}
 
     def check_state(self) -> None:
+        """Refuse parameters that are out of range."""
         self.validate()
 
     @classmethod

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._memory import available_memory
 from mercer._params import Params
-from mercer.engines.memory import available_memory
 from mercer.kernels.base import Kernel
 
 Middle = Callable[[slice, np.ndarray], np.ndarray]

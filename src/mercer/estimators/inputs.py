@@ -135,12 +135,14 @@ class KernelInputs(BaseEstimator):
     # -- what is remembered: see `mercer._state` ----------------------------------------------------
 
     def check_parameters(self) -> None:
+        """Refuse names of kernels, engines, … that nothing has."""
         cls: Any = type(self)
         for name in ("kernel", "engine", "representation", "solver"):
             if name in parameters_of(cls):
                 getattr(_resolve, f"{name}_of")(getattr(self, name))
 
     def check_state(self) -> None:
+        """Refuse what does not belong together, and so was not left by `fit`."""
         width = getattr(self, "n_features_in_", None)
         require(not self.kernel_.vectors or width is not None, "n_features_in_ is missing")
         f: Any = getattr(self, "function_", vars(self).get(type(self).fitted_by))

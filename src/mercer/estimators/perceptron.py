@@ -84,6 +84,9 @@ class KernelPerceptron(Labelled, KernelInputs):
         Novikoff's bound on the number of mistakes, (R/γ)² with R² = max_i k(x_i,x_i), and 2(R/γ)² with
         more classes; infinite where γ ≤ 0.
     kernel_ : the kernel, with parameters found from the data
+    votes_ : tuple or None
+        With prediction="voted", of every function on the way: which term of `function_` changed, by how much
+        for each output, and for how many examples it lasted.
 
     Notes
     -----
@@ -220,19 +223,19 @@ class KernelPerceptron(Labelled, KernelInputs):
         self.coef_ = coef[:, 0] if rule.outputs == 1 else coef
         support = np.flatnonzero(self.mistakes_)
         self.function_ = KernelFunction(self.kernel_, take(points, support), self.coef_[support], engine)
-        self._votes = None
+        self.votes_ = None
         if self.prediction == "voted":
             changes = rule.changes(index, rivals).astype(np.int8)
-            self._votes = (np.searchsorted(support, index), changes, np.diff(steps, append=total))
+            self.votes_ = (np.searchsorted(support, index), changes, np.diff(steps, append=total))
 
-    holds = {"function_": KernelFunction, "_votes": (None, tuple[np.ndarray, np.ndarray, np.ndarray])}
+    holds = {"function_": KernelFunction, "votes_": (None, tuple[np.ndarray, np.ndarray, np.ndarray])}
 
     def check_state(self) -> None:
         super().check_state()
         outputs = self.function_.outputs or 1
         self._check_answers(self._coding, outputs)
-        if self._votes is not None:
-            where, changes, survival = self._votes
+        if self.votes_ is not None:
+            where, changes, survival = self.votes_
             require(positions(where, len(self.function_)), "votes are for other points")
             fine = changes.shape == (len(where), outputs) and changes.dtype.kind == "i"
             require(fine, "changes are not those of the votes")
@@ -255,7 +258,7 @@ class KernelPerceptron(Labelled, KernelInputs):
         check_is_fitted(self, "function_")
         given, X = X, self._check_new(X)
         remember(self.function_.engine, X, given)
-        scores = self.function_(X) if self._votes is None else vote(self.function_, X, *self._votes)
+        scores = self.function_(X) if self.votes_ is None else vote(self.function_, X, *self.votes_)
         if getattr(X, "dtype", None) == np.float32:
             scores = scores.astype(np.float32)
         return finite_scores(scores[:, None] if scores.ndim == 1 else scores)

@@ -81,6 +81,7 @@ class ExplicitFeatures(FeatureMap):
     fitted_by = "monomials_"
 
     def check_state(self) -> None:
+        """Refuse what is no list of monomials, each with its weight."""
         monomials, variables = self.monomials_, range(self.n_features_in_)
         known = all(type(a) is tuple and all(type(k) is int and k in variables for k in a) for a in monomials)
         require(known, "monomials_ are not products of features")

@@ -87,6 +87,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     fitted_by = "whitening_"
 
     def check_state(self) -> None:
+        """Refuse centres that are not those of the whitening."""
         centres = self.kernel_.points(self.centres_)
         require(n_points(centres) == len(self.whitening_), "centres_ and whitening_ differ in number")
         same = not self.kernel_.vectors or centres.shape[1] == self.n_features_in_

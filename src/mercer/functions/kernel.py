@@ -87,12 +87,14 @@ class KernelFunction(Function):
         return super().from_state({**parameters, "engine": engine}, state)
 
     def check_state(self) -> None:
+        """Refuse groups of terms that are not there."""
         require(isinstance(self.engine, Engine), "a function has no engine")
         for rows, columns in self._groups:
             there = positions(rows, len(self)) and positions(columns, self.outputs or 0)
             require(there, "groups of terms are of other terms or outputs")
 
     def try_state(self) -> None:
+        """The value at one of its points."""
         if len(self):
             self(take(self.points, slice(0, 1)))
 

@@ -48,6 +48,7 @@ class TargetCoding:
     holds = {"n_outputs": ONE_OR_MORE}
 
     def check_state(self) -> None:
+        """Refuse a coding without a loss, or of other outputs than its loss has."""
         _require_loss(self.loss)
         require(not self.one_dimensional or self.n_outputs == 1, "several outputs can't be one-dimensional")
         levels = getattr(self.loss, "levels", None)
@@ -107,6 +108,7 @@ class LabelCoding:
     _fewest = 1
 
     def check_state(self) -> None:
+        """Refuse a coding without a loss or classes."""
         _require_loss(self.loss)
         require(len(self.classes) >= self._fewest, f"there are {len(self.classes)} classes")
 

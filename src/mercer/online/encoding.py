@@ -123,6 +123,7 @@ class Encoding:
     holds = dict.fromkeys(("count", "mean", "squares"), doubles("columns"))
 
     def check_state(self) -> None:
+        """Refuse words, rooms and columns that do not belong together."""
         texts = self.kinds.count("text")
         fine = set(self.kinds) <= {"number", "date", "text"} and len(set(self.names)) == len(self.kinds)
         fine = fine and len(self.rooms) == len(self.words) == texts == len(self.kinds) - len(self.count)

@@ -39,6 +39,7 @@ class Rule:
     holds = {"lam": NOT_NEGATIVE, "seed": NumberSpec(int, 0, 2**31)}
 
     def check_state(self) -> None:
+        """Refuse steps that this λ or loss can't go with."""
         self.step.validate_for(self.lam)
         if isinstance(self.step, Recursive):
             plain = isinstance(self.loss, Squared) and not self.offset and not self.averaging

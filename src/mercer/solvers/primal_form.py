@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._memory import available_memory
 from mercer.engines.factor import Factor
-from mercer.engines.memory import available_memory
 from mercer.operators import (
     Identity,
     Matrix,

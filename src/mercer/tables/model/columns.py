@@ -65,6 +65,7 @@ class Category:
     kind = "category"
 
     def check_state(self) -> None:
+        """Refuse levels that are none, or come twice."""
         once = 0 < len(set(self.levels)) == len(self.levels)
         require(once, f"the levels of column {self.name!r} are wrong")
 
@@ -101,6 +102,7 @@ class Date:
     holds = {"spread": POSITIVE, "circles": tuple[Literal["year", "week", "day"], ...]}
 
     def check_state(self) -> None:
+        """Refuse a middle that is no date."""
         known = not np.isnat(np.datetime64(self.centre, "us"))
         require(known, f"the middle of column {self.name!r} is no date")
 
@@ -218,6 +220,7 @@ class Columns(TransformerMixin, BaseEstimator):
     fitted_by = "encoders_"
 
     def check_state(self) -> None:
+        """Refuse encoders of columns that the table has not."""
         kinds = {c.name: c.kind for c in self.schema_.columns}
         known = self.encoders_ and all(kinds.get(e.name) == e.kind for e in self.encoders_)
         require(known, "encoders_ are of other columns than the table's")

@@ -45,6 +45,7 @@ class Conformal:
     holds = {"scores": ArraySpec("f", "n")}
 
     def check_state(self) -> None:
+        """Refuse errors that are not in order."""
         rising = bool((np.diff(self.scores) >= 0).all()) and self.low <= self.high
         require(len(self.scores) and rising, "there are no errors, or not in order")
 

@@ -131,6 +131,7 @@ class Model:
         return summary(self)
 
     def check_state(self) -> None:
+        """Refuse parts that are not fitted, or not to each other."""
         machine: Any = self.machine
         spread = None if self.conformal is None else self.conformal.spread
         fitted = is_fitted(self.columns) and is_fitted(machine) and (spread is None or is_fitted(spread))

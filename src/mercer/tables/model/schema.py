@@ -38,6 +38,7 @@ class Column:
     holds = {"kind": Literal["number", "category", "date"]}
 
     def check_state(self) -> None:
+        """Refuse a way of writing dates that nobody has."""
         ordered = self.order is None or (self.kind == "date" and self.order in ORDERS)
         require(ordered, f"the dates of column {self.name!r} are written in an unknown way")
 
@@ -63,6 +64,7 @@ class Schema:
     columns: tuple[Column, ...]
 
     def check_state(self) -> None:
+        """Refuse two columns of one name."""
         require(len(set(self.names)) == len(self.names), "two columns have one name")
 
     @classmethod

@@ -103,6 +103,7 @@ class Streamed:
     }
 
     def check_state(self) -> None:
+        """Refuse a machine that takes other points, or has another task."""
         fine = all(type(n) is int for n in self.drifts) and self.tally.task == self.task
         require(fine, "the state of a stream makes no sense")
         width = getattr(self.machine, "n_features_in_", None)

@@ -5,11 +5,11 @@ import pytest
 from scipy.special import expit
 
 from mercer.estimators.calibration import Calibration, _levelled
-from mercer.io.onnx import answers
 from mercer.kernels.symbols import NotTraceable
 from mercer.losses import Exponential, Hinge, Logistic, Loss, Multinomial, Poisson, Quantile, Squared
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.losses.pairs import PairCoding
+from mercer.onnx import answers
 
 RNG = np.random.default_rng(0)
 

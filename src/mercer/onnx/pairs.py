@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.io.onnx.graph import Graph, Value
 from mercer.kernels import Kernel
 from mercer.kernels.formula import Leaf, Programme, Scalar, View, trace
 from mercer.kernels.symbols import NotTraceable
+from mercer.onnx.graph import Graph, Value
 
 # Up to this dimension squared distances are sums of squared differences, one coordinate at a time.
 _DIRECT_DIMENSIONS = 16

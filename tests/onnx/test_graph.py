@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer.io.onnx.graph import Graph, Value
 from mercer.kernels.symbols import NotTraceable
+from mercer.onnx.graph import Graph, Value
 
 X = np.random.default_rng(0).uniform(0.2, 2.0, (4, 3))
 

@@ -2,10 +2,10 @@
 
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper
 
-from mercer.io.onnx.graph import IR_VERSION, OPSET, Graph, Value
-from mercer.io.onnx.pairs import Points
+from mercer.onnx.graph import IR_VERSION, OPSET, Graph, Value
+from mercer.onnx.pairs import Points
+from onnx import TensorProto, helper
 
 
 def _computed(make, x):

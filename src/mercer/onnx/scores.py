@@ -10,9 +10,9 @@ from mercer._xp import issparse
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.functions.base import as_columns
-from mercer.io.onnx.graph import Value
-from mercer.io.onnx.pairs import Points, kernel_matrix
 from mercer.kernels.symbols import NotTraceable
+from mercer.onnx.graph import Value
+from mercer.onnx.pairs import Points, kernel_matrix
 
 
 def scores(points: Points, f: KernelFunction | FeatureFunction) -> Value:

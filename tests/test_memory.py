@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mercer.engines import available_memory, memory
+from mercer import _memory as memory
+from mercer._memory import available_memory
 
 GB = 1 << 30
 
@@ -120,7 +121,7 @@ def test_limits_of_the_process(limit):
         pytest.skip("what a process uses is asked of Linux")
     code = (
         "import resource\n"
-        "from mercer.engines.memory import available_memory, _used\n"
+        "from mercer._memory import available_memory, _used\n"
         f"most = _used('{'VmSize:' if limit == 'RLIMIT_AS' else 'VmData:'}') + (200 << 20)\n"
         f"resource.setrlimit(resource.{limit}, (most, most))\n"
         "free = available_memory()\n"

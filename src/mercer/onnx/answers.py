@@ -12,10 +12,10 @@ import numpy as np
 from scipy.special import expit, logit, softmax
 
 from mercer.estimators.calibration import Calibration
-from mercer.io.onnx.graph import Graph, Value
 from mercer.kernels.symbols import NotTraceable
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.losses.pairs import PairCoding
+from mercer.onnx.graph import Graph, Value
 
 
 def _some_scores(outputs: int) -> np.ndarray:

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from kernel_examples import EXAMPLES
-from mercer.io.onnx.graph import Graph, Value
-from mercer.io.onnx.pairs import Points, diagonal, kernel_matrix
 from mercer.kernels import (
     ArcCosine,
     Dot,
@@ -20,6 +18,8 @@ from mercer.kernels import (
 )
 from mercer.kernels.formula import View
 from mercer.kernels.symbols import NotTraceable
+from mercer.onnx.graph import Graph, Value
+from mercer.onnx.pairs import Points, diagonal, kernel_matrix
 
 # These are Python's functions or tables of numbers: no formula can be written down.
 FORMULAS = [cls for cls in EXAMPLES if cls not in (Finite, FunctionKernel, Precomputed, PullBack)]
