@@ -21,6 +21,7 @@ ROOMS = [
     "kernels",
     "losses",
     "online",
+    "onnx",
     "representations",
     "selection",
     "solvers",

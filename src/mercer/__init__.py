@@ -36,7 +36,7 @@ _LAZY = {
     "fit": "mercer.tables",
     "load": "mercer.io",
     "save": "mercer.io",
-    "to_onnx": "mercer.io",
+    "to_onnx": "mercer.onnx",
 }
 _ROOMS = (
     "engines",
@@ -47,6 +47,7 @@ _ROOMS = (
     "kernels",
     "losses",
     "online",
+    "onnx",
     "operators",
     "plot",
     "representations",

@@ -69,6 +69,13 @@ class Params:
     use (`validate`), because scikit-learn sets parameters after construction.
     """
 
+    # Besides parameters there is nothing to remember: see `mercer._state`.
+    holds: dict[str, Any] = {}
+
+    def check_state(self) -> None:
+        """Refuse parameters that are out of range."""
+        self.validate()
+
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
         """What the constructor takes, in its order."""

@@ -13,6 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import mercer
 from mercer import KernelKMeans
+from mercer._state import check
 from mercer.engines import Cuda, Tiled
 from mercer.estimators import cluster_spaces, unpenalised
 from mercer.features import RandomFourierFeatures
@@ -446,9 +447,12 @@ def test_save_and_load(machine, tmp_path):
 
 def test_files_that_do_not_fit_together():
     machine = KernelKMeans(Gaussian(1.0), 3, random_state=0).fit(blobs(20))
-    machine.masses_ = machine.masses_[:2]
+    machine.masses_, machine.squared_norms_ = machine.masses_[:2], machine.squared_norms_[:2]
     with pytest.raises(ValueError, match="do not fit together"):
-        machine._check_restored()
+        check(machine)
+    machine.masses_ = machine.masses_[:1]
+    with pytest.raises(ValueError, match="squared_norms_ of a KernelKMeans is not"):
+        check(machine)
 
 
 # -- refusals ---------------------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ import numpy as np
 from sound import data, file_of, originals, parts, sealed, table, together
 from watch import outcome, watched
 
-from mercer.io import hints, load, objects, registry
+from mercer import _state
+from mercer.io import load, registry
 from mercer.io.kinds import BY_NAME
 
 # -- mutations: bytes -----------------------------------------------------------------------------
@@ -324,9 +325,9 @@ def run(count: int, seed: int = 0) -> Counter[str]:
             assert outcome(path, X, there) == "predicts"
             repr(load(path))
         for cls in registry.classes().values():
-            objects.constructor(cls)
+            _state.parameters_of(cls)
             if dataclasses.is_dataclass(cls):
-                hints.hints_of(cls)
+                _state.types_of(cls)
         with watched():
             for i in range(count):
                 rng = np.random.default_rng([seed, i])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, mean_squared_error
 
+from mercer._state import check
 from mercer.online import Metrics
 
 RNG = np.random.default_rng(0)
@@ -58,12 +59,12 @@ def test_nothing_yet():
 def test_files_that_lie():
     good = Metrics("regression", window=5)
     good.update(np.zeros((3, 2)))
-    good._check_restored()
+    check(good)
     for change in (
         {"count": -1},
         {"sums": np.zeros(3)},
         {"last": np.zeros((4, 2))},
         {"history": np.zeros(5)},
     ):
-        with pytest.raises(ValueError, match="make no sense"):
-            replace(good, **change)._check_restored()
+        with pytest.raises(ValueError, match="make no sense| is not "):
+            check(replace(good, **change))

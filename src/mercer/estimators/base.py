@@ -15,6 +15,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer import _resolve
+from mercer._state import require
 from mercer._xp import given_up
 from mercer.engines import Engine
 from mercer.estimators.auto_lam import choose, forecast
@@ -28,8 +29,9 @@ from mercer.functions import Function
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
+from mercer.losses.coding import TargetCoding
 from mercer.representations import Features
-from mercer.solvers import Problem
+from mercer.solvers import Problem, Solution
 
 
 class KernelMachine(Coefficients, KernelInputs):
@@ -49,6 +51,8 @@ class KernelMachine(Coefficients, KernelInputs):
 
     # λ times the coefficients that a fit begins with, one row an example.
     _start: np.ndarray | None = None
+    holds = {"function_": Function, "coding_": TargetCoding, "solution_": Solution, "loss_": Loss}
+
     # Does it hold on to the problem after fit, and so to the examples?
     _keeps_problem = False
     _if_indefinite = (
@@ -209,6 +213,12 @@ class KernelMachine(Coefficients, KernelInputs):
         state = dict(super().__getstate__())
         state.pop("_problem", None)
         return state
+
+    def check_state(self) -> None:
+        super().check_state()
+        outputs = self.function_.outputs or 1
+        self._check_answers(self.coding_, outputs)
+        require(len(self.solution_.intercept) == outputs, "solution_ is not that of as many functions")
 
     # -- predict ----------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 
+from mercer._state import require
 from mercer._units import fewest_in_a_class, folds, units_of
 from mercer.estimators.lam import FromC, is_auto
 from mercer.losses.coding import LabelCoding, favouring
@@ -61,6 +62,11 @@ class Calibration:
 
         found = minimize(cost, [1.0 / size], bounds=[(1e-3 / size, 1e3 / size)], method="L-BFGS-B")
         return cls((float(found.x[0]),))
+
+    def check_for(self, coding: LabelCoding) -> None:
+        """Require one slope for each side of two classes, or one for more."""
+        slopes = 2 if coding.n_outputs == 1 else 1
+        require(len(self.slopes) == slopes, f"the calibration has not {slopes} slopes")
 
     def probability(self, scores: np.ndarray, coding: LabelCoding) -> np.ndarray:
         """(n, k)"""

@@ -6,7 +6,6 @@ import math
 import numbers
 import warnings
 from collections.abc import Iterator
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
+from mercer._state import ArraySpec, require
 from mercer._threads import one_blas_thread
 from mercer._warnings import frames_inside
 from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, parts_of, place
@@ -23,9 +23,8 @@ from mercer.estimators.tensors import engine_for, follows_data, on_host, remembe
 from mercer.estimators.unpenalised import choose
 from mercer.features import ExplicitFeatures
 from mercer.features.base import generator
-from mercer.functions import FeatureFunction, KernelFunction
+from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
-from mercer.kernels.base import Kernel
 from mercer.kernels.door import require_symmetry
 from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning
@@ -378,24 +377,24 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             total += float(w @ np.maximum(D.min(axis=1), 0))
         return -total
 
-    def _check_restored(self) -> None:
-        """Raise if what a file says is not what `fit` leaves."""
+    holds = {
+        "means_": Function,
+        "masses_": ArraySpec("f8", "k"),
+        "squared_norms_": ArraySpec("f8", "k"),
+        "_shift": ArraySpec("f8", None),
+        "energies_": ArraySpec("f8", None),
+    }
+    fitted_by = "means_"
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
         self._validate()
-        _resolve.representation_of(self.representation)
-        if "means_" not in vars(self):
-            return
+
+    def check_state(self) -> None:
+        super().check_state()
         f, k = self.means_, len(self.masses_)
-        numbers_ = (self.masses_, self.squared_norms_, self._shift, self.energies_)
-        fine = all(isinstance(a, np.ndarray) and a.dtype == np.float64 and a.ndim == 1 for a in numbers_)
-        fine = fine and isinstance(f, (KernelFunction, FeatureFunction)) and f.outputs == k
-        fine = fine and isinstance(self.kernel_, Kernel) and len(self.squared_norms_) == k
-        if not fine or (isinstance(f, FeatureFunction) and len(self._shift) != len(f)):
-            raise ValueError(f"the means of {k} clusters do not fit together")
-        if self.kernel_.vectors:
-            machine = copy(self)
-            machine.__dict__.pop("feature_names_in_", None)  # or a point without names would be warned of
-            with np.errstate(all="ignore"):
-                machine.predict(np.zeros((1, self.n_features_in_)))
+        shifted = not isinstance(f, FeatureFunction) or len(self._shift) == len(f)
+        require(shifted and f.outputs == k, f"the means of {k} clusters do not fit together")
 
 
 def _roots(blocks: Blocks, X: Any) -> np.ndarray:

@@ -14,6 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer import _resolve
+from mercer._state import COUNT, NUMBER, ArraySpec, require, require_held
 from mercer.estimators import preimages
 from mercer.estimators.centred import Decomposition, eigenpairs
 from mercer.estimators.inputs import KernelInputs
@@ -310,6 +311,32 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         self.n_samples_seen_, self.decomposition_ = n, found
         reasons = (self.plan_.reasons[0], found.how)
         self.plan_ = replace(self.plan_, examples=n, unknowns=len(self.function_), reasons=reasons)
+
+    holds = {
+        "function_": Function,
+        "mean_function_": Function,
+        "n_components_": COUNT,
+        "mean_squared_norm_": NUMBER,
+        **dict.fromkeys(
+            ("intercept_", "eigenvalues_", "explained_variance_", "explained_variance_ratio_"),
+            ArraySpec("f", "n_components_"),
+        ),
+    }
+
+    def check_state(self) -> None:
+        super().check_state()
+        f, mean = self.function_, self.mean_function_
+        require(f.outputs == self.n_components_, "there are not as many functions as components")
+        same = type(mean) is type(f) and mean.outputs is None and len(mean) == len(f)
+        require(same, "the mean is another's")
+        if "moments_" in vars(self):
+            require_held(self, {"moments_": Moments, "_coordinates": OrthonormalCoordinates})
+            zero, size = self._coordinates.zero, len(self._coordinates)
+            same = type(zero) is type(f) and len(zero) == len(f) and size == len(self.moments_.mean)
+            require(same, "moments_ are those of other coordinates")
+        if "components_" in vars(self):
+            weights = ArraySpec("f", "n_components_", "n_features_in_")
+            require_held(self, {"components_": weights, "mean_": ArraySpec("f", "n_features_in_")})
 
     # -- use --------------------------------------------------------------------------------------
 

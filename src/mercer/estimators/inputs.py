@@ -14,14 +14,20 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from mercer import _resolve
 from mercer._params import Params
+from mercer._state import parameters_of, require
 from mercer._warnings import frames_inside
-from mercer._xp import as_csr, frozen
+from mercer._xp import as_csr, frozen, n_points
 from mercer.engines import Engine
 from mercer.estimators.tensors import follows_data, on_host, remember
+from mercer.functions import Function
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.points import as_objects
+from mercer.losses.coding import LabelCoding
+
+# A point that is made for a trial has as many numbers; nothing in a file need be as large.
+MOST_FEATURES = 1 << 22
 
 
 class KernelInputs(BaseEstimator):
@@ -29,6 +35,9 @@ class KernelInputs(BaseEstimator):
 
     kernel: Any
     kernel_: Kernel
+
+    holds: dict[str, Any] = {"kernel_": Kernel}
+    fitted_by = "function_"
 
     def set_params(self, **params):
         """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
@@ -140,6 +149,41 @@ class KernelInputs(BaseEstimator):
         """The door: refuse what is no kernel on these points, or say that it is none."""
         return admit(self.kernel_, points, self._if_indefinite, frames_inside())
 
+    # -- what is remembered: see `mercer._state` ----------------------------------------------------
+
+    def check_parameters(self) -> None:
+        """Refuse names of kernels, engines, … that nothing has."""
+        cls: Any = type(self)
+        for name in ("kernel", "engine", "representation", "solver"):
+            if name in parameters_of(cls):
+                getattr(_resolve, f"{name}_of")(getattr(self, name))
+
+    def check_state(self) -> None:
+        """Refuse what does not belong together, and so was not left by `fit`."""
+        width = getattr(self, "n_features_in_", None)
+        require(not self.kernel_.vectors or width is not None, "n_features_in_ is missing")
+        f: Any = getattr(self, "function_", vars(self).get(type(self).fitted_by))
+        if isinstance(f, Function):
+            require(f.n_features in (None, width), "it is a function of other features")
+
+    def _check_answers(self, coding: Any, outputs: int) -> None:
+        require(coding.classes is None or len(coding.classes) > 1, "there is one class only")
+        require(coding.n_outputs == outputs, f"{coding.n_outputs} outputs are made of {outputs} functions")
+        require(getattr(self, "classes_", None) is coding.classes, "classes_ are others than coded")
+
+    def try_state(self) -> None:
+        """Answer for one point, of those that are known if there are any."""
+        if not self.kernel_.vectors:
+            return
+        require(self.n_features_in_ <= MOST_FEATURES, "it takes more features than there can be")
+        known = getattr(getattr(self, "function_", None), "points", None)
+        point = known[:1] if known is not None and n_points(known) else np.zeros((1, self.n_features_in_))
+        machine: Any = copy(self)
+        machine.__dict__.pop("feature_names_in_", None)  # or a point without names would be warned of
+        for method in ("predict", "predict_proba", "decision_function", "transform"):
+            if hasattr(machine, method):
+                getattr(machine, method)(point)
+
 
 def checked_labels(y: Any) -> np.ndarray:
     """Labels as an array, or a ValueError that says why they can't be learned."""
@@ -196,6 +240,8 @@ class Labelled(ClassifierMixin):
 
     scores: Any
     coding_: Any
+
+    holds: dict[str, Any] = {"coding_": LabelCoding}
 
     def _check_y(self, y: Any) -> np.ndarray:
         return checked_labels(y)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._state import ONE_OR_MORE, require
 from mercer._units import units_of
 from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
@@ -227,23 +228,28 @@ class KernelNeighbours(KernelInputs, ABC):
         state.pop("_found", None)
         return state
 
-    def _check_restored(self) -> None:
-        """Raise if what a file says is not what `fit` leaves."""
+    holds = {"n_samples_fit_": ONE_OR_MORE, "n_neighbors_": ONE_OR_MORE, "_targets": np.ndarray}
+    fitted_by = "n_neighbors_"
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
         self._validate()
-        if "n_neighbors_" not in vars(self):
-            return
+
+    def check_state(self) -> None:
+        super().check_state()
         _require_weights(self.weights_)
-        n, count = self.n_samples_fit_, self.n_neighbors_
-        whole = type(n) is int and type(count) is int and self.search_ in WAYS[1:]
-        if not whole or not 1 <= count <= n or self._points.shape[0] != n or len(self._targets) != n:
-            raise ValueError("examples, targets and the number of neighbours do not belong together")
-        points = self.kernel_.points(self._points)
-        if self.kernel_.vectors and points.shape[1] != self.n_features_in_:
-            raise ValueError("the examples have other features")
+        require(self.search_ in WAYS[1:], f"search_ is {self.search_!r}")
+        n, points = self.n_samples_fit_, self.kernel_.points(self._points)
+        together = self.n_neighbors_ <= n and points.shape[0] == n == len(self._targets)
+        require(together, "examples, targets and the number of neighbours do not belong together")
+        same = not self.kernel_.vectors or points.shape[1] == self.n_features_in_
+        require(same, "the examples have other features")
+
+    def try_state(self) -> None:
+        """Ask one example: a search among all may have to build a tree."""
+        one = self.kernel_.points(self._points)[:1]
         self._answer(self._targets[:1, None], np.ones((1, 1)))
-        NeighbourSearch(self.kernel_, points[:1], self.search_).nearest(
-            points[:1], 1, _resolve.engine_of("auto")
-        )
+        NeighbourSearch(self.kernel_, one, self.search_).nearest(one, 1, _resolve.engine_of("auto"))
 
     @abstractmethod
     def _answer(self, theirs: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array
 
+from mercer._state import ArraySpec, positions, require
 from mercer.estimators.inputs import checked_labels
 from mercer.estimators.neighbourhood import KernelNeighbours
 from mercer.estimators.tensors import follows_data
@@ -104,12 +105,12 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
         shares = self._answer(*self._asked(X))
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def _check_restored(self):
-        if "n_neighbors_" in vars(self):
-            codes, k = self._targets, len(self.classes_)
-            if codes.ndim != 1 or codes.dtype.kind != "i" or not 0 <= codes.min() <= codes.max() < k:
-                raise ValueError("the examples have labels that are none of the classes")
-        super()._check_restored()
+    holds = {"classes_": ArraySpec("", "k"), "_targets": ArraySpec("i", "n")}
+
+    def check_state(self):
+        super().check_state()
+        known = positions(self._targets, len(self.classes_))
+        require(known, "the examples have labels that are none of the classes")
 
     def _answer(self, theirs, weights):
         k = len(self.classes_)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 
+from mercer._state import NUMBER
 from mercer.estimators.lam import FromC
 from mercer.estimators.svm import SupportVectors
 from mercer.estimators.tensors import follows_data, on_host
@@ -75,6 +76,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
 
     lam: Any = FromC(1.0)
     offset = True
+    holds = {"offset_": NUMBER}
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._state import positions, require
 from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Engine
@@ -89,6 +90,9 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
         more classes; infinite where γ ≤ 0.
     kernel_ : the kernel, with parameters found from the data
     plan_ : how many examples f is made of, and what computes
+    votes_ : tuple or None
+        With prediction="voted", of every function on the way: which term of `function_` changed, by how much
+        for each output, and for how many examples it lasted.
 
     Notes
     -----
@@ -229,10 +233,23 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
         self.function_ = KernelFunction(self.kernel_, take(points, support), kept, engine)
         why = f"{len(support):,} of {len(coef):,} examples were ever mistaken: f is made of those"
         self.plan_ = Plan(Full(), None, engine, len(coef), len(support), 0, 0.0, (why,))
-        self._votes = None
+        self.votes_ = None
         if self.prediction == "voted":
             changes = rule.changes(index, rivals).astype(np.int8)
-            self._votes = (np.searchsorted(support, index), changes, np.diff(steps, append=total))
+            self.votes_ = (np.searchsorted(support, index), changes, np.diff(steps, append=total))
+
+    holds = {"function_": KernelFunction, "votes_": (None, tuple[np.ndarray, np.ndarray, np.ndarray])}
+
+    def check_state(self) -> None:
+        super().check_state()
+        outputs = self.function_.outputs or 1
+        self._check_answers(self.coding_, outputs)
+        if self.votes_ is not None:
+            where, changes, survival = self.votes_
+            require(positions(where, len(self.function_)), "votes are for other points")
+            fine = changes.shape == (len(where), outputs) and changes.dtype.kind == "i"
+            require(fine, "changes are not those of the votes")
+            require(survival.shape == where.shape and survival.dtype.kind == "i", "the votes are miscounted")
 
     @property
     def support_(self) -> np.ndarray:
@@ -257,7 +274,7 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
         given, X = X, self.check_new(X)
         remember(self.function_.engine, X, given)
         f = self.function_
-        scores = f(X) if self._votes is None else vote(f.facing(X), *self._votes)
+        scores = f(X) if self.votes_ is None else vote(f.facing(X), *self.votes_)
         if getattr(X, "dtype", None) == np.float32:
             scores = scores.astype(np.float32)
         return finite_scores(scores[:, None] if scores.ndim == 1 else scores)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._state import ArraySpec
+
 # Of the coordinates of a block of rows: 32 MB of doubles.
 _ENTRIES = 1 << 22
 
@@ -28,6 +30,8 @@ class Moments:
     mean: np.ndarray
     scatter: np.ndarray
     squares: float
+
+    holds = {"mean": ArraySpec("f", "p"), "scatter": ArraySpec("f", "p", "p")}
 
     @classmethod
     def of(cls, Phi: np.ndarray, squares: float) -> Moments:

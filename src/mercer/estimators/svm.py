@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._state import require_held
 from mercer._xp import take
 from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine, start_at
@@ -215,6 +216,12 @@ class KernelSVC(SupportVectors, Classifier):
             f"probabilities are calibrated at fit only if probability=True: {again}. KernelLogistic has them "
             "without"
         )
+
+    def check_state(self) -> None:
+        super().check_state()
+        if "calibration_" in vars(self):
+            require_held(self, {"calibration_": Calibration})
+            self.calibration_.check_for(self.coding_)
 
     def _probability(self, scores):
         return self.calibration_.probability(scores, self.coding_)

@@ -7,6 +7,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._state import ArraySpec, require
+from mercer._xp import n_points
 from mercer.engines import Tiled
 from mercer.features.centres import centres_of
 from mercer.kernels import Gaussian, Kernel
@@ -34,6 +36,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     kernel_ : the resolved kernel
     centres_ : the chosen points
+    whitening_ : array, shape (centres, features), T with TᵀK(Z,Z)T = I
 
     Examples
     --------
@@ -78,8 +81,22 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         single = getattr(points, "dtype", None) == np.float32
         kept = values > len(K) * np.finfo(np.float32 if single else np.float64).eps * values[-1]
         self.whitening_ = vectors[:, kept] / np.sqrt(values[kept])
-        self._n_features_out = self.whitening_.shape[1]
         return self
+
+    holds = {"kernel": Kernel, "kernel_": Kernel, "whitening_": ArraySpec("f", None, None)}
+    fitted_by = "whitening_"
+
+    def check_state(self) -> None:
+        """Refuse centres that are not those of the whitening."""
+        centres = self.kernel_.points(self.centres_)
+        require(n_points(centres) == len(self.whitening_), "centres_ and whitening_ differ in number")
+        same = not self.kernel_.vectors or centres.shape[1] == self.n_features_in_
+        require(same, "centres_ have other features")
+        self.kernel_.require_resolved()
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.whitening_.shape[1]
 
     def transform(self, X):
         """φ(X), shape (n, number of features)."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import frozen
+from mercer._xp import frozen, given_up
 
 
 class Function(ABC):
@@ -24,6 +24,16 @@ class Function(ABC):
     __array_ufunc__ = None  # so that numpy_scalar * f comes here
 
     coef: np.ndarray
+
+    # What is known besides what the constructor takes: see `mercer._state`.
+    holds: dict[str, Any] = {}
+
+    @classmethod
+    def from_state(cls, parameters: dict[str, Any], state: dict[str, Any]) -> Function:
+        """The function again; nobody else holds its arrays, so they are not copied."""
+        f = cls(**{name: given_up(value) for name, value in parameters.items()})
+        vars(f).update(state)
+        return f
 
     @abstractmethod
     def __call__(self, X: Any) -> np.ndarray:
@@ -58,6 +68,11 @@ class Function(ABC):
     def __len__(self) -> int:
         """Number of terms."""
         return self.coef.shape[0]
+
+    @property
+    def n_features(self) -> int | None:
+        """Of the vectors it is a function of; None where it takes others, or any."""
+        raise NotImplementedError
 
     @property
     def outputs(self) -> int | None:

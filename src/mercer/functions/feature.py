@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer._xp import n_points
 from mercer.functions.base import Function, as_coefficients, column_products
@@ -56,6 +57,17 @@ class FeatureFunction(Function):
         if coef.ndim not in (1, 2):
             raise ValueError(f"coef must have shape (p,) or (p, t), got {coef.shape}")
         self.map, self.coef, self.double = map, coef, bool(double)
+
+    @property
+    def n_features(self):
+        return getattr(self.map, "n_features_in_", None)
+
+    holds = {"map": BaseEstimator}
+
+    def try_state(self) -> None:
+        """Map one point: there must be as many features as coefficients."""
+        if self.n_features is not None:
+            self(np.zeros((1, self.n_features)))
 
     def with_coef(self, coef):
         return FeatureFunction(self.map, coef, self.double)

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._state import positions, require
 from mercer._xp import frozen, issparse, n_points, take
 from mercer.engines import Engine, Tiled
+from mercer.engines.usable import usable
 from mercer.functions import terms
 from mercer.functions.base import Function, as_coefficients, as_columns, column_products
 from mercer.kernels import Kernel
@@ -74,6 +76,29 @@ class KernelFunction(Function):
     # Which coefficients are not zero, where those of some outputs are in many terms: see `in_groups`.
     _groups: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
+    holds = {"_groups": tuple[tuple[np.ndarray, np.ndarray], ...]}
+
+    @classmethod
+    def from_state(cls, parameters, state):
+        """The function again, on the CPU where its engine's device is not there."""
+        engine, shape = usable(parameters.get("engine")), np.shape(parameters["coef"])
+        if len(shape) in (1, 2) and shape[0] == 0:
+            # Of the points of a sum without terms not even the form is known.
+            return zero(parameters["kernel"], shape[1] if len(shape) == 2 else None, engine)
+        return super().from_state({**parameters, "engine": engine}, state)
+
+    def check_state(self) -> None:
+        """Refuse groups of terms that are not there."""
+        require(isinstance(self.engine, Engine), "a function has no engine")
+        for rows, columns in self._groups:
+            there = positions(rows, len(self)) and positions(columns, self.outputs or 0)
+            require(there, "groups of terms are of other terms or outputs")
+
+    def try_state(self) -> None:
+        """The value at one of its points."""
+        if len(self):
+            self(take(self.points, slice(0, 1)))
+
     def _set(self, kernel, points, coef, engine):
         self.kernel, self.points, self.coef, self.engine = kernel, points, coef, engine
 
@@ -82,6 +107,10 @@ class KernelFunction(Function):
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "_bound"}
+
+    @property
+    def n_features(self):
+        return self.points.shape[1] if self.kernel.vectors and len(self) else None
 
     def in_groups(self, labels: np.ndarray) -> KernelFunction:
         """The same functions, told that terms with the same label count in the same few outputs.

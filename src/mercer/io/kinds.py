@@ -11,7 +11,7 @@ from mercer._xp import issparse
 from mercer.io.arrays import dtype_of, is_portable, portable, shape_of
 from mercer.io.errors import ModelFileError
 from mercer.io.kind import Kind
-from mercer.io.objects import Object, Steps
+from mercer.io.objects import ObjectKind, PipelineKind
 
 # So many keys of a dict may have one hash; of those nobody has chosen, hardly two do.
 _MOST_ALIKE = 16
@@ -19,7 +19,7 @@ _MOST_ALIKE = 16
 _CHARACTER, _PADDING = 4, 64
 
 
-class Row(Kind):
+class SequenceKind(Kind):
     """A list or a tuple."""
 
     fields = ("items",)
@@ -37,7 +37,7 @@ class Row(Kind):
         return self.cls(map(get, _list(row["items"])))
 
 
-class Table(Kind):
+class DictKind(Kind):
     """A dict; keys may be anything that can be a key."""
 
     name = "dict"
@@ -58,7 +58,7 @@ class Table(Kind):
         return dict(pairs)
 
 
-class Slice(Kind):
+class SliceKind(Kind):
     """The columns from here to there."""
 
     name = "slice"
@@ -77,7 +77,7 @@ class Slice(Kind):
         return slice(*ends)
 
 
-class Scalar(Kind):
+class ScalarKind(Kind):
     """A number, text or date of NumPy's."""
 
     name = "scalar"
@@ -107,7 +107,7 @@ class Scalar(Kind):
         return np.array(value, dtype=dtype)[()]
 
 
-class Array(Kind):
+class ArrayKind(Kind):
     """An array of numbers, text or dates; arrays on the same memory are on the same memory again."""
 
     name = "array"
@@ -132,7 +132,7 @@ class Array(Kind):
         return stored.reshape(shape)
 
 
-class ObjectArray(Kind):
+class ObjectArrayKind(Kind):
     """An array of Python objects, item by item; such as labels and names that came from pandas."""
 
     name = "objects"
@@ -155,7 +155,7 @@ class ObjectArray(Kind):
         return flat.reshape(shape)
 
 
-class Sparse(Kind):
+class SparseKind(Kind):
     """A sparse matrix by rows (CSR); other layouts become that."""
 
     name = "sparse"
@@ -185,7 +185,7 @@ class Sparse(Kind):
         return out
 
 
-class Randomness(Kind):
+class RandomKind(Kind):
     """The state of a random number generator of NumPy's."""
 
     name = "random"
@@ -243,16 +243,16 @@ def _ends(x: slice) -> tuple[Any, Any, Any]:
 
 
 KINDS: tuple[Kind, ...] = (
-    Row(list),
-    Row(tuple),
-    Table(),
-    Slice(),
-    Scalar(),
-    Array(),
-    ObjectArray(),
-    Sparse(),
-    Randomness(),
-    Steps(),
-    Object(),
+    SequenceKind(list),
+    SequenceKind(tuple),
+    DictKind(),
+    SliceKind(),
+    ScalarKind(),
+    ArrayKind(),
+    ObjectArrayKind(),
+    SparseKind(),
+    RandomKind(),
+    PipelineKind(),
+    ObjectKind(),
 )
 BY_NAME: dict[Any, Kind] = {kind.name: kind for kind in KINDS}

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer import _resolve
+from mercer._state import COUNT
 from mercer.estimators.inputs import Labelled, checked_labels
 from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
@@ -92,6 +93,8 @@ class OnlineKernelClassifier(RiverClassifierMixin, Labelled, OnlineMachine):
         self.passes = passes
         self.engine = engine
         self.random_state = random_state
+
+    holds = {"n_mistakes_": COUNT}
 
     def loss_for(self, y=None):
         return _resolve.loss_of(self.loss, classification=True)

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dtrmm, dtrsm
 from scipy.linalg.lapack import dtrtri
+from sklearn.base import BaseEstimator
 
+from mercer._state import COUNT, NOT_NEGATIVE, doubles, require, require_held
 from mercer._xp import issparse, take
 from mercer.engines import Engine
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.code import loop
-from mercer.online.learner import Learner, UpdateRule, engine_for_chunk, stacked, widened
+from mercer.online.learner import Learner, UpdateRule, check_points, engine_for_chunk, stacked, widened
 from mercer.online.linear_loops import Directions
 from mercer.online.steps import RecursiveStep
 
@@ -33,6 +35,7 @@ class Basis:
 
     width: int
     engine: Any = None
+    holds: dict[str, Any] = {}  # besides what the constructor takes
 
     def rows(self, points: Any) -> np.ndarray:
         """φ of points, shape (n, width)."""
@@ -50,10 +53,13 @@ class Basis:
 class FeatureBasis(Basis):
     """Features of a fitted map."""
 
-    _kept = ("map", "width")
-
     def __init__(self, map: Any, width: int):
         self.map, self.width = map, width
+
+    def check_state(self) -> None:
+        require_held(self, {"map": BaseEstimator, "width": COUNT})
+        nothing = np.zeros((1, self.map.n_features_in_))
+        require(self.rows(nothing).shape[1] == self.width, "the feature map has another number of features")
 
     def rows(self, points):
         F = self.map.transform(points)
@@ -66,10 +72,13 @@ class FeatureBasis(Basis):
 class CentreBasis(Basis):
     """Kernels at fixed points, made orthonormal: φ(x) = Tᵀ k(Z, x) with TᵀK(Z,Z)T = I."""
 
-    _kept = ("kernel", "points", "T", "engine")
-
     def __init__(self, kernel: Kernel, points: Any, T: np.ndarray, engine: Engine):
         self.kernel, self.points, self.T, self.engine = kernel, points, T, engine
+
+    def check_state(self) -> None:
+        require_held(self, {"kernel": Kernel, "engine": Engine, "T": doubles(None, None)})
+        require(len(self.T), "there are no centres")
+        check_points(self, len(self.T))
 
     @property
     def width(self):  # type: ignore[override]
@@ -96,10 +105,13 @@ class CentreBasis(Basis):
 class SpanBasis(CentreBasis):
     """Kernels at points that were met, orthonormal in their order: K(Z,Z) = L Lᵀ and φ(x) = L⁻¹ k(Z, x)."""
 
-    _kept = ("kernel", "points", "L", "engine")
-
     def __init__(self, kernel: Kernel, points: Any, L: np.ndarray, engine: Engine):
         self.kernel, self.points, self.L, self.engine = kernel, points, np.asfortranarray(L), engine
+
+    def check_state(self) -> None:
+        require_held(self, {"kernel": Kernel, "engine": Engine, "L": doubles("m", "m")})
+        require((np.diagonal(self.L) > 0).all(), "points are in the span of earlier ones")
+        check_points(self, len(self.L))
 
     @property
     def width(self):  # type: ignore[override]
@@ -136,7 +148,20 @@ class CoordinateLearner(Learner):
             self.P = np.eye(basis.width) / rule.step.penalty
 
     _by_output = ("offset", "A", "U")
-    _kept = ("basis", "most", "threshold", *Learner._kept, "A", "U", "P")
+    holds = {
+        "basis": Basis,
+        "most": COUNT,
+        "threshold": NOT_NEGATIVE,
+        "A": doubles("outputs", "size"),
+        "U": doubles("outputs", None),
+        "P": doubles("p", "p"),
+    }
+
+    def check_state(self) -> None:
+        w, grows = self.size, isinstance(self.basis, SpanBasis)
+        require(grows == (self.most > 0) and (not grows or w <= self.most), "coordinates can't grow so")
+        require(not self.rule.averaging or self.U.shape[1] == w, "the sum of functions has other coordinates")
+        require(len(self.P) == (w if self.recursive else 0), "the matrix of recursive steps is another's")
 
     @property
     def recursive(self) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._state import MOST, ArraySpec, doubles, require
 from mercer._xp import issparse, take
 from mercer.engines import Engine
 from mercer.functions import KernelFunction
@@ -13,7 +14,16 @@ from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Budget
 from mercer.online.code import loop
-from mercer.online.learner import CHUNK, Learner, UpdateRule, draws, engine_for_chunk, stacked, widened
+from mercer.online.learner import (
+    CHUNK,
+    Learner,
+    UpdateRule,
+    check_points,
+    draws,
+    engine_for_chunk,
+    stacked,
+    widened,
+)
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
 _FEW = 4096
@@ -30,10 +40,19 @@ class ExpansionLearner(Learner):
     """
 
     _by_output = ("offset", "A", "U")
-    _kept = (
-        *("kernel", "points", "budget", "engine", *Learner._kept),
-        *("A", "U", "diagonal", "birth", "K", "partner", "near"),
-    )
+    holds = {
+        "kernel": Kernel,
+        "points": Any,
+        "budget": Budget,
+        "engine": Engine,
+        "birth": ArraySpec("i8", "m"),
+        "A": doubles("outputs", "m"),
+        "U": doubles("outputs", None),
+        "diagonal": doubles("m"),
+        "K": ArraySpec("f", "pairs", "pairs", finite=True),
+        "partner": ArraySpec("i8", "merged"),
+        "near": ArraySpec("f8", "merged"),
+    }
 
     engine: Engine
 
@@ -51,6 +70,32 @@ class ExpansionLearner(Learner):
         self.K = np.zeros((0, 0), self.dtype_for(points))
         self.partner, self.near = np.zeros(0, np.int64), np.zeros(0)
         self._room: dict[str, np.ndarray] = {}
+
+    def check_state(self) -> None:
+        budget, held, m = self.budget, self.birth != GONE, len(self.birth)
+        require(not budget.projects, "the budget is one of coordinates")
+        budget.validate()
+        require(0 <= int(budget.n_terms) <= MOST, "the budget is larger than any memory")
+        births = self.birth[held]
+        few = budget.policy == loops.NOBODY or len(births) <= budget.n_terms
+        require(few, "there are more terms than the budget allows")
+        rising = not len(births) or (
+            births[0] >= 1 and births[-1] <= self.seen and (np.diff(births) > 0).all()
+        )
+        require(rising, "terms are not in the order of their age")
+        require(not self.A[:, ~held].any(), "terms that are gone have coefficients")
+        require(self.U.shape[1] == (m if self.rule.averaging else 0), "the sum of functions has other terms")
+        check_points(self, m)
+        square = len(self.K) == (m if budget.pairs else 0) and self.K.dtype == self.dtype_for(self.points)
+        require(square, "kernel values between terms are wrong")
+        merged = m if budget.policy == loops.MERGE else 0
+        require(len(self.partner) == merged, "partners of terms are wrong")
+        if merged:
+            partner = self.partner[held]
+            alone = partner == -1
+            there = ((partner >= 0) & (partner < m) | alone).all() and held[partner[~alone]].all()
+            require(there and np.isfinite(self.near[held]).all(), "partners of terms are wrong")
+        self._room = {}
 
     @staticmethod
     def dtype_for(points: Any) -> Any:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from mercer import _resolve
+from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer._xp import frozen
 from mercer.estimators.coefficients import Coefficients
@@ -30,6 +31,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.door import by_rule
 from mercer.kernels.points import as_objects
 from mercer.losses import Loss, Squared
+from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.online import loops
 from mercer.online.budgets import Budget, Unlimited, budget_of
 from mercer.online.coordinates import CentreBasis, CoordinateLearner, FeatureBasis, SpanBasis
@@ -267,7 +269,7 @@ class OnlineMachine(Coefficients, KernelInputs):
         try:
             targets = self._code_targets(y, classes)
             if first:
-                self._rule_ = replace(rule, loss=self._coding.loss)  # as it was found to be
+                self.rule_ = replace(rule, loss=self.coding_.loss)  # as it was found to be
                 self._start(points, X, targets, weight)
             else:
                 self._look_at(points)
@@ -297,6 +299,28 @@ class OnlineMachine(Coefficients, KernelInputs):
         state = super().__getstate__()
         # Made again when needed, and only of use in the beginning.
         return {name: value for name, value in state.items() if name not in ("_one", "_looked_at")}
+
+    holds = {"learner_": Learner, "rule_": UpdateRule, "coding_": TargetCoding, "cumulative_loss_": float}
+    fitted_by = "learner_"
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        names, width = (
+            vars(self).get("_names", {}),
+            vars(self).get("n_features_in_"),
+        )  # known before the first fit
+        numbered = isinstance(names, dict) and list(names.values()) == list(range(len(names)))
+        require(numbered and len(names) in (0, width), "features are not numbered by their names")
+
+    def check_state(self) -> None:
+        super().check_state()
+        learner, rule, coding = self.learner_, self.rule_, self.coding_
+        require(learner.rule is rule, "it follows another rule")
+        plain = type(coding) in (LabelCoding, TargetCoding) and coding.loss is rule.loss
+        require(plain, "the coding of answers is another's")
+        require(coding.n_outputs == learner.outputs, "there is not one function for each output")
+        place = getattr(learner, "basis", learner)
+        require(getattr(place, "kernel", self.kernel_) is self.kernel_, "it learned with another kernel")
 
     @property
     def begun(self) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+
+from mercer._state import COUNT, ArraySpec
 
 _MEASURES = {"classification": ("accuracy", "log loss"), "regression": ("MAE", "RMSE")}
 # A probability of 0 for what came is taken for this.
@@ -96,14 +97,9 @@ class Metrics:
         found = {first: float(means[0])}
         return found | ({second: float(means[1])} if math.isfinite(means[1]) else {})
 
-    def _check_restored(self) -> None:
-        """What must hold of one that comes from a file."""
-        self.__post_init__()
-
-        def shaped(a: Any, *shapes: tuple[int, ...]) -> bool:
-            return a.dtype == np.float64 and a.shape in shapes
-
-        fine = type(self.count) is int and self.count >= 0 and shaped(self.sums, (2,))
-        fine = fine and shaped(self.last, (0, 2), (self.window, 2))
-        if not fine or not shaped(self.history, (len(self.history), 5)):
-            raise ValueError("the measures of a stream make no sense")
+    holds = {
+        "count": COUNT,
+        "sums": ArraySpec("f8", 2),
+        "recent": (ArraySpec("f8", 0, 2), ArraySpec("f8", "window", 2)),
+        "history": ArraySpec("f8", None, 5),
+    }

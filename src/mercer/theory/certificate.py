@@ -228,7 +228,7 @@ def _dependent(groups: Any, n: int) -> bool:
 def _one_function(machine: Any) -> bool:
     """Are its predictions those of a function in H_K (and not votes of many, as a perceptron may take)?"""
     known = hasattr(machine, "function_") and hasattr(machine, "coding_")
-    return known and getattr(machine, "_votes", None) is None
+    return known and getattr(machine, "votes_", None) is None
 
 
 def _require_predictor(machine: Any) -> None:

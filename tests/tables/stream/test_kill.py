@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer._state import state_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 import streams
@@ -58,9 +59,9 @@ def test_killed_and_resumed_is_the_same_to_the_last_bit(run, name):
     one, other = (mercer.load(folder / f"{name}.mercer") for folder in (whole, killed))
     assert one.position == other.position == streams.ROWS
     a, b = one.machine.learner_, other.machine.learner_
-    for part in a._kept:
-        if isinstance(getattr(a, part), np.ndarray):
-            assert getattr(a, part).tobytes() == getattr(b, part).tobytes(), (part, seed)
+    for part, value in state_of(a).items():
+        if isinstance(value, np.ndarray):
+            assert value.tobytes() == getattr(b, part).tobytes(), (part, seed)
     assert one.machine.dual_coef_.tobytes() == other.machine.dual_coef_.tobytes(), seed
     assert (whole / f"{name}.csv").read_bytes() == (killed / f"{name}.csv").read_bytes(), seed
     assert (whole / f"{name}.mercer").read_bytes() == (killed / f"{name}.mercer").read_bytes(), seed

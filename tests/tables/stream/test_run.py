@@ -13,6 +13,7 @@ from scipy import sparse
 
 import mercer
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor
+from mercer._state import check
 from mercer.io import ModelFileError, load, save
 from mercer.kernels import Finite, Gaussian
 from mercer.online import Encoding, MeanShift, Oldest, progressive
@@ -382,7 +383,7 @@ def test_in_another_thread():
 
 def test_files_that_lie():
     state = run_stream(regressor(), (X, Y))
-    state._check_restored()
+    check(state)
     for change in (
         {"position": -1},
         {"batch": 0},
@@ -390,7 +391,7 @@ def test_files_that_lie():
         {"drifts": ["x"]},
         {"machine": classifier()},
     ):
-        with pytest.raises(ValueError, match="makes no sense"):
-            replace(state, **change)._check_restored()
+        with pytest.raises(ValueError, match="makes no sense| is not "):
+            check(replace(state, **change))
     with pytest.raises(ValueError, match="other points"):
-        replace(state, encoding=Encoding.begin({"a": np.zeros(1)}))._check_restored()
+        check(replace(state, encoding=Encoding.begin({"a": np.zeros(1)})))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from mercer._state import COUNT, NUMBER, ONE_OR_MORE, POSITIVE, require
 from mercer.estimators.inputs import Labelled
 from mercer.online.drift import MeanShift
 from mercer.online.encoding import Encoding
@@ -94,16 +94,18 @@ class Streamed:
         said = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.total.items())
         return f"{type(self.machine).__name__} after {self.position:,} rows: {said or 'nothing learned'}"
 
-    def _check_restored(self) -> None:
-        """What must hold of one that comes from a file."""
-        counts = (self.position, self.restarts, self.written)
-        fine = all(type(n) is int and n >= 0 for n in counts) and type(self.batch) is int and self.batch > 0
-        fine = fine and (self.drift is None or isinstance(self.drift, MeanShift))
-        fine = fine and all(type(n) is int for n in self.drifts)
-        fine = fine and all(isinstance(v, float) and math.isfinite(v) for v in (self.centre, self.scale))
-        fine = fine and self.scale > 0
-        if not fine or self.metrics.task != self.task:
-            raise ValueError("the state of a stream makes no sense")
+    holds = {
+        "batch": ONE_OR_MORE,
+        **dict.fromkeys(("position", "restarts", "written"), COUNT),
+        "drift": (None, MeanShift),
+        "centre": NUMBER,
+        "scale": POSITIVE,
+    }
+
+    def check_state(self) -> None:
+        """Refuse a machine that takes other points, or has another task."""
+        fine = all(type(n) is int for n in self.drifts) and self.metrics.task == self.task
+        require(fine, "the state of a stream makes no sense")
         width = getattr(self.machine, "n_features_in_", None)
-        if self.encoding is not None and width is not None and self.encoding.width != width:
-            raise ValueError("the columns of a stream make other points than its machine takes")
+        same = self.encoding is None or width in (None, self.encoding.width)
+        require(same, "the columns of a stream make other points than its machine takes")

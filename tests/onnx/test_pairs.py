@@ -8,7 +8,6 @@ from mercer.codegen.formula import View
 from mercer.codegen.onnx.graph import Graph
 from mercer.codegen.onnx.pairs import GraphPoints
 from mercer.codegen.symbols import NotTraceable, Symbol
-from mercer.io.onnx.pairs import diagonal, kernel_matrix
 from mercer.kernels import (
     ArcCosine,
     Dot,
@@ -21,6 +20,7 @@ from mercer.kernels import (
     PullBack,
     Radial,
 )
+from mercer.onnx.pairs import diagonal, kernel_matrix
 
 # These are Python's functions or tables of numbers: no formula can be written down.
 FORMULAS = [cls for cls in EXAMPLES if cls not in (Finite, FunctionKernel, Precomputed, PullBack)]

@@ -6,7 +6,6 @@ import sys
 from dataclasses import replace
 
 import numpy as np
-import onnx
 import onnxruntime
 import pandas as pd
 import pytest
@@ -17,13 +16,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import mercer
+import onnx
 from mercer.estimators.base import KernelMachine
 from mercer.features import NystromFeatures
-from mercer.io import to_onnx
 from mercer.kernels import ArcCosine, FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
 from mercer.losses import FunctionLoss, Quantile
 from mercer.online import Oldest, Projection
 from mercer.online.machine import OnlineMachine
+from mercer.onnx import to_onnx
 from mercer.representations import Features, Lasso, Nystrom
 from mercer.tables.model import Columns
 from mercer.tables.model.machines import calibrated
@@ -233,7 +233,7 @@ def test_other_refusals(monkeypatch):
     with pytest.raises(ValueError, match="dtype must be 'float64' or 'float32', got 'float16'"):
         to_onnx(machine, dtype="float16")
     with monkeypatch.context() as patch:
-        patch.setattr("mercer.io.onnx.export._LARGEST", 100)
+        patch.setattr("mercer.onnx.export._LARGEST", 100)
         with pytest.raises(ValueError, match="ONNX files end at 2 GB; fit with fewer centres"):
             to_onnx(machine)
     monkeypatch.setitem(sys.modules, "onnx", None)

@@ -12,7 +12,7 @@ from mercer.codegen.symbols import NotTraceable, Symbol
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction, KernelFunction
 from mercer.functions.base import as_columns
-from mercer.io.onnx.pairs import kernel_matrix
+from mercer.onnx.pairs import kernel_matrix
 
 
 def scores(points: GraphPoints, f: KernelFunction | FeatureFunction) -> Symbol:
@@ -61,7 +61,7 @@ def _matrix(points: GraphPoints, kernel: Any, Z: Any) -> Symbol:
 def _waves(points: GraphPoints, map: RandomFourierFeatures, coef: np.ndarray) -> Symbol:
     graph, half = points.graph, len(map.frequencies_)
     angle = points.x @ np.asarray(map.frequencies_, np.float64).T
-    coef = coef * np.sqrt(map._amplitude / half)
+    coef = coef * np.sqrt(map.amplitude_ / half)
     return graph.op("Cos", angle) @ coef[:half] + graph.op("Sin", angle) @ coef[half:]
 
 
@@ -71,7 +71,7 @@ def _monomials(points: GraphPoints, map: ExplicitFeatures, coef: np.ndarray) -> 
     coef = coef * np.sqrt(map.weights_)[:, None]
     level = graph.filled(points.x, 1.0, 1)
     total = None
-    for parent, factor, wanted, place in map._plan:
+    for parent, factor, wanted, place in map.levels_:
         if parent is not None:
             below = graph.op("Gather", level, parent.astype(np.int64), axis=1)
             level = below * graph.op("Gather", points.x, factor.astype(np.int64), axis=1)

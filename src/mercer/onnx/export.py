@@ -21,9 +21,9 @@ from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
 from mercer.estimators.neighbourhood import KernelNeighbours
 from mercer.estimators.one_class import EDGE
-from mercer.io.onnx import answers
-from mercer.io.onnx.scores import scores, votes
 from mercer.online.machine import OnlineMachine
+from mercer.onnx import answers
+from mercer.onnx.scores import scores, votes
 from mercer.tables.model import Columns, Model
 
 _LARGEST = 2_000_000_000
@@ -178,8 +178,8 @@ def _outputs(points: GraphPoints, machine: Any, calibration: Calibration | None)
     if isinstance(machine, KernelKMeans):
         return {"label": (_nearest_mean(points, machine), "i", ["n"])}
     graph, coding = points.graph, machine.coding_
-    if isinstance(machine, KernelPerceptron) and machine._votes is not None:
-        s = votes(points, machine.function_, *machine._votes)
+    if isinstance(machine, KernelPerceptron) and machine.votes_ is not None:
+        s = votes(points, machine.function_, *machine.votes_)
     else:
         s = scores(points, machine.function_)
     if isinstance(machine, KernelMachine):

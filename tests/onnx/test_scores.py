@@ -8,8 +8,8 @@ from sklearn.preprocessing import PolynomialFeatures
 from mercer.codegen.symbols import NotTraceable
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction, KernelFunction, zero
-from mercer.io.onnx.scores import scores, votes
 from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial
+from mercer.onnx.scores import scores, votes
 from mercer.solvers.mistakes import vote
 
 RNG = np.random.default_rng(0)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer._state import check, try_out
 from mercer.estimators.calibration import Calibration
-from mercer.io.checks import check, trial
 from mercer.tables.model.columns import Category, Columns, Date, Number
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.schema import Column, Schema
@@ -31,7 +31,7 @@ def classification():
 def test_what_fit_made_is_in_order(regression, classification):
     for model in (regression, classification, regression.columns, classification.columns):
         check(model)
-        trial(model)
+        try_out(model)
     check(Columns())
 
 
@@ -39,14 +39,14 @@ def test_what_fit_made_is_in_order(regression, classification):
     "change, match",
     [
         (lambda m: {"task": "classification"}, "task is not that of its machine"),
-        (lambda m: {"task": 3}, "field task"),
+        (lambda m: {"task": 3}, "task of a Model is not"),
         (lambda m: {"columns": Columns()}, "not fitted"),
         (lambda m: {"machine": mercer.KernelRidge()}, "not fitted"),
         (lambda m: {"machine": mercer.KernelRidge().fit([[1.0], [2.0]], [1.0, 2.0])}, "takes other points"),
         (lambda m: {"schema": Schema(())}, "not those of its schema"),
         (lambda m: {"calibration": Calibration((1.0, 2.0))}, "no probabilities"),
-        (lambda m: {"conformal": replace(m.conformal, spread=mercer.KernelRidge())}, "of other points"),
-        (lambda m: {"evidence": None}, "field evidence"),
+        (lambda m: {"conformal": replace(m.conformal, spread=mercer.KernelRidge())}, "not fitted"),
+        (lambda m: {"evidence": None}, "evidence of a Model is not"),
     ],
 )
 def test_models(change, match, regression):
@@ -70,15 +70,15 @@ def test_slopes_of_a_model(classification):
 @pytest.mark.parametrize(
     "name, value, match",
     [
-        ("schema_", None, "no schema"),
-        ("encoders_", (), "no column"),
-        ("encoders_", [], "no column"),
-        ("encoders_", (3,), "none of the table's"),
-        ("encoders_", (Number("colour", 0.0, 1.0, None, False),), "none of the table's"),
-        ("encoders_", (Number("weight", 0.0, 1.0, None, False),), "none of the table's"),
+        ("schema_", None, "schema_ of a Columns is not Schema"),
+        ("encoders_", (), "other columns"),
+        ("encoders_", [], "other columns"),
+        ("encoders_", (3,), "encoders_ of a Columns is not"),
+        ("encoders_", (Number("colour", 0.0, 1.0, None, False),), "other columns"),
+        ("encoders_", (Number("weight", 0.0, 1.0, None, False),), "other columns"),
         ("origin_", np.array([0]), "origin_"),
         ("origin_", np.array([0, 1, 1, 99]), "origin_"),
-        ("dropped_", None, "no dict"),
+        ("dropped_", None, "dropped_ of a Columns is not dict"),
     ],
 )
 def test_columns(name, value, match, regression):
@@ -95,18 +95,18 @@ COLUMN = Column("a", "number", None, 0.0, 1.0, 0.0)
     "value, match",
     [
         (Schema((COLUMN, COLUMN)), "two columns have one name"),
-        (Schema((replace(COLUMN, kind="colour"),)), "unknown kind"),
-        (Schema((replace(COLUMN, order="D/M/Y"),)), "dates of column 'a' are written in an unknown way"),
-        (Schema((replace(COLUMN, kind="date", order="Y/D/M"),)), "dates of column 'a' are written in an"),
-        (Number("a", np.nan, 1.0, None, False), "scale of column 'a'"),
-        (Number("a", 0.0, 0.0, None, False), "scale of column 'a'"),
-        (Number("a", 0.0, 1.0, -1.0, False), "scale of column 'a'"),
+        (replace(COLUMN, kind="colour"), "kind of a Column is not"),
+        (replace(COLUMN, order="D/M/Y"), "dates of column 'a' are written in an unknown way"),
+        (replace(COLUMN, kind="date", order="Y/D/M"), "dates of column 'a' are written in an"),
+        (Number("a", np.nan, 1.0, None, False), "centre of a"),
+        (Number("a", 0.0, 0.0, None, False), "spread of a"),
+        (Number("a", 0.0, 1.0, -1.0, False), "bend of a"),
         (Category("a", (), False), "levels of column 'a'"),
         (Category("a", ("x", "x"), False), "levels of column 'a'"),
-        (Date("a", "2024-01-01", 1.0, ("moon",), False), "scale of column 'a'"),
-        (Date("a", "NaT", 1.0, (), False), "scale of column 'a'"),
+        (Date("a", "2024-01-01", 1.0, ("moon",), False), "circles of a Date is not"),
+        (Date("a", "NaT", 1.0, (), False), "middle of column 'a'"),
         (Date("a", "yesterday", 1.0, (), False), "yesterday"),
-        (Date("a", "2024-01-01", 0.0, (), False), "scale of column 'a'"),
+        (Date("a", "2024-01-01", 0.0, (), False), "spread of a"),
         (Conformal(np.zeros(0), None, 0.0, 0.0), "no errors"),
         (Conformal(np.array([2.0, 1.0]), None, 0.0, 0.0), "not in order"),
         (Conformal(np.array([1.0, 2.0]), None, 1.0, 0.0), "not in order"),

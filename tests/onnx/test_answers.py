@@ -6,10 +6,10 @@ from scipy.special import expit
 
 from mercer.codegen.symbols import NotTraceable
 from mercer.estimators.calibration import Calibration, _levelled
-from mercer.io.onnx import answers
 from mercer.losses import Exponential, Hinge, Logistic, Loss, Multinomial, Poisson, Quantile, Squared
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.losses.pairs import PairCoding
+from mercer.onnx import answers
 from onnx_graphs import computed
 
 RNG = np.random.default_rng(0)
