@@ -83,7 +83,7 @@ class LearnsFirst(OnlineKernelRegressor):
     """Counts what an example costs after it was learned."""
 
     def partial_fit(self, X, y, sample_weight=None):
-        before = self.cumulative_loss_ if self._begun else 0.0
+        before = self.cumulative_loss_ if self.begun else 0.0
         super().partial_fit(X, y, sample_weight)
         kept = sample_weight is None or np.asarray(sample_weight) > 0
         self.cumulative_loss_ = before + float(np.sum(((self.predict(X) - y) ** 2) * kept))

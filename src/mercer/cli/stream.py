@@ -265,7 +265,7 @@ def _machine(task, kernel, loss, budget, policy, step, lam, averaging, seed) -> 
 
 def state_facts(state: Streamed, first: int, seconds: float) -> dict[str, Any]:
     machine: Any = state.machine
-    begun = machine._begun
+    begun = machine.begun
     return {
         "task": state.task,
         "target": state.target,
@@ -277,7 +277,7 @@ def state_facts(state: Streamed, first: int, seconds: float) -> dict[str, Any]:
         "window": state.tally.window,
         "drifts": state.drifts,
         "restarts": state.restarts,
-        "terms": machine._learner.size if begun else 0,
+        "terms": machine.n_terms_,
         "updates": machine.n_updates_,
         "kernel": str(machine.kernel_) if begun else str(machine.kernel),
         "seconds": seconds,
@@ -288,6 +288,7 @@ def state_facts(state: Streamed, first: int, seconds: float) -> dict[str, Any]:
 def show_state(console: Any, state: Streamed, facts: dict[str, Any], source: str) -> None:
     """What the machine is, and what its predictions were worth."""
     from mercer.cli.show import line
+    from mercer.online.budgets import budget_of
 
     def said(measures: dict[str, float]) -> str:
         return ", ".join(f"{key} {value:.4g}" for key, value in measures.items())
@@ -295,9 +296,9 @@ def show_state(console: Any, state: Streamed, facts: dict[str, Any], source: str
     rows = f"{state.position:,} row{'s' * (state.position != 1)}{source}"
     line(console, f"{state.task.capitalize()} of {state.target}: {rows}")
     machine: Any = state.machine
-    loss = machine.loss_ if machine._begun else machine.loss
+    loss = machine.loss_ if machine.begun else machine.loss
     rule = f"{facts['terms']:,} terms, {facts['updates']:,} updates"
-    line(console, f"{type(machine).__name__}: {facts['kernel']}, {loss}, {machine._budget()}; {rule}")
+    line(console, f"{type(machine).__name__}: {facts['kernel']}, {loss}, {budget_of(machine.budget)}; {rule}")
     late = min(state.tally.window, state.tally.count)
     line(console, f"Each row predicted before it was learned: {said(facts['total'])}")
     line(console, f"The last {late:,} rows: {said(facts['late'])}")

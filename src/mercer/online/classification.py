@@ -21,7 +21,7 @@ _GAUSSIAN = Gaussian()
 
 def _gives_probability(machine) -> bool:
     try:
-        loss = machine.loss_ if machine._begun else machine._loss()
+        loss = machine.loss_ if machine.begun else machine._loss()
     except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
         raise AttributeError(str(error)) from None
     if loss.has_probability:
@@ -97,11 +97,11 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
         return _resolve.loss_of(self.loss, classification=True)
 
     def _check_targets(self, y):
-        plain = self._begun and isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU"
+        plain = self.begun and isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU"
         return y if plain else checked_labels(y)
 
-    def _forget(self):
-        super()._forget()
+    def forget(self):
+        super().forget()
         self.n_mistakes_ = 0
 
     @property
@@ -168,8 +168,8 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
 
         classes : labels to expect, needed in the first call only if its examples are all of one class
         """
-        if not self._begun:
-            self._forget()
+        if not self.begun:
+            self.forget()
         self._learn(X, y, classes, sample_weight)
         return self
 

@@ -215,13 +215,13 @@ class OnlineMachine(KernelInputs):
     @in_turn
     def fit(self, X, y, sample_weight=None):
         """Forget everything, and go through the examples in their order, `passes` times."""
-        self._forget()
+        self.forget()
         self._learn(X, y, None, sample_weight, int(self.passes) if self._rule() else 1)
         return self
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, passes: int = 1) -> np.ndarray:
         """Learn; the scores each example (of weight above 0) had just before."""
-        first = not self._begun
+        first = not self.begun
         rule = self._rule() if first else self._rule_
         points = self._points(X, reset=first)
         if y is None:
@@ -243,7 +243,7 @@ class OnlineMachine(KernelInputs):
                 self._look_at(points)
         except BaseException:
             if first:
-                self._forget()
+                self.forget()
             raise
         try:
             for _ in range(passes):
@@ -251,7 +251,7 @@ class OnlineMachine(KernelInputs):
                 self._follow(scores, targets, weight)
         except BaseException:
             if first:
-                self._forget()  # so that another step or kernel can be tried
+                self.forget()  # so that another step or kernel can be tried
             raise
         return scores
 
@@ -268,14 +268,51 @@ class OnlineMachine(KernelInputs):
         # Made again when needed, and only of use in the beginning.
         return {name: value for name, value in state.items() if name not in ("_one", "_looked_at")}
 
+    # -- for those who feed it, example by example: streams, figures -------------------------------
+
     @property
-    def _begun(self) -> bool:
+    def begun(self) -> bool:
+        """Whether it has learned anything; `kernel_` and, of a classifier, `classes_` are known then."""
         return hasattr(self, "_learner")
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Go back to the beginning. The parameters stay."""
         for name in ("_learner", "_coding", "_rule_", "kernel_", "_names", "_one", "_looked_at"):
             self.__dict__.pop(name, None)
         self.cumulative_loss_ = 0.0
+
+    def validate(self) -> None:
+        """Refuse parameters that can't work, before there is an example to blame."""
+        clone(self)._rule()  # of a clone, as it draws a random number
+        self._budget()
+
+    @in_turn
+    def predict_then_learn(self, X, y, classes=None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Learn examples in their order, each predicted just before it is learned.
+
+        classes : labels to expect, as in `partial_fit` of a classifier
+
+        Returns the predictions, and the probabilities of `classes_` (n, classes) where the loss has some.
+        Labels that are new are known to all predictions of the same call: who minds cuts the examples there.
+        """
+        if not self.begun:
+            self.forget()
+        if self.averaging and self.begun:
+            scores = self._one_after_another(X, y)
+        else:
+            scores = self._learn(X, y, classes, None)
+        likely = self._rule_.loss.has_probability and hasattr(self, "classes_")
+        return self._coding.decode(scores), self._coding.probability(scores) if likely else None
+
+    def _one_after_another(self, X: Any, y: Any) -> np.ndarray:
+        """The scores of the mean function, which predicts, and which a loop over many does not compute."""
+        points, targets = self._points(X, reset=False), self._code_targets(y, None)
+        scores, one = np.empty((len(y), self._learner.outputs)), np.ones(1)
+        for i in range(len(y)):
+            point, target = points[i : i + 1], targets[i : i + 1]
+            scores[i] = self._learner.scores(point)
+            self._follow(self._learner.learn(point, target, one), target, one)
+        return scores
 
     @staticmethod
     def _weights(sample_weight: Any, points: Any) -> np.ndarray:
@@ -290,7 +327,7 @@ class OnlineMachine(KernelInputs):
     # -- what was learned --------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._begun
+        return self.begun
 
     @property
     @in_turn
@@ -318,12 +355,17 @@ class OnlineMachine(KernelInputs):
     @property
     def n_seen_(self) -> int:
         """Examples learned from so far."""
-        return self._learner.seen if self._begun else 0
+        return self._learner.seen if self.begun else 0
 
     @property
     def n_updates_(self) -> int:
         """Examples that changed f, apart from shrinking it."""
-        return self._learner.updates if self._begun else 0
+        return self._learner.updates if self.begun else 0
+
+    @property
+    def n_terms_(self) -> int:
+        """Terms of f, or its coordinates."""
+        return self._learner.size if self.begun else 0
 
     def _require(self) -> None:
         check_is_fitted(self)

@@ -38,7 +38,7 @@ class OneByOne:
     _multiclass = True
 
     # What the machine has besides.
-    _begun: Any
+    begun: Any
     kernel: Any
     kernel_: Any
     partial_fit: Any
@@ -50,7 +50,7 @@ class OneByOne:
     _start: Any
     _look_at: Any
     _follow: Any
-    _forget: Any
+    forget: Any
     _coding: Any
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -62,7 +62,7 @@ class OneByOne:
     def _point(self, x: Any, learning: bool) -> Any:
         """One example as an array of one point."""
         if not isinstance(x, dict):
-            return self._points([x], reset=learning and not self._begun)
+            return self._points([x], reset=learning and not self.begun)
         names = self.__dict__.get("_names")
         if names is None:
             names = self._first_names(x)
@@ -85,20 +85,20 @@ class OneByOne:
                 "first, or leave the key out, which counts as 0"
             )
         if learning and (new or "_names" not in self.__dict__):  # not before all is well
-            if self._begun and new:
+            if self.begun and new:
                 self._learner.widen(len(new))
             self._names = places
             self._name(list(places))
         return row
 
     def _first_names(self, x: dict) -> dict:
-        kernel = self.kernel_ if self._begun else _resolve.kernel_of(self.kernel)
+        kernel = self.kernel_ if self.begun else _resolve.kernel_of(self.kernel)
         if not kernel.vectors:
             raise TypeError(f"{kernel!r} takes no dicts of features: hand over its own kind of objects")
         if not x:
             raise ValueError("the first example has no features")
         known = getattr(self, "feature_names_in_", None)
-        if self._begun and known is None:
+        if self.begun and known is None:
             raise ValueError(
                 "the machine has learned from rows without names, so it can't tell which feature is which: "
                 "go on with arrays, or begin with dicts or a data frame"
@@ -123,15 +123,15 @@ class OneByOne:
             raise ValueError(f"w must be a nonnegative number, got {w!r}")
         if w == 0:
             return  # weight 0 means absent
-        if not self._begun:
+        if not self.begun:
             names = self.__dict__.get("_names")
-            self._forget()
+            self.forget()
             self._rule_ = self._rule()
             if names is not None:
                 self._names = names
         point = self._point(x, learning=True)
         target = self._target(y)
-        if not self._begun:
+        if not self.begun:
             self._start(point, point, target, np.ones(1))
         else:
             self._look_at(point)
@@ -142,7 +142,7 @@ class OneByOne:
         raise NotImplementedError
 
     def _score_one(self, x: Any) -> np.ndarray | None:
-        if not self._begun:
+        if not self.begun:
             return None
         return self._learner.scores(self._point(x, learning=False))
 

@@ -121,8 +121,8 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
     @in_turn
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from some more examples, in their order."""
-        if not self._begun:
-            self._forget()
+        if not self.begun:
+            self.forget()
         self._learn(X, y, None, sample_weight)
         return self
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from mercer import _resolve
 from mercer.estimators.inputs import Labelled
@@ -28,8 +27,8 @@ from mercer.tables.model.streamed import Streamed
 from mercer.tables.reading import Table
 from mercer.tables.reading.objects import as_word
 from mercer.tables.reading.writing import as_text
-from mercer.tables.stream.learning import Batch, learn
-from mercer.tables.stream.source import Rows, labels_of, numbers_of, rows_of
+from mercer.tables.stream.learning import Foretold, learn
+from mercer.tables.stream.source import StreamBatch, labels_of, numbers_of, rows_of
 
 
 def run_stream(
@@ -156,9 +155,8 @@ def run_stream(
         vectors=vectors,
         ignore=ignore,
     )
-    if not machine._begun:
-        clone(machine)._rule()  # before any row is read, so that no row is blamed
-        machine._budget()
+    if not machine.begun:
+        machine.validate()  # before any row is read, so that no row is blamed
     with _interruptible() as interrupt, _written(predictions, state, raw) as out:
         while limit is None or state.position < limit:
             try:
@@ -191,7 +189,9 @@ def run_stream(
 # -- a batch --------------------------------------------------------------------------------------
 
 
-def _step(state: Streamed, part: Rows, out: Any, classes: Any, on_drift: str, standardise: bool) -> None:
+def _step(
+    state: Streamed, part: StreamBatch, out: Any, classes: Any, on_drift: str, standardise: bool
+) -> None:
     known = np.array([v is not None for v in part.y]) if part.y.dtype.kind == "O" else part.y == part.y
     as_targets = labels_of if state.task == "classification" else numbers_of
     try:
@@ -210,19 +210,21 @@ def _step(state: Streamed, part: Rows, out: Any, classes: Any, on_drift: str, st
     first = state.position
     state.position += len(part)
     changed = state.drift is not None and _changed(state, values, first + 1 + np.flatnonzero(known))
-    if changed and on_drift == "restart" and state.machine._begun:
+    if changed and on_drift == "restart" and state.machine.begun:
         machine: Any = state.machine
         state.labels = machine.classes_.tolist() if state.task == "classification" else []
-        machine._forget()
+        machine.forget()
         state.restarts += 1
 
 
 def _settle(state: Streamed, y: np.ndarray) -> None:
     """Units for numbers, where a machine begins: far from 0, f would be busy with a constant for long."""
     machine: Any = state.machine
-    if state.task == "classification" or machine._begun or not len(y):
+    if state.task == "classification" or machine.begun or not len(y):
         return
-    if isinstance(machine._loss(), ResidualLoss):  # others, such as that of counts, mean what y is
+    if isinstance(
+        _resolve.loss_of(machine.loss), ResidualLoss
+    ):  # others, such as that of counts, mean what y is
         with np.errstate(over="ignore", invalid="ignore"):
             centre, scale = float(y.mean()), float(y.std())
         if np.isfinite([centre, scale]).all():
@@ -230,7 +232,7 @@ def _settle(state: Streamed, y: np.ndarray) -> None:
             state.centre, state.scale = centre, scale if scale > 1e-12 * abs(centre) else 1.0
 
 
-def _points(state: Streamed, part: Rows, standardise: bool) -> Any:
+def _points(state: Streamed, part: StreamBatch, standardise: bool) -> Any:
     if not isinstance(part.X, Table):
         return part.X
     columns = part.X.columns
@@ -243,7 +245,9 @@ def _points(state: Streamed, part: Rows, standardise: bool) -> Any:
     return state.encoding.transform(columns)
 
 
-def _predicted_and_learned(state: Streamed, X: Any, y: np.ndarray, known: np.ndarray, classes: Any) -> Batch:
+def _predicted_and_learned(
+    state: Streamed, X: Any, y: np.ndarray, known: np.ndarray, classes: Any
+) -> Foretold:
     """The whole batch predicted, and learned where y is known."""
     machine: Any = state.machine
     classes = [*(() if classes is None else classes), *state.labels] or None
@@ -251,16 +255,16 @@ def _predicted_and_learned(state: Streamed, X: Any, y: np.ndarray, known: np.nda
         return learn(machine, X, y, classes, state.centre, state.scale)
     prediction = np.full(len(known), None, dtype=object)
     rest = np.flatnonzero(~known)
-    if machine._begun:
+    if machine.begun:
         said = machine.predict(X[rest] if isinstance(X, np.ndarray) else [X[i] for i in rest])
         prediction[rest] = state.in_units(said)
     if not known.any():
-        return Batch(prediction, None, np.zeros((0, 2)))
+        return Foretold(prediction, None, np.zeros((0, 2)))
     some = np.flatnonzero(known)
     points = X[some] if isinstance(X, np.ndarray) else [X[i] for i in some]
     done = learn(machine, points, y, classes, state.centre, state.scale)
     prediction[some] = done.prediction
-    return Batch(prediction, None, done.values)
+    return Foretold(prediction, None, done.values)
 
 
 def _changed(state: Streamed, values: np.ndarray, rows: np.ndarray) -> bool:
@@ -274,8 +278,8 @@ def _changed(state: Streamed, values: np.ndarray, rows: np.ndarray) -> bool:
     return len(state.drifts) > before
 
 
-def _first(part: Rows, n: int) -> Rows:
-    return Rows(part.X.take(slice(n)) if isinstance(part.X, Table) else part.X[:n], part.y[:n])
+def _first(part: StreamBatch, n: int) -> StreamBatch:
+    return StreamBatch(part.X.take(slice(n)) if isinstance(part.X, Table) else part.X[:n], part.y[:n])
 
 
 # -- checkpoints ----------------------------------------------------------------------------------
@@ -369,7 +373,7 @@ class _Predictions:
     def __init__(self, file: Any, raw: bool):
         self._file, self._word = file, str if raw else as_text
 
-    def add(self, state: Streamed, part: Rows, done: Batch) -> None:
+    def add(self, state: Streamed, part: StreamBatch, done: Foretold) -> None:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         if self._file.tell() == 0:
