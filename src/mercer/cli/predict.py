@@ -209,7 +209,7 @@ def _read(
     with file_of(path, form) as file:
         kinds |= dict.fromkeys(text, "text")
         data = read(file, query=query, table=name, limit=limit, kinds=kinds, empty=True)
-        return data, recognise(file) == "libsvm"
+        return data, recognise(file).is_sparse
 
 
 def _completed(data: Table, model: Model, name: str, sparse: bool) -> Table:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tables.reading.cells import ALMOST, Coded, understand
+from mercer.tables.reading.cells import ALMOST, WRITTEN, Coded, understand
 from mercer.tables.reading.dates import ORDERS
 from mercer.tables.reading.errors import Stray, shown
 
@@ -27,9 +27,10 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
     Parameters
     ----------
     values : iterable
-    kind : "number", "text", "date", one of `dates.ORDERS`, or None
+    kind : "number", "text", "date", one of `dates.ORDERS`, "written", or None
         What it shall be. None: what the values are. Where they are mixed that is words, unless nearly all are
-        numbers or dates; then the odd one is refused, as it is in text.
+        numbers or dates; then the odd one is refused, as it is in text. "written" refuses nothing, and makes
+        words of whole numbers that a float64 can't hold.
 
     Raises
     ------
@@ -37,6 +38,8 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
         For the first value that does not fit.
     """
     values = list(values)
+    if kind == WRITTEN:
+        return _written(values)
     of = {one: _kind(one) for one in set(map(type, values))}
     if kind in (None, "number") and set(of.values()) <= {"number", "missing"}:
         return _numbers(values)
@@ -66,9 +69,18 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
     return words if kind == "text" else understand(Coded.of(words), kind)
 
 
+def _written(values: list[Any]) -> np.ndarray:
+    """Values for a copy: of their own kind where that loses nothing, else words."""
+    whole = [value for value in values if isinstance(value, numbers.Integral)]
+    try:
+        return from_objects(values, "text" if any(float(value) != value for value in whole) else None)
+    except (Stray, OverflowError):
+        return from_objects(values, "text")
+
+
 def as_kind(column: np.ndarray, kind: str | None) -> np.ndarray:
     """A column of a table as another kind: values are written out, and read as what is wanted."""
-    there = (None, kind_of(column), *(ORDERS if column.dtype.kind == "M" else ()))
+    there = (None, WRITTEN, kind_of(column), *(ORDERS if column.dtype.kind == "M" else ()))
     return column if kind in there else from_objects(column, kind)
 
 

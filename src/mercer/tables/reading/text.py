@@ -7,7 +7,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
@@ -75,11 +75,13 @@ class Kept:
         self._path, self._size, self._most = path, 0, budget.available_memory() / 4
         self.lines: list[Any] = []
 
-    def add(self, line: Any) -> None:
+    def add(self, line: Any) -> Any:
+        """Keep a line, and give it back."""
         self.lines.append(line)
         self._size += len(line) + _OBJECT
         if self._size > self._most:
             budget.ask(self._path, 5 * self._size)
+        return line
 
 
 def head_bytes(path: Path, size: int = PIECE) -> bytes:
@@ -98,6 +100,24 @@ def head_lines(path: Path, lines: int) -> bytes:
             if lines <= 0:
                 break
     return b"".join(kept.lines)
+
+
+def load(path: Path, limit: int | None, factor: float) -> tuple[bytes, list[str]]:
+    """The content, or its first so many lines with something on them, as UTF-8; and remarks."""
+    return as_utf8(all_bytes(path, factor) if limit is None else head_lines(path, limit), path)
+
+
+def decoded(lines: Iterable[bytes], path: Path) -> Iterator[str]:
+    """Lines as text. It must be UTF-8: that it is something else shows only when all of it is there."""
+    for number, raw in enumerate(lines, 1):
+        try:
+            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            problem = f"byte 0x{raw[error.start]:02x} is not UTF-8. Save the file as UTF-8."
+            raise TableError(problem, path=path, line=number) from None
+        if "\0" in text:
+            raise TableError("there is a NUL byte, which text files do not have.", path=path, line=number)
+        yield text
 
 
 def line_at(data: bytes, position: int) -> int:
