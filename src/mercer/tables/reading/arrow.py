@@ -118,30 +118,18 @@ def parts_from(batches: Iterable[pa.RecordBatch], wanted: Wanted) -> Iterator[Ta
 
 
 def _table(content: pa.Table, wanted: Wanted, first_row: int = 0) -> Table:
+    import pyarrow as pa
+
     names = checked_names(list(content.column_names), wanted.path)
 
     def column(j: int) -> Understood:
-        kind = wanted.kinds.get(names[j])
-        values = from_arrow(_whole_as_words(content.column(j)) if kind == WRITTEN else content.column(j))
-        values = as_kind(values, kind)
+        kind, found = wanted.kinds.get(names[j]), content.column(j)
+        if kind in ("text", WRITTEN) and pa.types.is_integer(found.type):
+            found = found.cast(pa.string())  # all digits, which a float64 may not hold
+        values = as_kind(from_arrow(found), kind)
         return Understood(values, kind_of(values))
 
     return assembled(names, column, wanted.path, first_row=first_row, n_rows=len(content))
-
-
-def _whole_as_words(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers that a float64 can't hold as words, for copies; everything else as it is."""
-    import pyarrow as pa
-
-    if not pa.types.is_integer(column.type):
-        return column
-    back = pa.array(column.cast(pa.float64(), safe=False).to_numpy(), from_pandas=True)
-    try:
-        return (
-            column if pa.chunked_array([back.cast(column.type)]).equals(column) else column.cast(pa.string())
-        )
-    except pa.ArrowInvalid:
-        return column.cast(pa.string())
 
 
 def to_arrow(table: Table) -> pa.Table:

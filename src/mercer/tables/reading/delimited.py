@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from mercer.tables.reading import budget
-from mercer.tables.reading.arrow import BATCH, coded, from_arrow, needed
+from mercer.tables.reading.arrow import BATCH, coded, needed
 from mercer.tables.reading.cells import MISSING, WRITTEN, Coded, Understood, is_number, understood
-from mercer.tables.reading.dates import ORDERS
-from mercer.tables.reading.errors import Stray, TableError, checked_names, shown
+from mercer.tables.reading.errors import TableError, checked_names, shown
 from mercer.tables.reading.format import Cut, Format, Row, Wanted, assembled
 from mercer.tables.reading.table import Table
 from mercer.tables.reading.text import (
@@ -39,7 +38,6 @@ from mercer.tables.reading.text import (
 
 DELIMITERS = ",\t;|"
 BLANK = " \t\r\n"
-PLAIN_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)?$"
 COMMAS = "Numbers were read with decimal commas."
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -315,30 +313,20 @@ def header_names(first: list[str], path: Path, line: int) -> list[str]:
 
 
 def _typed(column: Any, kind: str | None, comma: bool) -> Understood:
-    """A column from Arrow's strings: what large files are made of, plain numbers and plain dates, at once."""
+    """A column from Arrow's strings. Plain numbers, of which large files are made, are understood at once."""
     import pyarrow as pa
     import pyarrow.compute as compute
 
-    def has(pattern: str, some: Callable[[Any], Any] = compute.any) -> bool:
-        return bool(some(compute.match_substring_regex(column, pattern)).as_py())
-
-    if kind == WRITTEN:
-        return understood(coded(column), kind, comma)
-    if kind == "number" or (kind is None and not has("^[ \t]*0[0-9]")):  # codes, such as 00501, are words
-        ways = [lambda: column, lambda: compute.utf8_trim(column, " \t")]
-        ways += [lambda: compute.replace_substring(column, ",", ".")] if comma else []
-        for way in ways:
-            try:
-                numbers = way().cast(pa.float64()).to_numpy()
-            except pa.ArrowInvalid:
-                continue
+    words = compute.utf8_trim(column, BLANK)
+    code = compute.any(compute.match_substring_regex(words, "^0[0-9]")).as_py()
+    if kind == "number" or (kind is None and not code):
+        try:
+            plain = compute.replace_substring(words, ",", ".") if comma else words
+            numbers = plain.cast(pa.float64()).to_numpy()
             if not np.isinf(numbers).any():
                 return Understood(numbers, "number")
-    if kind in (None, "date", *ORDERS) and has(PLAIN_DATE, compute.all):
-        try:
-            return Understood(from_arrow(column.cast(pa.timestamp("us"))), kind or "date")
-        except (pa.ArrowInvalid, Stray):
-            pass
+        except pa.ArrowInvalid:
+            pass  # the words say which
     return understood(coded(column), kind, comma)
 
 

@@ -29,17 +29,14 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
     values : iterable
     kind : "number", "text", "date", one of `dates.ORDERS`, "written", or None
         What it shall be. None: what the values are. Where they are mixed that is words, unless nearly all are
-        numbers or dates; then the odd one is refused, as it is in text. "written" refuses nothing, and makes
-        words of whole numbers that a float64 can't hold.
+        numbers or dates; then the odd one is refused, as it is in text. "written" is "text" here.
 
     Raises
     ------
     Stray
         For the first value that does not fit.
     """
-    values = list(values)
-    if kind == WRITTEN:
-        return _written(values)
+    values, kind = list(values), "text" if kind == WRITTEN else kind
     of = {one: _kind(one) for one in set(map(type, values))}
     if kind in (None, "number") and set(of.values()) <= {"number", "missing"}:
         return _numbers(values)
@@ -69,18 +66,9 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
     return words if kind == "text" else understand(Coded.of(words), kind)
 
 
-def _written(values: list[Any]) -> np.ndarray:
-    """Values for a copy: of their own kind where that loses nothing, else words."""
-    whole = [value for value in values if isinstance(value, numbers.Integral)]
-    try:
-        return from_objects(values, "text" if any(float(value) != value for value in whole) else None)
-    except (Stray, OverflowError):
-        return from_objects(values, "text")
-
-
 def as_kind(column: np.ndarray, kind: str | None) -> np.ndarray:
     """A column of a table as another kind: values are written out, and read as what is wanted."""
-    there = (None, WRITTEN, kind_of(column), *(ORDERS if column.dtype.kind == "M" else ()))
+    there = (None, kind_of(column), *(ORDERS if column.dtype.kind == "M" else ()))
     return column if kind in there else from_objects(column, kind)
 
 

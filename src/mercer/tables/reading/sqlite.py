@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from mercer.tables.reading.budget import ask
-from mercer.tables.reading.cells import WRITTEN, Coded, Understood, understood
+from mercer.tables.reading.cells import Coded, Understood, understood
 from mercer.tables.reading.errors import Stray, TableError, checked_names, refused_as, shown
 from mercer.tables.reading.format import Format, Wanted, assembled
 from mercer.tables.reading.objects import as_word, from_objects, kind_of
@@ -108,7 +108,7 @@ def _column(values: list[Any], kind: str | None) -> Understood:
     if bytes in types:
         row = next(i for i, value in enumerate(values) if isinstance(value, bytes))
         raise Stray(row, "holds bytes, which are no number, word or date. Leave the column out with a query.")
-    if kind != WRITTEN and (str in types or kind not in (None, "number")):
+    if str in types or kind not in (None, "number"):
         return understood(Coded.of(None if value is None else as_word(value) for value in values), kind)
     found = from_objects(values, kind)
     return Understood(found, kind_of(found))
