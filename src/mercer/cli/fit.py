@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Question:
+class Roles:
     """What the target is, and what it is predicted from."""
 
     task: Annotated[
@@ -98,7 +98,7 @@ class Results:
 def fit(
     source: Selection,
     target: Target,
-    question: Question,
+    roles: Roles,
     results: Results,
     minutes: Minutes = 2.0,
     seed: Seed = 0,
@@ -113,18 +113,18 @@ def fit(
 
         step(f"Reading {name}")
         with source.file() as file:
-            data = question.columns(source.read(file, source.kinds), target, source.kinds)
+            data = roles.columns(source.read(file, source.kinds), target, source.kinds)
         model = mercer.fit(
             data,
             target=target,
-            task=question.task and question.task.value,
+            task=roles.task and roles.task.value,
             minutes=minutes,
             seed=seed,
-            groups=question.group,
+            groups=roles.group,
             progress=step,
         )
         said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
-        command = shlex.join(["mercer", "fit", source.table.name, *said, *spoken(source, question)])
+        command = shlex.join(["mercer", "fit", source.table.name, *said, *spoken(source, roles)])
         model = replace(model, evidence=replace(model.evidence, command=command, source=name))
         mercer.save(model, output)
         if page is not None:

@@ -16,13 +16,17 @@ from mercer.tables.reading.stream import batches
 
 @dataclass
 class StreamBatch:
-    """Some rows of a stream."""
+    """Some examples of a stream."""
 
     X: Any  # a Table, or a list of objects
     y: np.ndarray
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def first(self, n: int) -> StreamBatch:
+        """The first n of them."""
+        return StreamBatch(self.X.take(slice(n)) if isinstance(self.X, Table) else self.X[:n], self.y[:n])
 
 
 def rows_of(
