@@ -117,7 +117,7 @@ def fit(
         model = mercer.fit(
             data,
             target=target,
-            task=roles.task and roles.task.value,
+            task=roles.task,
             minutes=minutes,
             seed=seed,
             groups=roles.group,

@@ -10,9 +10,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -88,20 +87,8 @@ def column_option(*names: str, help: str) -> Any:
     return option(*names, help=help, metavar="COLUMN", autocompletion=column_names)
 
 
-class Piped(StrEnum):
-    """What comes through standard input."""
-
-    csv = "csv"
-    jsonl = "jsonl"
-
-
-class Task(StrEnum):
-    """What is asked."""
-
-    regression = "regression"
-    classification = "classification"
-
-
+Piped = Literal["csv", "jsonl"]
+Task = Literal["regression", "classification"]
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that mercer fit wrote.", show_default=False)
 ]

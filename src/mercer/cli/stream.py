@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -31,24 +30,9 @@ if TYPE_CHECKING:
     from mercer.tables.model import Streamed
 
 
-class Policy(StrEnum):
-    """What happens when the budget is full."""
-
-    merge = "merge"
-    projection = "projection"
-    oldest = "oldest"
-    smallest = "smallest"
-    random = "random"
-    window = "window"
-    forgetron = "forgetron"
-    none = "none"
-
-
-class Drift(StrEnum):
-    """What is done about a change in the stream."""
-
-    report = "report"
-    restart = "restart"
+# What happens when the budget is full; what is done about a change in the stream.
+Policy = Literal["merge", "projection", "oldest", "smallest", "random", "window", "forgetron", "none"]
+Drift = Literal["report", "restart"]
 
 
 @dataclass(frozen=True)
@@ -58,9 +42,7 @@ class Parts:
     kernel: Annotated[str, typer.Option("--kernel", help="By name: gaussian, laplacian, …")] = "gaussian"
     loss: Annotated[str | None, option("--loss", help="By name: squared, huber, logistic, hinge, …")] = None
     budget: Annotated[int, typer.Option("--budget", min=1, help="How many terms f may have.")] = 500
-    policy: Annotated[Policy, typer.Option("--policy", help="What happens to the one too many.")] = (
-        Policy.merge
-    )
+    policy: Annotated[Policy, typer.Option("--policy", help="What happens to the one too many.")] = "merge"
     step: Annotated[float | None, option("--step", help="Length of the steps, η.")] = None
     lam: Annotated[float | None, option("--lam", help="λ: how f shrinks.")] = None
     averaging: Annotated[
@@ -72,8 +54,8 @@ class Parts:
         """One that has learned nothing."""
         from mercer import OnlineKernelClassifier, OnlineKernelRegressor, online
 
-        rule = "AtRandom" if self.policy == Policy.random else self.policy.capitalize()
-        budget = None if self.policy == Policy.none else getattr(online, rule)(self.budget)
+        rule = "AtRandom" if self.policy == "random" else self.policy.capitalize()
+        budget = None if self.policy == "none" else getattr(online, rule)(self.budget)
         options = {"loss": self.loss, "step": self.step, "lam": self.lam}
         said = {name: value for name, value in options.items() if value is not None}
         cls = OnlineKernelClassifier if task == "classification" else OnlineKernelRegressor
@@ -105,7 +87,7 @@ class Course:
             "batch": self.batch,
             "window": self.window,
             "drift": self.drift is not None,
-            "on_drift": "report" if self.drift is None else self.drift.value,
+            "on_drift": self.drift or "report",
         }
 
 
@@ -174,14 +156,8 @@ class Files:
 
     def options(self) -> dict[str, Any]:
         """As `run_stream` takes them."""
-        return {
-            "checkpoint": self.checkpoint,
-            "every": self.every,
-            "resume": self.resume,
-            "skip": not self.no_skip,
-            "predictions": self.predictions,
-            "raw": self.raw,
-        }
+        same = ("checkpoint", "every", "resume", "predictions", "raw")
+        return {name: getattr(self, name) for name in same} | {"skip": not self.no_skip}
 
 
 @with_options

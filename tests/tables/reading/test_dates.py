@@ -84,7 +84,7 @@ def test_files_say_how_they_were_read(tmp_path, monkeypatch, order):
         base.commit()
     tables = [read(tmp_path / name) for name in ("a.csv", "a.jsonl", "a.sqlite")]
     tables.append(read(path, query="select * from t"))
-    monkeypatch.setattr(delimited, "fits", lambda path: False)
+    monkeypatch.setattr(delimited, "_NEEDED", 1e12)
     tables.append(read(path, query="select * from t"))  # as if it were larger than memory
     tables.append(next(batches(path)))
     for table in tables:
@@ -123,7 +123,7 @@ def test_the_order_may_be_said(tmp_path, order, day):
 def test_two_orders_in_a_file_larger_than_memory(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_text("us,eu\n" + "01/31/2024,31/01/2024\n03/04/2024,03/04/2024\n")
-    monkeypatch.setattr(delimited, "fits", lambda path: False)
+    monkeypatch.setattr(delimited, "_NEEDED", 1e12)
     table = read(path, query="select * from t")
     assert table.orders == {"us": "M/D/Y", "eu": "D/M/Y"}
     assert table["us"].tolist() == [datetime(2024, 1, 31), datetime(2024, 3, 4)]

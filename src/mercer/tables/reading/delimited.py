@@ -25,11 +25,11 @@ from mercer.tables.reading.format import Cut, Format, Row, Wanted, assembled
 from mercer.tables.reading.table import Table
 from mercer.tables.reading.text import (
     PIECE,
-    Kept,
     all_bytes,
     as_utf8,
     decoded,
     head_bytes,
+    head_records,
     lines_of,
     opened,
     refusals,
@@ -39,6 +39,16 @@ from mercer.tables.reading.text import (
 DELIMITERS = ",\t;|"
 BLANK = " \t\r\n"
 COMMAS = "Numbers were read with decimal commas."
+# What Python's csv module says, and what it means.
+_FAULTS = {
+    "expected after": "text follows a closing quote. A quote inside a quoted cell is written twice.",
+    "end of data": "a quote that is opened here is never closed.",
+    "field limit": f"a cell has more than {csv.field_size_limit():,} characters; is a quote not closed?",
+}
+# Bytes of memory for a byte of text: while it is held as cells, and about how many in the end at most.
+_HELD, _NEEDED = 4.0, 20.0
+# Bytes that a word takes as an object of its own, and while it is understood.
+_WORD = 200
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -58,16 +68,21 @@ class Delimited(Format):
         names = sheet.names()
         # Cells that are copied keep the words for missing values; understanding the others then takes longer.
         columns = sheet.columns(len(names), [""] if WRITTEN in wanted.kinds.values() else sorted(MISSING))
+        budget.ask(wanted.path, 16 * len(names) * len(columns[0]))  # a number, and while it is made another
         signs: dict[str, str] = {}  # of decimals, and a column that has them
 
         def column(j: int) -> Understood:
             text, columns[j] = columns[j], None  # a column's text is let go once it is understood
-            found = _typed(text, wanted.kinds.get(names[j]), sheet.delimiter == ";")
+            found = _typed(text, wanted.kinds.get(names[j]), sheet)
             if sheet.delimiter == ";" and found.kind == "number":
                 signs.update(dict.fromkeys(_decimals(text), names[j]))
             return found
 
         table = assembled(names, column, wanted.path, line_of=sheet.line_of, remarks=sheet.remarks)
+        if not len(table) and not wanted.empty:
+            line, _ = next(sheet.records())
+            problem = "there are names of columns, but no rows below them."
+            raise TableError(problem, path=wanted.path, line=line)
         if len(signs) == 2:
             raise TableError(
                 f"numbers have points here, but decimal commas in column {shown(signs[','])}. "
@@ -105,7 +120,7 @@ class Delimited(Format):
 
         What columns are is then seen on the first rows; a later value that does not fit makes the query fail.
         """
-        if fits(wanted.path):
+        if _NEEDED * wanted.path.stat().st_size <= budget.available_memory():
             return super().for_query(wanted)
         from mercer.tables.reading.duck import Scanned
 
@@ -116,9 +131,6 @@ class Delimited(Format):
     def _batches(self, path: Path, cut: Cut) -> Iterator[Table]:
         with refusals(path), opened(path) as file:
             yield from self.of_lines(lines_of(file, path), head_bytes(path), path, cut)
-
-    def header_line(self, path: Path) -> int:
-        return next(load(path, 1).records())[0]
 
 
 @dataclass(frozen=True)
@@ -201,24 +213,13 @@ def records_of(lines: Iterable[str], delimiter: str, path: Path) -> Iterator[Row
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        raise TableError(_explained(str(error)), path=path, line=line) from None
+        said = next((words for part, words in _FAULTS.items() if part in str(error)), f"{error}.")
+        raise TableError(said, path=path, line=line) from None
 
 
 def _counts(cells: list[str], width: int) -> bool:
     """Whether there is anything on a line. In a table of one column, blanks or "" are a missing value."""
     return len(cells) > 1 or bool(cells and (width == 1 or cells[0].strip(BLANK)))
-
-
-def _explained(error: str) -> str:
-    if "expected after" in error:
-        return "text follows a closing quote. A quote inside a quoted cell is written twice."
-    if "end of data" in error:
-        return "a quote that is opened here is never closed."
-    if "field limit" in error:
-        return (
-            f"a cell has more than {csv.field_size_limit():,} characters; most likely a quote is not closed."
-        )
-    return f"{error}."
 
 
 def sniff(head: str) -> str:
@@ -244,9 +245,9 @@ def load(path: Path, limit: int | None) -> Sheet:
     head = head_bytes(path)
     delimiter = sniff(as_utf8_head(head))
     if limit is None or head.startswith(UTF16):
-        data = all_bytes(path, _factor(head, delimiter))
+        data = all_bytes(path, _HELD)
     else:
-        data = _first_records(path, delimiter, limit + 1)
+        data = head_records(path, lambda lines: records_of(lines, delimiter, path), limit + 1)
     data, remarks = as_utf8(data, path)
     if not re.search(rb"[^ \t\r\n]", data):
         raise TableError("the file is empty. The first line must hold the names of the columns.", path=path)
@@ -257,46 +258,6 @@ def as_utf8_head(head: bytes) -> str:
     """The head as text, whatever it is: enough to find delimiters."""
     encoding = "utf-16" if head.startswith(UTF16) else "utf-8-sig"
     return head.decode(encoding, errors="replace").lstrip("\r\n")
-
-
-def _factor(head: bytes, delimiter: str) -> float:
-    """Bytes of memory per byte of file: the file, its cells as Arrow strings, and what becomes of them.
-
-    A number takes 8 bytes (and 8 while it is made); words that repeat take no more; where every row has a
-    word of its own, each is an object. How much there is of each shows in the first rows.
-    """
-    text = as_utf8_head(head[: 1 << 16])
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        rows = [row for row in islice(reader, 1, 200) if row]
-    except csv.Error:
-        rows = []
-    width = min(map(len, rows), default=0)
-    if not width:
-        return 3.0
-    objects = sum(
-        len(set(cells)) > len(cells) / 2 and sum(map(is_number, cells)) < len(cells) / 2
-        for cells in ([row[j].strip() for row in rows] for j in range(width))
-    )
-    size = sum(len(cell) + 1 for row in rows for cell in row[:width]) / len(rows)
-    return 2 + (16 * width + 200 * objects) / size
-
-
-def fits(path: Path) -> bool:
-    """Whether the whole file can be read into memory."""
-    head = head_bytes(path)
-    return _factor(head, sniff(as_utf8_head(head))) * path.stat().st_size <= budget.available_memory()
-
-
-def _first_records(path: Path, delimiter: str, count: int) -> bytes:
-    """As many bytes as the first records take. Their bounds are the same in every superset of ASCII."""
-    kept = Kept(path)
-    with refusals(path), opened(path) as file:
-        text = io.TextIOWrapper(file, encoding="latin-1", newline="")  # type: ignore[type-var]
-        records = records_of(map(kept.add, lines_of(text, path)), delimiter, path)
-        for _ in islice(records, count):
-            pass
-    return "".join(kept.lines).encode("latin-1")
 
 
 def header_names(first: list[str], path: Path, line: int) -> list[str]:
@@ -312,12 +273,12 @@ def header_names(first: list[str], path: Path, line: int) -> list[str]:
     return checked_names(names, path, line)
 
 
-def _typed(column: Any, kind: str | None, comma: bool) -> Understood:
+def _typed(column: Any, kind: str | None, sheet: Sheet) -> Understood:
     """A column from Arrow's strings. Plain numbers, of which large files are made, are understood at once."""
     import pyarrow as pa
     import pyarrow.compute as compute
 
-    words = compute.utf8_trim(column, BLANK)
+    words, comma = compute.utf8_trim(column, BLANK), sheet.delimiter == ";"
     code = compute.any(compute.match_substring_regex(words, "^0[0-9]")).as_py()
     if kind == "number" or (kind is None and not code):
         try:
@@ -327,6 +288,7 @@ def _typed(column: Any, kind: str | None, comma: bool) -> Understood:
                 return Understood(numbers, "number")
         except pa.ArrowInvalid:
             pass  # the words say which
+    budget.ask(sheet.path, _WORD * compute.count_distinct(column).as_py())
     return understood(coded(column), kind, comma)
 
 

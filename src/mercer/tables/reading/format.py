@@ -18,14 +18,15 @@ Row = tuple[int, Any]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be read: of which file, as which kinds of columns, how many rows; of a database also which
-    table, or what a query selects."""
+    """What is to be read: of which file, as which kinds of columns, how many rows (`empty`: none will do); of
+    a database also which table, or what a query selects."""
 
     path: Path
     kinds: dict[str, str] = field(default_factory=dict)
     limit: int | None = None
     table: str | None = None
     query: str | None = None
+    empty: bool = False
 
 
 @dataclass
@@ -133,12 +134,8 @@ class Format(ABC):
         """What a query looks at, for DuckDB, and remarks."""
         from mercer.tables.reading.arrow import to_arrow
 
-        table = self.read(replace(wanted, limit=None, query=None))
+        table = self.read(replace(wanted, limit=None, query=None, empty=True))
         return to_arrow(table), table.remarks
-
-    def header_line(self, path: Path) -> int | None:
-        """The line on which the names of the columns are, where there is one."""
-        return None
 
 
 def assembled(
@@ -151,17 +148,10 @@ def assembled(
     n_rows: int | None = None,
     remarks: Iterable[str] = (),
 ) -> Table:
-    """A table of columns that are understood one by one; what is wrong with one gets its place.
+    """A table of columns that are understood one by one, by number; what is wrong with one gets its place.
 
-    Parameters
-    ----------
-    names : of the columns
-    column : from the number of a column to an `Understood`
-    path : the file, if there is one
-    line_of : from the number of a row, from 0, to its line; None: rows are named by their numbers
-    first_row : the number of the first row, of a table that is a part of another
-    n_rows : needed only without columns
-    remarks : those that are there already
+    `line_of` gives the line of a row, from 0; without it rows are named by number, the first being
+    `first_row`. `n_rows` is needed only without columns.
     """
     columns, said = {}, list(remarks)
     for j, name in enumerate(names):

@@ -103,7 +103,7 @@ def read(
     if query is not None and not query.encode(errors="ignore").strip():
         raise TableError("the query is empty.", path=path)
     form = recognise(path) if form is None else form
-    wanted = Wanted(path, kinds, limit, table, query)
+    wanted = Wanted(path, kinds, limit, table, query, empty)
     if table is not None and not form.is_database:
         raise TableError("the file holds one table; table= (--table) is for databases.", path=path)
     if query is None or form.is_database:
@@ -114,13 +114,7 @@ def read(
         found = duck.query_over(source, wanted)
         found = Table(found.columns, found.n_rows, remarks).select(found.names)
     if not found.names or not (found.n_rows or empty):
-        if query:
-            raise TableError("the query selects no rows.", path=path)
-        line = form.header_line(path)
-        below = (
-            "there are no rows." if line is None else "there are names of columns, but no rows below them."
-        )
-        raise TableError(below, path=path, line=line)
+        raise TableError("the query selects no rows." if query else "there are no rows.", path=path)
     return noted(found, kinds)
 
 

@@ -120,7 +120,8 @@ def run_stream(
     >>> bool(abs(streamed.predict([{"x1": 1.0}])[0] - np.sin(1.0)) < 0.05)
     True
     """
-    _require_machine(machine)
+    if not isinstance(machine, OnlineMachine):
+        raise TypeError(f"machine must be OnlineKernelRegressor() or …Classifier(), got {machine!r}")
     _require_counts(batch=batch, every=every, limit=1 if limit is None else limit)
     if on_drift not in ("report", "restart"):
         raise ValueError(f"on_drift must be 'report' or 'restart', got {on_drift!r}")
@@ -151,11 +152,6 @@ def run_stream(
             course.after(part)
         course.keeper.keep()
     return state
-
-
-def _require_machine(machine: Any) -> None:
-    if not isinstance(machine, OnlineMachine):
-        raise TypeError(f"machine must be OnlineKernelRegressor() or …Classifier(), got {machine!r}")
 
 
 def _require_counts(**counts: Any) -> None:
