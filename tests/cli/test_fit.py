@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer.cli.app import app
-from mercer.cli.fit import _columns
+from mercer.cli.options import column_names
 
 
 def test_it_prints_what_was_found(fitted):
@@ -255,7 +255,7 @@ def test_names_of_columns_complete(fitted, tmp_path):
         params = {"table": None}
         args = [str(fitted.csv)]
 
-    assert _columns(Context(), "") == list(mercer.tables.read(fitted.csv).names)
-    assert _columns(Context(), "s") == ["size", "sold"]
+    assert column_names(Context(), "") == list(mercer.tables.read(fitted.csv).names)
+    assert column_names(Context(), "s") == ["size", "sold"]
     Context.args = [str(tmp_path / "nothing.csv")]
-    assert _columns(Context(), "") == []
+    assert column_names(Context(), "") == []

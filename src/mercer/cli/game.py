@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal
 
 import typer
 
 from mercer.cli.console import fail, stdout
 
-Answer = TypeVar("Answer")
-
-
-class Hypotheses(StrEnum):
-    """What the game is played with."""
-
-    left_intervals = "left-intervals"
-    intervals = "intervals"
-    unions = "unions"
-    rectangles = "rectangles"
-    half_spaces = "half-spaces"
-    polynomials = "polynomials"
-    conjunctions = "conjunctions"
-
-
-class Side(StrEnum):
-    """Which side the person takes."""
-
-    place = "place"
-    label = "label"
+# What the game is played with, and which side the person takes.
+Hypotheses = Literal[
+    "left-intervals", "intervals", "unions", "rectangles", "half-spaces", "polynomials", "conjunctions"
+]
+Side = Literal["place", "label"]
 
 
 def game(
     hypotheses: Annotated[
         Hypotheses, typer.Option("--class", help="The class that is to shatter the points.")
-    ] = Hypotheses.half_spaces,
+    ] = "half-spaces",
     points: Annotated[int, typer.Option("--points", min=1, max=10, help="How many points are placed.")] = 3,
     side: Annotated[
         Side,
         typer.Option(
             "--side", help="place: you put down points and look for hypotheses. label: you label them."
         ),
-    ] = Side.label,
+    ] = "label",
     dimension: Annotated[
         int, typer.Option("--dimension", min=1, max=10, help="Coordinates of a point, where that is free.")
     ] = 2,
@@ -61,7 +45,7 @@ def game(
 
     H = _class(hypotheses, dimension, size)
     state = Game(H, points)
-    person_places = side == Side.place
+    person_places = side == "place"
     _say(f"{H!r}, {points} point{'s' * (points > 1)}. You {'place' if person_places else 'label'} them.")
     if person_places:
         state = _asked(_points(state))
@@ -172,13 +156,13 @@ def _class(name: Hypotheses, dimension: int, size: int) -> Any:
     from mercer import theory
 
     return {
-        Hypotheses.left_intervals: theory.LeftIntervals(),
-        Hypotheses.intervals: theory.Intervals(),
-        Hypotheses.unions: theory.UnionsOfIntervals(size),
-        Hypotheses.rectangles: theory.Rectangles(dimension),
-        Hypotheses.half_spaces: theory.HalfSpaces(dimension),
-        Hypotheses.polynomials: theory.PolynomialHalfSpaces(dimension, size),
-        Hypotheses.conjunctions: theory.Conjunctions(dimension),
+        "left-intervals": theory.LeftIntervals(),
+        "intervals": theory.Intervals(),
+        "unions": theory.UnionsOfIntervals(size),
+        "rectangles": theory.Rectangles(dimension),
+        "half-spaces": theory.HalfSpaces(dimension),
+        "polynomials": theory.PolynomialHalfSpaces(dimension, size),
+        "conjunctions": theory.Conjunctions(dimension),
     }[name]
 
 

@@ -234,22 +234,6 @@ class OnlineMachine(Coefficients, KernelInputs):
         self._learn(X, y, None, sample_weight, int(self.passes) if self._rule() else 1)
         return self
 
-    @in_turn
-    def partial_fit_scores(self, X: Any, y: Any, classes: Any = None) -> np.ndarray:
-        """`partial_fit`, and the scores (n, outputs) by which each example was predicted just before."""
-        if not self.begun:
-            self.forget()
-        if not self.averaging or not self.begun:
-            return self._learn(X, y, classes, None)
-        # The mean of all functions predicts, which the loop over a batch does not compute on its way.
-        points, targets, one = self._points(X, reset=False), self._code_targets(y, None), np.ones(1)
-        S = np.empty((len(targets), self.learner_.outputs))
-        for i in range(len(S)):
-            point, target = points[i : i + 1], targets[i : i + 1]
-            S[i] = self.learner_.scores(point)
-            self._follow(self.learner_.learn(point, target, one), target, one)
-        return S
-
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, passes: int = 1) -> np.ndarray:
         """Learn; the scores each example (of weight above 0) had just before."""
         first = not self.begun
@@ -322,16 +306,46 @@ class OnlineMachine(Coefficients, KernelInputs):
         place = getattr(learner, "basis", learner)
         require(getattr(place, "kernel", self.kernel_) is self.kernel_, "it learned with another kernel")
 
+    # -- for those who feed it, example by example: streams, figures -------------------------------
+
     @property
     def begun(self) -> bool:
-        """Has it learned from any example yet?"""
+        """Whether it has learned anything; `kernel_` and, of a classifier, `classes_` are known then."""
         return hasattr(self, "learner_")
 
     def forget(self) -> None:
-        """Begin anew: nothing that was learned is left, only parameters."""
+        """Go back to the beginning. The parameters stay."""
         for name in ("learner_", "coding_", "rule_", "kernel_", "_names", "_one", "_looked_at"):
             self.__dict__.pop(name, None)
         self.cumulative_loss_ = 0.0
+
+    @in_turn
+    def predict_then_learn(self, X, y, classes=None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Learn examples in their order, each predicted just before it is learned.
+
+        classes : labels to expect, as in `partial_fit` of a classifier
+
+        Returns the predictions, and the probabilities of `classes_` (n, classes) where the loss has some.
+        Labels that are new are known to all predictions of the same call: who minds cuts the examples there.
+        """
+        if not self.begun:
+            self.forget()
+        if self.averaging and self.begun:
+            scores = self._one_after_another(X, y)
+        else:
+            scores = self._learn(X, y, classes, None)
+        likely = self.rule_.loss.has_probability and hasattr(self, "classes_")
+        return self.coding_.decode(scores), self.coding_.probability(scores) if likely else None
+
+    def _one_after_another(self, X: Any, y: Any) -> np.ndarray:
+        """The scores of the mean function, which predicts, and which a loop over many does not compute."""
+        points, targets = self._points(X, reset=False), self._code_targets(y, None)
+        scores, one = np.empty((len(y), self.learner_.outputs)), np.ones(1)
+        for i in range(len(y)):
+            point, target = points[i : i + 1], targets[i : i + 1]
+            scores[i] = self.learner_.scores(point)
+            self._follow(self.learner_.learn(point, target, one), target, one)
+        return scores
 
     @staticmethod
     def _weights(sample_weight: Any, points: Any) -> np.ndarray:
@@ -391,6 +405,11 @@ class OnlineMachine(Coefficients, KernelInputs):
     def n_updates_(self) -> int:
         """Examples that changed f, apart from shrinking it."""
         return self.learner_.updates if self.begun else 0
+
+    @property
+    def n_terms_(self) -> int:
+        """Terms of f, or its coordinates."""
+        return self.learner_.size if self.begun else 0
 
     def _require(self) -> None:
         check_is_fitted(self)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._xp import take
 from mercer.estimators.tensors import on_host
+from mercer.functions import Function
 from mercer.kernels import Linear
 from mercer.kernels.base import Kernel
 from mercer.online import loops
@@ -36,6 +37,12 @@ def begin(machine: OnlineMachine, X: Any, y: Any) -> tuple[OnlineMachine, Any, n
     targets = np.asarray(run._code_targets(y, None), np.float64)
     run._start(points, X, targets, np.ones(len(targets)))
     return run, points, targets
+
+
+def function_after(run: OnlineMachine, points: Any, targets: np.ndarray, t: int) -> Function:
+    """What `begin` gave learns example t; its function then."""
+    run.learner_.learn(points[t : t + 1], targets[t : t + 1], np.ones(1))
+    return run.function_
 
 
 def progressive(machine: OnlineMachine, X: Any, y: Any) -> np.ndarray:

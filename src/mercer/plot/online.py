@@ -12,7 +12,7 @@ from mercer.functions import KernelFunction
 from mercer.online import OnlineKernelClassifier, Regret, progressive
 from mercer.online.machine import OnlineMachine
 from mercer.online.occupancy import occupancy
-from mercer.online.record import begin
+from mercer.online.record import begin, function_after
 from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks
 
 _GRID = 400
@@ -71,9 +71,9 @@ def bumps(
     first = n - len(row)  # panels are those of the last examples
     for t in range(n):
         before = run.function_
-        run.learner_.learn(points[t : t + 1], targets[t : t + 1], np.ones(1))
+        after = function_after(run, points, targets, t)
         if t >= first:
-            _bumps(row[t - first], run.function_, None if t == first else before, grid, x, targets[:, 0], t)
+            _bumps(row[t - first], after, None if t == first else before, grid, x, targets[:, 0], t)
     low, high = (f(ax.get_ylim()[i] for ax in row) for i, f in enumerate((min, max)))
     for ax in row:
         ax.set_ylim(low, high)

@@ -17,7 +17,7 @@ from mercer.tables.model.task import Target, target_of, typed
 from mercer.tables.model.tested import tested
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table, read
-from mercer.tables.reading.of import with_dates
+from mercer.tables.reading.from_memory import with_dates
 
 _FEWEST = 10
 

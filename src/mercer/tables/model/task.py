@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.tables.reading.from_memory import column_of
 from mercer.tables.reading.objects import as_word
-from mercer.tables.reading.of import column_of
 
 _MOST_CODES = 20
 _LARGEST = 1e100

@@ -42,7 +42,7 @@ class Answers:
             return [Refusal(500, "the prediction failed; the log of the server says why")]
 
     def _together(self, batch: list[Asked]) -> list[bytes]:
-        table = _joined([asked.table for asked in batch])
+        table = Table.joined([asked.table for asked in batch])
         ends = np.cumsum([0, *(len(asked) for asked in batch)])
         parts = [slice(a, b) for a, b in pairwise(ends.tolist())]
         found = [self._empty() if not len(asked) else {} for asked in batch]
@@ -80,12 +80,6 @@ class Answers:
         if self.model.task == "regression":
             return {"predictions": []}
         return {"predictions": [], "classes": _plain(self.model.classes_), "probabilities": []}
-
-
-def _joined(tables: list[Table]) -> Table:
-    if len(tables) == 1:
-        return tables[0]
-    return Table({name: np.concatenate([t[name] for t in tables]) for name in tables[0].names})
 
 
 def _plain(values: Any) -> list[Any]:

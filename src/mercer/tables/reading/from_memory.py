@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import require_sound
-from mercer.tables.reading.cells import dates_in
+from mercer.tables.reading.cells import WRITTEN, dates_in
 from mercer.tables.reading.dates import ORDERS, DatesRead
 from mercer.tables.reading.errors import Stray, TableError, checked_names
 from mercer.tables.reading.objects import as_kind, as_word, bounded_dates, finite, from_objects
-from mercer.tables.reading.table import Table
-
-# Sparse data becomes a dense table: 1.6 GB of numbers and no more.
-DENSE_LIMIT = 200_000_000
+from mercer.tables.reading.table import DENSE_LIMIT, Table
 
 
-def table_of(X: Any, names: Iterable[str] | None, kinds: Mapping[str, str] | None) -> Table:
+def table_from_memory(X: Any, names: Iterable[str] | None, kinds: Mapping[str, str] | None) -> Table:
     """See `Table.of`."""
     kinds = checked_kinds(kinds)
     columns = _columns(X, None if names is None else list(names))
@@ -40,16 +37,16 @@ def with_dates(table: Table, but: Container[str] = ()) -> Table:
     columns, remarks = dict(table.columns), list(table.remarks)
     for name in table.names:
         if table.kind(name) == "text" and name not in but:
-            columns[name], kind = dates_in(table[name])
-            if kind in ORDERS:
-                remarks.append(DatesRead(name, kind))
+            found = dates_in(table[name])
+            columns[name] = found.values
+            remarks += found.remarks(name)
     return Table(columns, table.n_rows, remarks)
 
 
 def checked_kinds(kinds: Mapping[str, str] | None) -> dict[str, str]:
     """What columns shall be, as a dict."""
     for name, kind in (kinds or {}).items():
-        if kind not in ("number", "text", "date", *ORDERS):
+        if kind not in ("number", "text", "date", WRITTEN, *ORDERS):
             raise ValueError(
                 f"kinds[{name!r}] is {kind!r}; it must be 'number', 'text' or 'date', or the order in which "
                 f"dates are written: {', '.join(map(repr, ORDERS))}"
