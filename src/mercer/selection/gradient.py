@@ -32,7 +32,7 @@ class LooSurface:
     With P = (K + μI)⁻¹ and a = Py the residuals are e_i = a_i/P_ii and L is their mean square. A change dK
     changes L by ⟨M, dK⟩ with M = (2/nt) (P diag(s) P − sym Σ_t a_t (P(a_t/p²))ᵀ), s_i = Σ_t a_it²/P_ii³: one
     factorisation and one product, however many parameters the kernel has; the rest is
-    `Kernel.pull_log_params`.
+    `Kernel.vjp_log_params`.
 
     A share of the objective can be −log of the marginal likelihood of a Gaussian process with covariance
     a²(K + μI), a² at its best, (n/2) log(yᵀPy/n) − ½ log det P. It is in the same units, and steadier where
@@ -116,7 +116,7 @@ class LooSurface:
             value += share * likely
             M[np.ix_(first, first)] += share * slopes
             slope += share * float(np.diag(slopes) @ (1 / copies))
-        return error, float(value), kernel.pull_log_params(self.X, M), slope * mu
+        return error, float(value), kernel.vjp_log_params(self.X, M), slope * mu
 
     def _left_out(self, P: np.ndarray) -> tuple[float, np.ndarray]:
         """L, and M with dL = ⟨M, dK⟩."""
