@@ -77,7 +77,9 @@ def test_starts_from_the_estimator_as_it_stands():
 
 
 def test_better_than_random_search_with_as_many_trials():
-    ours = [-tune(Surface(), X, Y, space=RANGES, trials=25, seed=seed).best_score for seed in range(5)]
+    ours = [
+        -tune(Surface(), X, Y, space=RANGES, trials=25, random_state=seed).best_score for seed in range(5)
+    ]
     draws = 10 ** np.random.default_rng(0).uniform(-3, 3, (300, 25, 2))
     random = [min(-Surface(*draw).score(X) for draw in some) for some in draws]
     assert np.median(ours) < 0.2 * np.median(random)
@@ -154,13 +156,15 @@ def test_weights_are_repetitions():
 
 @pytest.mark.parametrize("machine, space", [(KernelRidge(), None), (Surface(), RANGES)], ids=["ridge", "any"])
 def test_with_trials_the_result_is_a_function_of_the_seed(machine, space):
-    one, two, other = (tune(machine, X, Y, space=space, trials=15, seed=s, refit=False) for s in (1, 1, 2))
+    one, two, other = (
+        tune(machine, X, Y, space=space, trials=15, random_state=s, refit=False) for s in (1, 1, 2)
+    )
     assert settings(one) == settings(two) and one.best_params == two.best_params
     assert settings(one) != settings(other)
 
 
 def test_estimators_without_a_seed_get_one():
-    tuning = tune(Surface(), X, Y, space=RANGES, trials=2, seed=7)
+    tuning = tune(Surface(), X, Y, space=RANGES, trials=2, random_state=7)
     assert tuning.best_estimator.random_state == 7
     assert tune(Surface(random_state=3), X, Y, space=RANGES, trials=2).best_estimator.random_state == 3
 
@@ -211,7 +215,7 @@ def test_resuming_another_question_is_refused(changed, complaint):
 
 
 def test_the_clock_stops_it():
-    tuning = tune(Surface(), X, Y, space=RANGES, budget=1e-9)
+    tuning = tune(Surface(), X, Y, space=RANGES, minutes=1e-11)
     assert tuning.status == "out of time" and len(tuning.trials) == 1  # one there always is
 
 
@@ -242,8 +246,8 @@ def test_many_rows_are_sampled():
     [
         ({"trials": 0}, "trials is a positive number"),
         ({"trials": 2.5}, "trials is a positive number"),
-        ({"budget": -1}, "budget is a positive number of seconds"),
-        ({"seed": None}, "seed is a nonnegative integer"),
+        ({"minutes": -1}, "minutes is a positive number"),
+        ({"random_state": None}, "random_state is a nonnegative integer"),
         ({"space": {"alpha": (0.1, 1.0)}}, "Invalid parameter 'alpha'"),
         ({"space": {"a": 3.0}}, "space.'a'.: expected"),
         ({"space": None}, "Surface has no ranges by default"),
@@ -317,7 +321,7 @@ def result(trials, space, **changed):
         None,
         tuple(trials),
         space=Space.of(space),
-        seed=0,
+        random_state=0,
         **{**given, **changed},
     )
 

@@ -143,7 +143,7 @@ def fit(
             target=target,
             task=task and task.value,
             minutes=minutes,
-            seed=seed,
+            random_state=seed,
             groups=group,
             progress=step,
         )

@@ -208,7 +208,7 @@ def refine(
     likelihood: float = 0.0,
     spread: float = 1.0,
     max_iter: int = 40,
-    seconds: float | None = None,
+    minutes: float | None = None,
     groups: Any = None,
 ) -> Refined:
     """Move a kernel's continuous parameters and λ down the gradient of the exact leave-one-out error.
@@ -228,7 +228,7 @@ def refine(
     spread : float > 0
         s above, in units of log θ.
     max_iter : int
-    seconds : float, optional
+    minutes : float, optional
         Stop after so long, with the best found.
     groups : (n,) labels, optional
         Rows of one group are left out together. So are equal rows, in any case: one of them would give the
@@ -271,6 +271,7 @@ def refine(
         raise ValueError(
             "there is one example only (or equal ones, or one group), and nothing is left when it is left out"
         )
+    seconds = None if minutes is None else 60 * minutes
     return descend(surface, machine, kernel, problem.lam * surface.kept, spread, max_iter, seconds)
 
 

@@ -45,18 +45,18 @@ def tune(
     y: Any = None,
     *,
     space: Mapping[str, Any] | None = None,
-    budget: float | None = None,
+    minutes: float | None = None,
     trials: int | None = None,
     cv: Any = None,
     scoring: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
-    seed: int = 0,
+    random_state: int = 0,
     refit: bool = True,
     progress: Progress | None = None,
     resume: Tuning | None = None,
 ) -> Tuning:
-    """Find good parameters for an estimator within a budget of seconds or of trials.
+    """Find good parameters for an estimator within some minutes or trials.
 
     The first trial is the estimator as it stands (or the middle of the space), then come evenly spread
     ones, then those that a model of all trials so far expects most of. With many rows most trials see a
@@ -88,25 +88,25 @@ def tune(
         either side of its value (found from the data where it has none), λ over 1e-9 to 10 times the mean of
         k(x,x) (from 1e-7 if the loss is not squared), ε up to the standard deviation of y; of nearest
         neighbours those parameters only that change who is nearest (or how near, where that weighs).
-    budget : float, optional
-        Seconds, not counting the last fit. None: 60, or no limit where `trials` is given. The clock
+    minutes : float, optional
+        Not counting the last fit. None: 1, or no limit where `trials` is given. The clock
         decides when the search ends, and which trials would take too long, but nothing else.
     trials : int, optional
-        Number of trials, of all sizes together. With `trials` alone, the same data and the same seed give
-        the same result.
+        Number of trials, of all sizes together. With `trials` alone, the same data and the same
+        random_state give the same result.
     cv, scoring : as in scikit-learn
         cv None: five shuffled folds, with the shares of classes kept. A clustering needs a `scoring`: its own
         energy falls with every further cluster, and as the kernel grows flatter.
     groups : array, optional
         Rows of one group share a fold, or are left out together; so do equal rows, in any case. A splitter is
         handed the groups, and does as it likes.
-    seed : int
+    random_state : int
         Also given to every ``random_state`` of the estimator that is None.
     refit : bool
         Fit the best setting to all examples.
     progress : function of (text, share done), optional
     resume : Tuning, optional
-        Go on from there, with the same arguments: `trials` counts the earlier ones, `budget` begins anew.
+        Go on from there, with the same arguments: `trials` counts the earlier ones, `minutes` begin anew.
 
     Returns
     -------
@@ -138,8 +138,8 @@ def tune(
     >>> tune(DecisionTreeRegressor(), X, y, space={"max_depth": (1, 8)}, trials=8).objective
     'mean r2 over 5 folds'
     """
-    _check_limits(budget, trials, seed)
-    seed = int(seed) if resume is None else resume.seed
+    _check_limits(minutes, trials, random_state)
+    seed = int(random_state) if resume is None else resume.random_state
     estimator = seeded(with_objects(estimator), seed)
     data = _data(estimator, X, y, sample_weight, groups, seed)
     objective, searched = _question(estimator, data, space, cv, scoring, groups, seed)
@@ -147,7 +147,7 @@ def tune(
     history = _earlier(resume, objective, searched, rungs)
     failures: list[Exception] = []
     limit = trials if trials is not None else _TRIALS_AN_AXIS * (len(searched.axes) + 1)
-    seconds = _SECONDS if budget is None and trials is None else math.inf if budget is None else float(budget)
+    seconds = 60 * float(minutes) if minutes is not None else _SECONDS if trials is None else math.inf
     start = searched.near(estimator.get_params())
     # A name that does not exist is a mistake, not a failed trial.
     configured(estimator, searched.params(start))
@@ -207,13 +207,13 @@ def seeded(estimator: Any, seed: int) -> Any:
     return estimator.set_params(**dict.fromkeys(names, seed))
 
 
-def _check_limits(budget: Any, trials: Any, seed: Any) -> None:
-    if budget is not None and (not isinstance(budget, numbers.Real) or not float(budget) > 0):
-        raise ValueError(f"budget is a positive number of seconds, got {budget!r}")
+def _check_limits(minutes: Any, trials: Any, random_state: Any) -> None:
+    if minutes is not None and (not isinstance(minutes, numbers.Real) or not float(minutes) > 0):
+        raise ValueError(f"minutes is a positive number, got {minutes!r}")
     if trials is not None and (not isinstance(trials, numbers.Integral) or trials < 1):
         raise ValueError(f"trials is a positive number, got {trials!r}")
-    if not isinstance(seed, numbers.Integral) or seed < 0:
-        raise ValueError(f"seed is a nonnegative integer, got {seed!r}")
+    if not isinstance(random_state, numbers.Integral) or random_state < 0:
+        raise ValueError(f"random_state is a nonnegative integer, got {random_state!r}")
 
 
 def _data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Data:

@@ -72,7 +72,7 @@ class Tuning:
     status : "finished", "out of time" or "interrupted"
     rungs : numbers of rows that trials may use, the smallest first; one number if all use all of them
     space : the Space that was searched
-    seed : the seed
+    random_state : what splits and samples were drawn with
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Tuning:
     status: str
     rungs: tuple[int, ...]
     space: Space
-    seed: int
+    random_state: int
 
     @property
     def best_value(self) -> float:

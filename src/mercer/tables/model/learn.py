@@ -125,7 +125,7 @@ def _fitted(
     return finish(question, columns, X, found, chosen.machine, chosen.trials, remarks, seed, progress)
 
 
-def again(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
+def refit(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
     """The same kernel, loss and nλ on other rows: no second search."""
     columns = Columns(learned.columns.outliers).fit(question.table)
     X = columns.transform(question.table)

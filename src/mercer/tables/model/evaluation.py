@@ -14,7 +14,7 @@ from mercer._units import alone, count, fewest_in_a_class, folds, held_out
 from mercer.engines.threads import one_thread
 from mercer.estimators import KernelRidge
 from mercer.selection.path import loo_of_units
-from mercer.tables.model.learn import Learned, Question, again, learn
+from mercer.tables.model.learn import Learned, Question, learn, refit
 from mercer.tables.model.search import Progress
 
 _FOLDS = 5
@@ -54,7 +54,7 @@ class Tested:
     remarks: tuple[str, ...]
 
 
-def tested(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:
+def evaluate(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:
     """Test honestly, then learn from all rows.
 
     Few rows: five folds, the whole search repeated in each, then once more on all rows. Many rows: one part
@@ -73,7 +73,7 @@ def tested(question: Question, seconds: float, seed: int, progress: Progress) ->
         parts = [(np.sort(test), train, learned)]
         found = _test(parts, question, seconds, seed)
         how = f"{len(test):,} rows held out of search and fit{_together(question)}"
-        final = again(question, learned, seed, progress)
+        final = refit(question, learned, seed, progress)
         return _pooled(found, how, question, parts, final), final
     splits = _splits(question, seed)
     parts = []
