@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.representations import Lasso, Nystrom
-from mercer.selection import Choice, LogUniform, path
+from mercer.selection import Choice, Real, path
 from mercer.selection.objectives import CrossValidation, Data, LeaveOneOut, attempt, configured
 from mercer.selection.space import Space
 from oracles import gaussian
@@ -159,7 +159,7 @@ def test_leave_one_out_with_weights_and_given_values():
     chosen = LeaveOneOut(machine, data(Y, W), Choice(lams))({}, N)
     peer = path(machine, X, Y, lams, W)
     assert chosen.lams.tolist() == lams and np.allclose(chosen.lam_scores, -peer.loo_mse)
-    ranged = LeaveOneOut(machine, data(), LogUniform(1e-3, 1e-2))({}, N)
+    ranged = LeaveOneOut(machine, data(), Real(1e-3, 1e-2, log=True))({}, N)
     assert (ranged.lams.min(), ranged.lams.max()) == pytest.approx((1e-3, 1e-2))
 
 

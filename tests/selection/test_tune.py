@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mercer import KernelKMeans, KernelNeighborsClassifier, KernelPerceptron, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
-from mercer.selection import Choice, Integer, LogUniform, Trial, Tuning, path, tune
+from mercer.selection import Choice, Integer, Real, Trial, Tuning, path, tune
 from mercer.selection.space import Space
 
 RNG = np.random.default_rng(0)
@@ -336,7 +336,9 @@ def test_edges():
     assert edges(a=1.0, n=5, k="x", m=2) == {}
     assert edges(a=990.0, n=1, k="x", m=4) == {"a": "upper", "n": "lower", "m": "upper"}
     assert edges(a=1e-3, n=9, k="y", m=1) == {"a": "lower", "n": "upper", "m": "lower"}
-    noiseless = tune(KernelRidge(Gaussian(1.0)), X, X[:, 0], space={"lam": LogUniform(1e-3, 1e-1)}, trials=1)
+    noiseless = tune(
+        KernelRidge(Gaussian(1.0)), X, X[:, 0], space={"lam": Real(1e-3, 1e-1, log=True)}, trials=1
+    )
     assert noiseless.edges == {"lam": "lower"}
     assert repr(noiseless).endswith("lam=0.001; lam is at the lower edge of its range>")
 

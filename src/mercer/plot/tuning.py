@@ -13,7 +13,7 @@ from mercer._params import show
 from mercer.estimators import KernelRidge
 from mercer.kernels import Matern
 from mercer.plot.style import COLOURS, INK, dressed, legend_above, log_ticks, number
-from mercer.selection import Choice, LogUniform, Trial, Tuning, path
+from mercer.selection import Choice, Real, Trial, Tuning, path
 from mercer.selection.dimensions import Dimension
 
 # Widths to interpolate with, in units of a parameter's range: the one with the least error is taken.
@@ -106,7 +106,7 @@ class Chart:
                 return self.tuning.space.axes[j].dimension
         paths = [t.lams for t in self.tuning.trials if t.lams is not None]
         if name == "lam" and paths:
-            return LogUniform(min(p.min() for p in paths), max(p.max() for p in paths))
+            return Real(min(p.min() for p in paths), max(p.max() for p in paths), log=True)
         known = sorted({name for t in self.tuning.trials for name in t.params})
         raise ValueError(f"{name!r} was not tuned; what was: {', '.join(known)}")
 

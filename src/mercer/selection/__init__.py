@@ -1,6 +1,6 @@
 """Choosing the model: leave-one-out, cross-validation, regularisation paths, tuning."""
 
-from mercer.selection.dimensions import Choice, Integer, LogUniform, Uniform
+from mercer.selection.dimensions import Choice, Integer, Real
 from mercer.selection.folds import FoldPath, fold_path
 from mercer.selection.gradient import LooSurface, Refined, refine
 from mercer.selection.path import Path, loo, path
@@ -11,13 +11,12 @@ __all__ = [
     "Choice",
     "FoldPath",
     "Integer",
-    "LogUniform",
     "LooSurface",
     "Path",
+    "Real",
     "Refined",
     "Trial",
     "Tuning",
-    "Uniform",
     "fold_path",
     "loo",
     "path",

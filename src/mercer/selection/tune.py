@@ -77,7 +77,7 @@ def tune(
         From parameter names (``"kernel__sigma"``, in a pipeline ``"machine__kernel__sigma"``) to values:
 
         * ``(low, high)``: logarithmic if both are positive and high ≥ 10·low, else uniform; whole numbers if
-          both are ints. `LogUniform`, `Uniform` and `Integer` say it outright.
+          both are ints. `Real` and `Integer` say it outright.
         * a list, or `Choice`: one of these, kernels for instance;
         * a frozen distribution of scipy.stats;
         * a dictionary from options to spaces of their own, whose names continue this one:
