@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mercer import KernelKMeans, KernelNeighborsClassifier, KernelPerceptron, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
-from mercer.selection import Choice, Integer, Real, Trial, Tuning, path, tune
+from mercer.selection import Choice, Integer, Real, Tuning, TuningTrial, path, tune
 from mercer.selection.space import Space
 
 RNG = np.random.default_rng(0)
@@ -331,7 +331,7 @@ def test_edges():
 
     def edges(**params):
         point = tuple(Space.of(space).unit(params))
-        return result([Trial(params, 1.0, (), 0.1, 60, point)], space).edges
+        return result([TuningTrial(params, 1.0, (), 0.1, 60, point)], space).edges
 
     assert edges(a=1.0, n=5, k="x", m=2) == {}
     assert edges(a=990.0, n=1, k="x", m=4) == {"a": "upper", "n": "lower", "m": "upper"}
@@ -346,8 +346,10 @@ def test_edges():
 def test_a_tuning_prints_in_one_line():
     point = (0.25, 0.5, 0.5)
     trials = [
-        Trial({"kernel": Laplacian(), "kernel__sigma": 1.23456, "lam": 3e-5}, 0.98765, (), 0.1, 60, point),
-        Trial({"kernel": Linear(), "lam": 1.0}, math.nan, (), 0.1, 60, error="ValueError: no"),
+        TuningTrial(
+            {"kernel": Laplacian(), "kernel__sigma": 1.23456, "lam": 3e-5}, 0.98765, (), 0.1, 60, point
+        ),
+        TuningTrial({"kernel": Linear(), "lam": 1.0}, math.nan, (), 0.1, 60, error="ValueError: no"),
     ]
     space = {"kernel": {Laplacian(): {"sigma": (0.1, 10.0)}, Linear(): {}}, "lam": (1e-9, 1.0)}
     tuning = result(trials, space, rungs=(60, 180), status="out of time")

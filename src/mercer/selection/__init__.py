@@ -5,7 +5,7 @@ from mercer.selection.folds import FoldPath, fold_path
 from mercer.selection.gradient import LooSurface, Refined, refine
 from mercer.selection.path import Path, loo, path
 from mercer.selection.tune import tune
-from mercer.selection.tuning import Trial, Tuning
+from mercer.selection.tuning import Tuning, TuningTrial
 
 __all__ = [
     "Choice",
@@ -15,7 +15,7 @@ __all__ = [
     "Path",
     "Real",
     "Refined",
-    "Trial",
+    "TuningTrial",
     "Tuning",
     "fold_path",
     "loo",

@@ -6,8 +6,8 @@ import pytest
 import mercer
 from mercer import KernelSVC
 from mercer.kernels import Gaussian
+from mercer.selection.search import Clock
 from mercer.tables.model.conformal import Conformal
-from mercer.tables.model.effort import Clock
 from mercer.tables.model.evaluation import _splits
 from mercer.tables.model.evidence import _scores
 from mercer.tables.model.learn import Question
