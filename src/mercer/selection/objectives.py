@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -186,7 +185,7 @@ def attempt(
     objective: Objective, space: Space, point: np.ndarray, rows: int
 ) -> tuple[TuningTrial, Exception | None]:
     """One trial; whatever goes wrong in it is kept, not raised."""
-    started, params, failure = time.perf_counter(), space.params(point), None
+    params, failure = space.params(point), None
     try:
         with warnings.catch_warnings():
             # A solver that stopped early did not fit the setting it was given.
@@ -197,7 +196,7 @@ def attempt(
     except Exception as caught:
         failure, why = caught, f"{type(caught).__name__}: {caught}"
         trial = TuningTrial(copies(params), math.nan, rows=rows, error=why)
-    return replace(trial, seconds=time.perf_counter() - started, point=tuple(point.tolist())), failure
+    return replace(trial, point=tuple(point.tolist())), failure
 
 
 def configured(estimator: Any, params: Mapping[str, Any]) -> Any:

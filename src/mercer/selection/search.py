@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from mercer.engines.threads import cpu_count, parallel_map
 
-T = TypeVar("T")
+# A trial: a dataclass with a field `seconds`.
+T = TypeVar("T", bound=Any)
 # Tries one thing, and returns its trial, or several that were made together.
 Job = Callable[[], Sequence[T]]
 # What to try next, given all trials so far; nothing: the search ends.
@@ -63,16 +64,8 @@ def search(
 
     `trials` grows, and `told` sees it after every stage; the first stage is tried in any case. Jobs of a
     stage run side by side, one thread each, and their trials come in the order of the jobs: what is found is
-    a matter of the stages, not of threads.
-
-    Examples
-    --------
-    >>> def doubled(trials):
-    ...     return [lambda: [2 * trials[-1]]] if trials[-1] < 10 else []
-    >>> trials = [3]
-    >>> search([doubled] * 9, trials, Clock(60.0))
-    >>> trials
-    [3, 6, 12]
+    a matter of the stages, not of threads. A trial is told how many `seconds` it took; trials that were made
+    together share theirs.
     """
     for stage in stages:
         if trials and clock.up():
@@ -80,6 +73,13 @@ def search(
         jobs = stage(trials)
         if not jobs:
             return
-        for made in parallel_map(lambda job: job(), jobs, cpu_count()):
+        for made in parallel_map(_timed, jobs, cpu_count()):
             trials += made
         told(trials)
+
+
+def _timed(job: Job[T]) -> list[T]:
+    started = time.monotonic()
+    made = job()
+    seconds = (time.monotonic() - started) / len(made)
+    return [replace(trial, seconds=seconds) for trial in made]

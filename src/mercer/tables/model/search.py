@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -72,14 +71,23 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A kernel with its μ = λn, the error it is compared by, and on which preparation; and its trial."""
+    """A kernel with its μ = λn, on a preparation; the error it is compared by, and how it was tried."""
 
     outliers: str
     family: str
     kernel: Kernel
     mu: float
     error: float = np.nan
-    trial: Trial | None = None
+    stage: str = ""
+    rows: int = 0
+    loo: float = np.nan
+    fresh: float = np.nan
+    seconds: float = 0.0
+
+    @property
+    def trial(self) -> Trial:
+        kernel = f"{self.family}, one width" if self.stage == "screen" else self.family
+        return Trial(self.stage, self.outliers, kernel, self.rows, self.loo, self.fresh, self.seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +142,7 @@ class KernelSearch:
         ]
         tried: list[Candidate] = []
         search(stages, tried, self.clock)
-        return Found(_best(tried), tuple(c.trial for c in tried if c.trial is not None))
+        return Found(_best(tried), tuple(c.trial for c in tried))
 
     def _ordered(self, n: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Rows in the order in which parts of them grow, and those that judge; None: the next in order."""
@@ -168,9 +176,8 @@ class KernelSearch:
 
     def _widths(self, outliers: str, family: str) -> list[Candidate]:
         """One family on a few rows: the width and μ with the smallest leave-one-out error."""
-        started, n = time.monotonic(), min(self.effort.screen_rows, len(self.order))
-        X, base = self.points[outliers], FAMILIES[family]
-        d = X.shape[1]
+        n, X = min(self.effort.screen_rows, len(self.order)), self.points[outliers]
+        base, d = FAMILIES[family], X.shape[1]
         middle = d if family == _FIRST else np.sqrt(d)
         kept = n * (1 - 1 / count(self.units[self.order[:n]]))  # rows that are left when a unit is left out
         judge = LeaveOneOut(
@@ -181,15 +188,12 @@ class KernelSearch:
         kernels = [base.scaled(np.full(d, middle * factor)) for factor in _WIDTHS]
         best = max((judge({"kernel": kernel}, n) for kernel in kernels), key=lambda t: t.score)
         kernel, mu, error = best.params["kernel"], best.params["lam"] * kept, -best.score
-        found = Candidate(outliers, family, kernel, mu, error)
-        return [self._recorded(found, "screen", f"{family}, one width", n, error, np.nan, started)]
+        return [Candidate(outliers, family, kernel, mu, error, "screen", n, loo=error)]
 
     # -- refinement --------------------------------------------------------------------------------
 
-    def _refine(
-        self, candidate: Candidate, rows: np.ndarray, steps: int, lengths: bool = True
-    ) -> tuple[Candidate, float]:
-        """The candidate moved down its objective on some rows, and its leave-one-out error there.
+    def _refine(self, candidate: Candidate, rows: np.ndarray, steps: int, lengths: bool = True) -> Candidate:
+        """The candidate moved down its objective on some rows.
 
         Its error is what was minimised, in the units of a mean squared error: it knows how far the length
         scales have moved.
@@ -202,7 +206,7 @@ class KernelSearch:
             self.clock.ended = True
         error = float(np.exp(2 * refined.objective / surface.count))
         kernel, mu = refined.machine.kernel, refined.machine.lam * surface.kept
-        return replace(candidate, kernel=kernel, mu=mu, error=error), refined.loo_mse
+        return replace(candidate, kernel=kernel, mu=mu, error=error, rows=len(rows), loo=refined.loo_mse)
 
     def _error_on(self, candidate: Candidate, rows: np.ndarray, fresh: np.ndarray) -> float:
         """The mean squared error on rows that took no part; of labels, with four times the error rate added.
@@ -243,14 +247,12 @@ class KernelSearch:
         return partial(self._judged, candidate, self.effort.final_rows, self.effort.final_steps, "last look")
 
     def _judged(self, candidate: Candidate, count: int, steps: int, stage: str) -> list[Candidate]:
-        started = time.monotonic()
         rows, fresh = self.order[:count], self.fresh
         if fresh is None:
             fresh = self.order[count : count + _FRESH_ROWS]
-        refined, loo = self._refine(candidate, rows, steps)
+        refined = self._refine(candidate, rows, steps)
         error = self._error_on(refined, rows, fresh)
-        judged = replace(refined, error=error)
-        return [self._recorded(judged, stage, candidate.family, count, loo, error, started)]
+        return [replace(refined, error=error, stage=stage, fresh=error)]
 
     # -- few rows ----------------------------------------------------------------------------------
 
@@ -264,25 +266,23 @@ class KernelSearch:
 
     def _folded(self, screened: list[Candidate]) -> list[Candidate]:
         self.progress("One width, or length scales: three folds")
-        rows, started = self.order[: self.effort.final_rows], time.monotonic()
+        rows = self.order[: self.effort.final_rows]
 
         def fold(test: np.ndarray) -> dict[str, tuple[float, float]]:
             train = np.setdiff1d(rows, test)
             ways = self._ways(screened, train)
-            return {way: (self._error_on(c, train, np.sort(test)), loo) for way, (c, loo) in ways.items()}
+            return {way: (self._error_on(c, train, np.sort(test)), c.loo) for way, c in ways.items()}
 
         parts = parallel_map(fold, self._parts(rows), cpu_count())
-        seconds = (time.monotonic() - started) / len(parts[0])
         judged = []
         for way in parts[0]:
             error, loo = (float(v) for v in np.mean([part[way] for part in parts], axis=0))
-            trial = Trial("folds", screened[0].outliers, way, len(rows), loo, error, seconds)
-            judged.append(replace(screened[0], family=way, error=error, trial=trial))
+            as_tried = replace(screened[0], family=way, stage="folds", rows=len(rows))
+            judged.append(replace(as_tried, error=error, loo=loo, fresh=error))
         self.progress("The best on all rows")
-        started, way = time.monotonic(), min(judged, key=_error).family
+        way = min(judged, key=_error).family
         needed = [c for c in screened if way in (c.family, f"{c.family}, one width")] or screened
-        best, loo = self._ways(needed, rows)[way]
-        return [*judged, self._recorded(best, "last look", best.family, len(rows), loo, np.nan, started)]
+        return [*judged, replace(self._ways(needed, rows)[way], stage="last look", fresh=np.nan)]
 
     def _parts(self, rows: np.ndarray) -> list[np.ndarray]:
         units = self.units[rows]
@@ -290,27 +290,21 @@ class KernelSearch:
             return np.array_split(rows, _FOLDS)
         return [rows[test] for _, test in folds(units, min(_FOLDS, count(units)), seed=self.seed)]
 
-    def _ways(self, screened: list[Candidate], rows: np.ndarray) -> dict[str, tuple[Candidate, float]]:
-        """What every way of choosing leads to on some rows, and its leave-one-out error there."""
+    def _ways(self, screened: list[Candidate], rows: np.ndarray) -> dict[str, Candidate]:
+        """What every way of choosing leads to on some rows."""
         effort, out = self.effort, {}
         for c in screened:
             one = _one_width(c)
             out[one.family] = self._refine(one, rows, effort.final_steps // 2)
             out[c.family] = self._refine(c, rows, effort.refine_steps)
-        refined = sorted([out[c.family][0] for c in screened], key=_error)
+        refined = sorted([out[c.family] for c in screened], key=_error)
         if len(refined) > 1:
             both = _sum(*_pair(refined))
             out[_BOTH] = self._refine(both, rows, effort.final_steps)
             # As they are, with weights: few numbers to choose, so there is little to follow noise with.
-            mixture = _sum(both, out[f"{screened[0].family}, one width"][0])
+            mixture = _sum(both, out[f"{screened[0].family}, one width"])
             out[_MIXTURE] = self._refine(mixture, rows, effort.final_steps // 2, lengths=False)
         return out
-
-    @staticmethod
-    def _recorded(candidate: Candidate, stage, kernel, rows, loo, fresh, started) -> Candidate:
-        seconds = time.monotonic() - started
-        trial = Trial(stage, candidate.outliers, kernel, rows, float(loo), float(fresh), seconds)
-        return replace(candidate, trial=trial)
 
 
 def _error(candidate: Candidate) -> float:
@@ -319,8 +313,7 @@ def _error(candidate: Candidate) -> float:
 
 def _latest(tried: Sequence[Candidate]) -> list[Candidate]:
     """Those of the last stage: errors of different stages are of different rows."""
-    stages = [c.trial.stage for c in tried if c.trial is not None]
-    return [c for c, stage in zip(tried, stages, strict=True) if stage == stages[-1]]
+    return [c for c in tried if c.stage == tried[-1].stage]
 
 
 def _best(tried: Sequence[Candidate]) -> Candidate:
