@@ -152,8 +152,10 @@ def test_gradient_boosting_of_few_examples(labels):
     n = len(labels)
     seen = question({"x": np.arange(float(n))}, labels)
     points = np.arange(float(n))[:, None]
-    predicted, P, known = module._boosted(points, seen, points)
-    assert len(predicted) == n and P.shape == (n, len(known)) and known.tolist() == sorted(set(labels))
+    model = module._others(seen)["gradient boosting"]
+    predicted, P = module._answer(model, points, seen, points)
+    assert len(predicted) == n and P.shape == (n, len(model.classes_))
+    assert model.classes_.tolist() == sorted(set(labels))
 
 
 def test_probabilities_of_classes_not_seen_are_0():

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer._units import alone, count, fewest_in_a_class, folds, held_out
+from mercer._units import Split, alone, count, fewest_in_a_class, folds, held_out
 from mercer.engines.threads import one_thread
 from mercer.estimators import KernelRidge
 from mercer.selection.path import loo_of_units
@@ -25,6 +24,8 @@ _SMALLEST_TEST, _LARGEST_TEST = 600, 4000
 # Leaving out units takes a spectrum, which is some twenty times the work of a factor.
 _LEAVE_ONE_OUT_UP_TO, _LEAVE_UNITS_OUT_UP_TO = 5000, 2000
 _LEAST_GAIN = 0.5
+# What the machine is called among the others.
+OURS = "mercer"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,40 +55,56 @@ class Tested:
     remarks: tuple[str, ...]
 
 
+# Rows that were tested, rows that were learned from, and what was learned.
+Part = tuple[np.ndarray, np.ndarray, Learned]
+# Numbers or labels, and probabilities of labels.
+Answer = tuple[np.ndarray, np.ndarray | None]
+
+
 def evaluate(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:
     """Test honestly, then learn from all rows.
 
     Few rows: five folds, the whole search repeated in each, then once more on all rows. Many rows: one part
     is held out of search and fit; then the machine is fitted again, with what was found, to all rows.
     """
-    n = len(question.y)
-    if n >= _HOLD_OUT_FROM:
-        size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
-        labels = question.y if question.classes is not None else None
-        if labels is not None and fewest_in_a_class(labels, question.units) < 2:
-            labels = None
-        train, test = held_out(question.units, size, labels, seed)
-        # Predicting and the others beside it take what is left.
-        learned = learn(question.take(train), 0.7 * seconds, seed, progress)
-        progress("Testing")
-        parts = [(np.sort(test), train, learned)]
-        found = _test(parts, question, seconds, seed)
-        how = f"{len(test):,} rows held out of search and fit{_together(question)}"
-        final = refit(question, learned, seed, progress)
-        return _pooled(found, how, question, parts, final), final
     splits = _splits(question, seed)
-    parts = []
+    once = len(splits) == 1
+    parts: list[Part] = []
     for i, (train, test) in enumerate(splits, start=1):
 
         def told(text: str, i: int = i) -> None:
-            progress(f"Test part {i} of {len(splits)}: {text}")
+            progress(text if once else f"Test part {i} of {len(splits)}: {text}")
 
-        parts.append((test, train, learn(question.take(train), 0.5 * seconds / len(splits), seed + i, told)))
+        # Predicting, the others beside it and the machine for all rows take what is left.
+        share, number = (0.7, seed) if once else (0.5 / len(splits), seed + i)
+        parts.append((np.sort(test), train, learn(question.take(train), share * seconds, number, told)))
     progress("Testing")
-    found = _test(parts, question, seconds, seed)
-    how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold{_together(question)}"
-    final = learn(question, 0.4 * seconds, seed, progress)
-    return _pooled(found, how, question, parts, final), final
+    answers = [_answers(part, question) for part in parts]
+    rows = np.concatenate([test for test, _, _ in parts])
+    order = np.argsort(rows, kind="stable")
+    pooled = {name: _pooled([found[name] for found in answers], order) for name in answers[0]}
+    predicted, probability = pooled.pop(OURS)
+    importance = _importances(parts, question, seconds, seed)
+    if once:
+        how = f"{len(rows):,} rows held out of search and fit"
+        final = refit(question, parts[0][2], seed, progress)
+    else:
+        how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
+        final = learn(question, 0.4 * seconds, seed, progress)
+    gain = _gain(parts, final, question)
+    remarks = tuple(dict.fromkeys(r for made in [*(made for *_, made in parts), final] for r in made.remarks))
+    how += _together(question)
+    return Tested(how, rows[order], predicted, probability, pooled, importance, gain, remarks), final
+
+
+def _splits(question: Question, seed: int) -> list[Split]:
+    """Folds; of many rows one part to learn from and one to test."""
+    n, units, labels = len(question.y), question.units, question.y if question.classes is not None else None
+    fewest = count(units) if labels is None else fewest_in_a_class(labels, units)
+    if n >= _HOLD_OUT_FROM:
+        size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
+        return [held_out(units, size, labels if fewest >= 2 else None, seed)]
+    return folds(units, min(_FOLDS, count(units), max(2, fewest)), labels, seed)
 
 
 def _together(question: Question) -> str:
@@ -96,7 +113,7 @@ def _together(question: Question) -> str:
     return f", rows that are equal or of one group kept together ({count(question.units):,} sets of rows)"
 
 
-def _gain(parts: list[tuple[np.ndarray, np.ndarray, Learned]], final: Learned, question: Question) -> float:
+def _gain(parts: list[Part], final: Learned, question: Question) -> float:
     most = _LEAVE_ONE_OUT_UP_TO if alone(question.units) else _LEAVE_UNITS_OUT_UP_TO
     if question.classes is not None or len(question.y) > most:
         return 1.0
@@ -114,51 +131,24 @@ def _left_out(learned: Learned, question: Question) -> np.ndarray:
     return np.abs(loo_of_units(machine, X, question.y, None, question.units))
 
 
-def _splits(question: Question, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    most = min(_FOLDS, count(question.units))
-    if question.classes is None:
-        return folds(question.units, most, seed=seed)
-    fewest = fewest_in_a_class(question.y, question.units)
-    return folds(question.units, max(2, min(most, fewest)), question.y, seed)
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    rows: np.ndarray
-    predicted: np.ndarray
-    probability: np.ndarray | None
-    others: dict[str, tuple[np.ndarray, np.ndarray | None]]
-    shuffled: np.ndarray  # (columns, repeats): error sums
-    base: float
-    count: int  # rows they are sums over
-
-
-def _test(
-    parts: list[tuple[np.ndarray, np.ndarray, Learned]], question: Question, seconds: float, seed: int
-) -> list[_Part]:
-    budget = _SHARE * seconds / len(parts)
-    return [_one(test, train, learned, question, budget, seed) for test, train, learned in parts]
-
-
-def _one(
-    test: np.ndarray, train: np.ndarray, learned: Learned, question: Question, seconds: float, seed: int
-) -> _Part:
+def _answers(part: Part, question: Question) -> dict[str, Answer]:
+    """What the machine, and others beside it, say of rows they have not seen."""
+    test, train, learned = part
     asked, seen = question.take(test), question.take(train)
-    P = learned.predict_proba(asked.table) if question.classes is not None else None
-    if P is not None:
-        P = _widened(P, learned.machine.classes_, question.classes)
-    predicted = learned.predict(asked.table)
+    P = None
+    if question.classes is not None:
+        P = _widened(learned.predict_proba(asked.table), learned.machine.classes_, question.classes)
     points, there = learned.columns.transform(seen.table), learned.columns.transform(asked.table)
-    others = {name: make(points, seen, there) for name, make in _OTHERS.items()}
-    if P is not None:
-        others = {
-            name: (labels, _widened(p, known, question.classes))
-            for name, (labels, p, known) in others.items()
-        }
-    else:
-        others = {name: (values, None) for name, (values, _, _) in others.items()}
-    shuffled, base, count = _importance(learned, asked, there, predicted, seconds, seed)
-    return _Part(test, predicted, P, others, shuffled, base, count)
+    others = {name: _answer(model, points, seen, there) for name, model in _others(seen).items()}
+    return {OURS: (learned.machine.predict(there), P), **others}
+
+
+def _pooled(answers: list[Answer], order: np.ndarray) -> Answer:
+    predicted, probability = zip(*answers, strict=True)
+    return (
+        np.concatenate(predicted)[order],
+        None if probability[0] is None else np.concatenate(probability)[order],
+    )
 
 
 def _widened(P: np.ndarray, known: np.ndarray, classes: Any) -> np.ndarray:
@@ -173,6 +163,20 @@ _REPEATS = 3
 _FEWEST_SHUFFLED, _MOST_SHUFFLED = 20, 1000
 # Differences of coordinates a second, and the share of the time for this.
 _KERNEL_SPEED, _SHARE = 1e9, 0.1
+
+
+def _importances(parts: list[Part], question: Question, seconds: float, seed: int) -> np.ndarray:
+    """(columns, repeats): growth of the error rate, or of the root mean squared error, over all parts."""
+    found = []
+    for test, _, learned in parts:
+        asked = question.take(test)
+        points = learned.columns.transform(asked.table)
+        predicted = learned.machine.predict(points)
+        found.append(_importance(learned, asked, points, predicted, _SHARE * seconds / len(parts), seed))
+    shuffled, base, rows = (sum(values) for values in zip(*found, strict=True))
+    if question.classes is None:
+        return np.sqrt(shuffled / rows) - np.sqrt(base / rows)
+    return (shuffled - base) / rows
 
 
 def _importance(
@@ -200,88 +204,43 @@ def _importance(
     return out, base, len(rows)
 
 
-def _pooled(
-    parts: list[_Part],
-    how: str,
-    question: Question,
-    learned: list[tuple[np.ndarray, np.ndarray, Learned]],
-    final: Learned,
-) -> Tested:
-    rows = np.concatenate([p.rows for p in parts])
-    order = np.argsort(rows, kind="stable")
-
-    def pool(pieces: list[Any]) -> Any:
-        return None if pieces[0] is None else np.concatenate(pieces)[order]
-
-    others = {
-        name: (pool([p.others[name][0] for p in parts]), pool([p.others[name][1] for p in parts]))
-        for name in parts[0].others
-    }
-    count = sum(p.count for p in parts)
-    shuffled, base = sum(p.shuffled for p in parts) / count, sum(p.base for p in parts) / count
-    if question.classes is None:
-        shuffled, base = np.sqrt(shuffled), float(np.sqrt(base))
-    return Tested(
-        how,
-        rows[order],
-        pool([p.predicted for p in parts]),
-        pool([p.probability for p in parts]),
-        others,
-        np.asarray(shuffled) - base,
-        _gain(learned, final, question),
-        tuple(dict.fromkeys(r for made in [*(one for *_, one in learned), final] for r in made.remarks)),
-    )
-
-
 # -- models beside it -------------------------------------------------------------------------------
 
 
-def _constant(points: np.ndarray, seen: Question, there: np.ndarray):
+def _others(seen: Question) -> dict[str, Any]:
+    """A constant, a linear model and a strong model of another kind, for these rows; not fitted."""
     from sklearn.dummy import DummyClassifier, DummyRegressor
-
-    model = DummyRegressor() if seen.classes is None else DummyClassifier(strategy="prior")
-    return _fitted(model, points, seen, there)
-
-
-def _linear(points: np.ndarray, seen: Question, there: np.ndarray):
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, RidgeCV
 
+    # Boosting can't be told which rows belong together; where some do it does not stop early.
+    apart = alone(seen.units)
     if seen.classes is None:
         # By leave-one-out, unless rows belong together.
-        cv = None if alone(seen.units) else folds(seen.units, min(_FOLDS, count(seen.units)))
-        return _fitted(RidgeCV(np.logspace(-3, 4, 15), cv=cv), points, seen, there)
-    return _fitted(LogisticRegression(max_iter=300), points, seen, there)
-
-
-def _boosted(points: np.ndarray, seen: Question, there: np.ndarray):
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    # It can't be told which rows belong together; where some do it does not stop early.
-    if seen.classes is None:
-        early: Any = "auto" if alone(seen.units) else False
-        model = HistGradientBoostingRegressor(random_state=0, early_stopping=early)
-        return _fitted(model, points, seen, there)
+        cv = None if apart else folds(seen.units, min(_FOLDS, count(seen.units)))
+        early: Any = "auto" if apart else False
+        return {
+            "constant": DummyRegressor(),
+            "linear model": RidgeCV(np.logspace(-3, 4, 15), cv=cv),
+            "gradient boosting": HistGradientBoostingRegressor(random_state=0, early_stopping=early),
+        }
     # Stopping early takes a tenth of the rows, with every class among them and among the others.
     counts = np.unique(seen.y, return_counts=True)[1]
-    aside = max(-(-len(seen.y) // 10), len(counts))
-    early = bool(counts.min() >= 2) and alone(seen.units)
-    model = HistGradientBoostingClassifier(random_state=0, early_stopping=early, validation_fraction=aside)
-    return _fitted(model, points, seen, there)
+    early, aside = bool(counts.min() >= 2) and apart, max(-(-len(seen.y) // 10), len(counts))
+    boosted = HistGradientBoostingClassifier(random_state=0, early_stopping=early, validation_fraction=aside)
+    return {
+        "constant": DummyClassifier(strategy="prior"),
+        "linear model": LogisticRegression(max_iter=300),
+        "gradient boosting": boosted,
+    }
 
 
-def _fitted(model: Any, points: np.ndarray, seen: Question, there: np.ndarray):
+def _answer(model: Any, points: np.ndarray, seen: Question, there: np.ndarray) -> Answer:
     few = one_thread() if len(points) < _HOLD_OUT_FROM else nullcontext()
     with few, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a baseline that did not quite converge is still a baseline
         model.fit(points, seen.y)
     predicted = model.predict(there)
     if seen.classes is None:
-        return predicted, None, None
-    return predicted, model.predict_proba(there), model.classes_
-
-
-_OTHERS: dict[str, Callable[..., Any]] = {
-    "constant": _constant,
-    "linear model": _linear,
-    "gradient boosting": _boosted,
-}
+        return predicted, None
+    return predicted, _widened(model.predict_proba(there), model.classes_, seen.classes)
