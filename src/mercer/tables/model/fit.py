@@ -14,7 +14,7 @@ from mercer.tables.model.evidence import Evidence, gather
 from mercer.tables.model.learn import Question
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
-from mercer.tables.model.task import Target, target_of, typed
+from mercer.tables.model.task import Target, column_of_target, missing, target_of
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table, read
 from mercer.tables.reading.of import with_dates
@@ -191,19 +191,10 @@ def _testable(table: Table, asked: Target, together: Together) -> tuple[Table, T
 
 def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any, np.ndarray]:
     """Without the rows that have no target; and which rows those are that have one."""
-    everything = np.ones(len(table), dtype=bool)
-    array = np.asarray(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1 or array.dtype.kind not in "Of":
-        return table, values, everything
-    array = typed(array, name)
-    if array.dtype.kind == "f":
-        absent = np.isnan(array)
-    else:
-        absent = np.array([v is None or v != v for v in array], dtype=bool)
+    array = column_of_target(values, name)
+    absent = missing(array)
     if not absent.any() or absent.all():
-        return table, values, everything
+        return table, values, np.ones(len(table), dtype=bool)
     first, count = int(absent.argmax()) + 1, int(absent.sum())
     rows = f"row {first:,}, without {name!r}, was" if count == 1 else f"{count:,} rows without {name!r} were"
     remark = f"{rows} left out" + (f", the first of them row {first:,}" if count > 1 else "")
