@@ -55,5 +55,5 @@ def test_parameters_must_be_positive_numbers(bad):
 def test_a_numpy_period_does_not_widen_float32():
     X = points(5, 2).astype(np.float32)
     kernel = Periodic(np.float64(1.7), np.float64(0.8))
-    results = [kernel(X), kernel.diag(X), kernel.slope_x(X, X), *kernel.slope_log_params(X, X).values()]
+    results = [kernel(X), kernel.diag(X), kernel.gradient_x(X, X), *kernel.gradient_log_params(X, X).values()]
     assert [r.dtype for r in results] == [np.float32] * 5

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelLogistic, KernelPerceptron, KernelRidge, KernelSVC, KernelSVR
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Precomputed, RationalQuadratic
-from mercer.selection import LogUniform
+from mercer.selection import Real
 from mercer.selection.defaults import complete, with_objects
 from mercer.selection.objectives import Data
 
@@ -25,7 +25,7 @@ def data(y=Y, points=X):
 
 def around(space, name):
     """The value a range lies around, which must be two decades each side."""
-    assert isinstance(space[name], LogUniform)
+    assert isinstance(space[name], Real) and space[name].log
     assert space[name].high / space[name].low == pytest.approx(1e4)
     return np.sqrt(space[name].low * space[name].high)
 
@@ -87,7 +87,7 @@ def test_none_asks_for_the_default():
     space = complete(given, KernelRidge(), data())
     assert around(space["kernel"][Gaussian()], "sigma") == pytest.approx(Gaussian().resolve(X).sigma)
     assert space["kernel"][Laplacian()] == {"sigma": (1.0, 2.0)} and space["kernel"][Linear()] == {}
-    assert space["lam"] == LogUniform(1e-9, 10.0)
+    assert space["lam"] == Real(1e-9, 10.0, log=True)
     one = complete({"kernel__sigma": None, "offset": [True, False]}, KernelRidge(), data())
     assert around(one, "kernel__sigma") == pytest.approx(Gaussian().resolve(X).sigma)
     assert one["offset"] == [True, False]

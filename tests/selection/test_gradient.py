@@ -234,10 +234,10 @@ def test_stops_in_time(monkeypatch):
     monkeypatch.setattr(gradient.time, "monotonic", lambda: float(next(now)))
     start = KernelRidge(Gaussian(1.0).scaled(np.ones(4)))
     for seconds, evaluations in ((0, 1), (3.5, 4)):
-        found = refine(start, X, y, seconds=seconds)
+        found = refine(start, X, y, minutes=seconds / 60)
         assert (found.status, found.evaluations) == ("out of time", evaluations)
         assert found.objective <= found.objective_before
-    assert refine(start, X, y, seconds=500).status == "converged"
+    assert refine(start, X, y, minutes=9).status == "converged"
 
 
 def test_iterations_are_limited():

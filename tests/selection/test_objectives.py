@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.representations import Lasso, Nystrom
-from mercer.selection import Choice, LogUniform, path
+from mercer.selection import Choice, Real, path
 from mercer.selection.objectives import CrossValidation, Data, LeaveOneOut, attempt, configured
 from mercer.selection.space import Space
 from oracles import gaussian
@@ -142,7 +142,7 @@ def loo_by_refits(sigma, lam, rows):
 def test_leave_one_out_is_exact_and_lam_is_the_best_there_is(rows):
     objective = LeaveOneOut(KernelRidge(), data(), "auto")
     found = objective({"kernel": Gaussian(1.3)}, rows)
-    lam = found.found["lam"]
+    lam = found.params["lam"]
     some = data().rows(rows)
     assert found.score == pytest.approx(-loo_by_refits(1.3, lam, some), rel=1e-6)
     assert found.score == found.lam_scores.max() and lam in found.lams
@@ -154,12 +154,12 @@ def test_leave_one_out_with_weights_and_given_values():
     machine = KernelRidge(Gaussian(1.0), lam=0.01)
     fixed = LeaveOneOut(machine, data(Y, W), None)({}, N)
     residuals = machine.fit(X, Y, W).loo_residuals()
-    assert fixed.score == pytest.approx(-np.average(residuals**2, weights=W)) and fixed.found == {}
+    assert fixed.score == pytest.approx(-np.average(residuals**2, weights=W)) and fixed.params == {}
     lams = [1e-4, 1e-2, 1.0]
     chosen = LeaveOneOut(machine, data(Y, W), Choice(lams))({}, N)
     peer = path(machine, X, Y, lams, W)
     assert chosen.lams.tolist() == lams and np.allclose(chosen.lam_scores, -peer.loo_mse)
-    ranged = LeaveOneOut(machine, data(), LogUniform(1e-3, 1e-2))({}, N)
+    ranged = LeaveOneOut(machine, data(), Real(1e-3, 1e-2, log=True))({}, N)
     assert (ranged.lams.min(), ranged.lams.max()) == pytest.approx((1e-3, 1e-2))
 
 
@@ -167,7 +167,7 @@ def test_leave_one_out_of_a_given_matrix():
     K = gaussian(X, X)
     found = LeaveOneOut(KernelRidge(Precomputed()), data(points=K), "auto")({}, 30)
     some = data().rows(30)
-    assert found.score == pytest.approx(-loo_by_refits(1.0, found.found["lam"], some), rel=1e-6)
+    assert found.score == pytest.approx(-loo_by_refits(1.0, found.params["lam"], some), rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from mercer.selection.rungs import next_step, row_order, rungs_of
 from mercer.selection.space import Space
-from mercer.selection.tuning import Trial, best_of
+from mercer.selection.tuning import TuningTrial, best_of
 
 SPACE = Space.of({"a": (1e-2, 1e2), "b": (1e-4, 1e2)})
 
@@ -40,7 +40,7 @@ def run(rungs, count, score, affordable=lambda rows: True, space=SPACE):
             break
         u, rows = step
         trials.append(
-            Trial(space.params(u), score(rows, **space.params(u)), (), 0.0, rows, tuple(u.tolist()))
+            TuningTrial(space.params(u), score(rows, **space.params(u)), (), 0.0, rows, tuple(u.tolist()))
         )
     return trials
 

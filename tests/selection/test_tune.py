@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mercer import KernelKMeans, KernelNeighborsClassifier, KernelPerceptron, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
-from mercer.selection import Choice, Integer, LogUniform, Trial, Tuning, path, tune
+from mercer.selection import Choice, Integer, Real, Tuning, TuningTrial, path, tune
 from mercer.selection.space import Space
 
 RNG = np.random.default_rng(0)
@@ -77,7 +77,9 @@ def test_starts_from_the_estimator_as_it_stands():
 
 
 def test_better_than_random_search_with_as_many_trials():
-    ours = [-tune(Surface(), X, Y, space=RANGES, trials=25, seed=seed).best_score for seed in range(5)]
+    ours = [
+        -tune(Surface(), X, Y, space=RANGES, trials=25, random_state=seed).best_score for seed in range(5)
+    ]
     draws = 10 ** np.random.default_rng(0).uniform(-3, 3, (300, 25, 2))
     random = [min(-Surface(*draw).score(X) for draw in some) for some in draws]
     assert np.median(ours) < 0.2 * np.median(random)
@@ -152,13 +154,15 @@ def test_weights_are_repetitions():
 
 @pytest.mark.parametrize("machine, space", [(KernelRidge(), None), (Surface(), RANGES)], ids=["ridge", "any"])
 def test_with_trials_the_result_is_a_function_of_the_seed(machine, space):
-    one, two, other = (tune(machine, X, Y, space=space, trials=15, seed=s, refit=False) for s in (1, 1, 2))
+    one, two, other = (
+        tune(machine, X, Y, space=space, trials=15, random_state=s, refit=False) for s in (1, 1, 2)
+    )
     assert settings(one) == settings(two) and one.best_params == two.best_params
     assert settings(one) != settings(other)
 
 
 def test_estimators_without_a_seed_get_one():
-    tuning = tune(Surface(), X, Y, space=RANGES, trials=2, seed=7)
+    tuning = tune(Surface(), X, Y, space=RANGES, trials=2, random_state=7)
     assert tuning.best_estimator.random_state == 7
     assert tune(Surface(random_state=3), X, Y, space=RANGES, trials=2).best_estimator.random_state == 3
 
@@ -209,7 +213,7 @@ def test_resuming_another_question_is_refused(changed, complaint):
 
 
 def test_the_clock_stops_it():
-    tuning = tune(Surface(), X, Y, space=RANGES, budget=1e-9)
+    tuning = tune(Surface(), X, Y, space=RANGES, minutes=1e-11)
     assert tuning.status == "out of time" and len(tuning.trials) == 1  # one there always is
 
 
@@ -240,8 +244,8 @@ def test_many_rows_are_sampled():
     [
         ({"trials": 0}, "trials is a positive number"),
         ({"trials": 2.5}, "trials is a positive number"),
-        ({"budget": -1}, "budget is a positive number of seconds"),
-        ({"seed": None}, "seed is a nonnegative integer"),
+        ({"minutes": -1}, "minutes is a positive number"),
+        ({"random_state": None}, "random_state is a nonnegative integer"),
         ({"space": {"alpha": (0.1, 1.0)}}, "Invalid parameter 'alpha'"),
         ({"space": {"a": 3.0}}, "space.'a'.: expected"),
         ({"space": None}, "Surface has no ranges by default"),
@@ -315,7 +319,7 @@ def result(trials, space, **changed):
         None,
         tuple(trials),
         space=Space.of(space),
-        seed=0,
+        random_state=0,
         **{**given, **changed},
     )
 
@@ -325,12 +329,14 @@ def test_edges():
 
     def edges(**params):
         point = tuple(Space.of(space).unit(params))
-        return result([Trial(params, 1.0, (), 0.1, 60, point)], space).edges
+        return result([TuningTrial(params, 1.0, (), 0.1, 60, point)], space).edges
 
     assert edges(a=1.0, n=5, k="x", m=2) == {}
     assert edges(a=990.0, n=1, k="x", m=4) == {"a": "upper", "n": "lower", "m": "upper"}
     assert edges(a=1e-3, n=9, k="y", m=1) == {"a": "lower", "n": "upper", "m": "lower"}
-    noiseless = tune(KernelRidge(Gaussian(1.0)), X, X[:, 0], space={"lam": LogUniform(1e-3, 1e-1)}, trials=1)
+    noiseless = tune(
+        KernelRidge(Gaussian(1.0)), X, X[:, 0], space={"lam": Real(1e-3, 1e-1, log=True)}, trials=1
+    )
     assert noiseless.edges == {"lam": "lower"}
     assert repr(noiseless).endswith("lam=0.001; lam is at the lower edge of its range>")
 
@@ -338,8 +344,10 @@ def test_edges():
 def test_a_tuning_prints_in_one_line():
     point = (0.25, 0.5, 0.5)
     trials = [
-        Trial({"kernel": Laplacian(), "kernel__sigma": 1.23456, "lam": 3e-5}, 0.98765, (), 0.1, 60, point),
-        Trial({"kernel": Linear(), "lam": 1.0}, math.nan, (), 0.1, 60, error="ValueError: no"),
+        TuningTrial(
+            {"kernel": Laplacian(), "kernel__sigma": 1.23456, "lam": 3e-5}, 0.98765, (), 0.1, 60, point
+        ),
+        TuningTrial({"kernel": Linear(), "lam": 1.0}, math.nan, (), 0.1, 60, error="ValueError: no"),
     ]
     space = {"kernel": {Laplacian(): {"sigma": (0.1, 10.0)}, Linear(): {}}, "lam": (1e-9, 1.0)}
     tuning = result(trials, space, rungs=(60, 180), status="out of time")

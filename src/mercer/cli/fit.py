@@ -119,7 +119,7 @@ def fit(
             target=target,
             task=roles.task,
             minutes=minutes,
-            seed=seed,
+            random_state=seed,
             groups=roles.group,
             progress=step,
         )

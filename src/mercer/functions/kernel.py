@@ -277,7 +277,7 @@ class KernelFunction(Function):
         for i in range(0, n, rows):
             Xi = _dense(X[i : i + rows])
             for j in range(0, m, columns):
-                slope = self.kernel.slope_x(Xi, _dense(Z[j : j + columns]))
+                slope = self.kernel.gradient_x(Xi, _dense(Z[j : j + columns]))
                 out[i : i + rows] += np.einsum("imd,mt->itd", slope, alpha[j : j + columns], optimize=True)
         return out[:, 0] if self.outputs is None else out
 

@@ -51,10 +51,10 @@ class Constant(Kernel):
     def separation(self, X, Z, pairs):
         return 0 * pairs.plainly(self, X, Z)
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         return np.zeros((X.shape[0], Z.shape[0], X.shape[1]), self._dtype(X, Z))
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         return {"value": self.pairwise(X, Z)}
 
     def amplitude(self):
@@ -120,16 +120,16 @@ class Sum(_Pair):
         a, b = self._both("separation", X, Z, pairs)
         return a + b
 
-    def slope_x(self, X, Z):
-        a, b = self._both("slope_x", X, Z)
+    def gradient_x(self, X, Z):
+        a, b = self._both("gradient_x", X, Z)
         return a + b
 
-    def slope_log_params(self, X, Z):
-        a, b = self._both("slope_log_params", X, Z)
+    def gradient_log_params(self, X, Z):
+        a, b = self._both("gradient_log_params", X, Z)
         return {**prefixed("left", a), **prefixed("right", b)}
 
-    def pull_log_params(self, X, W):
-        a, b = self._both("pull_log_params", X, W)
+    def vjp_log_params(self, X, W):
+        a, b = self._both("vjp_log_params", X, W)
         return {**prefixed("left", a), **prefixed("right", b)}
 
     def amplitude(self):
@@ -190,22 +190,22 @@ class Product(_Pair):
         a, b = self._both("diagonal", X)
         return a * b
 
-    def slope_x(self, X, Z):
-        (a, b), (da, db) = self._both("pairwise", X, Z), self._both("slope_x", X, Z)
+    def gradient_x(self, X, Z):
+        (a, b), (da, db) = self._both("pairwise", X, Z), self._both("gradient_x", X, Z)
         return da * b[:, :, None] + a[:, :, None] * db
 
-    def slope_log_params(self, X, Z):
-        (a, b), (da, db) = self._both("pairwise", X, Z), self._both("slope_log_params", X, Z)
+    def gradient_log_params(self, X, Z):
+        (a, b), (da, db) = self._both("pairwise", X, Z), self._both("gradient_log_params", X, Z)
         return {
             **prefixed("left", {k: times(v, b) for k, v in da.items()}),
             **prefixed("right", {k: times(v, a) for k, v in db.items()}),
         }
 
-    def pull_log_params(self, X, W):
+    def vjp_log_params(self, X, W):
         a, b = self._both("pairwise", X, X)
         return {
-            **prefixed("left", self.left.pull_log_params(X, W * b)),
-            **prefixed("right", self.right.pull_log_params(X, W * a)),
+            **prefixed("left", self.left.vjp_log_params(X, W * b)),
+            **prefixed("right", self.right.vjp_log_params(X, W * a)),
         }
 
     def amplitude(self):

@@ -43,14 +43,14 @@ class Angular(Kernel):
             K[zero] = 0
         return K
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         S, xx, zz, zero = self._statistics(X, Z)
         in_s = self.profile(Dual(S, np.ones_like(S)), Dual.of(xx), Dual.of(zz), dual).slope
         in_xx = self.profile(Dual.of(S), Dual(xx, np.ones_like(xx)), Dual.of(zz), dual).slope
         slope = in_s[:, :, None] * Z[None, :, :] + 2 * in_xx[:, :, None] * X[:, None, :]
         return np.where(zero[:, :, None], 0, slope)
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         return {}
 
 

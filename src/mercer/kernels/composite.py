@@ -51,18 +51,18 @@ class _Wrapper(_Composite):
         """dg/dK for kernels of the form g(k)."""
         raise NotImplementedError
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         outer = self._outer_slope(self.kernel.pairwise(X, Z))
-        return outer[:, :, None] * self.kernel.slope_x(X, Z)
+        return outer[:, :, None] * self.kernel.gradient_x(X, Z)
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         outer = self._outer_slope(self.kernel.pairwise(X, Z))
-        inner = self.kernel.slope_log_params(X, Z)
+        inner = self.kernel.gradient_log_params(X, Z)
         return prefixed("kernel", {k: times(v, outer) for k, v in inner.items()})
 
-    def pull_log_params(self, X, W):
+    def vjp_log_params(self, X, W):
         outer = self._outer_slope(self.kernel.pairwise(X, X))
-        return prefixed("kernel", self.kernel.pull_log_params(X, W * outer))
+        return prefixed("kernel", self.kernel.vjp_log_params(X, W * outer))
 
 
 def prefixed(prefix: str, slopes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -42,11 +42,11 @@ class Periodic(Profiled):
     def profile(self, s, xp):
         return xp.exp(s * (-0.5 / (self.sigma * self.sigma)))
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         k = self._plain()
         S = k.statistic.pairwise(X, Z)
         return {
-            "period": k._profile_slope(S) * k.statistic.slope_log_period(X, Z),
+            "period": k._profile_slope(S) * k.statistic.gradient_log_period(X, Z),
             "sigma": k.profile(S, np) * S / k.sigma**2,
         }
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from mercer.selection.dimensions import Choice, Dimension
 from mercer.selection.folds import folds_of_units, weighs
 from mercer.selection.path import leave_one_out_error, path_of_units
 from mercer.selection.space import Space
-from mercer.selection.tuning import Trial
+from mercer.selection.tuning import TuningTrial
 
 # Values of λ in a trial. With unequal weights each costs a pass over the eigenvectors.
 _LAMS, _LAMS_WEIGHTED = 100, 40
@@ -53,17 +52,6 @@ class Data:
     def rows(self, count: int) -> np.ndarray:
         """Positions of the first so many in that order, ascending."""
         return np.sort(self.order[:count])
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The score of a setting, with what was found on the way."""
-
-    score: float
-    scores: tuple[float, ...] = ()
-    found: Mapping[str, Any] = field(default_factory=dict)
-    lams: np.ndarray | None = None
-    lam_scores: np.ndarray | None = None
 
 
 class LeaveOneOut:
@@ -100,16 +88,21 @@ class LeaveOneOut:
         ridge = representation is None or representation.penalty == Representation.penalty
         return ridge and bool(clone(estimator).loss_for(np.asarray(y)).quadratic)
 
-    def __call__(self, params: Mapping[str, Any], rows: int) -> Outcome:
+    def __call__(self, params: Mapping[str, Any], rows: int) -> TuningTrial:
         machine = configured(self.machine, params)
         some, w = self.data.rows(rows), self.data.weights
         X, y = _safe_split(machine, self.data.X, self.data.y, some)
         w, units = None if w is None else w[some], self.data.units[some]
         if self.lam is None:
-            return Outcome(-leave_one_out_error(machine, X, y, w, units))
+            return TuningTrial(copies(params), -leave_one_out_error(machine, X, y, w, units), rows=rows)
         found = path_of_units(machine, X, y, self._lams(w), w, units)
-        best = {"lam": found.best_lam}
-        return Outcome(-float(found.loo_mse[found.best]), (), best, found.lams, -found.loo_mse)
+        return TuningTrial(
+            {**copies(params), "lam": found.best_lam},
+            -float(found.loo_mse[found.best]),
+            rows=rows,
+            lams=found.lams,
+            lam_scores=-found.loo_mse,
+        )
 
     def _lams(self, weights: np.ndarray | None) -> Any:
         count = _LAMS if weights is None else _LAMS_WEIGHTED
@@ -160,7 +153,7 @@ class CrossValidation:
         self._fit_weight = _fit_weight_name(estimator) if data.weights is not None else None
         self._weighs = data.weights is not None and weighs(self.scorer)
 
-    def __call__(self, params: Mapping[str, Any], rows: int) -> Outcome:
+    def __call__(self, params: Mapping[str, Any], rows: int) -> TuningTrial:
         X, y, w = self.data.X, self.data.y, self.data.weights
         used = np.zeros(self.data.n, dtype=bool)
         used[self.data.order[:rows]] = True
@@ -182,7 +175,7 @@ class CrossValidation:
                 else self.scorer(model, there, truth, **weigh)
             )
             scores.append(float(value))
-        return Outcome(float(np.mean(scores)), tuple(scores))
+        return TuningTrial(copies(params), float(np.mean(scores)), tuple(scores), rows=rows)
 
 
 Objective = LeaveOneOut | CrossValidation
@@ -190,31 +183,20 @@ Objective = LeaveOneOut | CrossValidation
 
 def attempt(
     objective: Objective, space: Space, point: np.ndarray, rows: int
-) -> tuple[Trial, Exception | None]:
+) -> tuple[TuningTrial, Exception | None]:
     """One trial; whatever goes wrong in it is kept, not raised."""
-    start, params = time.perf_counter(), space.params(point)
-    outcome, error = Outcome(math.nan), None
+    params, failure = space.params(point), None
     try:
         with warnings.catch_warnings():
             # A solver that stopped early did not fit the setting it was given.
             warnings.simplefilter("error", ConvergenceWarning)
-            outcome = objective(params, rows)
-        if not math.isfinite(outcome.score):
-            raise ValueError(f"the score is {outcome.score}")
+            trial = objective(params, rows)
+        if not trial.ok:
+            raise ValueError(f"the score is {trial.score}")
     except Exception as caught:
-        error = caught
-    trial = Trial(
-        {**copies(params), **outcome.found},
-        math.nan if error is not None else outcome.score,
-        outcome.scores,
-        time.perf_counter() - start,
-        rows,
-        tuple(point.tolist()),
-        None if error is None else f"{type(error).__name__}: {error}",
-        outcome.lams,
-        outcome.lam_scores,
-    )
-    return trial, error
+        failure, why = caught, f"{type(caught).__name__}: {caught}"
+        trial = TuningTrial(copies(params), math.nan, rows=rows, error=why)
+    return replace(trial, point=tuple(point.tolist())), failure
 
 
 def configured(estimator: Any, params: Mapping[str, Any]) -> Any:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mercer.selection.search import propose, starting_trials
+from mercer.selection.proposals import propose, starting_trials
 from mercer.selection.space import Space
-from mercer.selection.tuning import Trial
+from mercer.selection.tuning import TuningTrial
 
 # From rung to rung there are three times as many rows, for half as many trials.
 _MORE_ROWS, _FEWER_TRIALS = 3, 2
@@ -43,7 +43,7 @@ def row_order(n: int, labels: np.ndarray | None, seed: int) -> np.ndarray:
 
 def next_step(
     space: Space,
-    trials: Sequence[Trial],
+    trials: Sequence[TuningTrial],
     rungs: Sequence[int],
     start: np.ndarray,
     seed: int,

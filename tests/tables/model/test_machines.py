@@ -7,7 +7,7 @@ from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidg
 from mercer.kernels import Gaussian, Laplacian
 from mercer.losses import Huber
 from mercer.representations import Full, Nystrom
-from mercer.tables.model.effort import Clock
+from mercer.selection.search import Clock
 from mercer.tables.model.machines import calibrated, choose
 
 KERNEL = Gaussian(1.0).scaled([1.0, 1.0])

@@ -13,10 +13,10 @@ from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 from mercer.selection.path import path_of_units
 from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.evaluation import OURS, Tested
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LossTrial
 from mercer.tables.model.search import Trial
-from mercer.tables.model.tested import Tested
 from mercer.theory import Bound, RiskCertificate
 from mercer.theory import certificate as risk_certificate
 
@@ -139,7 +139,7 @@ def gather(
     """Everything but the time it took, by name."""
     truth = question.y[result.rows]
     rng, units = np.random.default_rng(seed), question.units[result.rows]
-    everyone = {"mercer": (result.predicted, result.probability), **result.others}
+    everyone = {OURS: (result.predicted, result.probability), **result.others}
     contenders = [
         Contender(name, _scores(question, truth, predicted, probability, units, rng))
         for name, (predicted, probability) in everyone.items()

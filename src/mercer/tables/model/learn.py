@@ -13,10 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._threads import one_thread
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
+from mercer.selection.search import Clock
 from mercer.tables.model.columns import Columns
-from mercer.tables.model.effort import Clock, Effort
+from mercer.tables.model.effort import Effort
 from mercer.tables.model.machines import LossTrial, calibrated, choose
-from mercer.tables.model.search import SMALL, Found, Progress, Search
+from mercer.tables.model.search import SMALL, Found, KernelSearch, Progress
 from mercer.tables.reading import Table
 
 _TOO_SLOW = (
@@ -110,7 +111,7 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress) -> 
     effort = Effort.within(0.5 * seconds, n, d, codes.shape[1])
     with one_thread() if n < SMALL else nullcontext():
         labels = question.classes is not None
-        found = Search(points, codes, effort, clock, seed, progress, labels, question.units).run()
+        found = KernelSearch(points, codes, effort, clock, seed, progress, labels, question.units).run()
         columns, X = prepared[found.best.outliers], points[found.best.outliers]
         return _fitted(question, columns, X, found, seconds, clock, seed, progress)
 
@@ -125,7 +126,7 @@ def _fitted(
     return finish(question, columns, X, found, chosen.machine, chosen.trials, remarks, seed, progress)
 
 
-def again(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
+def refit(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
     """The same kernel, loss and nλ on other rows: no second search."""
     columns = Columns(learned.columns.outliers).fit(question.table)
     X = columns.transform(question.table)

@@ -20,7 +20,8 @@ from mercer.kernels import Kernel
 from mercer.losses import Huber
 from mercer.representations import Full, Nystrom, Representation
 from mercer.selection.path import loo_of_units
-from mercer.tables.model.effort import Clock, centres_within, fit_seconds
+from mercer.selection.search import Clock
+from mercer.tables.model.effort import centres_within, fit_seconds
 
 # Rows on which losses are compared, and scores are turned into probabilities.
 _ROWS = 2000

@@ -1,18 +1,18 @@
-"""Slopes pulled back through a Gram matrix: those of its entries, summed; and central differences."""
+"""Derivatives pulled back through a Gram matrix: those of its entries, summed; and central differences."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_laws import CASES, build, expressions, points
 
 from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial, Profiled
 from mercer.kernels.base import _NUMBERS_AT_ONCE
+from testing.test_laws import CASES, build, expressions, points
 
 
 def differentiable(kernel, X):
     try:
-        kernel.slope_log_params(X[:2], X[:2])
+        kernel.gradient_log_params(X[:2], X[:2])
     except (NotImplementedError, IndexError):
         return False
     return True
@@ -35,7 +35,7 @@ def weights(n, seed=0):
 def summed(kernel, X, W):
     """Σ_ij W_ij ∂k(x_i, x_j)/∂log θ, entry by entry."""
     return {
-        name: np.einsum("ij,ij...->...", W, slope) for name, slope in kernel.slope_log_params(X, X).items()
+        name: np.einsum("ij,ij...->...", W, slope) for name, slope in kernel.gradient_log_params(X, X).items()
     }
 
 
@@ -48,7 +48,7 @@ def assert_same(pulled, expected, scale):
 
 def size(kernel, X, W):
     """What sums of slopes are compared with: they may cancel."""
-    slopes = kernel.slope_log_params(X, X).values()
+    slopes = kernel.gradient_log_params(X, X).values()
     return max((float(np.abs(W).sum() * np.abs(s).max()) for s in slopes), default=1.0)
 
 
@@ -60,7 +60,7 @@ def test_most_kernels_are_here():
 def test_equals_the_sum_over_entries(kernel, d):
     X = points(kernel, d)
     W = weights(len(X))
-    assert_same(kernel.pull_log_params(X, W), summed(kernel, X, W), size(kernel, X, W))
+    assert_same(kernel.vjp_log_params(X, W), summed(kernel, X, W), size(kernel, X, W))
 
 
 @every
@@ -69,10 +69,10 @@ def test_with_length_scales(kernel, d):
     X, scaled = points(kernel, d), kernel.scaled(np.linspace(0.6, 1.7, d))
     if not differentiable(scaled, X):
         with pytest.raises(NotImplementedError):
-            scaled.pull_log_params(X, weights(len(X)))
+            scaled.vjp_log_params(X, weights(len(X)))
         return
     W = weights(len(X), seed=1)
-    pulled = scaled.pull_log_params(X, W)
+    pulled = scaled.vjp_log_params(X, W)
     assert pulled["lengths"].shape == (d,)
     assert_same(pulled, summed(scaled, X, W), size(scaled, X, W))
 
@@ -92,7 +92,7 @@ def test_central_differences(kernel):
     X = np.random.default_rng(3).standard_normal((12, 2))
     X[5] = X[2]  # two points in one place
     W, h = weights(12), 1e-5
-    for name, slope in kernel.pull_log_params(X, W).items():
+    for name, slope in kernel.vjp_log_params(X, W).items():
         value = np.asarray(kernel.get_params()[name], dtype=float)
         for k in range(value.size):
             ends = []
@@ -115,7 +115,7 @@ def test_random_expressions(e):
     W = weights(7, seed=d)
     scale = size(kernel, X, W)
     if np.isfinite(scale) and scale < 1e100:
-        assert_same(kernel.pull_log_params(X, W), summed(kernel, X, W), scale)
+        assert_same(kernel.vjp_log_params(X, W), summed(kernel, X, W), scale)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_far_from_the_origin_and_with_twins(kernel):
     rng = np.random.default_rng(0)
     X = np.repeat(rng.standard_normal((8, 6)), 3, axis=0)
     W, scaled = weights(24), kernel.scaled(np.linspace(0.5, 2, 6))
-    near, far = scaled.pull_log_params(X, W)["lengths"], scaled.pull_log_params(X + 1000.0, W)["lengths"]
+    near, far = scaled.vjp_log_params(X, W)["lengths"], scaled.vjp_log_params(X + 1000.0, W)["lengths"]
     assert np.isfinite(near).all()
     np.testing.assert_allclose(far, near, rtol=1e-7, atol=1e-8 * np.abs(near).max())
 
@@ -148,13 +148,13 @@ def test_in_blocks(monkeypatch):
 
     X = np.random.default_rng(0).standard_normal((30, 3))
     W, kernel = weights(30), Plain(1.7)
-    whole = kernel.pull_log_params(X, W), Kernel.pull_log_params(kernel.scaled([1.0, 2.0, 3.0]), X, W)
+    whole = kernel.vjp_log_params(X, W), Kernel.vjp_log_params(kernel.scaled([1.0, 2.0, 3.0]), X, W)
     assert _NUMBERS_AT_ONCE > 30 * 30 * 3
     monkeypatch.setattr("mercer.kernels.base._NUMBERS_AT_ONCE", 4 * 30 * 3)
     monkeypatch.setattr("mercer.kernels.statistics._NUMBERS_AT_ONCE", 4 * 30 * 3)
     scaled = kernel.scaled([1.0, 2.0, 3.0])
-    assert kernel.pull_log_params(X, W)["width"] == pytest.approx(whole[0]["width"], rel=1e-12)
-    for part in (scaled.pull_log_params(X, W), Kernel.pull_log_params(scaled, X, W)):
+    assert kernel.vjp_log_params(X, W)["width"] == pytest.approx(whole[0]["width"], rel=1e-12)
+    for part in (scaled.vjp_log_params(X, W), Kernel.vjp_log_params(scaled, X, W)):
         np.testing.assert_allclose(part["lengths"], whole[1]["lengths"], rtol=1e-10)
 
 
@@ -164,10 +164,10 @@ def test_single_precision_points():
         weights(20),
         0.5 * Gaussian(1.0).scaled([1.0, 2.0, 0.5]) + Laplacian(1.0, "l1").scaled([1, 1, 1]),
     )
-    single, double = kernel.pull_log_params(X, W), kernel.pull_log_params(X.astype(float), W)
+    single, double = kernel.vjp_log_params(X, W), kernel.vjp_log_params(X.astype(float), W)
     for name, value in double.items():
         np.testing.assert_allclose(single[name], value, rtol=1e-4, atol=1e-4)
 
 
 def test_kernels_without_parameters_have_nothing_to_pull():
-    assert Linear().pull_log_params(np.eye(3), np.eye(3)) == {}
+    assert Linear().vjp_log_params(np.eye(3), np.eye(3)) == {}

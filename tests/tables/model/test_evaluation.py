@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import RidgeCV
 
-from mercer.tables.model import tested as module
+from mercer.tables.model import evaluation as module
 from mercer.tables.model.learn import Question, learn
 from mercer.tables.reading import Table
 
@@ -25,7 +25,7 @@ def numbers():
     x, w = rng.uniform(0, 6, 100), rng.choice(["a", "b", "c"], 100)
     table = {"x": x, "w": w, "luck": rng.standard_normal(100), "same": np.ones(100)}
     asked = question(table, np.sin(x) + 2.0 * (w == "a") + 0.05 * rng.standard_normal(100))
-    return asked, *module.tested(asked, 1.0, 0, silent)
+    return asked, *module.evaluate(asked, 1.0, 0, silent)
 
 
 def test_every_row_once(numbers):
@@ -47,7 +47,7 @@ def test_memory_does_not_help():
     """A target that only its own row knows: errors as large as without any model."""
     rng = np.random.default_rng(1)
     asked = question({"x": np.arange(60.0)}, rng.choice([-1.0, 1.0], 60) + 0.01 * rng.standard_normal(60))
-    result, _ = module.tested(asked, 0.5, 0, silent)
+    result, _ = module.evaluate(asked, 0.5, 0, silent)
     assert np.mean((result.predicted - asked.y) ** 2) > 0.8
 
 
@@ -152,8 +152,10 @@ def test_gradient_boosting_of_few_examples(labels):
     n = len(labels)
     seen = question({"x": np.arange(float(n))}, labels)
     points = np.arange(float(n))[:, None]
-    predicted, P, known = module._boosted(points, seen, points)
-    assert len(predicted) == n and P.shape == (n, len(known)) and known.tolist() == sorted(set(labels))
+    model = module._others(seen)["gradient boosting"]
+    predicted, P = module._answer(model, points, seen, points)
+    assert len(predicted) == n and P.shape == (n, len(model.classes_))
+    assert model.classes_.tolist() == sorted(set(labels))
 
 
 def test_probabilities_of_classes_not_seen_are_0():
