@@ -63,7 +63,8 @@ class FeatureFunction(Function):
     def _space(self):
         return repr(self.map)
 
-    def _blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+    def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        """(rows, their features), so many rows at a time as fit in a little memory."""
         X = X if hasattr(X, "shape") else as_objects(X)
         height = max(_ENTRIES // max(len(self), 1), 1)
         for i in range(0, n_points(X), height):
@@ -77,7 +78,7 @@ class FeatureFunction(Function):
             yield rows, Phi
 
     def __call__(self, X):
-        parts = [Phi @ self.coef for _, Phi in self._blocks(X)]
+        parts = [Phi @ self.coef for _, Phi in self.blocks(X)]
         return np.concatenate(parts) if parts else np.zeros((0, *self.coef.shape[1:]), self.coef.dtype)
 
     def at(self, x):
@@ -87,7 +88,7 @@ class FeatureFunction(Function):
     def combination(self, X, coef):
         coef = np.asarray(coef)
         total = np.zeros((len(self), *coef.shape[1:]))
-        for rows, Phi in self._blocks(X):
+        for rows, Phi in self.blocks(X):
             total += Phi.T @ coef[rows]
         return self._with(total)
 

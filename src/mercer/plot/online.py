@@ -71,7 +71,7 @@ def bumps(
     first = n - len(row)  # panels are those of the last examples
     for t in range(n):
         before = run.function_
-        run._learner.learn(points[t : t + 1], targets[t : t + 1], np.ones(1))
+        run.partial_fit(points[t : t + 1], np.asarray(y)[t : t + 1])
         if t >= first:
             _bumps(row[t - first], run.function_, None if t == first else before, grid, x, targets[:, 0], t)
     low, high = (f(ax.get_ylim()[i] for ax in row) for i, f in enumerate((min, max)))

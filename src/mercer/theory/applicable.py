@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from mercer.estimators.facts import Facts
+from mercer.functions import KernelFunction
+from mercer.kernels import Finite
 from mercer.theory.bounds import Bound, vc_bound
-from mercer.theory.facts import Facts, cap_of, spread_of
 from mercer.theory.gibbs import pac_bayes_bound
 from mercer.theory.leave_one_out import (
     left_out_bound,
@@ -20,6 +21,10 @@ from mercer.theory.leave_one_out import (
 )
 from mercer.theory.rademacher import FIXED, capped_error_bound, margin_bound
 from mercer.theory.stability import ridge_slope, stability_bound, uniform_stability
+from mercer.theory.strata import exponent_above
+
+# Kernel values that may be looked at for R² of the ξα estimate: a fraction of a second.
+_PAIRS = 2e7
 
 _TUNED = (
     "; here it was tuned on them, so this is the bound of a machine like this one, not a guarantee for it"
@@ -46,13 +51,13 @@ class Promise:
 Absent = list[tuple[str, str]]
 
 
-def promises(machine: Any, X: Any, facts: Facts, tuned: bool) -> tuple[list[Promise], Absent]:
+def promises(facts: Facts, tuned: bool) -> tuple[list[Promise], Absent]:
     """What can be promised of a machine, and (name, reason) of what can't."""
     words = _TUNED if tuned else _WIDTH if facts.tuned else ""
     made: list[Promise] = []
     absent: Absent = []
     for find in (_margin, _errors, _pac_bayes, _vc, _stability, _left_out):
-        found = find(machine, X, facts, words)
+        found = find(facts, words)
         if isinstance(found, tuple):
             absent.append(found)
         elif found is not None:
@@ -68,7 +73,7 @@ def _with_constant(facts: Facts) -> tuple[float, np.ndarray, float | None]:
     return norm, facts.diagonal + 1, None if facts.sup_diagonal is None else facts.sup_diagonal + 1
 
 
-def _margin(machine: Any, X: Any, facts: Facts, words: str):
+def _margin(facts: Facts, words: str):
     if not facts.classes:
         return None
     if facts.margins is None:
@@ -90,13 +95,13 @@ def _margin(machine: Any, X: Any, facts: Facts, words: str):
     )
 
 
-def _errors(machine: Any, X: Any, facts: Facts, words: str):
+def _errors(facts: Facts, words: str):
     if facts.classes:
         return None
     if facts.scores.shape[1] != 1 or facts.targets.shape[1] != 1:
         return "Rademacher bound", "there is more than one output"
     y = facts.targets[:, 0]
-    if _linked(machine, facts):
+    if facts.linked:
         return "Rademacher bound", _LINK
     residuals, trace = y - facts.scores[:, 0], float(facts.diagonal.sum())
     return Promise(
@@ -115,12 +120,7 @@ def _errors(machine: Any, X: Any, facts: Facts, words: str):
     )
 
 
-def _linked(machine: Any, facts: Facts) -> bool:
-    """A link (of counts, say) is not 1-Lipschitz: then the score is no prediction."""
-    return not facts.classes and not np.array_equal(machine._coding.loss.link(facts.scores), facts.scores)
-
-
-def _pac_bayes(machine: Any, X: Any, facts: Facts, words: str):
+def _pac_bayes(facts: Facts, words: str):
     if not facts.classes:
         return None
     if facts.classes > 2 or facts.margins is None:
@@ -138,7 +138,7 @@ def _pac_bayes(machine: Any, X: Any, facts: Facts, words: str):
     return Promise(make)
 
 
-def _vc(machine: Any, X: Any, facts: Facts, words: str):
+def _vc(facts: Facts, words: str):
     if not facts.classes:
         return None
     if facts.classes > 2:
@@ -160,8 +160,8 @@ def _vc(machine: Any, X: Any, facts: Facts, words: str):
     return Promise(make)
 
 
-def _stability(machine: Any, X: Any, facts: Facts, words: str):
-    why = _LINK if _linked(machine, facts) else _unstable(facts)
+def _stability(facts: Facts, words: str):
+    why = _LINK if facts.linked else _unstable(facts)
     if why is not None:
         return "Stability bound", why
     loss, kappa2, n = facts.loss, facts.largest_diagonal, facts.n
@@ -234,7 +234,7 @@ def largest_slope(facts: Facts) -> float:
     return float(max(slopes))
 
 
-def _left_out(machine: Any, X: Any, facts: Facts, words: str):
+def _left_out(facts: Facts, words: str):
     if facts.scores.shape[1] != 1 or (facts.classes and facts.margins is None):
         return "Leave-one-out bound", "there is more than one output"
     if facts.weighted:
@@ -250,7 +250,7 @@ def _left_out(machine: Any, X: Any, facts: Facts, words: str):
                 "Leave-one-out bound",
                 "an offset without a penalty may move far",
             )
-        if _linked(machine, facts):
+        if facts.linked:
             return "Leave-one-out bound", _LINK
         error = left_out_error_bound(y, facts.scores[:, 0], coef, facts.diagonal, cap_of(y))
         return _said([error], words)
@@ -260,7 +260,7 @@ def _left_out(machine: Any, X: Any, facts: Facts, words: str):
     if not facts.has_offset:
         made.append(left_out_bound(y, facts.scores[:, 0], coef, facts.diagonal))
     elif facts.support is not None:
-        made.append(xi_alpha_bound(facts.margins, np.abs(coef), spread_of(machine, X, facts)))
+        made.append(xi_alpha_bound(facts.margins, np.abs(coef), spread_of(facts)))
     if sparse and facts.support is not None:
         made.append(support_vector_bound(facts.support, n, int(facts.wrong.sum())))
     if not made:
@@ -272,3 +272,21 @@ def _said(made: list[Bound], words: str) -> Promise:
     """Bounds on average, with what is to be added to their assumptions."""
     told = [replace(b, assumptions=b.assumptions + words) for b in made]
     return Promise(lambda delta: told, spends=False)
+
+
+def spread_of(facts: Facts) -> float:
+    """R² ≥ k(x_i,x_i) − k(x_i,x_j) for support vectors i and all examples j."""
+    f = facts.function
+    most = float(facts.diagonal.max())
+    if not isinstance(f, KernelFunction) or len(f) * facts.n > _PAIRS or isinstance(f.kernel, Finite):
+        return 2 * most  # |k(x,z)| ≤ κ²
+    rows = max(int(_PAIRS / 10 // max(facts.n, 1)), 1)
+    least = math.inf
+    for i in range(0, len(f), rows):
+        least = min(least, float(f.kernel(f.points[i : i + rows], facts.points).min()))
+    return most - least
+
+
+def cap_of(y: np.ndarray) -> float:
+    """Where errors are capped: the power of two at or above the standard deviation of y."""
+    return 2.0 ** exponent_above(float(np.std(y)) or 1.0)

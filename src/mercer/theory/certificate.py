@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import is_outlier_detector
 
 from mercer._units import alone, group_codes, joined
-from mercer.theory.applicable import Promise, promises
+from mercer.estimators.facts import Facts, facts_of
+from mercer.theory.applicable import Promise, cap_of, promises
 from mercer.theory.bounds import Bound, binomial_bound, mean_bound, require_delta
-from mercer.theory.facts import Facts, cap_of, facts_of
 
 _ELSEWHERE = (
     "; it was machines like this one, fitted to fewer examples, not this one itself, and if those share "
@@ -188,14 +188,14 @@ def certificate(
         if X_test is None:
             raise ValueError("y_test needs X_test, or predictions made elsewhere (predicted)")
         predicted = machine.predict(X_test)
-    facts = facts_of(machine, X, y) if _one_function(machine) else None
+    facts = facts_of(machine, X, y)
     if facts is None:
         made: list[Promise] = []
         absent = [("Bounds from training errors", _why_unknown(machine))]
     elif _dependent(groups, len(np.asarray(y))):
         made, absent = [], [("Bounds from training errors", _DEPENDENT)]
     else:
-        made, absent = promises(machine, X, facts, tuned)
+        made, absent = promises(facts, tuned)
     sure = tested + sum(p.spends for p in made)
     share = delta / max(sure, 1)
     labels, training, measure, guess, cap = _measured(machine, facts, X, y)
@@ -223,12 +223,6 @@ def certificate(
 
 def _dependent(groups: Any, n: int) -> bool:
     return groups is not None and not alone(joined(np.arange(n), group_codes(groups, n)))
-
-
-def _one_function(machine: Any) -> bool:
-    """Are its predictions those of a function in H_K (and not votes of many, as a perceptron may take)?"""
-    known = hasattr(machine, "function_") and hasattr(machine, "_coding")
-    return known and getattr(machine, "_votes", None) is None
 
 
 def _require_predictor(machine: Any) -> None:
@@ -265,7 +259,7 @@ def _measured(machine: Any, facts: Facts | None, X: Any, y: Any) -> tuple[bool, 
         guess = 1 - np.unique(y, return_counts=True)[1].max() / len(y)
         return True, float(np.mean(wrong)), "error rate", float(guess), 1.0
     cap = cap_of(y)
-    predicted = machine.predict(X) if facts is None else machine._coding.decode(facts.scores)
+    predicted = machine.predict(X) if facts is None else facts.predicted
     errors = np.abs(y - np.asarray(predicted).reshape(y.shape))
     constant = np.abs(y - np.median(y, axis=0))
     return (

@@ -128,7 +128,7 @@ class KernelHalfSpaces(HypothesisClass):
         if strictly_positive(self.kernel):
             return math.inf
         if isinstance(self.kernel, Finite):
-            K = self.kernel._values()
+            K = self.kernel(np.arange(len(self.kernel)))
             return int(np.linalg.matrix_rank(np.c_[K, np.ones(len(K))] if self.offset else K))
         polynomials = self._polynomials(self.d) if self.d is not None else None
         return None if polynomials is None else polynomials.vc_dimension

@@ -5,10 +5,11 @@ import pytest
 from scipy.sparse import csr_array
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC, KernelSVR
+from mercer.estimators.facts import facts_of
 from mercer.features import RandomFourierFeatures
 from mercer.kernels import Gaussian, Linear, Polynomial, Precomputed
 from mercer.representations import Features
-from mercer.theory.facts import cap_of, facts_of, spread_of
+from mercer.theory.applicable import cap_of, spread_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
@@ -44,7 +45,7 @@ def test_of_support_vectors():
     facts = facts_of(machine, X, LABELS)
     assert facts.support == len(machine.support_) and facts.has_offset
     np.testing.assert_array_equal(np.flatnonzero(facts.coef), machine.support_)
-    assert spread_of(machine, X, facts) == pytest.approx(1 - Gaussian(1.0)(machine.support_vectors_, X).min())
+    assert spread_of(facts) == pytest.approx(1 - Gaussian(1.0)(machine.support_vectors_, X).min())
 
 
 def test_margins_of_more_classes():

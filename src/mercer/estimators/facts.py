@@ -1,7 +1,6 @@
-"""What bounds need to know of a fitted machine: scores, ‖f‖, k(x_i,x_i), λ. Never an n × n matrix.
+"""A fitted machine and its training examples, in numbers: what bounds on the risk go by.
 
-Estimators lie beside this room, not below it, so a machine is known by what it has: a function, a loss, a
-coding.
+Scores, ‖f‖, k(x_i,x_i) and λ are all it takes; an n × n matrix is never made.
 """
 
 from __future__ import annotations
@@ -13,14 +12,12 @@ from typing import Any
 import numpy as np
 
 from mercer import _resolve
+from mercer.estimators.base import KernelMachine
+from mercer.estimators.inputs import KernelInputs
 from mercer.functions import FeatureFunction, Function, KernelFunction
-from mercer.kernels import Finite, Kernel, Precomputed
+from mercer.kernels import Kernel, Precomputed
 from mercer.losses import Loss
 from mercer.losses.pairs import PairCoding
-from mercer.theory.strata import exponent_above
-
-# Kernel values that may be looked at for R² of the ξα estimate: a fraction of a second.
-_PAIRS = 2e7
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +26,18 @@ class Facts:
 
     Attributes
     ----------
+    function, points : f, and the examples as it takes them
     classes : 2 or more; 0 for a regression
     scores, targets : (n, t)
+    predicted : what `predict` makes of the scores
+    linked : are predictions another function of the scores than the scores themselves?
     margins : of each example's own class above the best other; None for a regression, and for votes of pairs
     wrong : which examples are predicted wrongly; for a regression None
     norm : ‖f‖, without the offset
     diagonal : k(x_i, x_i)
     sup_diagonal : k(x,x) for all x, if the kernel is translation-invariant; else None
     offsets : (t,)
-    has_offset, lam, loss : of the machine
+    has_offset, lam, loss : of the machine; λ is nan and the loss None where it minimises nothing
     space : "full", "centres" or "features"
     width : number of features, if finitely many: the VC dimension of the signs of f
     coef : −V'(y_i, s_i)/(2λn), or the dual coefficients; None if not known
@@ -47,9 +47,13 @@ class Facts:
     tuned : did the kernel take parameters from the examples?
     """
 
+    function: Function
+    points: Any
     classes: int
     scores: np.ndarray
     targets: np.ndarray
+    predicted: np.ndarray
+    linked: bool
     margins: np.ndarray | None
     wrong: np.ndarray | None
     norm: float
@@ -78,65 +82,82 @@ class Facts:
         return float(self.diagonal.max()) if self.sup_diagonal is None else self.sup_diagonal
 
 
-def facts_of(machine: Any, X: Any, y: Any) -> Facts:
-    """Look at a machine and the examples it was fitted to."""
-    f, coding = machine.function_, machine._coding
-    kernel, points = machine._kernel_fitted, machine._check_new(X)
+def facts_of(machine: Any, X: Any, y: Any) -> Facts | None:
+    """Look at a machine and the examples it was fitted to.
+
+    None if its predictions are not those of one function in H_K: neighbours have none, and a perceptron may
+    take votes of many.
+
+    >>> from mercer import KernelRidge
+    >>> facts = facts_of(KernelRidge(lam=0.5).fit([[0.0], [4.0]], [1.0, 3.0]), [[0.0], [4.0]], [1.0, 3.0])
+    >>> facts.n, facts.lam, facts.space, facts.diagonal.tolist()
+    (2, 0.5, 'full', [1.0, 1.0])
+    """
+    known = (
+        isinstance(machine, KernelInputs) and hasattr(machine, "function_") and hasattr(machine, "_coding")
+    )
+    if not known or getattr(machine, "_votes", None) is not None:
+        return None
+    f, coding, points = machine.function_, machine._coding, machine._check_new(X)
     scores = np.asarray(machine._scores(X), dtype=np.float64)
     targets = np.asarray(coding.encode(y), dtype=np.float64)
-    examples = getattr(getattr(machine, "plan_", None), "examples", len(scores))
+    solved = isinstance(machine, KernelMachine)  # a perceptron solves nothing
+    examples = machine.plan_.examples if solved else len(scores)
     if len(targets) != len(scores) or examples != len(scores):
         raise ValueError(
             f"the machine was fitted to {examples:,} examples, and X and y hold {len(scores):,} and "
             f"{len(targets):,}: give those it was fitted to, and new ones as X_test and y_test"
         )
-    solution = getattr(machine, "solution_", None)  # a perceptron solves nothing
-    found = getattr(machine, "intercept_", 0.0) if solution is None else solution.intercept
-    offsets = np.atleast_1d(np.asarray(found, dtype=np.float64))
-    loss = getattr(machine, "loss_", None)
-    lam = float(getattr(machine, "lam_", math.nan))
     labels = None if coding.classes is None else np.searchsorted(coding.classes, np.asarray(y))
-    penalised = getattr(getattr(machine, "plan_", None), "representation", None)
-    diagonal, sup, width = _diagonal(f, kernel, points)
-    coef, weighted = _coefficients(machine, loss, lam, targets, scores, points)
+    offsets = machine.solution_.intercept if solved else getattr(machine, "intercept_", 0.0)
+    lam = float(machine.lam_) if solved else math.nan
+    diagonal, sup, width = _diagonal(f, machine._kernel_fitted, points)
+    coef, weighted = _coefficients(machine, targets, scores, points) if solved else (None, False)
+    predicted = np.asarray(coding.decode(scores))
     return Facts(
+        function=f,
+        points=points,
         classes=0 if labels is None else len(coding.classes),
         scores=scores,
         targets=targets,
+        predicted=predicted,
+        linked=labels is None and not np.array_equal(coding.loss.link(scores), scores),
         margins=_margins(coding, scores, labels),
-        wrong=None if labels is None else np.asarray(coding.decode(scores)) != coding.classes[labels],
+        wrong=None if labels is None else predicted != coding.classes[labels],
         norm=f.norm(),
         diagonal=diagonal,
         sup_diagonal=sup,
-        offsets=offsets,
+        offsets=np.atleast_1d(np.asarray(offsets, dtype=np.float64)),
         has_offset=bool(getattr(machine, "offset", False)),
         lam=lam,
-        loss=loss,
-        space="features" if isinstance(f, FeatureFunction) else _space(machine, f),
+        loss=machine.loss_ if solved else None,
+        space=_space(machine, f),
         width=width,
         coef=coef,
-        support=_support(solution),
-        penalised=getattr(penalised, "penalty", "ridge") == "ridge" and lam > 0,
+        support=_support(machine.solution_.dual_coef) if solved else None,
+        penalised=solved and machine.plan_.representation.penalty == "ridge" and lam > 0,
         weighted=weighted,
-        tuned=_from_examples(machine, kernel),
+        tuned=_from_examples(machine),
     )
 
 
 def _space(machine: Any, f: Function) -> str:
-    name = getattr(getattr(getattr(machine, "plan_", None), "representation", None), "name", "full")
-    return "full" if name == "full" else "centres"
+    if isinstance(f, FeatureFunction):
+        return "features"
+    whole = not isinstance(machine, KernelMachine) or machine.plan_.representation.name == "full"
+    return "full" if whole else "centres"
 
 
-def _from_examples(machine: Any, fitted: Kernel) -> bool:
+def _from_examples(machine: KernelInputs) -> bool:
     """Did the kernel take parameters from the examples, as far as the machine still says what it was?"""
     given = _resolve.kernel_of(machine.kernel)
-    return bool(given.unresolved()) or given != fitted
+    return bool(given.unresolved()) or given != machine._kernel_fitted
 
 
 def _diagonal(f: Function, kernel: Kernel, points: Any) -> tuple[np.ndarray, float | None, float]:
     """k(x_i,x_i) of the space f lives in, its supremum if known, and the dimension of that space."""
     if isinstance(f, FeatureFunction):
-        parts = [_squares(Phi) for _, Phi in f._blocks(points)]
+        parts = [_squares(Phi) for _, Phi in f.blocks(points)]
         return np.concatenate(parts), None, float(len(f))
     if isinstance(kernel, Precomputed):
         return np.asarray(np.diagonal(points), dtype=np.float64), None, math.inf
@@ -166,25 +187,26 @@ def _margins(coding: Any, scores: np.ndarray, labels: np.ndarray | None) -> np.n
     return own - others.max(axis=1)
 
 
-def _coefficients(machine, loss, lam, targets, scores, points) -> tuple[np.ndarray | None, bool]:
+def _coefficients(
+    machine: KernelMachine, targets: np.ndarray, scores: np.ndarray, points: Any
+) -> tuple[np.ndarray | None, bool]:
     """c_i of one output, and whether examples were weighted, as far as that can be told.
 
     The representer theorem's equations −2λn c_i ∈ ∂V(y_i, s_i) hold with equal weights only.
     """
-    weighted = bool(getattr(machine, "weighted_", False))
-    if loss is None or loss.joint or scores.shape[1] != 1 or not lam > 0:
+    loss, weighted, scale = machine.loss_, machine.weighted_, 2 * machine.lam_ * len(scores)
+    if loss.joint or scores.shape[1] != 1 or not scale > 0:
         return None, weighted
     dual = machine.solution_.dual_coef
     if dual is not None:
         coef = np.asarray(dual[:, 0], dtype=np.float64)
-        return coef, weighted or _unequal(loss, targets, scores, -2 * lam * len(scores) * coef)
+        return coef, weighted or _unequal(loss, targets, scores, -scale * coef)
     if not (loss.smooth and loss.convex):
         return None, weighted
-    coef = -np.asarray(loss.grad(targets, scores), dtype=np.float64)[:, 0] / (2 * lam * len(scores))
+    coef = -np.asarray(loss.grad(targets, scores), dtype=np.float64)[:, 0] / scale
     f, own = machine.function_, np.asarray(machine.coef_, dtype=np.float64)
     if isinstance(f, FeatureFunction):
-        meant = sum(Phi.T @ coef[rows] for rows, Phi in f._blocks(points))
-        weighted |= _differ(own.ravel(), np.asarray(meant, dtype=np.float64).ravel())
+        weighted |= _differ(own.ravel(), f.combination(points, coef).coef.ravel())
     elif _space(machine, f) == "full" and own.shape == coef.shape:
         weighted |= _differ(own, coef)
     return coef, weighted
@@ -203,25 +225,5 @@ def _unequal(loss: Loss, targets: np.ndarray, scores: np.ndarray, slopes: np.nda
     return bool(outside.sum() > 0.01 * np.abs(slopes).sum())
 
 
-def _support(solution: Any) -> int | None:
-    dual = getattr(solution, "dual_coef", None)
+def _support(dual: np.ndarray | None) -> int | None:
     return None if dual is None or dual.shape[1] != 1 else int(np.count_nonzero(dual[:, 0]))
-
-
-def spread_of(machine: Any, X: Any, facts: Facts) -> float:
-    """R² ≥ k(x_i,x_i) − k(x_i,x_j) for support vectors i and all examples j."""
-    f = machine.function_
-    most = float(facts.diagonal.max())
-    if not isinstance(f, KernelFunction) or len(f) * facts.n > _PAIRS or isinstance(f.kernel, Finite):
-        return 2 * most  # |k(x,z)| ≤ κ²
-    points = machine._check_X(X, f.kernel, reset=False)
-    rows = max(int(_PAIRS / 10 // max(facts.n, 1)), 1)
-    least = math.inf
-    for i in range(0, len(f), rows):
-        least = min(least, float(f.kernel(f.points[i : i + rows], points).min()))
-    return most - least
-
-
-def cap_of(y: np.ndarray) -> float:
-    """Where errors are capped: the power of two at or above the standard deviation of y."""
-    return 2.0 ** exponent_above(float(np.std(y)) or 1.0)
