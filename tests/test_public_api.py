@@ -27,6 +27,7 @@ ROOMS = [
     "tables",
     "testing",
     "theory",
+    "theory.learnability",
     "voronoi",
 ]
 

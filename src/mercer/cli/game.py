@@ -57,7 +57,7 @@ def game(
     One side places points and claims that the class shatters them. The other side labels them. The first must
     find a hypothesis that gives these labels, or it loses.
     """
-    from mercer.theory import Game
+    from mercer.theory.learnability import Game
 
     H = _class(hypotheses, dimension, size)
     state = Game(H, points)
@@ -103,7 +103,7 @@ def _round(state: Any, person_places: bool, seed: Any) -> Any:
 
 def _missed(state: Any) -> str:
     """What a person who labelled in vain could have done."""
-    from mercer.theory import shatters
+    from mercer.theory.learnability import shatters
 
     answer = shatters(state.H, state.points)
     if answer:
@@ -169,16 +169,16 @@ def _row(point: Any) -> list[float]:
 
 
 def _class(name: Hypotheses, dimension: int, size: int) -> Any:
-    from mercer import theory
+    from mercer.theory import learnability
 
     return {
-        Hypotheses.left_intervals: theory.LeftIntervals(),
-        Hypotheses.intervals: theory.Intervals(),
-        Hypotheses.unions: theory.UnionsOfIntervals(size),
-        Hypotheses.rectangles: theory.Rectangles(dimension),
-        Hypotheses.half_spaces: theory.HalfSpaces(dimension),
-        Hypotheses.polynomials: theory.PolynomialHalfSpaces(dimension, size),
-        Hypotheses.conjunctions: theory.Conjunctions(dimension),
+        Hypotheses.left_intervals: learnability.LeftIntervals(),
+        Hypotheses.intervals: learnability.Intervals(),
+        Hypotheses.unions: learnability.UnionsOfIntervals(size),
+        Hypotheses.rectangles: learnability.Rectangles(dimension),
+        Hypotheses.half_spaces: learnability.HalfSpaces(dimension),
+        Hypotheses.polynomials: learnability.PolynomialHalfSpaces(dimension, size),
+        Hypotheses.conjunctions: learnability.Conjunctions(dimension),
     }[name]
 
 

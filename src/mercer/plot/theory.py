@@ -14,9 +14,16 @@ from matplotlib.patches import Rectangle as Drawn
 from matplotlib.path import Path
 
 from mercer.plot.style import COLOURS, INK, bare, dressed, legend, legend_above, log_ticks, number
-from mercer.theory import Box, HypothesisClass, PolynomialSet, Rectangles, Simulation, sample_size
-from mercer.theory.inputs import as_labels, signs
-from mercer.theory.shattering import labellings
+from mercer.theory.learnability import (
+    Box,
+    HypothesisClass,
+    PolynomialSet,
+    Rectangles,
+    Simulation,
+    sample_size,
+)
+from mercer.theory.learnability.inputs import as_labels, signs
+from mercer.theory.learnability.shattering import labellings
 
 _POSITIVE, _NEGATIVE = COLOURS[0], COLOURS[1]
 _GRID = 301
@@ -44,7 +51,7 @@ def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = No
     --------
     >>> from matplotlib.figure import Figure
     >>> from mercer.plot import shattering
-    >>> from mercer.theory import Intervals
+    >>> from mercer.theory.learnability import Intervals
     >>> drawn = shattering(Intervals(), [1, 2], Figure().subplots(1, 4))
     >>> [ax.get_title() for ax in drawn]
     ['--', '-+', '+-', '++']
@@ -95,7 +102,7 @@ def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Ax
     --------
     >>> import numpy as np
     >>> from mercer import plot
-    >>> from mercer.theory import Box
+    >>> from mercer.theory.learnability import Box
     >>> X = np.random.default_rng(0).uniform(size=(50, 2))
     >>> target = Box((0.2, 0.3), (0.8, 0.7))
     >>> ax = plot.learned_rectangle(target, X, target(X), plot.axes(4, 4))
@@ -153,7 +160,7 @@ def failure_rates(
     Parameters
     ----------
     simulation : Simulation
-        From `mercer.theory.simulate`, with several m.
+        From `mercer.theory.learnability.simulate`, with several m.
     ax : Axes, optional
     delta : float, optional
         Mark this level.
@@ -167,7 +174,7 @@ def failure_rates(
     Examples
     --------
     >>> from mercer import plot
-    >>> from mercer.theory import UniformBox, simulate
+    >>> from mercer.theory.learnability import UniformBox, simulate
     >>> found = simulate(UniformBox([0.2, 0.2], [0.8, 0.8]), m=[20, 40, 80], epsilon=0.1, random_state=0)
     >>> ax = plot.failure_rates(found, plot.axes(), delta=0.05)
     >>> ax.get_xlabel()

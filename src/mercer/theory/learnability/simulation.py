@@ -10,11 +10,11 @@ import numpy as np
 from scipy.stats import beta
 
 from mercer._params import Params
-from mercer.theory.classes import HypothesisClass
-from mercer.theory.conjunctions import Conjunction, Conjunctions
-from mercer.theory.inputs import whole
-from mercer.theory.pac import sample_size
-from mercer.theory.rectangles import Box, Rectangles
+from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.conjunctions import Conjunction, Conjunctions
+from mercer.theory.learnability.inputs import whole
+from mercer.theory.learnability.pac import sample_size
+from mercer.theory.learnability.rectangles import Box, Rectangles
 
 Progress = Callable[[int, int], Any]
 
@@ -45,7 +45,7 @@ class UniformBox(World):
 
     Examples
     --------
-    >>> from mercer.theory import UniformBox, simulate
+    >>> from mercer.theory.learnability import UniformBox, simulate
     >>> found = simulate(UniformBox([0.2, 0.3], [0.8, 0.7]), m=[50, 176], epsilon=0.1, random_state=0)
     >>> found.rates.round(2).tolist(), found.bounds.round(2).tolist()
     ([0.19, 0.0], [1.0, 0.05])
@@ -105,7 +105,7 @@ class BooleanCube(World):
 
     Examples
     --------
-    >>> from mercer.theory import BooleanCube, sample_size, simulate
+    >>> from mercer.theory.learnability import BooleanCube, sample_size, simulate
     >>> world = BooleanCube(20, (1, -2), p=0.95)
     >>> m = sample_size(world.H, epsilon=0.1, delta=0.05)
     >>> found = simulate(world, m=m, epsilon=0.1, trials=2000, random_state=0)
@@ -182,7 +182,7 @@ class Sampled(World):
 
     Examples
     --------
-    >>> from mercer.theory import Interval, Intervals, Sampled, simulate
+    >>> from mercer.theory.learnability import Interval, Intervals, Sampled, simulate
     >>> world = Sampled(Intervals(), Interval(0.2, 0.6), lambda n, rng: rng.uniform(size=n), test=2000)
     >>> found = simulate(world, m=74, epsilon=0.1, trials=200, random_state=0)
     >>> bool(found.rates[0] < 0.05)
@@ -232,7 +232,7 @@ class Simulation:
 
     Examples
     --------
-    >>> from mercer.theory import UniformBox, simulate
+    >>> from mercer.theory.learnability import UniformBox, simulate
     >>> found = simulate(UniformBox([0], [1]), m=[10, 74], epsilon=0.1, trials=500, random_state=0)
     >>> found.errors.shape, bool((found.lower <= found.bounds).all())
     ((2, 500), True)
@@ -295,7 +295,7 @@ def simulate(
 
     Examples
     --------
-    >>> from mercer.theory import Rectangles, UniformBox, sample_size, simulate
+    >>> from mercer.theory.learnability import Rectangles, UniformBox, sample_size, simulate
     >>> m = sample_size(Rectangles(2), epsilon=0.1, delta=0.05)
     >>> print(simulate(UniformBox([0, 0], [1, 1]), m=[20, m], epsilon=0.1, random_state=0))
     m = 20: error above 0.1 in 85.20%, bound 100.00%

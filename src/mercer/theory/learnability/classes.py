@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._params import Params
-from mercer.theory.inputs import any_objects, as_labels, as_points, show_point, signs, whole
+from mercer.theory.learnability.inputs import any_objects, as_labels, as_points, show_point, signs, whole
 
 Hypothesis = Callable[[Any], np.ndarray]
 
@@ -24,7 +24,7 @@ class Inconsistent(ValueError):
 
     Examples
     --------
-    >>> from mercer.theory import Inconsistent, Intervals
+    >>> from mercer.theory.learnability import Inconsistent, Intervals
     >>> try:
     ...     Intervals().learn([1, 2, 3], [1, 0, 1])
     ... except Inconsistent as error:
@@ -46,7 +46,7 @@ class HypothesisClass(Params):
 
     Examples
     --------
-    >>> from mercer.theory import Rectangles
+    >>> from mercer.theory.learnability import Rectangles
     >>> H = Rectangles(2)
     >>> h = H.consistent([[0, 0], [2, 1], [3, 3]], [1, 1, 0])
     >>> print(h)
@@ -177,7 +177,7 @@ class UserClass(HypothesisClass):
     Circles around the origin, or their outside, of points in the plane:
 
     >>> import numpy as np
-    >>> from mercer.theory import UserClass, shatters, vc_dimension
+    >>> from mercer.theory.learnability import UserClass, shatters, vc_dimension
     >>> def circle(X, y):
     ...     r = np.hypot(*np.asarray(X, float).T)
     ...     for sign in (1, -1):                           # inside, outside

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from mercer.kernels import Gaussian
-from mercer.theory import (
+from mercer.theory.learnability import (
     Box,
     Conjunctions,
     ConsistentLearner,

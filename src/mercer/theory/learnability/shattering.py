@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.classes import Hypothesis, HypothesisClass, require_class
-from mercer.theory.inputs import signs, whole
+from mercer.theory.learnability.classes import Hypothesis, HypothesisClass, require_class
+from mercer.theory.learnability.inputs import signs, whole
 
 # The most labellings that are kept.
 _MOST = 1 << 16
@@ -33,7 +33,7 @@ class Shattering:
 
     Examples
     --------
-    >>> from mercer.theory import Intervals, shatters
+    >>> from mercer.theory.learnability import Intervals, shatters
     >>> answer = shatters(Intervals(), [1, 2])
     >>> print(answer)
     Intervals() shatters these 2 points:
@@ -83,7 +83,7 @@ def shatters(H: HypothesisClass, points: Any) -> Shattering:
 
     Examples
     --------
-    >>> from mercer.theory import HalfSpaces, shatters
+    >>> from mercer.theory.learnability import HalfSpaces, shatters
     >>> triangle, square = [[0, 0], [2, 0], [0, 2]], [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> answer = shatters(HalfSpaces(2), triangle)
     >>> bool(answer), print(answer.hypotheses["+--"])
@@ -129,7 +129,7 @@ def dichotomies(H: HypothesisClass, points: Any) -> np.ndarray:
     --------
     Lines in the plane, points in general position, and four on one line:
 
-    >>> from mercer.theory import HalfSpaces, dichotomies
+    >>> from mercer.theory.learnability import HalfSpaces, dichotomies
     >>> H = HalfSpaces(2)
     >>> len(dichotomies(H, [[0, 0], [0, 1], [1, 0], [1, 1]])), H.growth(4)
     (14, 14)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.classes import HypothesisClass
-from mercer.theory.inputs import as_points, item, show_number, whole
+from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.inputs import as_points, item, show_number, whole
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Interval:
 
     Examples
     --------
-    >>> from mercer.theory import Intervals
+    >>> from mercer.theory.learnability import Intervals
     >>> h = Intervals().consistent([1, 2, 3], "-++")
     >>> h, str(h), h([2, 2.5, 4]).tolist()
     (Interval(low=2, high=3), '[2, 3]', [True, True, False])
@@ -46,7 +46,7 @@ class IntervalUnion:
 
     Examples
     --------
-    >>> from mercer.theory import UnionsOfIntervals
+    >>> from mercer.theory.learnability import UnionsOfIntervals
     >>> print(UnionsOfIntervals(2).consistent([1, 2, 3, 4], "+-++"))
     [1, 1] ∪ [3, 4]
     """
@@ -79,7 +79,7 @@ class LeftIntervals(_OnTheLine):
 
     Examples
     --------
-    >>> from mercer.theory import LeftIntervals, shatters
+    >>> from mercer.theory.learnability import LeftIntervals, shatters
     >>> H = LeftIntervals()
     >>> print(H.consistent([1, 2, 5], [1, 1, 0]))
     [0, 5)
@@ -135,7 +135,7 @@ class Intervals(_OnTheLine):
 
     Examples
     --------
-    >>> from mercer.theory import Intervals, shatters
+    >>> from mercer.theory.learnability import Intervals, shatters
     >>> H = Intervals()
     >>> bool(shatters(H, [0, 1]))
     True
@@ -199,7 +199,7 @@ class UnionsOfIntervals(_OnTheLine):
 
     Examples
     --------
-    >>> from mercer.theory import UnionsOfIntervals, shatters
+    >>> from mercer.theory.learnability import UnionsOfIntervals, shatters
     >>> H = UnionsOfIntervals(2)
     >>> bool(shatters(H, [1, 2, 3, 4])), shatters(H, [1, 2, 3, 4, 5]).defeat
     (True, '+-+-+')

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.classes import HypothesisClass, require_class
-from mercer.theory.inputs import whole
-from mercer.theory.shattering import Shattering, shatters
+from mercer.theory.learnability.classes import HypothesisClass, require_class
+from mercer.theory.learnability.inputs import whole
+from mercer.theory.learnability.shattering import Shattering, shatters
 
 # A set of so many points has 1,024 labellings; larger ones are tried only if asked for.
 _LARGEST_SET = 10
@@ -38,7 +38,7 @@ class VCDimension:
 
     Examples
     --------
-    >>> from mercer.theory import HalfSpaces, vc_dimension
+    >>> from mercer.theory.learnability import HalfSpaces, vc_dimension
     >>> found = vc_dimension(HalfSpaces(2))
     >>> int(found), found.lower, found.witness.points.tolist()
     (3, 3, [[0, 0], [1, 0], [0, 1]])
@@ -106,7 +106,7 @@ def vc_dimension(
 
     Examples
     --------
-    >>> from mercer.theory import Rectangles, vc_dimension
+    >>> from mercer.theory.learnability import Rectangles, vc_dimension
     >>> print(vc_dimension(Rectangles(2)))
     VC dimension 4: the 2d points ±e_j are shattered, because ...
     A search found 4 points that are shattered.
@@ -209,7 +209,7 @@ def sauer_bound(n: int, d: int) -> int:
 
     Examples
     --------
-    >>> from mercer.theory import Intervals, sauer_bound
+    >>> from mercer.theory.learnability import Intervals, sauer_bound
     >>> sauer_bound(3, 5), sauer_bound(10, 2), Intervals().growth(10)
     (8, 56, 56)
     >>> sauer_bound(100, 3) <= (2.718282 * 100 / 3) ** 3

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.theory import Box, Inconsistent, Intervals, Rectangles, dichotomies, shatters
+from mercer.theory.learnability import Box, Inconsistent, Intervals, Rectangles, dichotomies, shatters
 
 
 def test_the_tightest_fit():

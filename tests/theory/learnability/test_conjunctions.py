@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mercer.theory import Conjunction, Conjunctions, Inconsistent, sample_size
+from mercer.theory.learnability import Conjunction, Conjunctions, Inconsistent, sample_size
 
 
 def of_the_text(fourth_ends_in):

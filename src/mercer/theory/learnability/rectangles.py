@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.classes import HypothesisClass
-from mercer.theory.inputs import as_points, item, show_number, whole
+from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.inputs import as_points, item, show_number, whole
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Box:
 
     Examples
     --------
-    >>> from mercer.theory import Box
+    >>> from mercer.theory.learnability import Box
     >>> box = Box((0, 0), (2, 1))
     >>> print(box), box.volume, box([[1, 1], [3, 0]]).tolist()
     [0, 2] × [0, 1]
@@ -57,7 +57,7 @@ class Rectangles(HypothesisClass):
 
     Examples
     --------
-    >>> from mercer.theory import Rectangles, shatters
+    >>> from mercer.theory.learnability import Rectangles, shatters
     >>> print(Rectangles(2).learn([[1, 1], [3, 2], [5, 5]], [1, 1, 0]))
     [1, 3] × [1, 2]
     >>> bool(shatters(Rectangles(2), [[0, 1], [0, -1], [1, 0], [-1, 0]]))

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.theory.classes import HypothesisClass
-from mercer.theory.inputs import as_labels
-from mercer.theory.rectangles import Rectangles
+from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.inputs import as_labels
+from mercer.theory.learnability.rectangles import Rectangles
 
 _RECTANGLES = Rectangles()
 
@@ -35,7 +35,7 @@ class ConsistentLearner(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from mercer.theory import ConsistentLearner, Conjunctions
+    >>> from mercer.theory.learnability import ConsistentLearner, Conjunctions
     >>> X = [[1, 1, 0], [1, 0, 0], [0, 1, 0]]
     >>> machine = ConsistentLearner(Conjunctions()).fit(X, ["yes", "yes", "no"])
     >>> print(machine.hypothesis_), machine.predict([[1, 1, 1]]).tolist()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.theory import (
+from mercer.theory.learnability import (
     HypothesisClass,
     Inconsistent,
     Intervals,

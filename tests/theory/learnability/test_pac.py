@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mercer.kernels import Gaussian
-from mercer.theory import (
+from mercer.theory.learnability import (
     Conjunctions,
     HalfSpaces,
     Intervals,

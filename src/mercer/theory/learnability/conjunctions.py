@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.classes import HypothesisClass
-from mercer.theory.inputs import as_points, whole
+from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.inputs import as_points, whole
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -24,7 +24,7 @@ class Conjunction:
 
     Examples
     --------
-    >>> from mercer.theory import Conjunction
+    >>> from mercer.theory.learnability import Conjunction
     >>> h = Conjunction((1, -3))
     >>> print(h), h([[1, 0, 0], [1, 1, 1]]).tolist()
     x₁ ∧ ¬x₃
@@ -73,14 +73,14 @@ class Conjunctions(HypothesisClass):
 
     Examples
     --------
-    >>> from mercer.theory import Conjunctions
+    >>> from mercer.theory.learnability import Conjunctions
     >>> X = [[1, 1, 1, 0], [1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
     >>> print(Conjunctions().learn(X[:3], [1, 1, 0]))
     x₁ ∧ x₃ ∧ ¬x₄
     >>> Conjunctions().learn(X, [1, 1, 0, 0])
     Traceback (most recent call last):
     ...
-    mercer.theory.classes.Inconsistent: Conjunctions() can't explain example 3, ...
+    mercer.theory.learnability.classes.Inconsistent: Conjunctions() can't explain example 3, ...
     >>> Conjunctions(4).size, Conjunctions(4).vc_dimension
     (82, 4)
     """

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Polynomial
-from mercer.theory import (
+from mercer.theory.learnability import (
     Conjunctions,
     HalfSpaces,
     Intervals,

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from mercer.theory import exact
-from mercer.theory.exact import integer_rows, nonnegative, proves, separate, separates, whole_multiples
+from mercer.theory.learnability import exact
+from mercer.theory.learnability.exact import (
+    integer_rows,
+    nonnegative,
+    proves,
+    separate,
+    separates,
+    whole_multiples,
+)
 
 
 def rows_of(X):

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mercer.theory.classes import Hypothesis, HypothesisClass, require_class
-from mercer.theory.inputs import as_labels, show_point, signs, whole
-from mercer.theory.shattering import labellings, shatters
+from mercer.theory.learnability.classes import Hypothesis, HypothesisClass, require_class
+from mercer.theory.learnability.inputs import as_labels, show_point, signs, whole
+from mercer.theory.learnability.shattering import labellings, shatters
 
 _MOST_POINTS = 10
 
@@ -28,7 +28,7 @@ class WrongMove(ValueError):
 
     Examples
     --------
-    >>> from mercer.theory import Game, Intervals, WrongMove
+    >>> from mercer.theory.learnability import Game, Intervals, WrongMove
     >>> try:
     ...     Game(Intervals(), 2).label("+-")
     ... except WrongMove as error:
@@ -55,7 +55,7 @@ class Game:
 
     Examples
     --------
-    >>> from mercer.theory import Game, Intervals
+    >>> from mercer.theory.learnability import Game, Intervals
     >>> game = Game(Intervals(), n=3).place([1, 2, 3])
     >>> game.stage, game.devise_labels()                       # the machine finds the evil labelling
     ('label', '+-+')

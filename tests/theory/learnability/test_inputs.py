@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mercer.theory.inputs import as_labels, as_points, show_number, signs, whole
+from mercer.theory.learnability.inputs import as_labels, as_points, show_number, signs, whole
 
 
 def test_numbers_stay_what_they_are():

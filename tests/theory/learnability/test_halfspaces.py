@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mercer.theory import HalfSpaces, PolynomialHalfSpaces, PolynomialSet, dichotomies, shatters
-from mercer.theory.exact import proves
+from mercer.theory.learnability import HalfSpaces, PolynomialHalfSpaces, PolynomialSet, dichotomies, shatters
+from mercer.theory.learnability.exact import proves
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

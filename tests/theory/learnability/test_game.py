@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from mercer.theory import (
+from mercer.theory.learnability import (
     Conjunctions,
     Game,
     HalfSpaces,

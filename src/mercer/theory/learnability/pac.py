@@ -6,10 +6,10 @@ import math
 import numbers
 from typing import Any
 
-from mercer.theory.classes import HypothesisClass
-from mercer.theory.conjunctions import Conjunctions
-from mercer.theory.inputs import whole
-from mercer.theory.rectangles import Rectangles
+from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.conjunctions import Conjunctions
+from mercer.theory.learnability.inputs import whole
+from mercer.theory.learnability.rectangles import Rectangles
 
 # Where rounding puts a whole number a little above itself, it is not rounded up to the next.
 _ROUNDING = 1e-12
@@ -71,7 +71,7 @@ def sample_size(
 
     Examples
     --------
-    >>> from mercer.theory import Conjunctions, Rectangles, sample_size
+    >>> from mercer.theory.learnability import Conjunctions, Rectangles, sample_size
     >>> sample_size(Rectangles(2), epsilon=0.1, delta=0.05)                   # 40 ln 80 = 175.28
     176
     >>> sample_size(Conjunctions(100, negations=False), epsilon=0.1, delta=0.05)

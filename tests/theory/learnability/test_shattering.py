@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian
-from mercer.theory import (
+from mercer.theory.learnability import (
     HalfSpaces,
     Intervals,
     KernelHalfSpaces,
@@ -19,8 +19,8 @@ from mercer.theory import (
     shatters,
     vc_dimension,
 )
-from mercer.theory.inputs import signs
-from mercer.theory.shattering import labellings
+from mercer.theory.learnability.inputs import signs
+from mercer.theory.learnability.shattering import labellings
 
 CASES = [
     (LeftIntervals(), [3], True),

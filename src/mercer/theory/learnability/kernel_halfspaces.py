@@ -26,10 +26,10 @@ from mercer.kernels import (
     Sum,
 )
 from mercer.kernels.arithmetic import is_integer
-from mercer.theory.classes import HypothesisClass
-from mercer.theory.exact import fraction, integer_rows, nonnegative, separate
-from mercer.theory.halfspaces import Monomial, PolynomialSets, random_points
-from mercer.theory.inputs import as_points, show_number, whole
+from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.exact import fraction, integer_rows, nonnegative, separate
+from mercer.theory.learnability.halfspaces import Monomial, PolynomialSets, random_points
+from mercer.theory.learnability.inputs import as_points, show_number, whole
 
 # Up to so many monomials a polynomial kernel is taken by its features, exactly.
 _MOST_MONOMIALS = 500
@@ -46,7 +46,7 @@ class KernelSet:
     Examples
     --------
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.theory import KernelHalfSpaces
+    >>> from mercer.theory.learnability import KernelHalfSpaces
     >>> h = KernelHalfSpaces(Gaussian(1.0)).consistent([[0.0], [1.0], [2.0]], "+-+")
     >>> print(h), h([[0.1], [1.1]]).tolist()
     f ≥ 0, f a sum of 3 × Gaussian(sigma=1.0)
@@ -94,7 +94,7 @@ class KernelHalfSpaces(HypothesisClass):
     Examples
     --------
     >>> from mercer.kernels import Gaussian, Polynomial
-    >>> from mercer.theory import KernelHalfSpaces, shatters
+    >>> from mercer.theory.learnability import KernelHalfSpaces, shatters
     >>> xor = [[0, 0], [0, 1], [1, 0], [1, 1]]
     >>> [bool(shatters(KernelHalfSpaces(Polynomial(degree)), xor)) for degree in (1, 2)]
     [False, True]

@@ -6,7 +6,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from mercer.theory import (
+from mercer.theory.learnability import (
     Inconsistent,
     Interval,
     Intervals,

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.classes import Hypothesis, HypothesisClass
-from mercer.theory.exact import Separation, fraction, nonnegative, separate, whole_multiples
-from mercer.theory.inputs import as_points, show_number, show_point, whole
+from mercer.theory.learnability.classes import Hypothesis, HypothesisClass
+from mercer.theory.learnability.exact import Separation, fraction, nonnegative, separate, whole_multiples
+from mercer.theory.learnability.inputs import as_points, show_number, show_point, whole
 
 Monomial = tuple[int, ...]
 
@@ -38,7 +38,7 @@ class PolynomialSet:
 
     Examples
     --------
-    >>> from mercer.theory import PolynomialSet
+    >>> from mercer.theory.learnability import PolynomialSet
     >>> disc = PolynomialSet(((), (0, 0), (1, 1)), (1, -1, -1))
     >>> print(disc), disc([[0, 1], [1, 1]]).tolist()
     −x₁² − x₂² + 1 ≥ 0
@@ -205,7 +205,7 @@ class HalfSpaces(PolynomialSets):
 
     Examples
     --------
-    >>> from mercer.theory import HalfSpaces, shatters
+    >>> from mercer.theory.learnability import HalfSpaces, shatters
     >>> H = HalfSpaces(2)
     >>> print(H.consistent([[0, 0], [1, 0], [0, 1]], "-++"))
     2·x₁ + 2·x₂ − 1 ≥ 0
@@ -285,7 +285,7 @@ class PolynomialHalfSpaces(PolynomialSets):
 
     Examples
     --------
-    >>> from mercer.theory import PolynomialHalfSpaces, shatters
+    >>> from mercer.theory.learnability import PolynomialHalfSpaces, shatters
     >>> H = PolynomialHalfSpaces(d=1, degree=2)
     >>> print(H.consistent([-1, 0, 1], "+-+"))
     4·x₁² − 2·x₁ − 1 ≥ 0

@@ -18,8 +18,14 @@ from mercer.kernels import (
     Polynomial,
     RationalQuadratic,
 )
-from mercer.theory import HalfSpaces, KernelHalfSpaces, PolynomialHalfSpaces, dichotomies, shatters
-from mercer.theory.kernel_halfspaces import strictly_positive
+from mercer.theory.learnability import (
+    HalfSpaces,
+    KernelHalfSpaces,
+    PolynomialHalfSpaces,
+    dichotomies,
+    shatters,
+)
+from mercer.theory.learnability.kernel_halfspaces import strictly_positive
 
 
 @pytest.mark.parametrize(

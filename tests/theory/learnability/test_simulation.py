@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, ks_2samp
 
-from mercer.theory import (
+from mercer.theory.learnability import (
     BooleanCube,
     Box,
     Conjunction,
