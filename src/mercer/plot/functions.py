@@ -33,10 +33,6 @@ def function_1d(
     label : str, optional
     colour : str
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> import numpy as np
@@ -50,7 +46,7 @@ def function_1d(
     4
     """
     grid = np.asarray(grid, dtype=float)
-    ax = dressed(ax)
+    ax = dressed(ax, "x")
     ax.axhline(0, color=INK, linewidth=0.8)
     if terms:
         if not isinstance(f, KernelFunction):
@@ -60,6 +56,4 @@ def function_1d(
             ax.fill_between(grid, bump, color=colour, alpha=0.12, linewidth=0)
             ax.plot(grid, bump, color=colour, alpha=0.5, linewidth=1)
     ax.plot(grid, f(grid[:, None]), color=colour, linewidth=2.2, label=label)
-    ax.set_xlabel("x")
-    legend(ax)
-    return ax
+    return legend(ax)

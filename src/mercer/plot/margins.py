@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from mercer.plot.classification import asked, decision_regions
-from mercer.plot.style import COLOURS, INK, dressed, legend, legend_above
+from mercer.plot.classification import decision_regions
+from mercer.plot.plane import answers, asked, one_feature
+from mercer.plot.style import BESIDE, COLOURS, INK, dressed, legend, legend_above
 
 
 def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 150) -> Axes:
@@ -24,10 +25,6 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
     resolution : int
         Grid points a side.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> from mercer import KernelSVC
@@ -39,22 +36,15 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
     """
     if len(machine.classes_) != 2:
         raise ValueError(f"a margin lies between two classes, and here are {len(machine.classes_)}")
-    X = np.asarray(X, dtype=float)
     ax = decision_regions(machine, X, y, ax, resolution=resolution)
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-    U, V = np.meshgrid(np.linspace(left, right, resolution), np.linspace(low, high, resolution))
-    points = np.column_stack([U.ravel(), V.ravel()])
-    scores = asked(machine.decision_function, points).reshape(U.shape)
+    corners = np.array([ax.get_xlim(), ax.get_ylim()]).T
+    U, V, scores = answers(machine.decision_function, corners, resolution)
     for level in (-1, 1):
         if scores.min() < level < scores.max():
             ax.contour(U, V, scores, levels=[level], colors=[INK], linewidths=0.9, linestyles="dashed")
-    some = X[machine.support_]
-    ax.plot(
-        some[:, 0], some[:, 1], "o", markersize=9, markerfacecolor="none", markeredgecolor=INK,
-        markeredgewidth=0.9, label="support vectors",
-    )  # fmt: skip
-    legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return ax
+    ring: Any = {"markersize": 9, "markerfacecolor": "none", "markeredgecolor": INK, "markeredgewidth": 0.9}
+    ax.plot(*np.asarray(X, dtype=float)[machine.support_].T, "o", **ring, label="support vectors")
+    return legend(ax, **BESIDE)
 
 
 def quantiles(
@@ -72,10 +62,6 @@ def quantiles(
     resolution : int
         Points of each curve.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> import numpy as np
@@ -90,23 +76,18 @@ def quantiles(
     levels = getattr(machine.loss_, "levels", None)
     if levels is None:
         raise ValueError(f"the machine must be fitted with a Quantile loss, not {machine.loss_!r}")
-    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 1:
-        raise ValueError(f"a line needs one feature: X must have shape (n, 1), got {X.shape}")
-    ax = dressed(ax)
-    line = np.linspace(X.min(), X.max(), resolution)[:, None]
-    curves = np.asarray(asked(machine.predict, line)).reshape(resolution, -1)
+    x, y = one_feature(X, "a line"), np.asarray(y, dtype=float)
+    ax = dressed(ax, "x", "y")
+    line = np.linspace(x.min(), x.max(), resolution)
+    curves = np.asarray(asked(machine.predict, line[:, None])).reshape(resolution, -1)
     order = np.argsort(levels)
     levels, curves = levels[order], curves[:, order]
     k = len(levels)
     for j in range(k // 2):
         label = f"{levels[j]:g} to {levels[k - 1 - j]:g}"
         band = curves[:, j], curves[:, k - 1 - j]
-        ax.fill_between(line[:, 0], *band, color=colour, alpha=0.18, linewidth=0, label=label)
+        ax.fill_between(line, *band, color=colour, alpha=0.18, linewidth=0, label=label)
     if k % 2:
-        ax.plot(line[:, 0], curves[:, k // 2], color=colour, linewidth=2, label=f"{levels[k // 2]:g}")
-    ax.plot(X[:, 0], y, ".", color=INK, markersize=4, alpha=0.7)
-    ax.set_xlabel("x")
-    ax.set_ylabel("y")
-    legend_above(ax, columns=k)
-    return ax
+        ax.plot(line, curves[:, k // 2], color=colour, linewidth=2, label=f"{levels[k // 2]:g}")
+    ax.plot(x, y, ".", color=INK, markersize=4, alpha=0.7)
+    return legend_above(ax, columns=k)

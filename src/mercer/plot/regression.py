@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, number
+from mercer.plot.plane import one_feature
+from mercer.plot.style import ABOVE, COLOURS, INK, dressed, legend, log_ticks, number
 from mercer.selection import Path
 
 
@@ -28,10 +29,6 @@ def lam_path(
         What the legend calls this curve; the best λ is added.
     colour : str
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> import numpy as np
@@ -43,7 +40,7 @@ def lam_path(
     >>> ax.get_xlabel()
     'λ'
     """
-    ax = dressed(ax)
+    ax = dressed(ax, "λ", "leave-one-out error (mean square)")
     order = np.argsort(path.lams)
     best = f"λ = {number(path.best_lam)}"
     ax.plot(
@@ -55,10 +52,7 @@ def lam_path(
     )
     ax.plot(path.best_lam, path.loo_mse[path.best], "o", color=colour, markersize=7)
     log_ticks(ax, "x")
-    ax.set_xlabel("λ")
-    ax.set_ylabel("leave-one-out error (mean square)")
-    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2)
-    return ax
+    return legend(ax, **ABOVE, ncols=2)
 
 
 def regression_1d(
@@ -88,10 +82,6 @@ def regression_1d(
     points : bool
         Draw the points; False when a second curve joins a first.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> import numpy as np
@@ -102,18 +92,15 @@ def regression_1d(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['examples', 'truth', 'f']
     """
-    X, y = _column(X), np.asarray(y)
-    ax = dressed(ax)
-    grid = _span(X)
+    x, y = one_feature(X, "a curve"), np.asarray(y)
+    ax = dressed(ax, "x", "y")
+    grid = np.linspace(x.min(), x.max(), 400)  # beyond the points a curve says little
     if points:
-        ax.plot(X, y, ".", color=INK, markersize=5, alpha=0.6, label="examples")
+        ax.plot(x, y, ".", color=INK, markersize=5, alpha=0.6, label="examples")
     if truth is not None:
         ax.plot(grid, truth(grid), "--", color=INK, linewidth=1.4, label="truth")
     ax.plot(grid, machine.predict(grid[:, None]), color=colour, linewidth=2, label=label)
-    ax.set_xlabel("x")
-    ax.set_ylabel("y")
-    legend(ax)
-    return ax
+    return legend(ax)
 
 
 def predicted_vs_true(
@@ -128,10 +115,6 @@ def predicted_vs_true(
     label : str, optional
     colour : str
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> from mercer.plot import axes
@@ -139,25 +122,10 @@ def predicted_vs_true(
     'predicted'
     """
     y, predicted = np.asarray(y), np.asarray(predicted)
-    ax = dressed(ax)
+    ax = dressed(ax, "true", "predicted")
     low, high = min(y.min(), predicted.min()), max(y.max(), predicted.max())
     ax.axline(
         (low, low), (high, high) if high > low else (low + 1, low + 1), color=INK, linewidth=1, dashes=(4, 3)
     )
     ax.plot(y, predicted, "o", color=colour, markersize=5, alpha=0.65, markeredgewidth=0, label=label)
-    ax.set_xlabel("true")
-    ax.set_ylabel("predicted")
-    legend(ax)
-    return ax
-
-
-def _column(X: Any) -> np.ndarray:
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 1:
-        raise ValueError(f"a curve needs one feature: X must have shape (n, 1), got {X.shape}")
-    return X[:, 0]
-
-
-def _span(x: np.ndarray, count: int = 400) -> np.ndarray:
-    """A fine grid over the points (beyond them a curve says little)."""
-    return np.linspace(x.min(), x.max(), count)
+    return legend(ax)

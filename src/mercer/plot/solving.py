@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
-from mercer.plot.style import COLOURS, dressed, legend, log_ticks
+from mercer.plot.style import COLOURS, dressed, legend, log_ticks, whole_ticks
 from mercer.solvers import Solution
 
 
@@ -26,10 +25,6 @@ def convergence(
         For the legend; the solver's name by default.
     colour : str
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> from mercer import KernelLogistic
@@ -38,7 +33,7 @@ def convergence(
     >>> convergence(machine.solution_, axes()).get_xlabel()
     'iteration'
     """
-    ax = dressed(ax)
+    ax = dressed(ax, "iteration", "gradient, relative to the start")
     history = np.array(solution.history or (solution.certificate.relative_gradient,), dtype=float)
     steps = np.arange(len(history)) + (solution.iterations - len(history) + 1)
     ax.plot(
@@ -52,8 +47,5 @@ def convergence(
         label=solution.solver if label is None else label,
     )
     log_ticks(ax, "y")
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-    ax.set_xlabel("iteration")
-    ax.set_ylabel("gradient, relative to the start")
-    legend(ax)
-    return ax
+    whole_ticks(ax.xaxis)
+    return legend(ax)

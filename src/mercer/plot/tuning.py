@@ -51,10 +51,6 @@ def surface(
     resolution : int
         Points of the curve, or of the grid a side.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> import numpy as np
@@ -82,8 +78,7 @@ def surface(
         _curve(ax, chart, x, scales[0], colour, resolution)
     else:
         _contours(ax, chart, names, scales, colour, resolution)
-    legend_above(ax, columns=3)
-    return ax
+    return legend_above(ax, columns=3)
 
 
 class Chart:
