@@ -101,10 +101,6 @@ def lloyd(
     resolution : int
         Pixels along the longer side, for a function; ρ is replaced by its averages over them.
 
-    Returns
-    -------
-    Quantization
-
     Notes
     -----
     Cells are exact polygons, and integrals over them are exact for ρ constant on pixels: for the uniform
@@ -177,10 +173,6 @@ def hexagon_bound(k: int, rectangle: Any = UNIT_SQUARE) -> float:
     ----------
     k : int
     rectangle : ((left, right), (bottom, top))
-
-    Returns
-    -------
-    float
 
     Examples
     --------

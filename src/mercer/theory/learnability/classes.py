@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -57,8 +58,6 @@ class HypothesisClass(Params):
     None
     """
 
-    # -- required ---------------------------------------------------------------------------------
-
     def find(self, X: Any, y: np.ndarray) -> Hypothesis | None:
         """A hypothesis with h(X) = y for checked points and labels, or None: the one required method."""
         raise NotImplementedError(f"{type(self).__name__} must define find(X, y)")
@@ -67,27 +66,17 @@ class HypothesisClass(Params):
         """Sets of n points that are worth trying when looking for a set that is shattered."""
         raise NotImplementedError(f"{type(self).__name__} can't make points of its own")
 
-    # -- what is known ----------------------------------------------------------------------------
+    # -- what is known: attributes, or properties where they depend on parameters ----------------------
 
-    @property
-    def vc_dimension(self) -> int | float | None:
-        """The VC dimension, where a theorem says what it is; else None."""
-        return None
-
-    @property
-    def why(self) -> str:
-        """The idea of the proof, in words; empty where nothing is known."""
-        return ""
-
-    @property
-    def size(self) -> int | None:
-        """|H|, where it is finite and known."""
-        return None
-
-    @property
-    def parts(self) -> int | None:
-        """L, where the algorithm of the class errs in at most L independent ways, as in `sample_size`."""
-        return None
+    # The VC dimension, where a theorem says what it is, and the idea of the proof, in words.
+    vc_dimension: int | float | None = None
+    why: str = ""
+    # |H|, where it is finite and known.
+    size: int | None = None
+    # L, where the algorithm of the class errs in at most L independent ways, as in `sample_size`.
+    parts: int | None = None
+    # Which numbers `from_numbers` takes, in words.
+    numbers: str = ""
 
     def growth(self, n: int) -> int | None:
         """The most labellings of n points that H realises, where that is known exactly; else None."""
@@ -144,10 +133,30 @@ class HypothesisClass(Params):
         """The hypothesis that a person means by some numbers, for the game."""
         raise ValueError(f"a hypothesis of {self!r} can't be written as a few numbers")
 
-    @property
-    def numbers(self) -> str:
-        """Which numbers `from_numbers` takes, in words."""
-        return ""
+
+class TightestFit(HypothesisClass):
+    """Classes with a smallest hypothesis around some points: that of the positive examples is consistent, or
+    nothing is."""
+
+    def tightest(self, X: np.ndarray) -> Hypothesis:
+        """The smallest hypothesis that holds these points, which may be none."""
+        raise NotImplementedError
+
+    def elsewhere(self, X: np.ndarray) -> Hypothesis:
+        """A hypothesis that holds none of these points."""
+        return self.tightest(X[:0])
+
+    def find(self, X, y):
+        h = self.tightest(X[y]) if y.any() else self.elsewhere(X)
+        return None if h(X)[~y].any() else h
+
+    def offender(self, X, y):
+        h = self.tightest(X[y])
+        return int(np.flatnonzero(h(X) & ~y)[0]), self.blame(h)
+
+    def blame(self, h: Any) -> str:
+        """Why a negative example in the tightest fit can't be explained."""
+        return f"it lies in {h}, which the positive examples span"
 
 
 def require_class(H: Any) -> None:
@@ -206,17 +215,12 @@ class UserClass(HypothesisClass):
         if self.cardinality is not None:
             whole("cardinality", self.cardinality, 1)
 
-    @property
-    def vc_dimension(self):
-        return self.dimension
+    vc_dimension = property(attrgetter("dimension"))
+    size = property(attrgetter("cardinality"))
 
     @property
     def why(self):
         return "as you said" if self.dimension is not None else ""
-
-    @property
-    def size(self):
-        return self.cardinality
 
     def points(self, X):
         X = X if isinstance(X, np.ndarray) else any_objects(X)

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.learnability.classes import HypothesisClass
-from mercer.theory.learnability.inputs import as_points, whole
-
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+from mercer.theory.learnability.classes import TightestFit
+from mercer.theory.learnability.inputs import as_points, flag, subscript, whole
 
 
 @dataclass(frozen=True)
@@ -51,11 +49,11 @@ class Conjunction:
     def __str__(self) -> str:
         if self.contradictory:
             return "false"
-        names = [("" if i > 0 else "¬") + "x" + str(abs(i)).translate(_SUBSCRIPTS) for i in self.literals]
+        names = [("" if i > 0 else "¬") + "x" + subscript(abs(i)) for i in self.literals]
         return " ∧ ".join(names) or "true"
 
 
-class Conjunctions(HypothesisClass):
+class Conjunctions(TightestFit):
     """Conjunctions of literals x_i and ¬x_i over n Boolean variables, learned by elimination.
 
     Begin with the conjunction of all literals; every positive example strikes out those that are false in
@@ -92,8 +90,7 @@ class Conjunctions(HypothesisClass):
     def validate(self):
         if self.n is not None:
             whole("n", self.n, 1)
-        if not isinstance(self.negations, (bool, np.bool_)):
-            raise ValueError(f"negations must be True or False, got {self.negations!r}")
+        flag("negations", self.negations)
 
     @property
     def vc_dimension(self):
@@ -140,23 +137,17 @@ class Conjunctions(HypothesisClass):
         while True:
             yield rng.integers(0, 2, (n, self.n))
 
-    def find(self, X, y):
-        h = self._eliminate(X, y)
-        return None if h(X)[~y].any() else h
-
-    def offender(self, X, y):
-        h = self._eliminate(X, y)
-        example = int(np.flatnonzero(h(X) & ~y)[0])
+    def blame(self, h):
         shown = str(h) if len(h.literals) <= 12 else "every literal that all positive examples have in common"
-        return example, (
+        return (
             f"it satisfies {shown}, and a conjunction that is true for all positive examples is true for "
             "it too. Elimination has no room for noise: correct or drop examples"
         )
 
-    def _eliminate(self, X: np.ndarray, y: np.ndarray) -> Conjunction:
-        positive = X[y]
-        plain = np.flatnonzero(positive.all(axis=0)) + 1
-        negated = np.flatnonzero(~positive.any(axis=0)) + 1 if self.negations else np.empty(0, int)
+    def tightest(self, X):
+        """What elimination leaves: the literals that are true in all these points."""
+        plain = np.flatnonzero(X.all(axis=0)) + 1
+        negated = np.flatnonzero(~X.any(axis=0)) + 1 if self.negations else np.empty(0, int)
         literals = sorted([*plain.tolist(), *(-negated).tolist()], key=lambda i: (abs(i), -i))
         return Conjunction(tuple(literals))
 

@@ -33,13 +33,18 @@ class Separation:
         return self.w is not None
 
 
+def _whole(values: Any) -> tuple[list[int], int]:
+    """(c v, c) for the smallest c > 0 that makes all of these numbers whole."""
+    exact = [fraction(v) for v in values]
+    common = math.lcm(*(v.denominator for v in exact))
+    return [v.numerator * (common // v.denominator) for v in exact], common
+
+
 def integer_rows(X: Any) -> np.ndarray:
     """Rows of whole numbers that are positive multiples of the rows of X."""
     out = np.empty(np.shape(X), dtype=object)
     for i, row in enumerate(X):
-        exact = [fraction(v) for v in row]
-        common = math.lcm(*(v.denominator for v in exact))
-        out[i] = [v.numerator * (common // v.denominator) for v in exact]
+        out[i] = _whole(row)[0]
     return out
 
 
@@ -47,9 +52,8 @@ def whole_multiples(X: np.ndarray) -> tuple[list[list[int]], int]:
     """(c X, c) for the smallest c > 0 that makes all entries whole."""
     if X.dtype.kind in "iu":
         return X.tolist(), 1
-    exact = [[v.as_integer_ratio() for v in row] for row in X.tolist()]
-    common = math.lcm(*(below for row in exact for _, below in row))
-    return [[above * (common // below) for above, below in row] for row in exact], common
+    flat, common = _whole(X.ravel())
+    return [flat[i : i + X.shape[1]] for i in range(0, X.size, X.shape[1])], common
 
 
 def fraction(value: Any) -> Fraction:
@@ -80,32 +84,35 @@ def separates(w: Any, rows: np.ndarray, y: np.ndarray) -> bool:
 
 def proves(weights: Any, rows: np.ndarray, y: np.ndarray) -> bool:
     """Are the weights a proof that no w separates the rows?"""
-    common = math.lcm(*(u.denominator for u in weights))
-    u = np.array([v.numerator * (common // v.denominator) for v in weights], dtype=object)
+    multiples, common = _whole(weights)
+    u = np.array(multiples, dtype=object)
     signed = np.where(y, u, -u)
     return bool((u >= 0).all() and sum(u[~y]) == common and not signed.dot(rows).any())
 
 
-def _guess(rows: np.ndarray, y: np.ndarray) -> Separation | None:
-    """By floating point, then checked; None if that does not settle it."""
+def widest(A: np.ndarray, y: np.ndarray) -> Any:
+    """The largest t, and its w, with ±a·w ≥ t for all rows and |w_j| ≤ 1, in floating point (HiGHS)."""
     from scipy.optimize import linprog
 
-    largest = [max(1, *map(abs, row)) for row in rows]
-    A = np.array([[float(Fraction(v, top)) for v in row] for row, top in zip(rows, largest, strict=True)])
-    signed = np.where(y[:, None], A, -A)
     n, d = A.shape
-    # The largest t with (signed a)·w ≥ t for all rows and |w_j| ≤ 1.
-    found = linprog(
+    return linprog(
         np.r_[np.zeros(d), -1.0],
-        A_ub=np.c_[-signed, np.ones(n)],
+        A_ub=np.c_[np.where(y[:, None], -A, A), np.ones(n)],
         b_ub=np.zeros(n),
         bounds=[(-1, 1)] * d + [(None, 1)],
         method="highs",
     )
+
+
+def _guess(rows: np.ndarray, y: np.ndarray) -> Separation | None:
+    """By floating point, then checked; None if that does not settle it."""
+    largest = [max(1, *map(abs, row)) for row in rows]
+    A = np.array([[float(Fraction(v, top)) for v in row] for row, top in zip(rows, largest, strict=True)])
+    found = widest(A, y)
     if found.status != 0:
         return None
     if found.x[-1] > 0:
-        w = _primitive([fraction(v) for v in found.x[:-1]])
+        w = _primitive(found.x[:-1])
         if separates(w, rows, y):
             return Separation(w, None)
     # A vertex of the dual has few weights that are not 0: with those rows alone the proof is small.
@@ -113,7 +120,7 @@ def _guess(rows: np.ndarray, y: np.ndarray) -> Separation | None:
     if len(support) and not y[support].all():
         few = _simplex(rows[support], y[support])
         if few.weights is not None:
-            weights = [Fraction(0)] * n
+            weights = [Fraction(0)] * len(y)
             for i, u in zip(support.tolist(), few.weights, strict=True):
                 weights[i] = u
             return Separation(None, tuple(weights))
@@ -165,13 +172,11 @@ def _simplex(rows: np.ndarray, y: np.ndarray) -> Separation:
     return Separation(w, None)
 
 
-def _primitive(w: list[Any]) -> tuple[int, ...]:
+def _primitive(w: Any) -> tuple[int, ...]:
     """A positive multiple in whole numbers without a common factor."""
-    exact = [Fraction(v) for v in w]
-    common = math.lcm(*(v.denominator for v in exact))
-    whole = [v.numerator * (common // v.denominator) for v in exact]
-    factor = math.gcd(*whole) or 1
-    return tuple(v // factor for v in whole)
+    multiples, _ = _whole(w)
+    factor = math.gcd(*multiples) or 1
+    return tuple(v // factor for v in multiples)
 
 
 def nonnegative(features: Any, w: Any, rounding: int, exact_row: Any) -> np.ndarray:

@@ -13,14 +13,21 @@ import numpy as np
 
 from mercer.theory.learnability.classes import Hypothesis, HypothesisClass
 from mercer.theory.learnability.exact import Separation, fraction, nonnegative, separate, whole_multiples
-from mercer.theory.learnability.inputs import as_points, show_number, show_point, whole
+from mercer.theory.learnability.inputs import (
+    as_points,
+    count_of,
+    flag,
+    show_number,
+    show_point,
+    subscript,
+    whole,
+)
 
 Monomial = tuple[int, ...]
 
 # Coefficients above this are shown relative to the largest.
 _LONGEST = 10**6
 
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -49,7 +56,7 @@ class PolynomialSet:
     coefficients: tuple[Any, ...]
 
     def __call__(self, X: Any) -> np.ndarray:
-        least = 1 + max((max(m, default=-1) for m in self.monomials), default=-1)
+        least = self._coordinates
         X = as_points(X, 1 if least == np.ndim(X) == 1 else None)
         if X.shape[1] < least:
             raise ValueError(f"{self} needs {least} coordinates, the points have {X.shape[1]}")
@@ -61,11 +68,14 @@ class PolynomialSet:
         )
 
     @property
+    def _coordinates(self) -> int:
+        return 1 + max((max(m, default=-1) for m in self.monomials), default=-1)
+
+    @property
     def w(self) -> tuple[Any, ...]:
         """The coefficients of x₁, x₂, … alone."""
         terms = dict(zip(self.monomials, self.coefficients, strict=True))
-        count = 1 + max((max(m, default=-1) for m in self.monomials), default=-1)
-        return tuple(terms.get((j,), 0) for j in range(count))
+        return tuple(terms.get((j,), 0) for j in range(self._coordinates))
 
     @property
     def b(self) -> Any:
@@ -81,17 +91,17 @@ class PolynomialSet:
             if value == 0:
                 continue
             size = show_number(abs(value))
-            name = "".join(_power(j, len(list(group))) for j, group in groupby(monomial))
+            name = _name(monomial)
             term = size if not name else name if size == "1" else f"{size}·{name}"
             sign = "−" if value < 0 else "+"
             text += f" {sign} {term}" if text else ("−" if value < 0 else "") + term
         return f"{text or '0'} ≥ 0"
 
 
-def _power(j: int, power: int) -> str:
-    return (
-        "x" + str(j + 1).translate(_SUBSCRIPTS) + (str(power).translate(_SUPERSCRIPTS) if power > 1 else "")
-    )
+def _name(monomial: Monomial) -> str:
+    """x₁²x₂ for (0, 0, 1); empty for the constant."""
+    powers = [(j, len(list(group))) for j, group in groupby(monomial)]
+    return "".join(f"x{subscript(j + 1)}" + str(p).translate(_SUPERSCRIPTS) * (p > 1) for j, p in powers)
 
 
 def exact_monomials(x: Any, monomials: tuple[Monomial, ...]) -> list[Fraction]:
@@ -104,6 +114,10 @@ class PolynomialSets(HypothesisClass):
     """Classes {x : Σ_a w_a x^a ≥ 0} for a fixed list of monomials: half-spaces among features."""
 
     d: int | None
+
+    def validate(self):
+        if self.d is not None:
+            whole("d", self.d, 1)
 
     def monomials(self, d: int) -> tuple[Monomial, ...]:
         """The monomials in d coordinates."""
@@ -167,10 +181,11 @@ class PolynomialSets(HypothesisClass):
     def candidates(self, n: int, rng: np.random.Generator) -> Iterator[Any]:
         if self.d is None:
             raise ValueError(f"say in how many coordinates: {type(self).__name__}(d=2)")
-        yield from self._special(n, self.d)
+        yield from self.special(n, self.d)
         yield from random_points(n, self.d, rng)
 
-    def _special(self, n: int, d: int) -> Iterator[np.ndarray]:
+    def special(self, n: int, d: int) -> Iterator[np.ndarray]:
+        """Points in general position that are easy to read."""
         if n <= d + 1:
             yield np.vstack([np.zeros((1, d), int), np.eye(d, dtype=int)])[:n]
         # On the moment curve any d + 1 points are in general position.
@@ -220,10 +235,8 @@ class HalfSpaces(PolynomialSets):
         self.offset = offset
 
     def validate(self):
-        if self.d is not None:
-            whole("d", self.d, 1)
-        if not isinstance(self.offset, (bool, np.bool_)):
-            raise ValueError(f"offset must be True or False, got {self.offset!r}")
+        super().validate()
+        flag("offset", self.offset)
 
     def monomials(self, d):
         return tuple((j,) for j in range(d)) + (((),) if self.offset else ())
@@ -252,13 +265,13 @@ class HalfSpaces(PolynomialSets):
         ]
         return f"{show_point(common)} lies in the convex hulls of both sides"
 
-    def _special(self, n, d):
+    def special(self, n, d):
         if not self.offset:
             if n <= d:
                 yield np.eye(d, dtype=int)[:n]
             yield np.array([[t**j for j in range(d)] for t in range(1, n + 1)])
             return
-        yield from super()._special(n, d)
+        yield from super().special(n, d)
 
     def from_numbers(self, values):
         count = (self.d or len(values) - bool(self.offset)) + bool(self.offset)
@@ -298,8 +311,7 @@ class PolynomialHalfSpaces(PolynomialSets):
         self.degree = degree
 
     def validate(self):
-        if self.d is not None:
-            whole("d", self.d, 1)
+        super().validate()
         whole("degree", self.degree, 1)
 
     def monomials(self, d):
@@ -307,27 +319,20 @@ class PolynomialHalfSpaces(PolynomialSets):
             m for p in range(self.degree, -1, -1) for m in combinations_with_replacement(range(d), p)
         )
 
-    @property
-    def why(self):
-        return (
-            "polynomials of that degree have C(d + degree, degree) coefficients; so many points in "
-            "general position can be given any values (shattered), and values on one more point obey a "
-            "linear relation, which forbids a labelling"
-        )
+    why = (
+        "polynomials of that degree have C(d + degree, degree) coefficients; so many points in "
+        "general position can be given any values (shattered), and values on one more point obey a "
+        "linear relation, which forbids a labelling"
+    )
 
     def from_numbers(self, values):
         if self.d is None:
             raise ValueError("say in how many coordinates: PolynomialHalfSpaces(d=1)")
         monomials = self.monomials(self.d)
-        if len(values) != len(monomials):
-            raise ValueError(f"give {len(monomials)} numbers, not {len(values)}")
-        return PolynomialSet(monomials, tuple(values))
+        return PolynomialSet(monomials, tuple(count_of(values, len(monomials))))
 
     @property
     def numbers(self):
         if self.d is None:
             return ""
-        names = [
-            "".join(_power(j, len(list(g))) for j, g in groupby(m)) or "1" for m in self.monomials(self.d)
-        ]
-        return f"the coefficients of {', '.join(names)}"
+        return f"the coefficients of {', '.join(_name(m) or '1' for m in self.monomials(self.d))}"

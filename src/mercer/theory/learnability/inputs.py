@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
 
 def as_points(X: Any, d: int | None = None) -> np.ndarray:
     """Points as rows: whole numbers, fractions and floats stay what they are, so that nothing is rounded."""
@@ -109,6 +111,11 @@ def show_number(value: Any) -> str:
     return text.replace("-", "−")
 
 
+def subscript(i: int) -> str:
+    """₁₂ for 12."""
+    return str(i).translate(_SUBSCRIPTS)
+
+
 def item(value: Any) -> Any:
     """A Python number for a NumPy one."""
     return value.item() if isinstance(value, np.generic) else value
@@ -119,3 +126,24 @@ def whole(name: str, value: Any, least: int) -> int:
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, or an error that says so."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def count_of(values: list[float], count: int) -> list[float]:
+    """So many numbers, or an error that says so."""
+    if len(values) != count:
+        raise ValueError(f"give {count} number{'s' * (count > 1)}, not {len(values)}")
+    return values
+
+
+def beyond(x: np.ndarray) -> Any:
+    """A number above all of these, and above 0."""
+    top = max([0, *map(item, x)])
+    # One may be so large that adding 1 changes nothing.
+    return top + 1 if top + 1 > top else 2 * top

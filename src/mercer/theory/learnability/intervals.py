@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from mercer.theory.learnability.classes import HypothesisClass
-from mercer.theory.learnability.inputs import as_points, item, show_number, whole
+from mercer.theory.learnability.classes import HypothesisClass, TightestFit
+from mercer.theory.learnability.inputs import as_points, beyond, count_of, item, show_number, whole
 
 
 @dataclass(frozen=True)
@@ -89,20 +90,11 @@ class LeftIntervals(_OnTheLine):
     (1, 11)
     """
 
-    @property
-    def vc_dimension(self):
-        return 1
-
-    @property
-    def why(self):
-        return (
-            "a point x > 0 is + for a > x and − for a ≤ x; of two points 0 < x < z, whatever holds z holds "
-            "x, so -+ is never realised (and points below 0 are always −)"
-        )
-
-    @property
-    def parts(self):
-        return 1
+    vc_dimension, parts, numbers = 1, 1, "a, for [0, a)"
+    why = (
+        "a point x > 0 is + for a > x and − for a ≤ x; of two points 0 < x < z, whatever holds z holds "
+        "x, so -+ is never realised (and points below 0 are always −)"
+    )
 
     def growth(self, n):
         return whole("n", n, 0) + 1
@@ -115,20 +107,16 @@ class LeftIntervals(_OnTheLine):
         if len(right):
             a = right.min()
             return Interval(0, item(a), closed=False) if a > 0 and (x[y] < a).all() else None
-        return Interval(0, _beyond(x[y]), closed=False)
+        return Interval(0, beyond(x[y]), closed=False)
 
     def from_numbers(self, values):
-        (a,) = _count(values, 1)
+        (a,) = count_of(values, 1)
         if not a > 0:
             raise ValueError("a must be above 0")
         return Interval(0, a, closed=False)
 
-    @property
-    def numbers(self):
-        return "a, for [0, a)"
 
-
-class Intervals(_OnTheLine):
+class Intervals(TightestFit, _OnTheLine):
     """Closed intervals [a, b], a ≤ b. What is found is the shortest that holds all positive examples.
 
     The text asks for a < b, which on finitely many points makes no difference.
@@ -145,49 +133,28 @@ class Intervals(_OnTheLine):
     (2, 56)
     """
 
-    @property
-    def vc_dimension(self):
-        return 2
-
-    @property
-    def why(self):
-        return (
-            "two points: none, one or both lie in an interval, as one likes; of three, an interval that "
-            "holds the outer two holds the inner one, so +-+ is never realised"
-        )
-
-    @property
-    def parts(self):
-        return 2
+    vc_dimension, parts, numbers = 2, 2, "a b, for [a, b]"
+    why = (
+        "two points: none, one or both lie in an interval, as one likes; of three, an interval that "
+        "holds the outer two holds the inner one, so +-+ is never realised"
+    )
 
     def growth(self, n):
         n = whole("n", n, 0)
         return n * (n + 1) // 2 + 1
 
-    def find(self, X, y):
-        x = X[:, 0]
-        if not y.any():
-            far = _beyond(x)
-            return Interval(far, far + 1)
-        h = Interval(item(x[y].min()), item(x[y].max()))
-        return None if h(X)[~y].any() else h
+    def tightest(self, X):
+        return Interval(item(X.min()), item(X.max()))
 
-    def offender(self, X, y):
-        h = Interval(item(X[y, 0].min()), item(X[y, 0].max()))
-        return (
-            int(np.flatnonzero(h(X) & ~y)[0]),
-            f"it lies in {h}, which the positive examples span",
-        )
+    def elsewhere(self, X):
+        far = beyond(X[:, 0])
+        return Interval(far, far + 1)
 
     def from_numbers(self, values):
-        a, b = _count(values, 2)
+        a, b = count_of(values, 2)
         if a > b:
             raise ValueError("a must not be above b")
         return Interval(a, b)
-
-    @property
-    def numbers(self):
-        return "a b, for [a, b]"
 
 
 class UnionsOfIntervals(_OnTheLine):
@@ -233,45 +200,20 @@ class UnionsOfIntervals(_OnTheLine):
     def find(self, X, y):
         x = X[:, 0]
         if not y.any():
-            far = _beyond(x)
-            return IntervalUnion((Interval(far, far + 1),))
-        runs: list[list[Any]] = []
+            return IntervalUnion((Intervals().elsewhere(X),))
         places: dict[Any, bool] = {}
-        for i in range(len(x)):
-            value = item(x[i])
-            if places.setdefault(value, bool(y[i])) != y[i]:
+        for value, label in zip(map(item, x), y.tolist(), strict=True):
+            if places.setdefault(value, label) != label:
                 return None  # one place, two labels
-        inside = False
-        for value in sorted(places):
-            if places[value] and inside:
-                runs[-1][1] = value
-            elif places[value]:
-                runs.append([value, value])
-            inside = places[value]
-        return IntervalUnion(tuple(Interval(a, b) for a, b in runs)) if len(runs) <= self.k else None
+        runs = [list(run) for inside, run in groupby(sorted(places), key=places.__getitem__) if inside]
+        return IntervalUnion(tuple(Interval(r[0], r[-1]) for r in runs)) if len(runs) <= self.k else None
 
     def from_numbers(self, values):
         if not values or len(values) % 2 or len(values) > 2 * self.k:
             raise ValueError(f"give two numbers an interval, for at most {self.k} intervals")
-        intervals = Intervals()
-        return IntervalUnion(
-            tuple(intervals.from_numbers(values[i : i + 2]) for i in range(0, len(values), 2))
-        )
+        pairs = zip(values[::2], values[1::2], strict=True)
+        return IntervalUnion(tuple(Intervals().from_numbers(list(pair)) for pair in pairs))
 
     @property
     def numbers(self):
         return f"a b c d …, for [a, b] ∪ [c, d] ∪ …, at most {self.k} of them"
-
-
-def _beyond(x: np.ndarray) -> Any:
-    """A number beyond these."""
-    if not len(x):
-        return 1
-    top = max(item(x.max()), 0)
-    return top + 1 if top + 1 > top else 2 * top
-
-
-def _count(values: list[float], count: int) -> list[float]:
-    if len(values) != count:
-        raise ValueError(f"give {count} number{'s' * (count > 1)}, not {len(values)}")
-    return values

@@ -27,9 +27,9 @@ from mercer.kernels import (
 )
 from mercer.kernels.arithmetic import is_integer
 from mercer.theory.learnability.classes import HypothesisClass
-from mercer.theory.learnability.exact import fraction, integer_rows, nonnegative, separate
+from mercer.theory.learnability.exact import fraction, integer_rows, nonnegative, separate, widest
 from mercer.theory.learnability.halfspaces import Monomial, PolynomialSets, random_points
-from mercer.theory.learnability.inputs import as_points, show_number, whole
+from mercer.theory.learnability.inputs import as_points, flag, show_number, whole
 
 # Up to so many monomials a polynomial kernel is taken by its features, exactly.
 _MOST_MONOMIALS = 500
@@ -115,8 +115,7 @@ class KernelHalfSpaces(HypothesisClass):
             )
         self.kernel.validate()
         self.kernel.require_resolved()
-        if not isinstance(self.offset, (bool, np.bool_)):
-            raise ValueError(f"offset must be True or False, got {self.offset!r}")
+        flag("offset", self.offset)
         if self.d is not None:
             whole("d", self.d, 1)
 
@@ -130,7 +129,7 @@ class KernelHalfSpaces(HypothesisClass):
         if isinstance(self.kernel, Finite):
             K = self.kernel(np.arange(len(self.kernel)))
             return int(np.linalg.matrix_rank(np.c_[K, np.ones(len(K))] if self.offset else K))
-        polynomials = self._polynomials(self.d) if self.d is not None else None
+        polynomials = self._polynomials(self.d)
         return None if polynomials is None else polynomials.vc_dimension
 
     @property
@@ -151,12 +150,12 @@ class KernelHalfSpaces(HypothesisClass):
     def growth(self, n):
         if strictly_positive(self.kernel):
             return 2 ** whole("n", n, 0)
-        polynomials = self._polynomials(self.d) if self.d is not None else None
+        polynomials = self._polynomials(self.d)
         return None if polynomials is None else polynomials.growth(n)
 
-    def _polynomials(self, d: int) -> _Monomials | None:
+    def _polynomials(self, d: int | None) -> _Monomials | None:
         """The same class by its monomials, for a polynomial kernel with few of them."""
-        if not self.kernel.vectors or self.kernel.expansion_size(d) > _MOST_MONOMIALS:
+        if d is None or not self.kernel.vectors or self.kernel.expansion_size(d) > _MOST_MONOMIALS:
             return None
         terms = self.kernel.expansion(d)
         if terms is None:
@@ -191,7 +190,7 @@ class KernelHalfSpaces(HypothesisClass):
             while True:
                 yield rng.standard_normal((n, d))
         if polynomials is not None:
-            yield from polynomials._special(n, d)
+            yield from polynomials.special(n, d)
         yield from random_points(n, d, rng)
 
     # -- finding ----------------------------------------------------------------------------------
@@ -242,22 +241,13 @@ class KernelHalfSpaces(HypothesisClass):
 
     def _by_range(self, kernel: Kernel, points: Any, y: np.ndarray, K: np.ndarray) -> Any:
         """Values of f are combinations of the eigenvectors of K; the largest margin among those."""
-        from scipy.optimize import linprog
-
         if y.all():
             return KernelSet(kernel, points, (0,) * len(K), 0)
         eigenvalues, vectors = np.linalg.eigh(K)
         kept = eigenvalues > _ROUNDING * len(K) * np.abs(eigenvalues).max()
         basis = vectors[:, kept]
         columns = np.c_[basis, np.ones(len(K))] if self.offset else basis
-        signed = np.where(y[:, None], columns, -columns)
-        found = linprog(
-            np.r_[np.zeros(columns.shape[1]), -1.0],
-            A_ub=np.c_[-signed, np.ones(len(K))],
-            b_ub=np.zeros(len(K)),
-            bounds=[(-1, 1)] * columns.shape[1] + [(None, 1)],
-            method="highs",
-        )
+        found = widest(columns, y)
         if found.status != 0 or found.x[-1] <= math.sqrt(_ROUNDING):
             return None
         w, b = (found.x[:-2], found.x[-2]) if self.offset else (found.x[:-1], 0.0)

@@ -101,38 +101,21 @@ def sample_size(
     if len(unknown) != 1:
         missing = f"here {', '.join(unknown)} are missing" if unknown else "here nothing is missing"
         raise ValueError(f"give all but one of m, epsilon, delta and the class; {missing}")
-    rule: type[_Rule] = {"parts": _Parts, "size": _Size, "vc": _VC}[by]
+    rule: Any = {"parts": _Parts, "size": _Size, "vc": _VC}[by]
     if size is None:
         most = rule.largest(m, epsilon, delta)
         return most if each == 1 else most // each
     if m is None:
-        return _up(rule.examples(size, epsilon, delta))  # type: ignore[arg-type]  # one is None, and it is m
+        return _up(rule.examples(size, epsilon, delta))
     if epsilon is None:
-        return min(1.0, rule.error(size, m, delta))  # type: ignore[arg-type]
+        return min(1.0, rule.error(size, m, delta))
     return min(1.0, rule.failure(size, m, epsilon))
 
 
-class _Rule:
-    """A bound, solved for each of its numbers."""
-
-    @staticmethod
-    def examples(size: Any, epsilon: float, delta: float) -> float:
-        raise NotImplementedError
-
-    @staticmethod
-    def error(size: Any, m: int, delta: float) -> float:
-        raise NotImplementedError
-
-    @staticmethod
-    def failure(size: Any, m: int, epsilon: float) -> float:
-        raise NotImplementedError
-
-    @staticmethod
-    def largest(m: Any, epsilon: Any, delta: Any) -> Any:
-        raise NotImplementedError
+# Each bound solved for m, ε, δ and the size of the class.
 
 
-class _Parts(_Rule):
+class _Parts:
     """m ε = L (ln L + ln 1/δ)."""
 
     @staticmethod
@@ -161,7 +144,7 @@ class _Parts(_Rule):
         return low
 
 
-class _Size(_Rule):
+class _Size:
     """m ε = ln |H| + ln 1/δ."""
 
     @staticmethod
@@ -182,7 +165,7 @@ class _Size(_Rule):
         return math.floor(found * (1 + _ROUNDING)) if found < 2**53 else found
 
 
-class _VC(_Rule):
+class _VC:
     """m = max((4/ε) log₂(2/δ), (8d/ε) log₂(13/ε))."""
 
     @staticmethod

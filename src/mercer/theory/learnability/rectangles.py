@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.learnability.classes import HypothesisClass
-from mercer.theory.learnability.inputs import as_points, item, show_number, whole
+from mercer.theory.learnability.classes import TightestFit
+from mercer.theory.learnability.inputs import as_points, beyond, item, show_number, whole
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Box:
         return " × ".join(f"[{show_number(a)}, {show_number(b)}]" for a, b in sides)
 
 
-class Rectangles(HypothesisClass):
+class Rectangles(TightestFit):
     """Axis-parallel rectangles [a₁, b₁] × … × [a_d, b_d]; what is found is the tightest fit.
 
     The smallest rectangle that holds all positive examples is consistent, or nothing is. It lies within the
@@ -77,17 +77,13 @@ class Rectangles(HypothesisClass):
     def vc_dimension(self):
         return None if self.d is None else 2 * self.d
 
-    @property
-    def why(self):
-        return (
-            "the 2d points ±e_j are shattered, because the tightest fit to some of them holds no other; "
-            "of 2d + 1 points label one leftmost and one rightmost in every coordinate +: their rectangle "
-            "holds all the others, of which one may be −"
-        )
-
-    @property
-    def parts(self):
-        return None if self.d is None else 2 * self.d
+    parts = vc_dimension
+    numbers = "a₁ b₁ a₂ b₂ …, for [a₁, b₁] × [a₂, b₂] × …"
+    why = (
+        "the 2d points ±e_j are shattered, because the tightest fit to some of them holds no other; "
+        "of 2d + 1 points label one leftmost and one rightmost in every coordinate +: their rectangle "
+        "holds all the others, of which one may be −"
+    )
 
     def growth(self, n):
         n = whole("n", n, 0)
@@ -104,19 +100,12 @@ class Rectangles(HypothesisClass):
         while True:
             yield rng.standard_normal((n, self.d))
 
-    def find(self, X, y):
-        if not y.any():
-            far = [item(v) + 1 for v in X.max(axis=0)]
-            # One may be so large that adding 1 changes nothing.
-            far = [a if a > item(v) else 2 * abs(a) for a, v in zip(far, X.max(axis=0), strict=True)]
-            return Box(tuple(far), tuple(a + 1 for a in far))
-        h = _tightest(X[y])
-        return None if h(X)[~y].any() else h
+    def tightest(self, X):
+        return Box(tuple(map(item, X.min(axis=0))), tuple(map(item, X.max(axis=0))))
 
-    def offender(self, X, y):
-        h = _tightest(X[y])
-        example = int(np.flatnonzero(h(X) & ~y)[0])
-        return example, f"it lies in {h}, which the positive examples span"
+    def elsewhere(self, X):
+        far = [beyond(column) for column in X.T]
+        return Box(tuple(far), tuple(a + 1 for a in far))
 
     def from_numbers(self, values):
         if not values or len(values) % 2 or (self.d is not None and len(values) != 2 * self.d):
@@ -125,11 +114,3 @@ class Rectangles(HypothesisClass):
         if any(a > b for a, b in zip(low, high, strict=True)):
             raise ValueError("no a may be above its b")
         return Box(low, high)
-
-    @property
-    def numbers(self):
-        return "a₁ b₁ a₂ b₂ …, for [a₁, b₁] × [a₂, b₂] × …"
-
-
-def _tightest(X: np.ndarray) -> Box:
-    return Box(tuple(map(item, X.min(axis=0))), tuple(map(item, X.max(axis=0))))

@@ -289,10 +289,6 @@ def simulate(
     progress : function of (done, total), optional
         Called after each m, for `Sampled` after each trial.
 
-    Returns
-    -------
-    Simulation
-
     Examples
     --------
     >>> from mercer.theory.learnability import Rectangles, UniformBox, sample_size, simulate

@@ -100,10 +100,6 @@ def vc_dimension(
         Sets to try of each size: special ones (simplex, moment curve, …), then random ones.
     random_state : int, Generator or None
 
-    Returns
-    -------
-    VCDimension
-
     Examples
     --------
     >>> from mercer.theory.learnability import Rectangles, vc_dimension
@@ -202,10 +198,6 @@ def sauer_bound(n: int, d: int) -> int:
     Parameters
     ----------
     n, d : int
-
-    Returns
-    -------
-    int
 
     Examples
     --------
