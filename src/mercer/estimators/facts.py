@@ -22,54 +22,31 @@ from mercer.losses.pairs import PairCoding
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """A machine and its training examples, in numbers.
-
-    Attributes
-    ----------
-    function, points : f, and the examples as it takes them
-    classes : 2 or more; 0 for a regression
-    scores, targets : (n, t)
-    predicted : what `predict` makes of the scores
-    linked : are predictions another function of the scores than the scores themselves?
-    margins : of each example's own class above the best other; None for a regression, and for votes of pairs
-    wrong : which examples are predicted wrongly; for a regression None
-    norm : ‖f‖, without the offset
-    diagonal : k(x_i, x_i)
-    sup_diagonal : k(x,x) for all x, if the kernel is translation-invariant; else None
-    offsets : (t,)
-    has_offset, lam, loss : of the machine; λ is nan and the loss None where it minimises nothing
-    space : "full", "centres" or "features"
-    width : number of features, if finitely many: the VC dimension of the signs of f
-    coef : −V'(y_i, s_i)/(2λn), or the dual coefficients; None if not known
-    support : number of support vectors, if f is exact and sparse
-    penalised : is λ‖f‖² the penalty?
-    weighted : were examples or classes weighted?
-    tuned : did the kernel take parameters from the examples?
-    """
+    """A machine and its training examples, in numbers."""
 
     function: Function
-    points: Any
-    classes: int
-    scores: np.ndarray
-    targets: np.ndarray
-    predicted: np.ndarray
-    linked: bool
-    margins: np.ndarray | None
-    wrong: np.ndarray | None
-    norm: float
-    diagonal: np.ndarray
-    sup_diagonal: float | None
-    offsets: np.ndarray
+    points: Any  # the examples as f takes them
+    classes: int  # 2 or more; 0 for a regression
+    scores: np.ndarray  # (n, t)
+    targets: np.ndarray  # (n, t)
+    predicted: np.ndarray  # what `predict` makes of the scores
+    linked: bool  # are predictions another function of the scores than the scores themselves?
+    margins: np.ndarray | None  # own class above the best other; not of a regression, or votes of pairs
+    wrong: np.ndarray | None  # which examples are predicted wrongly; not of a regression
+    norm: float  # ‖f‖, without the offset
+    diagonal: np.ndarray  # k(x_i, x_i)
+    sup_diagonal: float | None  # k(x,x) for all x, if the kernel is translation-invariant
+    offsets: np.ndarray  # (t,)
     has_offset: bool
-    lam: float
-    loss: Loss | None
-    space: str
-    width: float
-    coef: np.ndarray | None
-    support: int | None
-    penalised: bool
-    weighted: bool
-    tuned: bool
+    lam: float  # nan where it minimises nothing
+    loss: Loss | None  # None where it minimises nothing
+    space: str  # "full", "centres" or "features"
+    width: float  # number of features, if finitely many: the VC dimension of the signs of f
+    coef: np.ndarray | None  # −V'(y_i, s_i)/(2λn), or the dual coefficients; None if not known
+    support: int | None  # number of support vectors, if f is exact and sparse
+    penalised: bool  # is λ‖f‖² the penalty?
+    weighted: bool  # were examples or classes weighted?
+    tuned: bool  # did the kernel take parameters from the examples?
 
     @property
     def n(self) -> int:
