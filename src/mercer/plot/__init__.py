@@ -11,11 +11,17 @@ except ImportError as error:
         "mercer.plot draws with Matplotlib, which is not installed: pip install 'mercer[plot]'"
     ) from error
 
-from mercer.plot.classification import confusion, decision_regions, image_sheet
+from mercer.plot.classification import confusion, decision_regions, image_sheet, margin
 from mercer.plot.clouds import cloud, covariance, spectrum
 from mercer.plot.clusters import cluster_cells, cluster_classes, cluster_energy
-from mercer.plot.functions import function_1d
-from mercer.plot.margins import margin, quantiles
+from mercer.plot.curves import (
+    convergence,
+    function_1d,
+    lam_path,
+    predicted_vs_true,
+    quantiles,
+    regression_1d,
+)
 from mercer.plot.model import (
     contenders,
     coverage,
@@ -30,8 +36,6 @@ from mercer.plot.model import (
 from mercer.plot.neighbours import neighbour_errors, neighbours
 from mercer.plot.online import budget_use, bumps, learning_curve, regret_curve
 from mercer.plot.rates import bias_variance, bounds, decay, risk_curve, slack
-from mercer.plot.regression import lam_path, predicted_vs_true, regression_1d
-from mercer.plot.solving import convergence
 from mercer.plot.style import COLOURS, INK, axes
 from mercer.plot.svg import to_svg
 from mercer.plot.theory import failure_rates, learned_rectangle, shattering

@@ -1,4 +1,4 @@
-"""Figures of classification: soft regions in the plane, confusion, a sheet of small images."""
+"""Figures of classification: soft regions in the plane, the margin, confusion, a sheet of small images."""
 
 from __future__ import annotations
 
@@ -74,6 +74,41 @@ def _shares(machine: Any, points: np.ndarray) -> np.ndarray:
     if hasattr(machine, "predict_proba"):
         return machine.predict_proba(points)
     return (machine.predict(points)[:, None] == machine.classes_[None, :]).astype(float)
+
+
+def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 150) -> Axes:
+    """The border of a support vector machine in the plane, its margin, and the support vectors ringed.
+
+    Parameters
+    ----------
+    machine : fitted KernelSVC with two features and two classes
+    X : array, shape (n, 2)
+        The examples it was fitted to.
+    y : array, shape (n,)
+    ax : Axes, optional
+    resolution : int
+        Grid points a side.
+
+    Examples
+    --------
+    >>> from mercer import KernelSVC
+    >>> from mercer.plot import axes
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ["a", "b", "b", "a"]
+    >>> ax = margin(KernelSVC(lam=0.01).fit(X, y), X, y, axes(), resolution=20)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a', 'b', 'support vectors']
+    """
+    if len(machine.classes_) != 2:
+        raise ValueError(f"a margin lies between two classes, and here are {len(machine.classes_)}")
+    ax = decision_regions(machine, X, y, ax, resolution=resolution)
+    corners = np.array([ax.get_xlim(), ax.get_ylim()]).T
+    U, V, scores = answers(machine.decision_function, corners, resolution)
+    for level in (-1, 1):
+        if scores.min() < level < scores.max():
+            ax.contour(U, V, scores, levels=[level], colors=[INK], linewidths=0.9, linestyles="dashed")
+    ring: Any = {"markersize": 9, "markerfacecolor": "none", "markeredgecolor": INK, "markeredgewidth": 0.9}
+    ax.plot(*np.asarray(X, dtype=float)[machine.support_].T, "o", **ring, label="support vectors")
+    return legend(ax, **BESIDE)
 
 
 def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:

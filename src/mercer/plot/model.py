@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator
 
-from mercer.plot.regression import predicted_vs_true
+from mercer.plot.curves import predicted_vs_true
 from mercer.plot.style import ABOVE, COLOURS, INK, dressed, legend, log_ticks, number
 from mercer.plot.svg import FORBIDDEN
 
