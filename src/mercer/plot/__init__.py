@@ -14,14 +14,7 @@ except ImportError as error:
 from mercer.plot.classification import confusion, decision_regions, image_sheet, margin
 from mercer.plot.clouds import cloud, covariance, spectrum
 from mercer.plot.clusters import cluster_cells, cluster_classes, cluster_energy
-from mercer.plot.curves import (
-    convergence,
-    function_1d,
-    lam_path,
-    predicted_vs_true,
-    quantiles,
-    regression_1d,
-)
+from mercer.plot.curves import convergence, function_1d, lam_path, predicted_vs_true, quantiles, regression_1d
 from mercer.plot.model import (
     contenders,
     coverage,

@@ -21,12 +21,7 @@ _MOST_UPDATES = 8
 
 
 def bumps(
-    machine: OnlineMachine,
-    X: Any,
-    y: Any,
-    axes: Axes | Sequence[Axes] | None = None,
-    *,
-    grid: Any = None,
+    machine: OnlineMachine, X: Any, y: Any, axes: Axes | Sequence[Axes] | None = None, *, grid: Any = None
 ) -> np.ndarray:
     """The function after each of a few examples: the kernels it is the sum of, in colour, and their sum.
 

@@ -13,17 +13,7 @@ from matplotlib.patches import Rectangle as Drawn
 from matplotlib.path import Path
 
 from mercer.plot.plane import window
-from mercer.plot.style import (
-    COLOURS,
-    INK,
-    bare,
-    dressed,
-    legend,
-    legend_above,
-    log_ticks,
-    number,
-    panels,
-)
+from mercer.plot.style import COLOURS, INK, bare, dressed, legend, legend_above, log_ticks, number, panels
 from mercer.theory.learnability import (
     Box,
     HypothesisClass,

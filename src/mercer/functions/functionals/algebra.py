@@ -107,10 +107,7 @@ class Functional(ABC):
     def log(self) -> Functional:
         """log(E[f]), where E[f] > 0."""
         return Composition(
-            lambda s: math.log(_positive(s)),
-            lambda s: (1 / _positive(s),),
-            (self,),
-            lambda: f"log({self!r})",
+            lambda s: math.log(_positive(s)), lambda s: (1 / _positive(s),), (self,), lambda: f"log({self!r})"
         )
 
     def sqrt(self) -> Functional:
