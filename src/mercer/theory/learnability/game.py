@@ -21,6 +21,12 @@ from mercer.theory.learnability.shattering import labellings, shatters
 _MOST_POINTS = 10
 
 Stage = Literal["place", "label", "answer", "over"]
+_WAITING = {
+    "place": "points must be placed first",
+    "label": "the points must be labelled next",
+    "answer": "the labelling must be answered next",
+    "over": "the round is over",
+}
 
 
 class WrongMove(ValueError):
@@ -189,27 +195,16 @@ class Game:
 
     def _must_be(self, stage: Stage) -> None:
         if self.stage != stage:
-            waiting = {
-                "place": "points must be placed first",
-                "label": "the points must be labelled next",
-                "answer": "the labelling must be answered next",
-                "over": "the round is over",
-            }
-            raise WrongMove(waiting[self.stage])
+            raise WrongMove(_WAITING[self.stage])
 
     # -- the machine's moves ----------------------------------------------------------------------
 
     def devise_points(self, random_state: Any = None) -> Any:
         """Points that the class shatters, if a search finds some; else any."""
-        rng = np.random.default_rng(random_state)
-        first = None
-        for points in islice(self.H.candidates(self.n, rng), 10):
-            first = points if first is None else first
-            if shatters(self.H, points):
-                return points
-        if first is None:
+        sets = list(islice(self.H.candidates(self.n, np.random.default_rng(random_state)), 10))
+        if not sets:
             raise ValueError(f"{self.H!r} has no {self.n} points")
-        return first
+        return next((points for points in sets if shatters(self.H, points)), sets[0])
 
     def devise_labels(self, random_state: Any = None) -> str:
         """A labelling that defeats the class, if there is one; else one that has not been met."""

@@ -123,9 +123,8 @@ class BooleanCube(World):
         self.H.validate()
         whole("n", self.n, 1)
         literals = [int(i) for i in self.literals]
-        if len({abs(i) for i in literals}) < len(literals) or not all(
-            1 <= abs(i) <= self.n for i in literals
-        ):
+        variables = {abs(i) for i in literals}
+        if len(variables) < len(literals) or not variables <= set(range(1, self.n + 1)):
             raise ValueError(
                 f"literals must be different variables, 1 to {self.n} or their negatives: {literals}"
             )
@@ -249,22 +248,23 @@ class Simulation:
 
     @property
     def lower(self) -> np.ndarray:
-        failed, trials = self._counts()
-        return np.where(failed == 0, 0.0, beta.ppf(0.025, np.maximum(failed, 1), trials - failed + 1))
+        return 1 - _largest_rate(self.errors <= self.epsilon)
 
     @property
     def upper(self) -> np.ndarray:
-        failed, trials = self._counts()
-        some = np.maximum(trials - failed, 1)
-        return np.where(failed == trials, 1.0, beta.ppf(0.975, failed + 1, some))
-
-    def _counts(self) -> tuple[np.ndarray, int]:
-        return np.sum(self.errors > self.epsilon, axis=1), self.errors.shape[1]
+        return _largest_rate(self.errors > self.epsilon)
 
     def __str__(self) -> str:
         rows = zip(self.m.tolist(), self.rates.tolist(), self.bounds.tolist(), strict=True)
-        lines = [f"m = {m:,}: error above {self.epsilon:g} in {r:.2%}, bound {b:.2%}" for m, r, b in rows]
-        return "\n".join(lines)
+        said = f"error above {self.epsilon:g} in"
+        return "\n".join(f"m = {m:,}: {said} {r:.2%}, bound {b:.2%}" for m, r, b in rows)
+
+
+def _largest_rate(happened: np.ndarray) -> np.ndarray:
+    """The largest probability, by row, under which so few happen in one of forty experiments."""
+    count, trials = happened.sum(axis=1), happened.shape[1]
+    limit = beta.ppf(0.975, count + 1, np.maximum(trials - count, 1))
+    return np.where(count == trials, 1.0, limit)
 
 
 def simulate(
@@ -316,9 +316,8 @@ def simulate(
             progress(done, total)
 
     errors = np.array([world.errors(size, trials, rng, tick) for size in sizes])
-    return Simulation(
-        np.array(sizes), errors, epsilon, np.array([_promise(world.H, s, epsilon) for s in sizes])
-    )
+    promised = np.array([_promise(world.H, size, epsilon) for size in sizes])
+    return Simulation(np.array(sizes), errors, epsilon, promised)
 
 
 def _promise(H: HypothesisClass, m: int, epsilon: float) -> float:
