@@ -181,7 +181,7 @@ def _coefficients(
     if not (loss.smooth and loss.convex):
         return None, weighted
     coef = -np.asarray(loss.grad(targets, scores), dtype=np.float64)[:, 0] / scale
-    f, own = machine.function_, np.asarray(machine.coef_, dtype=np.float64)
+    f, own = machine.function_, np.asarray(machine.solution_.coef[:, 0], dtype=np.float64)
     if isinstance(f, FeatureFunction):
         weighted |= _differ(own.ravel(), f.combination(points, coef).coef.ravel())
     elif _space(machine, f) == "full" and own.shape == coef.shape:

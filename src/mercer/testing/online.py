@@ -141,8 +141,7 @@ def _weights(machine: Any, X: Any, y: Any, more: dict, tol: float) -> None:
 
 
 def _errors(machine: Any, X: Any, y: Any, more: dict) -> None:
-    law = "after an error it must be what it was"
-    half = _N // 2
+    law, half = "after an error it must be what it was", _N // 2
     learned = clone(machine).partial_fit(X[:half], y[:half], **more)
     before, seen, cost = _answers(learned, X), learned.n_seen_, learned.cumulative_loss_
     bad = X[half:].copy()

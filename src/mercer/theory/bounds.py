@@ -165,6 +165,12 @@ def hoeffding(n: float, delta: float) -> float:
 # -- examples that took no part ---------------------------------------------------------------------
 
 
+def largest_rate(count: Any, n: int, delta: float) -> np.ndarray:
+    """The largest probability under which no more than so many of n have probability δ (Clopper, Pearson)."""
+    count = np.asarray(count)
+    return np.where(count == n, 1.0, beta.ppf(1 - delta, count + 1, np.maximum(n - count, 1)))
+
+
 def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error rate") -> Bound:
     """The largest error rate under which so few errors on n fresh examples have probability δ.
 
@@ -185,7 +191,7 @@ def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error 
     if n < 1 or not 0 <= errors <= n or errors != int(errors):
         raise ValueError(f"errors must be a whole number from 0 to n > 0, got {errors!r} of {n!r}")
     require_delta(delta)
-    value = 1.0 if errors == n else float(beta.ppf(1 - delta, errors + 1, n - errors))
+    value = float(largest_rate(errors, n, delta))
     return Bound(
         "Test-set bound",
         risk,

@@ -38,7 +38,9 @@ class Complexity:
     high: float
 
 
-def rademacher_complexity(K: Any, radius: float = 1.0, *, draws: int = 400, seed: int = 0) -> Complexity:
+def rademacher_complexity(
+    K: Any, radius: float = 1.0, *, draws: int = 400, random_state: int = 0
+) -> Complexity:
     """(B/n) E√(σᵀKσ) over random signs σ: the empirical Rademacher complexity of the ball ‖f‖ ≤ B.
 
     Jensen gives B√(tr K)/n from above, Khinchin's inequality (with Latała and Oleszkiewicz' constant 1/√2) a
@@ -50,7 +52,7 @@ def rademacher_complexity(K: Any, radius: float = 1.0, *, draws: int = 400, seed
     radius : B
     draws : int
         Signs drawn where there are too many to look at all of them.
-    seed : int
+    random_state : int
 
     Examples
     --------
@@ -70,7 +72,7 @@ def rademacher_complexity(K: Any, radius: float = 1.0, *, draws: int = 400, seed
     if n <= _EXACT:  # σ and −σ give the same: half of them is enough
         signs = np.array([(1.0, *rest) for rest in product((-1.0, 1.0), repeat=n - 1)]).T
     else:
-        signs = np.random.default_rng(seed).choice((-1.0, 1.0), (n, draws))
+        signs = np.random.default_rng(random_state).choice((-1.0, 1.0), (n, draws))
     sizes = radius / n * np.sqrt(np.maximum(np.sum(signs * (K @ signs), axis=0), 0))
     error = 0.0 if n <= _EXACT else float(sizes.std(ddof=1) / math.sqrt(draws))
     return Complexity(float(sizes.mean()), error, high / math.sqrt(2), high)

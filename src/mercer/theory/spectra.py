@@ -85,7 +85,7 @@ class EffectiveDimension:
 
 
 def effective_dimension(
-    kernel: Any, lams: Any, X: Any = None, *, centres: int | None = None, seed: int = 0
+    kernel: Any, lams: Any, X: Any = None, *, centres: int | None = None, random_state: int = 0
 ) -> EffectiveDimension:
     """d(λ) = tr K(K + nλI)⁻¹ = Σ μ_i/(μ_i + λ): how many directions ridge regression makes use of.
 
@@ -100,7 +100,7 @@ def effective_dimension(
     X : points
     centres : int, optional
         How many of the points to take; all of them, without approximation, by default.
-    seed : int
+    random_state : int
 
     Examples
     --------
@@ -121,15 +121,15 @@ def effective_dimension(
         if X is None:
             raise ValueError("a kernel needs points: give X, or a kernel matrix instead")
         if centres is not None:
-            return _with_centres(kernel, lams, X, centres, seed)
+            return _with_centres(kernel, lams, X, centres, random_state)
         kernel = kernel.resolve(X)(X)
     values = kernel.values if isinstance(kernel, GramSpectrum) else spectrum(kernel).values
     exact = (values / (values + lams[:, None])).sum(axis=1)
     return EffectiveDimension(lams, exact, exact)
 
 
-def _with_centres(kernel: Kernel, lams: np.ndarray, X: Any, m: int, seed: int) -> EffectiveDimension:
-    map = NystromFeatures(kernel, m, random_state=seed).fit(X)
+def _with_centres(kernel: Kernel, lams: np.ndarray, X: Any, m: int, random_state: int) -> EffectiveDimension:
+    map = NystromFeatures(kernel, m, random_state=random_state).fit(X)
     total: Any = 0.0
     left, n = 0.0, len(X)
     for i in range(0, n, _BLOCK):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta
 
 from mercer._params import Params
+from mercer.theory.bounds import largest_rate
 from mercer.theory.learnability.classes import HypothesisClass
 from mercer.theory.learnability.conjunctions import Conjunction, Conjunctions
 from mercer.theory.learnability.inputs import whole
@@ -248,23 +248,16 @@ class Simulation:
 
     @property
     def lower(self) -> np.ndarray:
-        return 1 - _largest_rate(self.errors <= self.epsilon)
+        return 1 - largest_rate(np.sum(self.errors <= self.epsilon, axis=1), self.errors.shape[1], 0.025)
 
     @property
     def upper(self) -> np.ndarray:
-        return _largest_rate(self.errors > self.epsilon)
+        return largest_rate(np.sum(self.errors > self.epsilon, axis=1), self.errors.shape[1], 0.025)
 
     def __str__(self) -> str:
         rows = zip(self.m.tolist(), self.rates.tolist(), self.bounds.tolist(), strict=True)
         said = f"error above {self.epsilon:g} in"
         return "\n".join(f"m = {m:,}: {said} {r:.2%}, bound {b:.2%}" for m, r, b in rows)
-
-
-def _largest_rate(happened: np.ndarray) -> np.ndarray:
-    """The largest probability, by row, under which so few happen in one of forty experiments."""
-    count, trials = happened.sum(axis=1), happened.shape[1]
-    limit = beta.ppf(0.975, count + 1, np.maximum(trials - count, 1))
-    return np.where(count == trials, 1.0, limit)
 
 
 def simulate(
