@@ -10,7 +10,7 @@ ridge regression does as well, up to r = 1, with λ = n^−b/(2rb+1) (Caponnetto
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -149,31 +149,24 @@ def _with_centres(kernel: Kernel, lams: np.ndarray, X: Any, m: int, random_state
 
 
 @dataclass(frozen=True)
-class Decay:
-    """μ_i ~ i^−b, or μ_i ~ exp(−b i).
+class Decay(Rate):
+    """μ_i ~ i^−b, or μ_i ~ exp(−b i): `exponent` is b, and the interval is as if the law were exact.
 
     Attributes
     ----------
     kind : "polynomial" or "exponential"
-    exponent : b
-    low, high : confidence interval of b, as if the law were exact
-    constant : C in C i^−b or C exp(−b i)
     first, last : the i it was fitted to
     """
 
     kind: str
-    exponent: float
-    low: float
-    high: float
-    constant: float
     first: int
     last: int
 
     def at(self, i: Any) -> np.ndarray:
         """The law at i."""
-        i = np.asarray(i, dtype=float)
-        shape = i**-self.exponent if self.kind == "polynomial" else np.exp(-self.exponent * i)
-        return self.constant * shape
+        if self.kind == "polynomial":
+            return super().at(i)
+        return self.constant * np.exp(-self.exponent * np.asarray(i, dtype=float))
 
 
 def fit_decay(values: Any, kind: str | None = None, first: int = 3, last: int | None = None) -> Decay:
@@ -215,9 +208,10 @@ def fit_decay(values: Any, kind: str | None = None, first: int = 3, last: int | 
             rate = fit_rate(x, mu[i - 1])
             found[name] = rate, float(np.sum(np.log(mu[i - 1] / rate.at(x)) ** 2))
     best = min(found, key=lambda name: found[name][1])
-    rate = found[best][0]
-    shift = math.exp(rate.exponent * int(i[0])) if best == "exponential" else 1.0
-    return Decay(best, rate.exponent, rate.low, rate.high, rate.constant * shift, first, stop)
+    law = asdict(found[best][0])
+    if best == "exponential":
+        law["constant"] *= math.exp(law["exponent"] * int(i[0]))
+    return Decay(**law, kind=best, first=first, last=stop)
 
 
 @dataclass(frozen=True)

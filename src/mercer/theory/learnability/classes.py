@@ -134,6 +134,25 @@ class HypothesisClass(Params):
         raise ValueError(f"a hypothesis of {self!r} can't be written as a few numbers")
 
 
+class InSpace(HypothesisClass):
+    """Classes of points with d coordinates; None takes their number from the points."""
+
+    d: int | None
+
+    def validate(self):
+        if self.d is not None:
+            whole("d", self.d, 1)
+
+    def points(self, X):
+        return as_points(X, self.d)
+
+    def dimension(self) -> int:
+        """d, or an error that asks for it."""
+        if self.d is None:
+            raise ValueError(f"say in how many coordinates: {type(self).__name__}(d=2)")
+        return self.d
+
+
 class TightestFit(HypothesisClass):
     """Classes with a smallest hypothesis around some points: that of the positive examples is consistent, or
     nothing is."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.learnability.classes import Hypothesis, HypothesisClass
+from mercer.theory.learnability.classes import Hypothesis, InSpace
 from mercer.theory.learnability.exact import Separation, fraction, nonnegative, separate, whole_multiples
 from mercer.theory.learnability.inputs import (
     as_points,
@@ -110,21 +110,12 @@ def exact_monomials(x: Any, monomials: tuple[Monomial, ...]) -> list[Fraction]:
     return [math.prod((values[j] for j in m), start=Fraction(1)) for m in monomials]
 
 
-class PolynomialSets(HypothesisClass):
+class PolynomialSets(InSpace):
     """Classes {x : Σ_a w_a x^a ≥ 0} for a fixed list of monomials: half-spaces among features."""
-
-    d: int | None
-
-    def validate(self):
-        if self.d is not None:
-            whole("d", self.d, 1)
 
     def monomials(self, d: int) -> tuple[Monomial, ...]:
         """The monomials in d coordinates."""
         raise NotImplementedError
-
-    def points(self, X):
-        return as_points(X, self.d)
 
     def rows(self, X: np.ndarray) -> np.ndarray:
         """The features of the points, all times one positive number that makes them whole."""
@@ -179,10 +170,8 @@ class PolynomialSets(HypothesisClass):
         return None if self.d is None else len(self.monomials(self.d))
 
     def candidates(self, n: int, rng: np.random.Generator) -> Iterator[Any]:
-        if self.d is None:
-            raise ValueError(f"say in how many coordinates: {type(self).__name__}(d=2)")
-        yield from self.special(n, self.d)
-        yield from random_points(n, self.d, rng)
+        yield from self.special(n, self.dimension())
+        yield from random_points(n, self.dimension(), rng)
 
     def special(self, n: int, d: int) -> Iterator[np.ndarray]:
         """Points in general position that are easy to read."""
@@ -326,9 +315,7 @@ class PolynomialHalfSpaces(PolynomialSets):
     )
 
     def from_numbers(self, values):
-        if self.d is None:
-            raise ValueError("say in how many coordinates: PolynomialHalfSpaces(d=1)")
-        monomials = self.monomials(self.d)
+        monomials = self.monomials(self.dimension())
         return PolynomialSet(monomials, tuple(count_of(values, len(monomials))))
 
     @property

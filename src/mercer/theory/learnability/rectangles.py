@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.learnability.classes import TightestFit
+from mercer.theory.learnability.classes import InSpace, TightestFit
 from mercer.theory.learnability.inputs import as_points, beyond, item, show_number, whole
 
 
@@ -43,7 +43,7 @@ class Box:
         return " × ".join(f"[{show_number(a)}, {show_number(b)}]" for a, b in sides)
 
 
-class Rectangles(TightestFit):
+class Rectangles(TightestFit, InSpace):
     """Axis-parallel rectangles [a₁, b₁] × … × [a_d, b_d]; what is found is the tightest fit.
 
     The smallest rectangle that holds all positive examples is consistent, or nothing is. It lies within the
@@ -69,10 +69,6 @@ class Rectangles(TightestFit):
     def __init__(self, d=None):
         self.d = d
 
-    def validate(self):
-        if self.d is not None:
-            whole("d", self.d, 1)
-
     @property
     def vc_dimension(self):
         return None if self.d is None else 2 * self.d
@@ -89,16 +85,12 @@ class Rectangles(TightestFit):
         n = whole("n", n, 0)
         return n * (n + 1) // 2 + 1 if self.d == 1 else None
 
-    def points(self, X):
-        return as_points(X, self.d)
-
     def candidates(self, n, rng):
-        if self.d is None:
-            raise ValueError("say in how many coordinates: Rectangles(d=2)")
-        if n <= 2 * self.d:
-            yield np.vstack([np.eye(self.d, dtype=int), -np.eye(self.d, dtype=int)])[:n]
+        d = self.dimension()
+        if n <= 2 * d:
+            yield np.vstack([np.eye(d, dtype=int), -np.eye(d, dtype=int)])[:n]
         while True:
-            yield rng.standard_normal((n, self.d))
+            yield rng.standard_normal((n, d))
 
     def tightest(self, X):
         return Box(tuple(map(item, X.min(axis=0))), tuple(map(item, X.max(axis=0))))
