@@ -26,7 +26,6 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
     X : array, shape (n, 2)
     y : array, shape (n,)
         Labels; each class has its own marker as well as its own colour.
-    ax : Axes, optional
     resolution : int
         Grid points a side.
 
@@ -85,7 +84,6 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
     X : array, shape (n, 2)
         The examples it was fitted to.
     y : array, shape (n,)
-    ax : Axes, optional
     resolution : int
         Grid points a side.
 
@@ -117,8 +115,6 @@ def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = C
     Parameters
     ----------
     y, predicted : arrays of labels, shape (n,)
-    ax : Axes, optional
-    colour : str
 
     Examples
     --------
@@ -155,7 +151,6 @@ def image_sheet(images: Any, captions: Any, ax: Axes | None = None, *, columns: 
     images : array, shape (n, height, width)
         Larger means more ink.
     captions : n strings
-    ax : Axes, optional
     columns : int
 
     Examples

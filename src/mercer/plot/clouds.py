@@ -101,7 +101,6 @@ def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COL
     Parameters
     ----------
     C : array, shape (d, d)
-    ax : Axes, optional
     colours : two colours
         Of positive and of negative entries.
 
@@ -140,12 +139,10 @@ def spectrum(
     ----------
     values : array, shape (d,) or (d, d)
         Eigenvalues of a covariance matrix, or the matrix.
-    ax : Axes, optional
     total : float, optional
         The whole variance, if these are only the first eigenvalues; their sum by default.
     share : float
         Marked is the number of components that together explain this share.
-    colour : str
 
     Examples
     --------

@@ -28,7 +28,6 @@ def cluster_cells(
     machine : fitted KernelKMeans with two features
     X : array, shape (n, 2)
         The points it was fitted to.
-    ax : Axes, optional
     iteration : int, optional
         Show how things stood after so many iterations; 0 is the start. None: the end.
     resolution : int
@@ -92,7 +91,6 @@ def cluster_classes(labels: Any, y: Any, ax: Axes | None = None) -> Axes:
         Clusters, such as ``machine.labels_``.
     y : array of class labels, shape (n,)
         At most twelve classes.
-    ax : Axes, optional
 
     Examples
     --------
@@ -127,8 +125,6 @@ def cluster_energy(machine: Any, ax: Axes | None = None, *, colour: str = COLOUR
     Parameters
     ----------
     machine : fitted KernelKMeans
-    ax : Axes, optional
-    colour : str
 
     Examples
     --------

@@ -41,11 +41,9 @@ def function_1d(
     f : Function of one variable
     grid : array, shape (m,)
         Where to draw it.
-    ax : Axes, optional
     terms : bool
         Draw each term of a `KernelFunction` as a shaded bump.
     label : str, optional
-    colour : str
 
     Examples
     --------
@@ -78,16 +76,12 @@ def lam_path(
 ) -> Axes:
     """Leave-one-out error against λ, with the minimum marked.
 
-    Call it again on the same Axes, with other labels and colours, to compare kernels.
-
     Parameters
     ----------
     path : Path
         From `mercer.selection.path`.
-    ax : Axes, optional
     label : str, optional
         What the legend calls this curve; the best λ is added.
-    colour : str
 
     Examples
     --------
@@ -133,12 +127,10 @@ def regression_1d(
     machine : fitted regressor with one feature
     X : array, shape (n, 1)
     y : array, shape (n,)
-    ax : Axes, optional
     truth : function of an array of x, optional
         The curve the points came from, where one knows.
     label : str
         What the legend calls the fitted curve.
-    colour : str
     points : bool
         Draw the points; False when a second curve joins a first.
 
@@ -171,9 +163,7 @@ def predicted_vs_true(
     Parameters
     ----------
     y, predicted : arrays of shape (n,)
-    ax : Axes, optional
     label : str, optional
-    colour : str
 
     Examples
     --------
@@ -201,8 +191,6 @@ def quantiles(
     machine : fitted KernelRegressor with ``loss=Quantile([…])`` and one feature
     X : array, shape (n, 1)
     y : array, shape (n,)
-    ax : Axes, optional
-    colour : str
     resolution : int
         Points of each curve.
 
@@ -242,16 +230,12 @@ def convergence(
 ) -> Axes:
     """Relative gradient norm (or residual) after each iteration.
 
-    Call it again on the same Axes, with other labels and colours, to compare solvers.
-
     Parameters
     ----------
     solution : Solution
         ``machine.solution_``.
-    ax : Axes, optional
     label : str, optional
         For the legend; the solver's name by default.
-    colour : str
 
     Examples
     --------

@@ -45,7 +45,6 @@ def contenders(names: Sequence[str], scores: Sequence[Score], ax: Axes | None = 
     ----------
     names : of the models
     scores : one each, of the same measure
-    ax : Axes, optional
 
     Examples
     --------
@@ -139,7 +138,6 @@ def reliability(bins: Sequence[tuple[float, float, int]], ax: Axes | None = None
     Parameters
     ----------
     bins : (mean probability of the predicted class, share that was right, rows), as in `Evidence.reliability`
-    ax : Axes, optional
 
     Examples
     --------
@@ -251,7 +249,6 @@ def coverage(pairs: Sequence[tuple[float, float]], rows: int, ax: Axes | None = 
     ----------
     pairs : (nominal, measured), as in ``Evidence.coverage``
     rows : on how many rows they were measured
-    ax : Axes, optional
 
     Examples
     --------
@@ -289,7 +286,6 @@ def dependence(
     values : (m,) numbers, dates or words
     curves : (m, t)
     labels : t names; a legend tells them apart if there are several
-    ax : Axes, optional
     band : (m, 2) prediction intervals, optional
     share : bool
         The curves are probabilities.

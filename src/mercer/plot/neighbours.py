@@ -83,8 +83,6 @@ def neighbour_errors(machine: Any, ax: Axes | None = None, *, colour: str = COLO
     Parameters
     ----------
     machine : fitted KernelNeighborsClassifier or KernelNeighborsRegressor with n_neighbors="auto"
-    ax : Axes, optional
-    colour : str
 
     Examples
     --------

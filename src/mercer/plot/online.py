@@ -108,19 +108,16 @@ def learning_curve(
 ) -> Axes:
     """The error of predictions made before each example was learned, over the last few of them.
 
-    Labels: the share that was wrong; numbers: the root of the mean square. Call it again on the same Axes,
-    with other labels and colours, to compare machines.
+    Labels: the share that was wrong; numbers: the root of the mean square.
 
     Parameters
     ----------
     machine : OnlineKernelRegressor or OnlineKernelClassifier
         A clone of it learns.
     X, y : the stream, in its order
-    ax : Axes, optional
     window : int, optional
         Over how many examples; None: a twentieth of the stream.
     label : str, optional
-    colour : str
 
     Examples
     --------
@@ -167,9 +164,7 @@ def regret_curve(
     ----------
     found : Regret
         ``mercer.online.regret(machine, X, y)``.
-    ax : Axes, optional
     label : str
-    colour : str
 
     Examples
     --------
@@ -210,8 +205,6 @@ def budget_use(
     machine : OnlineKernelRegressor or OnlineKernelClassifier
         With a budget or without, not with features. A clone of it learns.
     X, y : the stream, in its order
-    ax : Axes, optional
-    colour : str
 
     Examples
     --------

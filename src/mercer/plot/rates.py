@@ -26,11 +26,9 @@ def risk_curve(
     ----------
     curve : RiskCurve
         From `mercer.theory.risk_curve`.
-    ax : Axes, optional
     expected : float, optional
         The exponent theory gives: a dashed line of that slope through the middle of the measurements.
     label : str
-    colour : str
 
     Examples
     --------
@@ -68,7 +66,6 @@ def bias_variance(found: BiasVariance, ax: Axes | None = None, *, name: str | No
     ----------
     found : BiasVariance
         From `mercer.theory.bias_variance`.
-    ax : Axes, optional
     name : str, optional
         What the parameter is called; its own name by default.
 
@@ -116,7 +113,6 @@ def decay(
     ----------
     found : GramSpectrum
         From `mercer.theory.spectrum`.
-    ax : Axes, optional
     law : Decay, optional
         From `mercer.theory.fit_decay`.
     smoothness : Smoothness, optional
@@ -164,8 +160,6 @@ def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str 
     ----------
     certificate : RiskCertificate
         From `mercer.theory.certificate`. Bounds of another measure than its own are left out.
-    ax : Axes, optional
-    colour : str
 
     Examples
     --------
@@ -211,7 +205,6 @@ def slack(
     sizes : numbers of examples
     series : from the name of a bound to its values at these sizes
     risk : the true risk at these sizes
-    ax : Axes, optional
     ylabel : str
 
     Examples

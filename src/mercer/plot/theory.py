@@ -91,7 +91,6 @@ def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Ax
         In the plane.
     X : array, shape (m, 2)
     y : labels
-    ax : Axes, optional
 
     Examples
     --------
@@ -142,7 +141,6 @@ def failure_rates(
     ----------
     simulation : Simulation
         From `mercer.theory.learnability.simulate`, with several m.
-    ax : Axes, optional
     delta : float, optional
         Mark this level.
     H : HypothesisClass, optional

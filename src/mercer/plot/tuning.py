@@ -46,8 +46,6 @@ def surface(
         A parameter, as in ``tuning.best_params``.
     y : str, optional
         A second one; both must be numbers then.
-    ax : Axes, optional
-    colour : str
     resolution : int
         Points of the curve, or of the grid a side.
 

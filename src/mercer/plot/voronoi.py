@@ -39,7 +39,6 @@ def cells(
     ----------
     partition : Quantization or Cells
         From `mercer.voronoi.lloyd` or `mercer.voronoi.cells`.
-    ax : Axes, optional
     by : {"sides", "mass", "density"}
         Fill inner cells by their number of sides, all cells by their mass (of `Cells`: area; the darker,
         the more), or none, with the density underneath.
