@@ -28,6 +28,7 @@ ROOMS = [
     "tables",
     "testing",
     "theory",
+    "theory.learnability",
     "voronoi",
 ]
 

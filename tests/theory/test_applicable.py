@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC, KernelSVR
+from mercer.estimators.facts import facts_of
 from mercer.kernels import Gaussian, Linear
 from mercer.losses import Huber, Poisson, SquaredHinge
 from mercer.representations import Lasso
 from mercer.theory.applicable import largest_slope, promises
-from mercer.theory.facts import facts_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 2))
@@ -20,7 +20,7 @@ G = Gaussian(1.0)
 
 def found(machine, y, tuned=False):
     machine.fit(X, y)
-    made, absent = promises(machine, X, facts_of(machine, X, y), tuned)
+    made, absent = promises(facts_of(machine, X, y), tuned)
     bounds = [b for p in made for b in p.make(0.01)]
     assert all(b.value >= b.measured and b.delta == (0 if b.on_average else 0.01) for b in bounds)
     return {b.name for b in bounds}, dict(absent), bounds

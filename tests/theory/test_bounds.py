@@ -12,7 +12,6 @@ from mercer import KernelRidge
 from mercer.kernels import Gaussian
 from mercer.theory import (
     Bound,
-    HalfSpaces,
     binomial_bound,
     finite_class_bound,
     finite_class_examples,
@@ -21,10 +20,10 @@ from mercer.theory import (
     rademacher_bound,
     support_vector_bound,
     vc_bound,
-    vc_dimension,
     vc_examples,
 )
 from mercer.theory.bounds import examples_needed, finite_class_excess, vc_excess
+from mercer.theory.learnability import HalfSpaces, vc_dimension
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.05, 0.3])

@@ -23,8 +23,8 @@ from mercer import (
 )
 from mercer.kernels import Gaussian
 from mercer.theory import PointsProblem, binomial_bound, certificate, coverage, mean_bound
+from mercer.theory.applicable import cap_of
 from mercer.theory.certificate import verdict
-from mercer.theory.facts import cap_of
 
 RNG = np.random.default_rng(0)
 DIGITS, NUMBERS = load_digits(return_X_y=True)

@@ -34,12 +34,14 @@ def test_too_large_a_lam_does_not_learn():
 def test_error_rates_on_fresh_examples():
     problem, told = PointsProblem(noise=0.0), []
     machine, sizes = LogisticRegression(), [20, 40]
-    curve = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, seed=1, progress=told.append)
+    curve = risk_curve(
+        machine, problem.labels, sizes, repetitions=3, test=500, random_state=1, progress=told.append
+    )
     assert curve.risks.shape == (3, 2) and (curve.risks < 0.4).all() and curve.rate is None
     assert [line.split(":")[0] for line in told] == ["n = 20", "n = 40"]
-    again = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, seed=1)
+    again = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, random_state=1)
     np.testing.assert_array_equal(curve.risks, again.risks)
-    other = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, seed=2)
+    other = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, random_state=2)
     assert (curve.risks != other.risks).any()
     assert not hasattr(machine, "coef_")  # a clone was fitted
 

@@ -57,7 +57,7 @@ def test_drawn_signs_without_a_matrix():
         1 / math.sqrt(300)
     )
     assert 0 < found.error < 0.02 * found.value and found.low < found.value < found.high
-    other = rademacher_complexity(operator, seed=1)
+    other = rademacher_complexity(operator, random_state=1)
     assert abs(other.value - found.value) < 5 * math.hypot(other.error, found.error)
 
 

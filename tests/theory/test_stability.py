@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
+from mercer.estimators.facts import facts_of
 from mercer.kernels import Gaussian
 from mercer.losses import Huber, SquaredHinge
 from mercer.theory import ridge_slope, ridge_stability, stability_bound, uniform_stability
 from mercer.theory.applicable import largest_slope
-from mercer.theory.facts import facts_of
 
 K = Gaussian(0.5)
 

@@ -41,7 +41,7 @@ def game(
     One side places points and claims that the class shatters them. The other side labels them. The first must
     find a hypothesis that gives these labels, or it loses.
     """
-    from mercer.theory import Game
+    from mercer.theory.learnability import Game
 
     H = _class(hypotheses, dimension, size)
     state = Game(H, points)
@@ -87,7 +87,7 @@ def _round(state: Any, person_places: bool, seed: Any) -> Any:
 
 def _missed(state: Any) -> str:
     """What a person who labelled in vain could have done."""
-    from mercer.theory import shatters
+    from mercer.theory.learnability import shatters
 
     answer = shatters(state.H, state.points)
     if answer:
@@ -153,16 +153,16 @@ def _row(point: Any) -> list[float]:
 
 
 def _class(name: Hypotheses, dimension: int, size: int) -> Any:
-    from mercer import theory
+    from mercer.theory import learnability
 
     return {
-        "left-intervals": theory.LeftIntervals(),
-        "intervals": theory.Intervals(),
-        "unions": theory.UnionsOfIntervals(size),
-        "rectangles": theory.Rectangles(dimension),
-        "half-spaces": theory.HalfSpaces(dimension),
-        "polynomials": theory.PolynomialHalfSpaces(dimension, size),
-        "conjunctions": theory.Conjunctions(dimension),
+        "left-intervals": learnability.LeftIntervals(),
+        "intervals": learnability.Intervals(),
+        "unions": learnability.UnionsOfIntervals(size),
+        "rectangles": learnability.Rectangles(dimension),
+        "half-spaces": learnability.HalfSpaces(dimension),
+        "polynomials": learnability.PolynomialHalfSpaces(dimension, size),
+        "conjunctions": learnability.Conjunctions(dimension),
     }[name]
 
 

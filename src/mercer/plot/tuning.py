@@ -46,14 +46,8 @@ def surface(
         A parameter, as in ``tuning.best_params``.
     y : str, optional
         A second one; both must be numbers then.
-    ax : Axes, optional
-    colour : str
     resolution : int
         Points of the curve, or of the grid a side.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -82,8 +76,7 @@ def surface(
         _curve(ax, chart, x, scales[0], colour, resolution)
     else:
         _contours(ax, chart, names, scales, colour, resolution)
-    legend_above(ax, columns=3)
-    return ax
+    return legend_above(ax, columns=3)
 
 
 class Chart:

@@ -45,21 +45,21 @@ class Features(Representation):
     def build(self, kernel, X, rng, engine, seen=None):
         double = X.dtype == np.float64
         X = precise(kernel, X, self.size(kernel, *X.shape)) if kernel.vectors else X
-        map, Phi = self._features(kernel, X, rng)
+        map, Phi = self._features(kernel, X, rng, seen)
         double = X.dtype == np.float64 and not double
         return Built(Phi, self._penalty(Phi.shape[1]), lambda c: FeatureFunction(map, c, double))
 
     def _penalty(self, p: int) -> Operator:
         return Identity(p)
 
-    def _features(self, kernel, X, rng):
+    def _features(self, kernel, X, rng, seen=None):
         map = self.chosen(kernel, X.shape[1] if kernel.vectors else 0)
         params = map.get_params(deep=False)
         if "kernel" in params:
             map.set_params(kernel=kernel)
         if params.get("random_state", 0) is None:
             map.set_params(random_state=int(rng.integers(2**31 - 1)))
-        map.fit(X)
+        map.fit(X if seen is None else X[seen])
         first = map.transform(X[:1])
         p = first.shape[1]
         if (
