@@ -103,7 +103,7 @@ def test_single_precision(solver, w, offset):
 @pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
 @pytest.mark.parametrize("offset", [False, True])
 def test_float32_factor_with_float64_refinement(monkeypatch, w, offset):
-    monkeypatch.setattr(full, "_MIXED_FROM", 10)
+    monkeypatch.setattr(full, "MIXED_FROM", 10)
     K = gaussian(X, X)
     c, b = exact(K, Y, 1e-3, w, offset)
     solution = Cholesky().run(problem(Gaussian(1.0), 1e-3, w, offset))
@@ -114,7 +114,7 @@ def test_float32_factor_with_float64_refinement(monkeypatch, w, offset):
 
 def test_mixed_precision_gives_up_where_it_must(monkeypatch):
     """At λ = 1e-11 a float32 factor is worthless; the answer must not suffer."""
-    monkeypatch.setattr(full, "_MIXED_FROM", 10)
+    monkeypatch.setattr(full, "MIXED_FROM", 10)
     K = gaussian(X, X, 3.0)
     c, _ = exact(K, Y, 1e-11)
     solution = Cholesky().run(problem(Gaussian(3.0), 1e-11))

@@ -81,8 +81,8 @@ def test_reaches_the_minimum(loss, kind, w, offset):
 @pytest.mark.parametrize("loss", [Logistic(), Multinomial(), Huber(0.3)], ids=repr)
 def test_inner_conjugate_gradients(loss, kind, monkeypatch):
     """As for large problems: no factorisation, inexact steps."""
-    monkeypatch.setattr(forms, "_DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(primal_form, "_DIRECT_FEATURES", 0)
+    monkeypatch.setattr(forms, "DIRECT_EXAMPLES", 0)
+    monkeypatch.setattr(primal_form, "DIRECT_FEATURES", 0)
     formula = huber(0.3) if isinstance(loss, Huber) else None
     expected, value = oracle(kind, loss, 1e-2, W, True, formula)
     for rank in (None, 5):

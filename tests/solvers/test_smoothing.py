@@ -267,8 +267,8 @@ def test_single_precision(loss, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_inner_conjugate_gradients(kind, monkeypatch):
     """As for large problems: no factorisation of all, few of the rows, inexact steps."""
-    monkeypatch.setattr(forms, "_DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(primal_form, "_DIRECT_FEATURES", 0)
+    monkeypatch.setattr(forms, "DIRECT_EXAMPLES", 0)
+    monkeypatch.setattr(primal_form, "DIRECT_FEATURES", 0)
     for loss in (Hinge(), Quantile([0.1, 0.5, 0.9])):
         p = build(kind, loss, w=W, offset=True)
         exact = Dual(tol=1e-9).run(p)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.full import ridge_solution, solve_direct
+from mercer.solvers.cost import SQUARES
+from mercer.solvers.full import MIXED_FROM, ridge_solution, solve_direct
 from mercer.solvers.preconditioners import sampled_rows
-from mercer.solvers.ridge import ridge_primal
+from mercer.solvers.ridge import kept_features, ridge_primal
 
 
 class Cholesky(Solver):
@@ -26,8 +27,20 @@ class Cholesky(Solver):
     name = "cholesky"
     requires = frozenset({"ridge", "quadratic"})
 
+    passes = 1
+    factors_here = True
+
     def __init__(self):
         pass
+
+    def memory(self, shape):
+        if shape.full:
+            return shape.n * shape.n * (4 if shape.n >= MIXED_FROM else shape.item) + shape.panels
+        return kept_features(shape) + SQUARES * shape.square
+
+    def flops(self, shape):
+        n, p = shape.n, float(shape.unknowns)
+        return p**3 / 3 + 2 * p * p * shape.outputs if shape.full else n * p * p
 
     def run(self, problem):
         # Factorisations reach rounding; a looser standard of success allows for bad conditioning.

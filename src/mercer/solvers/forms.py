@@ -20,7 +20,7 @@ from mercer.solvers.preconditioners import LowRank, Subset, low_rank, low_rank_c
 from mercer.solvers.primal_form import FactoredForm, PrimalForm
 from mercer.solvers.problem import Problem, relative_to
 
-_DIRECT_EXAMPLES = 3000
+DIRECT_EXAMPLES = 3000
 _EXACT_FACTOR = 6000
 
 
@@ -55,7 +55,7 @@ class FullForm(Form):
 
     @staticmethod
     def _matrix(A: Operator) -> Operator:
-        if A.shape[0] <= _DIRECT_EXAMPLES:
+        if A.shape[0] <= DIRECT_EXAMPLES:
             # Small enough for float64 whatever the data: steps divide by λn, rounding included.
             A = A.at(np.float64) or A
         return A if A.remote else in_memory(A)
@@ -154,7 +154,7 @@ class FullForm(Form):
             # Elsewhere S = 0, so there the solution is rhs/μ = 0.
             K, S, rhs = K.among(curved, curved), S[curved], rhs[curved]
             K = K if K.remote else in_memory(K)
-        if isinstance(K, Matrix) and len(S) <= _DIRECT_EXAMPLES:
+        if isinstance(K, Matrix) and len(S) <= DIRECT_EXAMPLES:
             factor = Factor(K.dense(), self.mu, S)
             self.jitter = max(self.jitter, factor.jitter)
             z = factor.solve(rhs)

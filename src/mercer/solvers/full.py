@@ -16,7 +16,7 @@ from mercer.solvers.preconditioners import ROUNDED_TOL, LowRank, Subset
 from mercer.solvers.problem import Problem, Solution, relative_to
 
 # From here on a float32 factor plus float64 conjugate gradients beats a float64 factor.
-_MIXED_FROM = 3000
+MIXED_FROM = 3000
 _DOUBLE_RESIDUAL = 1_500_000
 # Up to so many examples K is copied to be centred, where there is an offset.
 _CENTRED_TO = 3000
@@ -51,7 +51,7 @@ def shifted(K: Operator, mu: float, scale: np.ndarray | None) -> Callable[[np.nd
 
 def solve_direct(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved:
     """By factorisation: in place, float64 systems through a float32 factor where that is enough."""
-    if K.dtype == np.float64 and K.shape[0] >= _MIXED_FROM:
+    if K.dtype == np.float64 and K.shape[0] >= MIXED_FROM:
         solved = _solve_mixed(K, mu, scale, rhs)
         if solved is not None:
             return solved

@@ -9,9 +9,8 @@ import numpy as np
 from mercer.features.centres import randomly_pivoted_cholesky
 from mercer.operators import Matrix, Operator
 from mercer.operators.factor import Factor
+from mercer.solvers.cost import LARGEST_FACTOR
 
-# Beyond this many features a p×p preconditioner is not worth its memory; the diagonal has to do.
-LARGEST_FACTOR = 8000
 # Part of the mean diagonal that is added to a kernel matrix before it is factored and divided by.
 SUBSET_SHIFT = 1e-9
 # Down to this tolerance an engine that gains by it may round vectors to float32 (between refinements).

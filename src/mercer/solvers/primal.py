@@ -15,8 +15,9 @@ from mercer._memory import available_memory
 from mercer._xp import issparse
 from mercer.operators import STORED_SHARE, Composed, Identity, Matrix, Operator, WithOnes, in_memory
 from mercer.operators.factor import Factor, NotPositiveDefinite, inverse_lower
+from mercer.solvers.cost import LARGEST_FACTOR
 from mercer.solvers.pcg import Apply
-from mercer.solvers.preconditioners import LARGEST_FACTOR, ROUNDED_TOL, SUBSET_SHIFT, SampledHessian
+from mercer.solvers.preconditioners import ROUNDED_TOL, SUBSET_SHIFT, SampledHessian
 from mercer.solvers.problem import Problem
 
 # Up to so many centres the Hessian is sampled.

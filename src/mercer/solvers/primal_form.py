@@ -16,14 +16,13 @@ from mercer.operators import (
 )
 from mercer.operators.factor import Factor
 from mercer.solvers.certify import best_constant
+from mercer.solvers.cost import DIRECT_FEATURES, DIRECT_FLOPS
 from mercer.solvers.form import FEW, INNER_ITERATIONS, Direction, Form
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import sampled_rows
 from mercer.solvers.primal import to_primal, whitening
 from mercer.solvers.problem import Problem, relative_to
 
-_DIRECT_FEATURES = 2500
-_DIRECT_FLOPS = 4e11
 # A copy of the features of some examples takes no more than this share of free memory.
 _COPIED_SHARE = 0.2
 # Beyond so many examples for each feature a Hessian of a sample, and conjugate gradients, are faster.
@@ -123,7 +122,7 @@ class PrimalForm(Form):
             # A mean over fewer examples is larger; the equation is divided by the share they have.
             primal, d, share = primal.among(curved), d[curved], len(curved) / n
             n, rhs, ridge = len(curved), rhs / share, ridge / share
-        direct = primal.explicit and p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS
+        direct = primal.explicit and p <= DIRECT_FEATURES and n * p * p <= DIRECT_FLOPS
         if few and n > _DIRECT_ROWS * p:
             direct = False
 

@@ -6,9 +6,15 @@ import numpy as np
 
 from mercer.operators import blas_single_threaded
 from mercer.solvers.certify import best_constant, certify
+from mercer.solvers.cost import Shape
 from mercer.solvers.pcg import pcg
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem, Solution
+
+
+def kept_features(shape: Shape) -> int:
+    """Bytes of Φ in memory: least squares with float32 kernel values computes them again at every pass."""
+    return shape.stored if shape.kind == "features" or shape.item == 8 else 0
 
 
 def ridge_primal(

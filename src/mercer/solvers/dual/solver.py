@@ -75,6 +75,7 @@ class Dual(Solver):
     """
 
     name = "dual"
+    passes = 20
     requires = frozenset({"ridge", "dual"})
 
     def __init__(self, tol=None, max_iter=None, cache=500e6, working_set=None):
@@ -90,6 +91,10 @@ class Dual(Solver):
         size = self.working_set
         if size is not None and (not isinstance(size, (int, np.integer)) or size < 2):
             raise ValueError(f"Dual: working_set must be a whole number of at least 2, got {size!r}")
+
+    def memory(self, shape):
+        kept = min(int(self.cache), shape.matrix) if shape.full else shape.matrix
+        return kept + 3 * min(self.size(shape.n), shape.n) ** 2 * shape.item
 
     def size(self, n: int) -> int:
         """How many coefficients are optimised together, of n."""
