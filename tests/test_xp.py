@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer._xp import Dual, dual, issparse, n_points, take
+from mercer._xp import DualNumber, dual, issparse, n_points, take
 
 x0 = np.array([0.3, 0.7, 1.9])
 
@@ -46,7 +46,7 @@ FORMULAS = {
 @pytest.mark.parametrize("speed", [1.0, -2.5])
 def test_slope_is_the_derivative(name, speed):
     f, h = FORMULAS[name], 1e-6
-    result = f(Dual(x0, speed), dual)
+    result = f(DualNumber(x0, speed), dual)
     np.testing.assert_allclose(result.value, f(x0, np), rtol=1e-14)
     numeric = (f(x0 + h * speed, np) - f(x0 - h * speed, np)) / (2 * h)
     np.testing.assert_allclose(np.broadcast_to(result.slope, (3,)), numeric, rtol=1e-7, atol=1e-9)
@@ -57,17 +57,21 @@ def test_chain_rule():
         return xp.exp(-xp.sqrt(x * x + 1) / 2) * xp.cos(x) / (x + 3)
 
     h = 1e-6
-    np.testing.assert_allclose(f(Dual(x0), dual).slope, (f(x0 + h, np) - f(x0 - h, np)) / (2 * h), rtol=1e-7)
+    np.testing.assert_allclose(
+        f(DualNumber(x0), dual).slope, (f(x0 + h, np) - f(x0 - h, np)) / (2 * h), rtol=1e-7
+    )
 
 
 def test_where_there_is_no_slope_it_is_zero():
-    assert dual.sqrt(Dual(np.array([0.0]))).slope[0] == 0
-    assert dual.arccos(Dual(np.array([1.0]))).slope[0] == 0
-    np.testing.assert_array_equal(dual.clip(Dual(np.array([-1.0, 0.0, 0.5, 1.0])), 0, 1).slope, [0, 0, 1, 0])
+    assert dual.sqrt(DualNumber(np.array([0.0]))).slope[0] == 0
+    assert dual.arccos(DualNumber(np.array([1.0]))).slope[0] == 0
+    np.testing.assert_array_equal(
+        dual.clip(DualNumber(np.array([-1.0, 0.0, 0.5, 1.0])), 0, 1).slope, [0, 0, 1, 0]
+    )
 
 
 def test_single_precision_stays():
-    x = Dual(x0.astype(np.float32), np.ones(3, np.float32))
+    x = DualNumber(x0.astype(np.float32), np.ones(3, np.float32))
     for name, f in FORMULAS.items():
         if "array" not in name and name != "constants":
             result = f(x, dual)
@@ -77,7 +81,7 @@ def test_single_precision_stays():
 
 def test_unknown_functions_have_no_derivative():
     with pytest.raises(NotImplementedError, match="xp.maximum"):
-        dual.maximum(Dual(x0), 0)
+        dual.maximum(DualNumber(x0), 0)
     assert type(copy.deepcopy(dual)) is type(dual)
 
 

@@ -1,7 +1,7 @@
 """Array namespaces, and forward-mode dual numbers in array form.
 
 A kernel's profile is written once, against a namespace ``xp`` with NumPy's names. Called with
-arrays it computes; called with `Dual` numbers it differentiates; engines may call it with symbols.
+arrays it computes; called with `DualNumber` numbers it differentiates; engines may call it with symbols.
 """
 
 from __future__ import annotations
@@ -12,48 +12,48 @@ from typing import Any
 import numpy as np
 
 
-class Dual:
+class DualNumber:
     """value + ε·slope with ε² = 0; arithmetic on it is differentiation."""
 
-    __array_ufunc__ = None  # let ndarray (op) Dual reach the reflected methods below
+    __array_ufunc__ = None  # let ndarray (op) DualNumber reach the reflected methods below
     __slots__ = ("slope", "value")
 
     def __init__(self, value: Any, slope: Any = 1.0):
         self.value, self.slope = value, slope
 
     @staticmethod
-    def of(x: Any) -> Dual:
-        return x if isinstance(x, Dual) else Dual(x, 0.0)
+    def of(x: Any) -> DualNumber:
+        return x if isinstance(x, DualNumber) else DualNumber(x, 0.0)
 
     def __add__(self, o):
-        o = Dual.of(o)
-        return Dual(self.value + o.value, self.slope + o.slope)
+        o = DualNumber.of(o)
+        return DualNumber(self.value + o.value, self.slope + o.slope)
 
     def __neg__(self):
-        return Dual(-self.value, -self.slope)
+        return DualNumber(-self.value, -self.slope)
 
     def __sub__(self, o):
-        return self + (-Dual.of(o))
+        return self + (-DualNumber.of(o))
 
     def __rsub__(self, o):
-        return Dual.of(o) - self
+        return DualNumber.of(o) - self
 
     def __mul__(self, o):
-        o = Dual.of(o)
-        return Dual(self.value * o.value, self.slope * o.value + self.value * o.slope)
+        o = DualNumber.of(o)
+        return DualNumber(self.value * o.value, self.slope * o.value + self.value * o.slope)
 
     def __truediv__(self, o):
-        o = Dual.of(o)
+        o = DualNumber.of(o)
         q = self.value / o.value
-        return Dual(q, (self.slope - q * o.slope) / o.value)
+        return DualNumber(q, (self.slope - q * o.slope) / o.value)
 
     def __rtruediv__(self, o):
-        return Dual.of(o) / self
+        return DualNumber.of(o) / self
 
     def __pow__(self, p):
-        if isinstance(p, Dual):
+        if isinstance(p, DualNumber):
             return dual.exp(p * dual.log(self))
-        return Dual(self.value**p, p * self.value ** (p - 1) * self.slope)
+        return DualNumber(self.value**p, p * self.value ** (p - 1) * self.slope)
 
     def __rpow__(self, o):
         # math's logarithm of a number, since NumPy's would turn float32 into float64
@@ -63,59 +63,59 @@ class Dual:
 
 
 class _DualNamespace:
-    """NumPy's names, for Dual numbers."""
+    """NumPy's names, for DualNumber numbers."""
 
     pi = np.pi
 
     @staticmethod
     def exp(x):
-        x = Dual.of(x)
+        x = DualNumber.of(x)
         e = np.exp(x.value)
-        return Dual(e, e * x.slope)
+        return DualNumber(e, e * x.slope)
 
     @staticmethod
     def log(x):
-        x = Dual.of(x)
-        return Dual(np.log(x.value), x.slope / x.value)
+        x = DualNumber.of(x)
+        return DualNumber(np.log(x.value), x.slope / x.value)
 
     @staticmethod
     def sqrt(x):
         # The square root of a squared distance has no slope at 0; zero is the symmetric choice there.
-        x = Dual.of(x)
+        x = DualNumber.of(x)
         r = np.sqrt(x.value)
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = np.where(r > 0, 0.5 / r, 0.0)
-        return Dual(r, slope * x.slope)
+        return DualNumber(r, slope * x.slope)
 
     @staticmethod
     def sin(x):
-        x = Dual.of(x)
-        return Dual(np.sin(x.value), np.cos(x.value) * x.slope)
+        x = DualNumber.of(x)
+        return DualNumber(np.sin(x.value), np.cos(x.value) * x.slope)
 
     @staticmethod
     def cos(x):
-        x = Dual.of(x)
-        return Dual(np.cos(x.value), -np.sin(x.value) * x.slope)
+        x = DualNumber.of(x)
+        return DualNumber(np.cos(x.value), -np.sin(x.value) * x.slope)
 
     @staticmethod
     def tanh(x):
-        x = Dual.of(x)
+        x = DualNumber.of(x)
         t = np.tanh(x.value)
-        return Dual(t, (1 - t * t) * x.slope)
+        return DualNumber(t, (1 - t * t) * x.slope)
 
     @staticmethod
     def arccos(x):
-        x = Dual.of(x)
+        x = DualNumber.of(x)
         s = np.sqrt(np.maximum(1 - x.value**2, 0))
         with np.errstate(divide="ignore"):
             slope = np.where(s > 0, -1 / s, 0.0)
-        return Dual(np.arccos(x.value), slope * x.slope)
+        return DualNumber(np.arccos(x.value), slope * x.slope)
 
     @staticmethod
     def clip(x, lo, hi):
-        x = Dual.of(x)
+        x = DualNumber.of(x)
         inside = (x.value > lo) & (x.value < hi)
-        return Dual(np.clip(x.value, lo, hi), np.where(inside, x.slope, 0.0))
+        return DualNumber(np.clip(x.value, lo, hi), np.where(inside, x.slope, 0.0))
 
     def __getattr__(self, name):
         if name.startswith("_"):

@@ -63,7 +63,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Course:
+class CourseOptions:
     """How the rows are gone through, and what is looked at on the way."""
 
     task: Annotated[
@@ -165,7 +165,7 @@ def stream(
     source: Source,
     target: Target,
     parts: Parts,
-    course: Course,
+    course: CourseOptions,
     files: Files,
     as_json: AsJson = False,
     quiet: Quiet = False,

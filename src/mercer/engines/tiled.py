@@ -113,8 +113,8 @@ class TiledOperator(KernelOperator):
             if self.shape[1] and kernel.maps_points:
                 kernel.require_maps(self.Z)
         else:
-            kernel._same_width(X, Z)
-            self._bind(engine, kernel, X, Z)
+            kernel.require_same_width(X, Z)
+            self.bind(engine, kernel, X, Z)
         self._prepared = _Columns(kernel) if prepared is None else prepared
         self._loops_made: Fused | None = None
         self._asked = False

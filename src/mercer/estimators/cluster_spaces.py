@@ -115,7 +115,7 @@ def _full(X: ClusterPoints, engine: Engine) -> ClusterSpace:
     n, whole = len(X), engine.operator(kernel, X.points)
     given = isinstance(kernel, Finite) and np.array_equal(X.points, np.arange(len(kernel)))
     rough = None if given or n < _ROUGH_FROM else _in_float32(whole)
-    stages: list[Operator] = [Matrix(kernel._values()) if given else whole]
+    stages: list[Operator] = [Matrix(kernel.values()) if given else whole]
     if rough is not None:
         stages.insert(0, rough)
     if not engine.remote and n <= _STORED:
@@ -170,7 +170,7 @@ def _centres(
 def _features(
     representation: Features, X: ClusterPoints, rng: np.random.Generator, about_zero: bool
 ) -> ClusterSpace:
-    map, Phi = representation._features(X.kernel, X.points, rng)
+    map, Phi = representation.mapped(X.kernel, X.points, rng)
     A, shift = (Phi, np.zeros(Phi.shape[1])) if about_zero else centred(Phi)
     sums = CoordinateSums(A, X.weights, row_squares(A), X.clusters)
 

@@ -31,7 +31,7 @@ from mercer.solvers import ConvergenceWarning
 from mercer.solvers.cluster_sums import squares_of
 from mercer.solvers.lloyd import (
     Cloud,
-    Run,
+    LloydRun,
     at_random,
     leading,
     lloyd,
@@ -213,11 +213,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         # The weights of a graph's edges need only be symmetric to be cut.
         return require_symmetry(self.kernel_, points) if self.normalized else super().admit_points(points)
 
-    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> Run:
+    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> LloydRun:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""
         look = normalised if self.normalized else plain
         stages = [look(sums) for sums in space.stages]
-        best: Run | None = None
+        best: LloydRun | None = None
         for labels in [start] if start is not None else self._starts(stages[0], rng):
             run = lloyd(stages[0], labels, self.max_iter, self.tol)
             if best is None or run.energy < best.energy:
@@ -254,7 +254,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             cloud, plus_plus(cloud, k, rng, 1 if self.init == "k-means++" else 2 + int(math.log(k)))
         )
 
-    def _keep(self, space: ClusterSpace, run: Run) -> None:
+    def _keep(self, space: ClusterSpace, run: LloydRun) -> None:
         """What is learned, on the machine."""
         filled = run.totals > 0
         share = np.divide(1, run.totals, out=np.zeros(len(filled)), where=filled)

@@ -104,7 +104,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Option:
     """What could be done: why one would, and what speaks against it (nothing, if None)."""
 
     choice: Any
@@ -126,7 +126,7 @@ def make_plan(
     reasons: list[str] = []
     passed: list[str] = []
 
-    def first(candidates: Iterator[Candidate]) -> Any:
+    def first(candidates: Iterator[Option]) -> Any:
         for found in candidates:
             if found.objection is None:
                 reasons.append(found.reason)
@@ -155,20 +155,18 @@ def make_plan(
     )
 
 
-def _representations(
-    kernel: Kernel, loss: Loss, remote: bool, sizes: Sizes, free: float
-) -> Iterator[Candidate]:
+def _representations(kernel: Kernel, loss: Loss, remote: bool, sizes: Sizes, free: float) -> Iterator[Option]:
     n, d = sizes.n, sizes.d
     p = kernel.expansion_size(d) if kernel.vectors else math.inf
     fewer = p < n and p <= LARGEST_FACTOR
     size = f"{p:,.0f} explicit coordinates" if p < math.inf else "no finite number of explicit coordinates"
-    yield Candidate(
+    yield Option(
         Features(),
         f"the kernel has {p:.0f} explicit coordinates, fewer than the {n:,} examples: solved there",
         None if fewer else f"the kernel has {size}, for {n:,} examples",
     )
     if isinstance(kernel, (Finite, Precomputed)):
-        yield Candidate(Full(), "the kernel is given by its matrix: solved exactly")
+        yield Option(Full(), "the kernel is given by its matrix: solved exactly")
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
     if remote and loss.quadratic:
@@ -180,12 +178,12 @@ def _representations(
         objection = f"{n:,} examples are more than {limit:,}"
     elif need > 0.6 * free:
         objection = f"the {n:,}×{n:,} matrix would not fit"
-    yield Candidate(Full(), f"{n:,} examples (up to {limit:,}): solved exactly", objection)
+    yield Option(Full(), f"{n:,} examples (up to {limit:,}): solved exactly", objection)
     vectors = Shape(n, d, sizes.outputs, 0, "centres", points=sizes.points).vectors
     most = max(int(math.sqrt(max(0.5 * (free - vectors), 0) / (SQUARES * 8))), 1)
     m = min(Nystrom().size(kernel, n, d), most)
     limited = ", as many as memory allows" if m == most else ""
-    yield Candidate(
+    yield Option(
         Nystrom(n_centres=most) if m == most else Nystrom(),
         f"{objection}: {m:,} Nyström centres{limited}; representation='full' insists on the exact solution"
         ", random_state=… on the same centres each time",
@@ -196,9 +194,9 @@ def _kinked(loss: Loss) -> bool:
     return not loss.smooth and loss.has_dual
 
 
-def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterator[Candidate]:
+def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterator[Option]:
     lasso = representation.penalty == "lasso"
-    yield Candidate(
+    yield Option(
         Coordinate(),
         "penalty λ‖c‖₁: coordinate descent",
         None if lasso else "the penalty is λ‖f‖², not λ‖c‖₁",
@@ -207,56 +205,54 @@ def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterat
         yield from _for_kinks(loss, shape)
     if not loss.quadratic:
         bent = loss.curved or not loss.smooth
-        yield Candidate(
+        yield Option(
             GradientDescent(),
             f"{loss!r} has no second derivative: gradient descent",
             f"{loss!r} has second derivatives, and Newton's method takes fewer steps" if bent else None,
         )
-        yield Candidate(Newton(), f"{loss!r}: Newton's method")
+        yield Option(Newton(), f"{loss!r}: Newton's method")
     yield from _for_least_squares(shape)
 
 
-def _for_kinks(loss: Loss, shape: Shape) -> Iterator[Candidate]:
+def _for_kinks(loss: Loss, shape: Shape) -> Iterator[Option]:
     if shape.full:
-        yield Candidate(Dual(), f"{loss!r} has kinks: its dual problem, by working sets")
+        yield Option(Dual(), f"{loss!r} has kinks: its dual problem, by working sets")
     few = shape.n <= _DUAL_FEATURES and not shape.remote
     why = "" if loss.prices_offset else f", and {shape.n:,} examples are few"
-    yield Candidate(
+    yield Option(
         Dual(),
         f"{loss!r} has kinks{why}: its dual problem",
         None if loss.prices_offset or few else f"{shape.n:,} examples are many for one pair after the other",
     )
-    yield Candidate(
+    yield Option(
         Smoothing(), f"{loss!r} has kinks: rounded off more and more finely, to a stated duality gap"
     )
 
 
-def _for_least_squares(shape: Shape) -> Iterator[Candidate]:
+def _for_least_squares(shape: Shape) -> Iterator[Option]:
     n, p = shape.n, shape.unknowns
     if shape.full:
         need = Cholesky().cost(shape).memory
         many = f"{p:,} examples are more than {_CG_FROM:,}" if p > _CG_FROM else None
         large = f"a factor takes {_bytes(need)}" if need > 0.8 * shape.free else None
-        yield Candidate(Cholesky(), f"the {p:,}×{p:,} matrix fits: factored", many or large)
+        yield Option(Cholesky(), f"the {p:,}×{p:,} matrix fits: factored", many or large)
         stored = not shape.remote and CG().would_store(p, shape.float32, shape.free)
         how = "on the matrix kept in memory" if stored else f"without the matrix in memory ({_bytes(need)})"
-        yield Candidate(CG(), f"{p:,} examples: conjugate gradients {how} beat a factorisation")
+        yield Option(CG(), f"{p:,} examples: conjugate gradients {how} beat a factorisation")
     if shape.kind == "centres" and shape.remote:
-        yield Candidate(
-            CG(), "centres on a GPU: conjugate gradients, preconditioned by their factored matrix"
-        )
+        yield Option(CG(), "centres on a GPU: conjugate gradients, preconditioned by their factored matrix")
     if shape.kind == "centres" and shape.itemsize == 4 and p >= _CG_CENTRES and n >= _CG_ROWS * p:
-        yield Candidate(
+        yield Option(
             CG(),
             f"{n:,} examples, {p:,} centres: conjugate gradients, a few passes over the data, "
             "beat the normal equations",
         )
-    yield Candidate(
+    yield Option(
         Cholesky(),
         f"{p:,} unknowns: normal equations, factored",
         None if p <= LARGEST_FACTOR else f"{p:,} unknowns are too many to factor",
     )
-    yield Candidate(CG(), f"{p:,} unknowns are too many to factor: conjugate gradients")
+    yield Option(CG(), f"{p:,} unknowns are too many to factor: conjugate gradients")
 
 
 def _bytes(count: float) -> str:

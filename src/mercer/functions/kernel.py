@@ -146,7 +146,7 @@ class KernelFunction(Function):
     def _points(self, X: Any) -> Any:
         X = as_objects(self.kernel.points(X))
         if len(self):
-            self.kernel._same_width(X, self.points)
+            self.kernel.require_same_width(X, self.points)
         return X
 
     def facing(self, X: Any) -> KernelOperator:

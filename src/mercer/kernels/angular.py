@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import Dual, dual
+from mercer._xp import DualNumber, dual
 from mercer.codegen.symbols import int_power
 from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear
@@ -45,8 +45,10 @@ class Angular(Kernel):
 
     def gradient_x(self, X, Z):
         S, xx, zz, zero = self._statistics(X, Z)
-        in_s = self.profile(Dual(S, np.ones_like(S)), Dual.of(xx), Dual.of(zz), dual).slope
-        in_xx = self.profile(Dual.of(S), Dual(xx, np.ones_like(xx)), Dual.of(zz), dual).slope
+        in_s = self.profile(DualNumber(S, np.ones_like(S)), DualNumber.of(xx), DualNumber.of(zz), dual).slope
+        in_xx = self.profile(
+            DualNumber.of(S), DualNumber(xx, np.ones_like(xx)), DualNumber.of(zz), dual
+        ).slope
         slope = in_s[:, :, None] * Z[None, :, :] + 2 * in_xx[:, :, None] * X[:, None, :]
         return np.where(zero[:, :, None], 0, slope)
 

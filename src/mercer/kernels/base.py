@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._params import Params
-from mercer._xp import Dual, dual
+from mercer._xp import DualNumber, dual
 from mercer.codegen.formula import PairTracer, View
 from mercer.codegen.symbols import NotTraceable
 from mercer.kernels.arithmetic import is_number
@@ -67,7 +67,7 @@ class Kernel(Params):
         self.require_resolved()
         X = self.points(X)
         Z = X if Z is None else self.points(Z)
-        self._same_width(X, Z)
+        self.require_same_width(X, Z)
         return self.pairwise(X, Z)
 
     def diag(self, X: Any) -> np.ndarray:
@@ -96,7 +96,7 @@ class Kernel(Params):
         self.require_resolved()
         same, X = Z is None, double(self.points(X))
         Z = X if same else double(self.points(Z))
-        self._same_width(X, Z)
+        self.require_same_width(X, Z)
         D = np.maximum(separation(self, X, Z, Pairs()), 0)
         if same:
             np.fill_diagonal(D, 0)
@@ -124,7 +124,7 @@ class Kernel(Params):
         return True
 
     @staticmethod
-    def _same_width(X, Z) -> None:
+    def require_same_width(X, Z) -> None:
         if getattr(X, "ndim", 1) == 2 and getattr(Z, "ndim", 1) == 2 and X.shape[1] != Z.shape[1]:
             raise ValueError(
                 f"points have {X.shape[1]} coordinates on one side and {Z.shape[1]} on the other"
@@ -395,7 +395,7 @@ class Profiled(Kernel):
         return np.array(np.broadcast_to(k.profile(s, np), s.shape))
 
     def _profile_slope(self, S):
-        return Dual.of(self.profile(Dual(S, np.ones_like(S)), dual)).slope
+        return DualNumber.of(self.profile(DualNumber(S, np.ones_like(S)), dual)).slope
 
     def slope_statistic(self, X, Z):
         """∂k(x_i, z_j)/∂s, shape (n, m)."""
@@ -413,7 +413,7 @@ class Profiled(Kernel):
         out = {}
         for name in self.log_params:
             value = float(getattr(k, name))
-            varied = k.replace(**{name: Dual(value, value)})  # d/d log θ = θ d/dθ
-            slope = Dual.of(varied.profile(Dual(S, np.zeros_like(S)), dual)).slope
+            varied = k.replace(**{name: DualNumber(value, value)})  # d/d log θ = θ d/dθ
+            slope = DualNumber.of(varied.profile(DualNumber(S, np.zeros_like(S)), dual)).slope
             out[name] = np.broadcast_to(slope, S.shape)
         return out

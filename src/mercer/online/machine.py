@@ -148,7 +148,7 @@ class OnlineMachine(Coefficients, KernelInputs):
     def _basis(self, form: Any, kernel: Kernel, points: Any, engine: Any) -> Any:
         rng = np.random.default_rng(self.rule_.seed)
         if isinstance(form, Features):
-            map, Phi = form._features(kernel, points, rng)
+            map, Phi = form.mapped(kernel, points, rng)
             return FeatureBasis(map, Phi.shape[1])
         given = (
             form.centres is not None

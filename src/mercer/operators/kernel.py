@@ -53,10 +53,11 @@ class KernelOperator(Operator):
         if kernel.vectors:
             kernel.validate()
             kernel.require_resolved()
-        kernel._same_width(X, Z)
-        self._bind(engine, kernel, X, Z)
+        kernel.require_same_width(X, Z)
+        self.bind(engine, kernel, X, Z)
 
-    def _bind(self, engine: Any, kernel: Kernel, X: Any, Z: Any) -> None:
+    def bind(self, engine: Any, kernel: Kernel, X: Any, Z: Any) -> None:
+        """Take these, which are known to be in order."""
         self.engine, self.kernel, self.X, self.Z = engine, kernel, X, Z
         self.shape = (X.shape[0], Z.shape[0])
         self.dtype = result_dtype(kernel, X, Z)

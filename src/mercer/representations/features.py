@@ -45,14 +45,15 @@ class Features(Representation):
     def build(self, kernel, X, rng, engine, seen=None):
         double = X.dtype == np.float64
         X = precise(kernel, X, self.size(kernel, *X.shape)) if kernel.vectors else X
-        map, Phi = self._features(kernel, X, rng, seen)
+        map, Phi = self.mapped(kernel, X, rng, seen)
         double = X.dtype == np.float64 and not double
         return Built(Phi, self._penalty(Phi.shape[1]), lambda c: FeatureFunction(map, c, double))
 
     def _penalty(self, p: int) -> Operator:
         return Identity(p)
 
-    def _features(self, kernel, X, rng, seen=None):
+    def mapped(self, kernel, X, rng, seen=None):
+        """(the feature map, fitted; Φ(X) as an operator)"""
         map = self.chosen(kernel, X.shape[1] if kernel.vectors else 0)
         params = map.get_params(deep=False)
         if "kernel" in params:

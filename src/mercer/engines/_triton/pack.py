@@ -34,7 +34,7 @@ _SAMPLE = (192, 512)
 
 
 @dataclass
-class Packed:
+class DevicePacked:
     """Everything a launch needs besides V: code, operands by argument name, sizes."""
 
     code: Code
@@ -45,7 +45,7 @@ class Packed:
     row_weights: Any = None
     column_weights: Any = None
 
-    def rows(self, first: int, last: int) -> Packed:
+    def rows(self, first: int, last: int) -> DevicePacked:
         """The same for rows first … last; first must be a multiple of PAD."""
         operands = {}
         for name, value in self.operands.items():
@@ -55,7 +55,7 @@ class Packed:
                 value = value[:, first:]
             operands[name] = value
         weights = None if self.row_weights is None else self.row_weights[first:last]
-        return Packed(self.code, operands, last - first, self.m, weights, self.column_weights)
+        return DevicePacked(self.code, operands, last - first, self.m, weights, self.column_weights)
 
     def apart(self) -> dict[str, int]:
         """Distances between the rows of coordinates, by argument name."""
@@ -72,7 +72,7 @@ def padded(n: int) -> int:
 
 def pack(
     formula: Formula, X: Points, Z: Points, anchor: Points, precision: str, whole: bool, native: bool
-) -> Packed:
+) -> DevicePacked:
     """Operands for K(X, Z); `anchor` is the set whose mean becomes the origin, `whole` asks for K itself."""
     import torch
 
@@ -136,7 +136,7 @@ def pack(
         small=small,
         native=native,
     )
-    return Packed(whole_code, operands, len(X), len(Z), row_weights, column_weights)
+    return DevicePacked(whole_code, operands, len(X), len(Z), row_weights, column_weights)
 
 
 # -- what is derived from one set of points ---------------------------------------------------------
