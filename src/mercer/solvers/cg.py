@@ -12,7 +12,7 @@ from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.cost import LARGEST_FACTOR, SQUARES
 from mercer.solvers.full import ridge_solution, solve_cg, solve_stored
 from mercer.solvers.preconditioners import low_rank, low_rank_columns, sampled_rows
-from mercer.solvers.ridge import kept_features, ridge_primal
+from mercer.solvers.ridge import by_conjugate_gradients, kept_features
 
 _LIMIT = 1000
 
@@ -81,15 +81,10 @@ class CG(Solver):
         else:
             p = problem.A.shape[1]
             sample = sampled_rows(p) if self.rank is None else self.rank
-            solution = ridge_primal(
-                problem,
-                direct=False,
-                tol=tol,
-                max_iter=self.max_iter or _LIMIT,
-                sample=sample,
-                name=self.name,
-                # Beyond this many passes over the data, the exact factor would have been faster.
-                patience=max(40, p // 25) if self.max_iter is None and p <= LARGEST_FACTOR else 0,
+            # Beyond this many passes over the data, the exact factor would have been faster.
+            patience = max(40, p // 25) if self.max_iter is None and p <= LARGEST_FACTOR else 0
+            solution = by_conjugate_gradients(
+                problem, tol, self.max_iter or _LIMIT, sample, self.name, patience
             )
         warn_if_unconverged(solution, tol, "Increase lam, max_iter or rank", problem.A.dtype)
         return solution

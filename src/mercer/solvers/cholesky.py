@@ -6,7 +6,7 @@ from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.cost import SQUARES
 from mercer.solvers.full import MIXED_FROM, ridge_solution, solve_direct
 from mercer.solvers.preconditioners import sampled_rows
-from mercer.solvers.ridge import kept_features, ridge_primal
+from mercer.solvers.ridge import by_factor, kept_features
 
 
 class Cholesky(Solver):
@@ -48,10 +48,6 @@ class Cholesky(Solver):
         if problem.full:
             solution = ridge_solution(problem, solve_direct, tol, self.name)
         else:
-            # Where nothing can be factored whole, a sampled factor and conjugate gradients do it.
-            sample = sampled_rows(problem.A.shape[1])
-            solution = ridge_primal(
-                problem, direct=True, tol=tol, max_iter=1000, sample=sample, name=self.name
-            )
+            solution = by_factor(problem, tol, sampled_rows(problem.A.shape[1]), self.name)
         warn_if_unconverged(solution, tol, "Increase lam", problem.A.dtype)
         return solution

@@ -184,24 +184,37 @@ def solve_stored(
     A product then costs one pass over the matrix, far less than computing it. If conjugate gradients
     have not converged after `max_iter` of them, the same array is factored instead, if `factor` allows.
     """
-    precise = K.dtype == np.float64
     half = _half(K)
-    if half is None and precise:
+    if half is None and K.dtype == np.float64:
         # Strings and the like: kept in float64, where nothing needs refinement.
         return _solve_kept(K, mu, scale, rhs, tol=tol, max_iter=max_iter, rank=rank, rng=rng, factor=factor)
     # A little below the tolerance, where there is room: with the offset taken out the residual is larger.
-    tol = 0.1 * tol if precise else tol
+    tol = 0.1 * tol if K.dtype == np.float64 else tol
     stored = Matrix((half or K).dense())
     inverse = LowRank(stored, rank, rng).inverse(mu, scale)
+    solved = _refined(K, stored, mu, scale, rhs, inverse, tol, max_iter)
+    if _relative(solved.residual, rhs) <= tol or not factor:
+        return solved
+    del inverse
+    return _factored_in_place(K, stored, mu, scale, rhs, tol, solved)
+
+
+def _relative(residual: np.ndarray, rhs: np.ndarray) -> float:
+    """The largest residual of a column, relative to its right-hand side."""
+    size = np.linalg.norm(rhs, axis=0)
+    size[size == 0] = 1.0
+    return float((np.linalg.norm(residual, axis=0) / size).max())
+
+
+def _refined(K, stored, mu, scale, rhs, inverse, tol, max_iter) -> Solved:
+    """Rounds of conjugate gradients, each for a residual that is computed in full precision."""
+    precise = K.dtype == np.float64
     rough = shifted(stored, mu, scale)
     # Products in float32 can't measure a small residual; sums in float64 of the same entries can.
     exact = shifted(K if precise else _Upcast(stored.values), mu, scale)
-    size = np.linalg.norm(rhs, axis=0)
-    size[size == 0] = 1.0
     z, residual, best = np.zeros_like(rhs), rhs, 1.0
     history, iterations, condition = [1.0], 0, None
     while best > tol and iterations < max_iter:
-        # Refinement: each round solves for the residual, which is computed in full precision.
         target = max(0.3 * tol / best, 1e-4 if precise else 0.0)
         result = pcg(
             rough,
@@ -215,38 +228,35 @@ def solve_stored(
         condition = condition or result.condition
         z_new = z + result.x
         residual_new = rhs - exact(z_new)
-        now = float((np.linalg.norm(residual_new, axis=0) / size).max())
+        now = _relative(residual_new, rhs)
         history += [best * h for h in result.history[1:]]
         if not now < 0.5 * best:
             break
         z, residual, best = z_new, residual_new, now
-    if best <= tol or not factor:
-        return Solved(
-            z, residual, exact, iterations, tuple(history), condition, stalled=iterations < max_iter
-        )
+    stalled = iterations < max_iter
+    return Solved(z, residual, exact, iterations, tuple(history), condition, stalled=stalled)
+
+
+def _factored_in_place(K, stored, mu, scale, rhs, tol, before: Solved) -> Solved:
+    """The stored matrix becomes its own factor; its upper triangle still gives products."""
+    precise, then = K.dtype == np.float64, ", then cholesky"
     try:
         L = Factor(stored.values, mu, scale, max_jitter=0.0 if precise else 1e-2)
     except NotPositiveDefinite:
         if not precise:
             raise
-        del stored, rough, inverse
-        return replace(_solve_factored(K, mu, scale, rhs), then=", then cholesky")
-    # From here on the stored matrix is its own factor; the upper triangle still gives products.
-    exact = exact if precise else L.multiply
+        stored.values = None  # room for a factor in float64
+        return replace(_solve_factored(K, mu, scale, rhs), then=then)
+    exact = before.apply if precise else L.multiply
     result = pcg(exact, rhs, L.solve, tol=0.1 * tol, max_iter=30, patience=3)
     if precise and result.residual > tol:
-        del stored, rough, inverse, L
-        return replace(_solve_factored(K, mu, scale, rhs), then=", then cholesky")
+        stored.values = None
+        del L
+        return replace(_solve_factored(K, mu, scale, rhs), then=then)
+    history = (*before.history, *result.history)
     return Solved(
-        result.x,
-        rhs - exact(result.x),
-        exact,
-        iterations + result.iterations,
-        tuple(history + result.history),
-        L.condition(),
-        L.jitter,
-        stalled=True,
-        then=", then cholesky",
+        *(result.x, rhs - exact(result.x), exact, before.iterations + result.iterations, history),
+        *(L.condition(), L.jitter, True, then),
     )
 
 
