@@ -80,8 +80,8 @@ def pack(
     numbers = list(formula.programme.constants)
     leaves = []
     for f, leaf in enumerate(formula.leaves):
-        code, factor = packing.leaf(f, leaf)
-        leaves.append(code)
+        leaf_code, factor = packing.leaf(f, leaf)
+        leaves.append(leaf_code)
         numbers += [leaf.scale, factor]
     operands = packing.operands
     for k, scalar in enumerate(formula.scalars):
