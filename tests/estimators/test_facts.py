@@ -36,7 +36,7 @@ def test_of_labels():
     sign = np.where(LABELS == "yes", 1, -1)
     np.testing.assert_allclose(facts.margins, sign * machine.decision_function(X))
     np.testing.assert_array_equal(facts.wrong, machine.predict(X) != LABELS)
-    np.testing.assert_allclose(facts.coef, machine.solution_.coef[:, 0], rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(facts.coef, machine.coef_, rtol=1e-3, atol=1e-6)
     assert facts.tuned and facts.classes == 2 and facts.support is None
 
 

@@ -64,7 +64,7 @@ class FeatureFunction(Function):
         return repr(self.map)
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
-        """(rows, their features), so many rows at a time as fit in a little memory."""
+        """(rows, features of X[rows]), a bounded number of rows at a time."""
         X = X if hasattr(X, "shape") else as_objects(X)
         height = max(_ENTRIES // max(len(self), 1), 1)
         for i in range(0, n_points(X), height):
