@@ -91,6 +91,7 @@ def facts_of(machine: Any, X: Any, y: Any) -> Facts | None:
     diagonal, sup, width = _diagonal(f, machine.input_kernel_, points)
     coef, weighted = _coefficients(machine, targets, scores, points) if solved else (None, False)
     predicted = np.asarray(coding.decode(scores))
+    given, dual = _resolve.kernel_of(machine.kernel), machine.solution_.dual_coef if solved else None
     return Facts(
         function=f,
         points=points,
@@ -111,10 +112,11 @@ def facts_of(machine: Any, X: Any, y: Any) -> Facts | None:
         space=_space(machine, f),
         width=width,
         coef=coef,
-        support=_support(machine.solution_.dual_coef) if solved else None,
+        support=None if dual is None or dual.shape[1] != 1 else int(np.count_nonzero(dual[:, 0])),
         penalised=solved and machine.plan_.representation.penalty == "ridge" and lam > 0,
         weighted=weighted,
-        tuned=_from_examples(machine),
+        # As far as the machine still says what its kernel was.
+        tuned=bool(given.unresolved()) or given != machine.input_kernel_,
     )
 
 
@@ -123,12 +125,6 @@ def _space(machine: Any, f: Function) -> str:
         return "features"
     whole = not isinstance(machine, KernelMachine) or machine.plan_.representation.name == "full"
     return "full" if whole else "centres"
-
-
-def _from_examples(machine: KernelInputs) -> bool:
-    """Did the kernel take parameters from the examples, as far as the machine still says what it was?"""
-    given = _resolve.kernel_of(machine.kernel)
-    return bool(given.unresolved()) or given != machine.input_kernel_
 
 
 def _diagonal(f: Function, kernel: Kernel, points: Any) -> tuple[np.ndarray, float | None, float]:
@@ -200,7 +196,3 @@ def _unequal(loss: Loss, targets: np.ndarray, scores: np.ndarray, slopes: np.nda
     low, high = (np.asarray(loss.grad(targets, scores + h), dtype=np.float64)[:, 0] for h in (-near, near))
     outside = np.maximum(low - slopes, slopes - high).clip(0)
     return bool(outside.sum() > 0.01 * np.abs(slopes).sum())
-
-
-def _support(dual: np.ndarray | None) -> int | None:
-    return None if dual is None or dual.shape[1] != 1 else int(np.count_nonzero(dual[:, 0]))

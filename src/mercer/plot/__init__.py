@@ -1,7 +1,7 @@
 """Looking: every function takes Axes (`ax`; None makes some) and returns Axes.
 
 This is the only room that imports Matplotlib. `colour` is that of what is drawn: call a function again on the
-same Axes, in another colour and with another label, to compare.
+same Axes, in another colour and with another label, to compare. `resolution`: the points of a grid, a side.
 
 Backgrounds are transparent and lines are neutral grey, so that a figure sits on a light page and on a
 dark one; colours are those of Okabe and Ito, which stay apart for colour-blind readers.

@@ -26,8 +26,6 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
     X : array, shape (n, 2)
     y : array, shape (n,)
         Labels; each class has its own marker as well as its own colour.
-    resolution : int
-        Grid points a side.
 
     Examples
     --------
@@ -84,8 +82,6 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
     X : array, shape (n, 2)
         The examples it was fitted to.
     y : array, shape (n,)
-    resolution : int
-        Grid points a side.
 
     Examples
     --------

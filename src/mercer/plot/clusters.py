@@ -30,8 +30,6 @@ def cluster_cells(
         The points it was fitted to.
     iteration : int, optional
         Show how things stood after so many iterations; 0 is the start. None: the end.
-    resolution : int
-        Grid points a side.
 
     Examples
     --------

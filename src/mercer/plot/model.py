@@ -343,8 +343,6 @@ def _percent(ax: Axes, which: str) -> None:
     for axis in which:
         scale = getattr(ax, f"{axis}axis")
         scale.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-        scale.set_major_formatter(FuncFormatter(_share))
-
-
-def _share(value: float, _: Any = None) -> str:
-    return f"{round(100 * value, 6) + 0.0:.3g} %".replace("-", "−")
+        scale.set_major_formatter(
+            FuncFormatter(lambda value, _: f"{round(100 * value, 6) + 0.0:.3g} %".replace("-", "−"))
+        )

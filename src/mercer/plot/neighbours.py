@@ -37,8 +37,6 @@ def neighbours(
     counts : whole numbers
         One figure for each R.
     axes : as many Axes, optional
-    resolution : int
-        Grid points a side.
 
     Returns
     -------

@@ -213,7 +213,9 @@ def _left_out(facts: Facts, words: str) -> Found:
         made = _left_out_labels(facts, y, scores, coef)
     if not made:
         return "with an offset it is known for support vector machines only"
-    return Promise(tuple(partial(_as_it_is, _said(b, words)) for b in made), spends=False)
+    # They hold on average, whatever δ is.
+    told = [_said(bound, words) for bound in made]
+    return Promise(tuple(lambda delta, bound=bound: bound for bound in told), spends=False)
 
 
 def _left_out_labels(facts: Facts, y: np.ndarray, scores: np.ndarray, coef: np.ndarray) -> list[Bound]:
@@ -226,11 +228,6 @@ def _left_out_labels(facts: Facts, y: np.ndarray, scores: np.ndarray, coef: np.n
     if facts.support is not None and facts.support < facts.n:
         made.append(support_vector_bound(facts.support, facts.n, int(facts.wrong.sum())))
     return made
-
-
-def _as_it_is(bound: Bound, delta: float) -> Bound:
-    """A bound on average, whatever δ is."""
-    return bound
 
 
 def _said(bound: Bound, words: str) -> Bound:

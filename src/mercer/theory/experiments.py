@@ -92,7 +92,7 @@ def risk_curve(
     for j, n in enumerate(sizes):
         for i, stream in enumerate(streams[j].spawn(repetitions)):
             rng = np.random.default_rng(stream)
-            fresh = machine(n) if _is_maker(machine) else clone(machine)
+            fresh = clone(machine) if hasattr(machine, "fit") else machine(n)
             fitted = fresh.fit(*draw(n, rng))
             out[i, j] = _test_risk(fitted, draw, test, rng) if risk is None else risk(fitted, rng)
         if progress is not None:
@@ -101,10 +101,6 @@ def risk_curve(
     return RiskCurve(
         np.array(sizes), out, fit_rate(sizes, out - floor, random_state=random_state) if enough else None
     )
-
-
-def _is_maker(machine: Any) -> bool:
-    return callable(machine) and not hasattr(machine, "fit")
 
 
 def _test_risk(machine: Any, draw: Draw, test: int, rng: np.random.Generator) -> float:

@@ -74,7 +74,8 @@ def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, random_state: int
             "a rate needs risks that are positive and finite: take off what can't be learned, not more"
         )
     x = np.log(n) - np.log(n).mean()
-    slope, level = _line(x, np.log(means))
+    # The least-squares line; x has mean 0.
+    slope, level = float(x @ np.log(means) / (x @ x)), float(np.log(means).mean())
     if values.ndim == 2 and len(values) > 1:
         drawn = np.random.default_rng(random_state).integers(0, len(values), (_RESAMPLES, len(values)))
         again = values[drawn].mean(axis=1)
@@ -87,8 +88,3 @@ def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, random_state: int
         low, high = -slope - half, -slope + half
     constant = math.exp(level - slope * float(np.log(n).mean()))
     return Rate(-slope, float(low), float(high), constant, confidence)
-
-
-def _line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Slope, and level at x = 0, of the least-squares line; x has mean 0."""
-    return float(x @ y / (x @ x)), float(y.mean())

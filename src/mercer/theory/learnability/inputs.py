@@ -39,16 +39,14 @@ def as_points(X: Any, d: int | None = None) -> np.ndarray:
 
 def _plain(values: np.ndarray) -> np.ndarray:
     """An array of machine numbers where that loses nothing; else of Python's."""
-    kinds = {type(v) for v in values.flat}
-    if all(issubclass(k, float | np.floating) for k in kinds):
-        return values.astype(np.float64)
-    if all(issubclass(k, numbers.Integral) for k in kinds) and all(abs(int(v)) < 2**62 for v in values.flat):
+    largest = max((abs(int(v)) for v in values.flat if isinstance(v, numbers.Integral)), default=0)
+    others = [v for v in values.flat if not isinstance(v, numbers.Integral)]
+    if not others and largest < 2**62:
         return values.astype(np.int64)
-    if not any(
-        issubclass(k, numbers.Rational) and not issubclass(k, numbers.Integral) for k in kinds
-    ) and all(isinstance(v, float | np.floating) or abs(int(v)) <= 2**53 for v in values.flat):
+    floats = [v for v in others if isinstance(v, float | np.floating)]
+    if len(floats) == len(others) and largest <= 2**53:
         return values.astype(np.float64)
-    if any(isinstance(v, float | np.floating) and not math.isfinite(v) for v in values.flat):
+    if not all(map(math.isfinite, floats)):
         raise ValueError("points contain NaN or infinity")
     return values
 

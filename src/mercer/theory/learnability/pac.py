@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from mercer.theory.learnability.classes import HypothesisClass
@@ -101,7 +103,7 @@ def sample_size(
     if len(unknown) != 1:
         missing = f"here {', '.join(unknown)} are missing" if unknown else "here nothing is missing"
         raise ValueError(f"give all but one of m, epsilon, delta and the class; {missing}")
-    rule: Any = {"parts": _Parts, "size": _Size, "vc": _VC}[by]
+    rule: Any = {"parts": _PARTS, "size": _SIZE, "vc": _VC}[by]
     if size is None:
         most = rule.largest(m, epsilon, delta)
         return most if each == 1 else most // each
@@ -112,86 +114,68 @@ def sample_size(
     return min(1.0, rule.failure(size, m, epsilon))
 
 
-# Each bound solved for m, ε, δ and the size of the class.
+@dataclass(frozen=True)
+class _Bound:
+    """m ≥ … for a class of some size, solved for each of its numbers."""
+
+    examples: Callable[[Any, float, float], float]  # of size, ε, δ
+    error: Callable[[Any, int, float], float]  # of size, m, δ
+    failure: Callable[[Any, int, float], float]  # of size, m, ε
+    largest: Callable[[int, float, float], Any]  # of m, ε, δ
 
 
-class _Parts:
-    """m ε = L (ln L + ln 1/δ)."""
-
-    @staticmethod
-    def examples(L: Any, epsilon: float, delta: float) -> float:
-        return L * (math.log(L) - math.log(delta)) / epsilon
-
-    @staticmethod
-    def error(L: Any, m: int, delta: float) -> float:
-        return L * (math.log(L) - math.log(delta)) / m
-
-    @staticmethod
-    def failure(L: Any, m: int, epsilon: float) -> float:
-        return _exp(math.log(L) - m * epsilon / L)
-
-    @classmethod
-    def largest(cls, m: Any, epsilon: Any, delta: Any) -> int:
-        low, high = 0, 1
-        while _up(cls.examples(high, epsilon, delta)) <= m:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            if _up(cls.examples(middle, epsilon, delta)) <= m:
-                low = middle
-            else:
-                high = middle
-        return low
+def _most_parts(m: int, epsilon: float, delta: float) -> int:
+    low, high = 0, 1
+    while _up(_PARTS.examples(high, epsilon, delta)) <= m:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _up(_PARTS.examples(middle, epsilon, delta)) <= m else (low, middle)
+    return low
 
 
-class _Size:
-    """m ε = ln |H| + ln 1/δ."""
-
-    @staticmethod
-    def examples(size: Any, epsilon: float, delta: float) -> float:
-        return max(1.0, (math.log(size) - math.log(delta)) / epsilon)
-
-    @staticmethod
-    def error(size: Any, m: int, delta: float) -> float:
-        return (math.log(size) - math.log(delta)) / m
-
-    @staticmethod
-    def failure(size: Any, m: int, epsilon: float) -> float:
-        return _exp(math.log(size) - m * epsilon)
-
-    @staticmethod
-    def largest(m: Any, epsilon: Any, delta: Any) -> Any:
-        found = _exp(m * epsilon + math.log(delta))
-        return math.floor(found * (1 + _ROUNDING)) if found < 2**53 else found
+def _most_hypotheses(m: int, epsilon: float, delta: float) -> Any:
+    found = _exp(m * epsilon + math.log(delta))
+    return math.floor(found * (1 + _ROUNDING)) if found < 2**53 else found
 
 
-class _VC:
-    """m = max((4/ε) log₂(2/δ), (8d/ε) log₂(13/ε))."""
+def _vc_examples(d: Any, epsilon: float, delta: float) -> float:
+    return max(4 * math.log2(2 / delta), 8 * d * math.log2(13 / epsilon)) / epsilon
 
-    @staticmethod
-    def examples(d: Any, epsilon: float, delta: float) -> float:
-        return max(4 * math.log2(2 / delta), 8 * d * math.log2(13 / epsilon)) / epsilon
 
-    @classmethod
-    def error(cls, d: Any, m: int, delta: float) -> float:
-        from scipy.optimize import brentq
+def _vc_error(d: Any, m: int, delta: float) -> float:
+    from scipy.optimize import brentq
 
-        if cls.examples(d, 1.0, delta) > m:
-            return 1.0
-        tiny = 4 * math.log2(2 / delta) / m / 2  # the first of the two alone asks for twice this
-        return brentq(lambda e: cls.examples(d, e, delta) - m, tiny, 1.0, xtol=1e-300, rtol=1e-14)
+    if _vc_examples(d, 1.0, delta) > m:
+        return 1.0
+    tiny = 4 * math.log2(2 / delta) / m / 2  # the first of the two alone asks for twice this
+    return brentq(lambda e: _vc_examples(d, e, delta) - m, tiny, 1.0, xtol=1e-300, rtol=1e-14)
 
-    @staticmethod
-    def failure(d: Any, m: int, epsilon: float) -> float:
-        if 8 * d * math.log2(13 / epsilon) / epsilon > m * (1 + _ROUNDING):
-            return 1.0
-        return 2.0 * 2.0 ** (-m * epsilon / 4)
 
-    @staticmethod
-    def largest(m: Any, epsilon: Any, delta: Any) -> int:
-        if 4 * math.log2(2 / delta) / epsilon > m * (1 + _ROUNDING):
-            return 0
-        return math.floor(m * epsilon / (8 * math.log2(13 / epsilon)) * (1 + _ROUNDING))
+def _vc_failure(d: Any, m: int, epsilon: float) -> float:
+    enough = 8 * d * math.log2(13 / epsilon) / epsilon <= m * (1 + _ROUNDING)
+    return 2.0 * 2.0 ** (-m * epsilon / 4) if enough else 1.0
+
+
+def _vc_largest(m: int, epsilon: float, delta: float) -> int:
+    if 4 * math.log2(2 / delta) / epsilon > m * (1 + _ROUNDING):
+        return 0
+    return math.floor(m * epsilon / (8 * math.log2(13 / epsilon)) * (1 + _ROUNDING))
+
+
+_PARTS = _Bound(
+    examples=lambda L, epsilon, delta: L * (math.log(L) - math.log(delta)) / epsilon,
+    error=lambda L, m, delta: L * (math.log(L) - math.log(delta)) / m,
+    failure=lambda L, m, epsilon: _exp(math.log(L) - m * epsilon / L),
+    largest=_most_parts,
+)
+_SIZE = _Bound(
+    examples=lambda size, epsilon, delta: max(1.0, (math.log(size) - math.log(delta)) / epsilon),
+    error=lambda size, m, delta: (math.log(size) - math.log(delta)) / m,
+    failure=lambda size, m, epsilon: _exp(math.log(size) - m * epsilon),
+    largest=_most_hypotheses,
+)
+_VC = _Bound(_vc_examples, _vc_error, _vc_failure, _vc_largest)
 
 
 def _rule(H: Any, by: str | None) -> tuple[str, Any, int]:
