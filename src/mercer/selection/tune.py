@@ -205,7 +205,7 @@ class TuningSearch:
         if not any(t.ok for t in history):
             why = f"all {len(history)} trials failed; the first: {history[0].error}"
             raise ValueError(why) from self.failures[0]
-        return "out of time" if self.clock.ended else "finished"
+        return "out of time" if self.clock.ended and len(history) < self.limit else "finished"
 
     def _next(self, history: Sequence[TuningTrial]) -> list[Job]:
         """The next trial; none where all was tried, or where there is no time for it."""
