@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,16 +107,20 @@ def fold_path(
     last = None
     for a in np.argsort(-lams, kind="stable"):
         here = configured(machine, {"lam": float(lams[a])})
-        if warm and last is not None:
-            here._begin_at(last)
-        machines[a] = last = data.fit(here)
+        machines[a] = last = data.fit(here, _fit_from(here, last if warm else None))
         iterations[a, -1] = last.solution_.iterations
         for b, (train, test) in enumerate(judge.folds):
             part = configured(machine, {"lam": float(lams[a])})
-            if warm:
-                part._begin_at(last, train)
-            scores[a, b] = judge.score(part, train, test)
+            fit = _fit_from(part, last if warm else None, train)
+            scores[a, b] = judge.score(part, train, test, fit)
             iterations[a, b] = part.solution_.iterations
     mean = scores.mean(axis=1)
     ties = np.flatnonzero(mean == mean.max())
     return FoldPath(lams, scores, tuple(machines), int(ties[np.argmax(lams[ties])]), iterations)
+
+
+def _fit_from(machine: Any, other: Any, rows: np.ndarray | None = None) -> Callable[..., Any]:
+    """`machine.fit`, beginning at the coefficients (of some examples) of another machine, if there is one."""
+    if other is not None:
+        machine._begin_at(other, rows)
+    return machine.fit

@@ -7,7 +7,7 @@ import inspect
 import math
 import numbers
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,10 +68,12 @@ class Data:
     def n(self) -> int:
         return _num_samples(self.X)
 
-    def fit(self, model: Any) -> Any:
-        """The model, fitted to all of them."""
-        fit = {} if self.weights is None else {_fit_weight_name(model): self.weights}
-        return model.fit(self.X, **fit) if self.y is None else model.fit(self.X, self.y, **fit)
+    def fit(self, model: Any, fit: Callable[..., Any] | None = None) -> Any:
+        """The model, fitted to all of them by its own `fit` or by this one."""
+        fit = model.fit if fit is None else fit
+        known = () if self.y is None else (self.y,)
+        weigh = {} if self.weights is None else {_fit_weight_name(model): self.weights}
+        return fit(self.X, *known, **weigh)
 
     def rows(self, count: int) -> np.ndarray:
         """Positions of the first so many in that order, ascending."""
@@ -196,14 +198,17 @@ class CrossValidation:
         )
         return TuningTrial(copies(params), float(np.mean(scores)), scores, rows=rows)
 
-    def score(self, model: Any, train: np.ndarray, test: np.ndarray) -> float:
-        """The score on one part of the model fitted to the other."""
+    def score(
+        self, model: Any, train: np.ndarray, test: np.ndarray, fit: Callable[..., Any] | None = None
+    ) -> float:
+        """The score on one part of the model fitted to the other, by its own `fit` or by this one."""
         X, y, w = self.data.X, self.data.y, self.data.weights
         here, labels = _safe_split(model, X, y, train)
         there, truth = _safe_split(model, X, y, test, train)
-        fit = {} if w is None or self._fit_weight is None else {self._fit_weight: w[train]}
+        fit = model.fit if fit is None else fit
+        weigh = {} if w is None or self._fit_weight is None else {self._fit_weight: w[train]}
+        fit(here, **weigh) if labels is None else fit(here, labels, **weigh)
         weigh = {"sample_weight": w[test]} if w is not None and self._weighs else {}
-        model.fit(here, **fit) if labels is None else model.fit(here, labels, **fit)
         known = () if truth is None else (truth,)
         return float(self.scorer(model, there, *known, **weigh))
 

@@ -177,7 +177,7 @@ def _for_labels(kernel: Kernel, mu: float, X: np.ndarray, y: np.ndarray, units: 
     tried = [_Tried("squared", mu, KernelClassifier(kernel, "squared", offset=True))]
     if fewest_in_a_class(y, units) < 3:
         return tried
-    tried += [_Tried(f"hinge, C = {C:g}", None, KernelSVC.from_C(C, kernel)) for C in _CS]
+    tried += [_Tried(f"hinge, C = {C:g}", None, KernelSVC.from_C(C, kernel=kernel)) for C in _CS]
     # Three classes at once take several times as long as two, and more are not worth it.
     factors = {2: (0.01, 0.03, 0.1, 0.3), 3: (0.03, 0.3)}.get(len(np.unique(y)), ())
     return tried + [

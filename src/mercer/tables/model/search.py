@@ -150,7 +150,7 @@ class KernelSearch:
         if self.effort.by_folds or alone(self.units):
             return order, None
         # Of large units every beginning of the order has a part: other units must be kept to judge by.
-        _, fresh = held_out(self.units, min(_FRESH_ROWS, n - self.effort.final_rows), seed=self.seed)
+        _, fresh = held_out(self.units, min(_FRESH_ROWS, n - self.effort.final_rows), None, self.seed)
         return order[~np.isin(order, fresh)], fresh
 
     # -- screening ---------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ class KernelSearch:
         units = self.units[rows]
         if alone(units):
             return np.array_split(rows, _FOLDS)
-        return [rows[test] for _, test in folds(units, min(_FOLDS, count(units)), seed=self.seed)]
+        return [rows[test] for _, test in folds(units, min(_FOLDS, count(units)), None, self.seed)]
 
     def _ways(self, screened: list[Candidate], rows: np.ndarray) -> dict[str, Candidate]:
         """What every way of choosing leads to on some rows."""
