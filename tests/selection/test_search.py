@@ -1,16 +1,13 @@
 """One search: stages in their order, jobs side by side, and a clock."""
 
-import importlib
 import itertools
 import time
 from dataclasses import dataclass
 
 import pytest
 
+from mercer.selection import search as module
 from mercer.selection.search import Clock, search
-
-# The room `selection` also has a function of this name.
-module = importlib.import_module("mercer.selection.search")
 
 
 @dataclass

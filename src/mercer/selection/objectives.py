@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
+import numbers
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,16 +17,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
+from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _num_samples, has_fit_parameter
+from sklearn.utils.validation import _check_sample_weight, _num_samples, has_fit_parameter
 
 from mercer._resolve import representation_of
-from mercer._units import alone
+from mercer._units import Split, alone, count, folds, units_of
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.tensors import on_host
 from mercer.representations import Representation
 from mercer.selection.dimensions import Choice, Dimension
-from mercer.selection.folds import folds_of_units, weighs
 from mercer.selection.path import leave_one_out_error, path_of_units
+from mercer.selection.rungs import row_order
 from mercer.selection.space import Space
 from mercer.selection.tuning import TuningTrial
 
@@ -45,9 +49,31 @@ class Data:
     order: np.ndarray
     units: np.ndarray
 
+    @classmethod
+    def of(
+        cls, estimator: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, seed: int = 0
+    ) -> Data:
+        """As they are given to `tune` or `fold_path`."""
+        X, y = indexable(on_host(X), on_host(y))
+        n, weights = _num_samples(X), on_host(sample_weight)
+        if weights is not None:
+            weights = _check_sample_weight(weights, np.zeros((n, 1)), dtype=np.float64)
+        # Weight 0 means absent: neither fitted to, nor counted in a score, nor a reason for a range.
+        seen = np.arange(n) if weights is None else np.flatnonzero(weights)
+        labels = np.asarray(y) if y is not None and is_classifier(estimator) else None
+        labels = labels[seen] if labels is not None and labels.ndim == 1 else None
+        return cls(X, y, weights, seen[row_order(len(seen), labels, seed)], units_of(X, groups))
+
     @property
     def n(self) -> int:
         return _num_samples(self.X)
+
+    def fit(self, model: Any, fit: Callable[..., Any] | None = None) -> Any:
+        """The model, fitted to all of them by its own `fit` or by this one."""
+        fit = model.fit if fit is None else fit
+        known = () if self.y is None else (self.y,)
+        weigh = {} if self.weights is None else {_fit_weight_name(model): self.weights}
+        return fit(self.X, *known, **weigh)
 
     def rows(self, count: int) -> np.ndarray:
         """Positions of the first so many in that order, ascending."""
@@ -128,7 +154,7 @@ class CrossValidation:
     minimised = False
     power, few = 2, 4000
 
-    def __init__(self, estimator: Any, data: Data, cv: Any, scoring: Any, groups: Any, seed: int):
+    def __init__(self, estimator: Any, data: Data, cv: Any, scoring: Any, groups: Any, seed: int = 0):
         if isinstance(scoring, (list, tuple, set, dict)):
             raise ValueError(f"tuning needs one score to compare settings by, got {scoring!r}")
         if scoring is None and is_clusterer(estimator):
@@ -147,35 +173,44 @@ class CrossValidation:
             splitter = copy.copy(splitter)  # the same seed, the same folds
             splitter.random_state = seed
         labels = y if is_classifier(estimator) else None
-        together = folds_of_units(cv, data.units, labels, data.weights, seed)
+        together = _folds_of_units(cv, data.units, labels, data.weights, seed)
         self.folds = list(splitter.split(data.X, y, groups)) if together is None else together
         self.words = f"mean {_score_name(estimator, scoring)} over {len(self.folds)} folds"
         self._fit_weight = _fit_weight_name(estimator) if data.weights is not None else None
-        self._weighs = data.weights is not None and weighs(self.scorer)
+        self._weighs = data.weights is not None and _weighs(self.scorer)
 
-    def __call__(self, params: Mapping[str, Any], rows: int) -> TuningTrial:
-        X, y, w = self.data.X, self.data.y, self.data.weights
+        # Of weight 0 there is nothing to see; the order has the others only.
+        self.folds = [self._among(fold, len(data.order)) for fold in self.folds]
+
+    def _among(self, fold: Split, rows: int) -> Split:
+        """The part of a fold that lies among the first so many rows."""
         used = np.zeros(self.data.n, dtype=bool)
         used[self.data.order[:rows]] = True
-        scores = []
-        for train, test in self.folds:
-            train, test = np.asarray(train), np.asarray(test)
-            train, test = (train, test) if used.all() else (train[used[train]], test[used[test]])
-            if len(train) == 0 or len(test) == 0:
-                continue
-            model = configured(self.estimator, params)
-            here, labels = _safe_split(model, X, y, train)
-            there, truth = _safe_split(model, X, y, test, train)
-            fit = {} if w is None or self._fit_weight is None else {self._fit_weight: w[train]}
-            weigh = {"sample_weight": w[test]} if w is not None and self._weighs else {}
-            model.fit(here, **fit) if labels is None else model.fit(here, labels, **fit)
-            value = (
-                self.scorer(model, there, **weigh)
-                if truth is None
-                else self.scorer(model, there, truth, **weigh)
-            )
-            scores.append(float(value))
-        return TuningTrial(copies(params), float(np.mean(scores)), tuple(scores), rows=rows)
+        train, test = (np.asarray(part) for part in fold)
+        return (train, test) if used.all() else (train[used[train]], test[used[test]])
+
+    def __call__(self, params: Mapping[str, Any], rows: int) -> TuningTrial:
+        parts = [self._among(fold, rows) for fold in self.folds]
+        scores = tuple(
+            self.score(configured(self.estimator, params), train, test)
+            for train, test in parts
+            if len(train) and len(test)
+        )
+        return TuningTrial(copies(params), float(np.mean(scores)), scores, rows=rows)
+
+    def score(
+        self, model: Any, train: np.ndarray, test: np.ndarray, fit: Callable[..., Any] | None = None
+    ) -> float:
+        """The score on one part of the model fitted to the other, by its own `fit` or by this one."""
+        X, y, w = self.data.X, self.data.y, self.data.weights
+        here, labels = _safe_split(model, X, y, train)
+        there, truth = _safe_split(model, X, y, test, train)
+        fit = model.fit if fit is None else fit
+        weigh = {} if w is None or self._fit_weight is None else {self._fit_weight: w[train]}
+        fit(here, **weigh) if labels is None else fit(here, labels, **weigh)
+        weigh = {"sample_weight": w[test]} if w is not None and self._weighs else {}
+        known = () if truth is None else (truth,)
+        return float(self.scorer(model, there, *known, **weigh))
 
 
 Objective = LeaveOneOut | CrossValidation
@@ -209,13 +244,6 @@ def copies(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: clone(value, safe=False) for name, value in params.items()}
 
 
-def fitted(estimator: Any, params: Mapping[str, Any], data: Data) -> Any:
-    """The estimator with these parameters, fitted to all examples."""
-    model = configured(estimator, params)
-    fit = {} if data.weights is None else {_fit_weight_name(estimator): data.weights}
-    return model.fit(data.X, **fit) if data.y is None else model.fit(data.X, data.y, **fit)
-
-
 def _fit_weight_name(estimator: Any) -> str:
     """What `fit` calls the weights: a pipeline hands them to its last step."""
     if isinstance(estimator, Pipeline):
@@ -237,3 +265,25 @@ def _score_name(estimator: Any, scoring: Any) -> str:
     if own == "RegressorMixin.score" and is_regressor(last):
         return "r2"
     return "accuracy" if own == "ClassifierMixin.score" and is_classifier(last) else "score"
+
+
+def _folds_of_units(
+    cv: Any, units: np.ndarray, labels: np.ndarray | None, weights: np.ndarray | None = None, seed: int = 0
+) -> list[Split] | None:
+    """Folds of the units of positive weight, where it is only said how many.
+
+    None if rows are units, or if cv does the splitting.
+    """
+    rows = np.arange(len(units)) if weights is None else np.flatnonzero(weights)
+    if alone(units[rows]) or not (cv is None or isinstance(cv, numbers.Integral)):
+        return None
+    labels = labels[rows] if labels is not None and np.ndim(labels) == 1 else None
+    wanted = min(5 if cv is None else int(cv), count(units[rows]))
+    return [(rows[train], rows[test]) for train, test in folds(units[rows], wanted, labels, seed)]
+
+
+def _weighs(scorer: Any) -> bool:
+    """Can the score be a weighted one?"""
+    if hasattr(scorer, "_accept_sample_weight"):  # scikit-learn's own scorers know what they wrap
+        return bool(scorer._accept_sample_weight())
+    return "sample_weight" in inspect.signature(scorer).parameters

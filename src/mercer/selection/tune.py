@@ -12,12 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils import indexable
-from sklearn.utils.validation import _check_sample_weight, _num_samples
 
-from mercer._units import units_of
-from mercer.estimators.tensors import on_host
 from mercer.selection.defaults import complete, with_objects
 from mercer.selection.dimensions import dimension_of
 from mercer.selection.objectives import (
@@ -28,9 +23,8 @@ from mercer.selection.objectives import (
     attempt,
     configured,
     copies,
-    fitted,
 )
-from mercer.selection.rungs import next_step, row_order, rungs_of
+from mercer.selection.rungs import next_step, rungs_of
 from mercer.selection.search import Clock, Job, search
 from mercer.selection.space import Space
 from mercer.selection.tuning import Tuning, TuningTrial, best_of
@@ -144,7 +138,7 @@ def tune(
     _check_limits(minutes, trials, random_state)
     seed = int(random_state) if resume is None else resume.random_state
     estimator = seeded(with_objects(estimator), seed)
-    data = _data(estimator, X, y, sample_weight, groups, seed)
+    data = Data.of(estimator, X, y, sample_weight, groups, seed)
     objective, searched = _question(estimator, data, space, cv, scoring, groups, seed)
     task = TuningSearch(
         objective,
@@ -205,7 +199,7 @@ class TuningSearch:
         if not any(t.ok for t in history):
             why = f"all {len(history)} trials failed; the first: {history[0].error}"
             raise ValueError(why) from self.failures[0]
-        return "out of time" if self.clock.ended else "finished"
+        return "out of time" if self.clock.ended and len(history) < self.limit else "finished"
 
     def _next(self, history: Sequence[TuningTrial]) -> list[Job]:
         """The next trial; none where all was tried, or where there is no time for it."""
@@ -265,19 +259,6 @@ def _check_limits(minutes: Any, trials: Any, random_state: Any) -> None:
         raise ValueError(f"random_state is a nonnegative integer, got {random_state!r}")
 
 
-def _data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Data:
-    X, y = indexable(on_host(X), on_host(y))
-    n = _num_samples(X)
-    weights = on_host(sample_weight)
-    if weights is not None:
-        weights = _check_sample_weight(weights, np.zeros((n, 1)), dtype=np.float64)
-    # Weight 0 means absent: neither fitted to, nor counted in a score, nor a reason for a range.
-    seen = np.arange(n) if weights is None else np.flatnonzero(weights)
-    labels = np.asarray(y) if y is not None and is_classifier(estimator) else None
-    labels = labels[seen] if labels is not None and labels.ndim == 1 else None
-    return Data(X, y, weights, seen[row_order(len(seen), labels, seed)], units_of(X, groups))
-
-
 def _question(
     estimator: Any, data: Data, space: Any, cv: Any, scoring: Any, groups: Any, seed: int
 ) -> tuple[Objective, Space]:
@@ -313,7 +294,7 @@ def _earlier(resume: Tuning | None, task: TuningSearch) -> list[TuningTrial]:
 
 def _refit(estimator: Any, params: Mapping[str, Any], data: Data) -> Any:
     try:
-        return fitted(estimator, params, data)
+        return data.fit(configured(estimator, params))
     except (Exception, KeyboardInterrupt) as error:  # what was found must not be lost with it
         warnings.warn(
             f"the best setting could not be fitted to all rows ({type(error).__name__}: {error}): "

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
-from mercer.tables.model.evidence import Evidence, gather
+from mercer.tables.model.evidence import gather
 from mercer.tables.model.learn import Question
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
@@ -110,23 +110,10 @@ def fit(
         conformal = Conformal.of(errors, points, learned.found.best.kernel, seed, units)
     tell("What is known of it")
     remarks = [*table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
-    known = gather(question, result, learned, conformal, tuple(remarks), seed)
-    evidence = Evidence(
-        **known,
-        repeated=together.repeated,
-        groups=together.groups,
-        minutes=float(minutes),
-        seconds=time.monotonic() - started,
-    )
+    evidence = gather(question, result, learned, conformal, remarks, together, float(minutes), seed, started)
+    columns, machine = learned.columns, learned.machine
     return Model(
-        asked.task,
-        name,
-        learned.columns.schema_,
-        learned.columns,
-        learned.machine,
-        learned.calibration,
-        conformal,
-        evidence,
+        asked.task, name, columns.schema_, columns, machine, learned.calibration, conformal, evidence
     )
 
 
