@@ -165,12 +165,12 @@ def test_other_points(again):
 
 
 def test_a_machine_of_a_gpu_goes_on_without_it(again, monkeypatch):
-    from mercer.engines._triton import call
+    from mercer.engines import cuda
 
     def missing(device):
         raise ImportError("no torch")
 
-    monkeypatch.setattr(call, "require", missing)
+    monkeypatch.setattr(cuda, "require", missing)
     for budget in (Oldest(20), Projection(20)):
         machine = regressor(budget=budget).partial_fit(X[:50], Y[:50])
         place = machine._learner if hasattr(machine._learner, "engine") else machine._learner.basis

@@ -143,6 +143,10 @@ class Engine(Params):
         """This engine, for work of so many pairs in all that comes in small pieces."""
         return self
 
+    def usable(self) -> Engine:
+        """Itself, or the CPU's engine in its place where its device is not there."""
+        return self
+
     def alone(self) -> Engine:
         """This engine, for use in one of several threads at the same time."""
         return self

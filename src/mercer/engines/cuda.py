@@ -142,6 +142,13 @@ class Cuda(Engine):
         S = middle(slice(0, X.shape[0]), self.product(kernel, X, Z, V))
         return self.product(kernel, Z, X, S)
 
+    def usable(self):
+        try:
+            require(self.device)
+        except (ImportError, RuntimeError):
+            return Tiled()
+        return self
+
     def describe(self, kernel, X, pairs):
         if issparse(X):
             return "kernel products by the CPU engine, not on the GPU: the points are sparse"
