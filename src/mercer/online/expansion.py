@@ -91,7 +91,7 @@ class Expansion(Learner):
             alone = partner == -1
             there = ((partner >= 0) & (partner < m) | alone).all() and held[partner[~alone]].all()
             require(there and np.isfinite(self.near[held]).all(), "partners of terms are wrong")
-        self._room = {}
+        self.__dict__.setdefault("_room", {})  # made when needed
 
     @staticmethod
     def _dtype(points: Any) -> Any:
