@@ -221,6 +221,7 @@ BROKEN = [
     (A, "budget", Oldest(10**30), "larger than any"),
     (A, "birth", A.birth.astype(np.int32), "birth of a"),
     (A, "birth", A.birth[::-1].copy(), "order of their age"),
+    (A, "birth", np.where(A.birth == A.birth.max(), -(2**63), A.birth), "order of their age"),
     (A, "birth", np.where(A.birth > 0, A.birth + 10**6, -1), "order of their age"),
     (A, "A", np.full_like(A.A, np.inf), "A of a"),
     (A, "A", np.zeros((9, 1)), "A of a"),
