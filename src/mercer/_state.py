@@ -23,7 +23,6 @@ import dataclasses
 import inspect
 import math
 import numbers
-import sys
 import types
 import typing
 from functools import cache, cached_property
@@ -47,7 +46,7 @@ class NumberSpec:
     least: float = -math.inf
     most: float = math.inf
 
-    def takes(self, value: Any) -> bool:
+    def takes(self, value: Any, x: Any, sizes: dict[str, int]) -> bool:
         typed = isinstance(value, self.type) and not isinstance(value, bool)
         return typed and self.least <= value <= self.most and math.isfinite(value)
 
@@ -94,9 +93,7 @@ def doubles(*axes: int | str | None) -> ArraySpec:
 
 def fits(value: Any, hint: Any, of: Any = None, sizes: dict[str, int] | None = None) -> bool:
     """Is value, an attribute `of` an object, of this type? True for types that are not understood."""
-    if isinstance(hint, NumberSpec):
-        return hint.takes(value)
-    if isinstance(hint, ArraySpec):
+    if isinstance(hint, (NumberSpec, ArraySpec)):
         return hint.takes(value, of, {} if sizes is None else sizes)
     if isinstance(hint, tuple):
         return any(fits(value, h, of, sizes) for h in hint)
@@ -178,16 +175,13 @@ def _besides(cls: Any) -> list[str]:
 
 @cache
 def types_of(cls: Any) -> dict[str, Any]:
-    """Types of the fields of a dataclass, those that can be told and that `holds` does not say better."""
-    found: dict[str, Any] = {}
-    for field in dataclasses.fields(cls):
-        home = next(c for c in cls.__mro__ if field.name in inspect.get_annotations(c))
-        alone = type("_", (), {"__annotations__": {field.name: field.type}})
-        try:
-            found.update(typing.get_type_hints(alone, globalns=vars(sys.modules[home.__module__])))
-        except NameError:  # a name that is imported for type checkers only
-            continue
-    return {name: hint for name, hint in found.items() if name not in holds_of(cls)}
+    """Types of the fields of a dataclass, where `holds` does not say it better."""
+    try:
+        hints = typing.get_type_hints(cls)
+    except NameError:  # a name that is imported for type checkers only: the class checks itself
+        return {}
+    fields = {field.name for field in dataclasses.fields(cls)} - set(holds_of(cls))
+    return {name: hint for name, hint in hints.items() if name in fields}
 
 
 def is_storable(cls: Any) -> bool:

@@ -9,7 +9,6 @@ import pytest
 import mercer
 from mercer._state import check, state_of, try_out
 from mercer.engines import Cuda, Tiled
-from mercer.engines.usable import usable
 from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeatures
 from mercer.functions import KernelFunction
 from mercer.kernels import Gaussian, Kernel, Polynomial
@@ -148,14 +147,14 @@ def test_what_follows_from_monomials_is_no_part_of_the_state():
 
 
 def test_engines_that_are_not_here(monkeypatch):
-    from mercer.engines._triton import call
+    from mercer.engines import cuda
 
-    assert usable(Tiled(threads=2)) == Tiled(threads=2) and usable(None) is None
-    monkeypatch.setattr(call, "require", lambda device: None)
-    assert usable(Cuda()) == Cuda()
+    assert Tiled(threads=2).usable() == Tiled(threads=2)
+    monkeypatch.setattr(cuda, "require", lambda device: None)
+    assert Cuda().usable() == Cuda()
 
     def missing(device):
         raise ImportError("no torch")
 
-    monkeypatch.setattr(call, "require", missing)
-    assert usable(Cuda()) == Tiled()
+    monkeypatch.setattr(cuda, "require", missing)
+    assert Cuda().usable() == Tiled()

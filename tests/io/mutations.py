@@ -25,7 +25,7 @@ from watch import outcome, watched
 
 from mercer import _state
 from mercer.io import load, registry
-from mercer.io.kinds import BY_NAME
+from mercer.io.codec import BY_NAME
 
 # -- mutations: bytes -----------------------------------------------------------------------------
 

@@ -183,14 +183,14 @@ def test_functions(again):
 
 
 def test_functions_of_a_gpu_come_back_on_the_cpu_where_there_is_none(again, monkeypatch):
-    from mercer.engines._triton import call
+    from mercer.engines import cuda
 
     f = KernelFunction(Gaussian(1.0), X, Y, Cuda(precision="fast"))
 
     def no_device(device):
         raise RuntimeError("no GPU")
 
-    monkeypatch.setattr(call, "require", no_device)
+    monkeypatch.setattr(cuda, "require", no_device)
     other = again(f)
     assert other.engine == Tiled()
     assert np.array_equal(other(X), KernelFunction(Gaussian(1.0), X, Y)(X))

@@ -165,12 +165,12 @@ def test_other_points(again):
 
 
 def test_a_machine_of_a_gpu_goes_on_without_it(again, monkeypatch):
-    from mercer.engines._triton import call
+    from mercer.engines import cuda
 
     def missing(device):
         raise ImportError("no torch")
 
-    monkeypatch.setattr(call, "require", missing)
+    monkeypatch.setattr(cuda, "require", missing)
     for budget in (Oldest(20), Projection(20)):
         machine = regressor(budget=budget).partial_fit(X[:50], Y[:50])
         place = getattr(machine.learner_, "basis", machine.learner_)
@@ -221,6 +221,7 @@ BROKEN = [
     (A, "budget", Oldest(10**30), "larger than any"),
     (A, "birth", A.birth.astype(np.int32), "birth of a"),
     (A, "birth", A.birth[::-1].copy(), "order of their age"),
+    (A, "birth", np.where(A.birth == A.birth.max(), -(2**63), A.birth), "order of their age"),
     (A, "birth", np.where(A.birth > 0, A.birth + 10**6, -1), "order of their age"),
     (A, "A", np.full_like(A.A, np.inf), "A of a"),
     (A, "A", np.zeros((9, 1)), "A of a"),

@@ -43,6 +43,10 @@ class Engine(Params):
         """This engine, for work of so many pairs in all that comes in small pieces."""
         return self
 
+    def usable(self) -> Engine:
+        """Itself, or the engine of the CPU in its place where its device is not there."""
+        return self
+
     def single_threaded(self) -> Engine:
         """This engine, for use in one of several threads at the same time."""
         return self

@@ -79,6 +79,13 @@ class Cuda(Engine):
         if self.memory is not None and not (isinstance(self.memory, (int, np.integer)) and self.memory > 0):
             raise ValueError(f"Cuda: memory must be a positive number of bytes or None, got {self.memory!r}")
 
+    def usable(self):
+        try:
+            require(self.device)
+        except (ImportError, RuntimeError):
+            return Tiled()
+        return self
+
     def free_bytes(self):
         import torch
 

@@ -386,10 +386,6 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     }
     fitted_by = "means_"
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        self._validate()
-
     def check_state(self) -> None:
         super().check_state()
         f, k = self.means_, len(self.masses_)

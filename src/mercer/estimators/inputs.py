@@ -157,6 +157,10 @@ class KernelInputs(BaseEstimator):
         for name in ("kernel", "engine", "representation", "solver"):
             if name in parameters_of(cls):
                 getattr(_resolve, f"{name}_of")(getattr(self, name))
+        self._validate()
+
+    def _validate(self) -> None:
+        """Refuse parameters that are out of range."""
 
     def check_state(self) -> None:
         """Refuse what does not belong together, and so was not left by `fit`."""

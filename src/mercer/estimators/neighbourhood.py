@@ -231,10 +231,6 @@ class KernelNeighbours(KernelInputs, ABC):
     holds = {"n_samples_fit_": ONE_OR_MORE, "n_neighbors_": ONE_OR_MORE, "_targets": np.ndarray}
     fitted_by = "n_neighbors_"
 
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        self._validate()
-
     def check_state(self) -> None:
         super().check_state()
         _require_weights(self.weights_)

@@ -9,7 +9,6 @@ import numpy as np
 from mercer._state import positions, require
 from mercer._xp import frozen, issparse, n_points, take
 from mercer.engines import Engine, Tiled
-from mercer.engines.usable import usable
 from mercer.functions import terms
 from mercer.functions.base import Function, as_coefficients, as_columns, column_products
 from mercer.kernels import Kernel
@@ -81,7 +80,8 @@ class KernelFunction(Function):
     @classmethod
     def from_state(cls, parameters, state):
         """The function again, on the CPU where its engine's device is not there."""
-        engine, shape = usable(parameters.get("engine")), np.shape(parameters["coef"])
+        engine, shape = parameters.get("engine"), np.shape(parameters["coef"])
+        engine = None if engine is None else engine.usable()
         if len(shape) in (1, 2) and shape[0] == 0:
             # Of the points of a sum without terms not even the form is known.
             return zero(parameters["kernel"], shape[1] if len(shape) == 2 else None, engine)

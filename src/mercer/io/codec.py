@@ -13,10 +13,24 @@ from typing import Any
 import numpy as np
 
 from mercer._state import is_storable
+from mercer.io import kinds
 from mercer.io.errors import ModelFileError
-from mercer.io.kind import Kind
-from mercer.io.kinds import BY_NAME, KINDS
+from mercer.io.objects import ObjectKind, PipelineKind
 
+KINDS: tuple[kinds.Kind, ...] = (
+    kinds.SequenceKind(list),
+    kinds.SequenceKind(tuple),
+    kinds.DictKind(),
+    kinds.SliceKind(),
+    kinds.ScalarKind(),
+    kinds.ArrayKind(),
+    kinds.ObjectArrayKind(),
+    kinds.SparseKind(),
+    kinds.RandomKind(),
+    PipelineKind(),
+    ObjectKind(),
+)
+BY_NAME: dict[Any, kinds.Kind] = {kind.name: kind for kind in KINDS}
 # Deeper objects would exhaust Python's stack when they are used.
 _DEEPEST = 100
 # Objects counted as often as they are met: shared parts could otherwise double at every level.
@@ -175,7 +189,7 @@ def _on_host(x: Any) -> Any:
     return x.numpy(force=True) if tensor else x
 
 
-def _kind_for(x: Any, path: str) -> Kind:
+def _kind_for(x: Any, path: str) -> kinds.Kind:
     for kind in KINDS:
         if kind.takes(x):
             return kind

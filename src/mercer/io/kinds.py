@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer._xp import issparse
 from mercer.io.arrays import dtype_of, is_portable, portable, shape_of
 from mercer.io.errors import ModelFileError
-from mercer.io.kind import Kind
-from mercer.io.objects import ObjectKind, PipelineKind
+
+if TYPE_CHECKING:
+    from mercer.io.codec import Decoder, Encoder
+
+Put = Callable[[Any, str], Any]
+Get = Callable[[Any], Any]
 
 # So many keys of a dict may have one hash; of those nobody has chosen, hardly two do.
 _MOST_ALIKE = 16
 # NumPy's characters have four bytes.
 _CHARACTER, _PADDING = 4, 64
+
+
+class Kind:
+    """Contract: which things it takes, how they are written down as entries of a row, and the way back.
+
+    ``put(part, where)`` is the description of a part, found at `where` below `path`; ``get(description)`` is
+    the part again. `decode` may be given anything in its entries.
+    """
+
+    name: str = ""
+    fields: tuple[str, ...] = ()
+
+    def takes(self, x: Any) -> bool:
+        raise NotImplementedError
+
+    def encode(self, x: Any, put: Put, encoder: Encoder, path: str) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def decode(self, row: dict[str, Any], get: Get, decoder: Decoder) -> Any:
+        raise NotImplementedError
 
 
 class SequenceKind(Kind):
@@ -240,19 +265,3 @@ def _list(value: Any, length: int | None = None) -> list[Any]:
 
 def _ends(x: slice) -> tuple[Any, Any, Any]:
     return x.start, x.stop, x.step
-
-
-KINDS: tuple[Kind, ...] = (
-    SequenceKind(list),
-    SequenceKind(tuple),
-    DictKind(),
-    SliceKind(),
-    ScalarKind(),
-    ArrayKind(),
-    ObjectArrayKind(),
-    SparseKind(),
-    RandomKind(),
-    PipelineKind(),
-    ObjectKind(),
-)
-BY_NAME: dict[Any, Kind] = {kind.name: kind for kind in KINDS}

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from mercer import _state
 from mercer.io import registry
 from mercer.io.errors import ModelFileError
-from mercer.io.kind import Kind
+from mercer.io.kinds import Kind
 
 _UNKNOWN = "which this mercer has not: was it written by a newer one?"
 

@@ -45,7 +45,7 @@ class TargetCoding:
 
     classes = None
 
-    holds = {"n_outputs": ONE_OR_MORE}
+    holds = {"one_dimensional": bool, "n_outputs": ONE_OR_MORE}
 
     def check_state(self) -> None:
         """Refuse a coding without a loss, or of other outputs than its loss has."""

@@ -79,9 +79,9 @@ class ExpansionLearner(Learner):
         births = self.birth[held]
         few = budget.policy == loops.NOBODY or len(births) <= budget.n_terms
         require(few, "there are more terms than the budget allows")
-        rising = not len(births) or (
-            births[0] >= 1 and births[-1] <= self.seen and (np.diff(births) > 0).all()
-        )
+        # First the range: differences of numbers beyond it may wrap round.
+        rising = births.min(initial=1) >= 1 and births.max(initial=0) <= self.seen
+        rising = rising and (np.diff(births) > 0).all()
         require(rising, "terms are not in the order of their age")
         require(not self.A[:, ~held].any(), "terms that are gone have coefficients")
         require(self.U.shape[1] == (m if self.rule.averaging else 0), "the sum of functions has other terms")
@@ -95,7 +95,7 @@ class ExpansionLearner(Learner):
             alone = partner == -1
             there = ((partner >= 0) & (partner < m) | alone).all() and held[partner[~alone]].all()
             require(there and np.isfinite(self.near[held]).all(), "partners of terms are wrong")
-        self._room = {}
+        self.__dict__.setdefault("_room", {})  # made when needed
 
     @staticmethod
     def dtype_for(points: Any) -> Any:

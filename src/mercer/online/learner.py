@@ -11,7 +11,6 @@ import numpy as np
 from mercer._state import COUNT, NOT_NEGATIVE, ONE_OR_MORE, NumberSpec, doubles, require
 from mercer._xp import issparse, n_points
 from mercer.engines import Engine
-from mercer.engines.usable import usable
 from mercer.functions import Function, KernelFunction
 from mercer.losses import Squared
 from mercer.losses.base import Loss
@@ -213,7 +212,7 @@ def engine_for_chunk(engine: Engine, X: Any, Z: Any) -> Engine:
 
 def check_points(x: Any, m: int) -> None:
     """Require m points of a learner or basis; make them what its kernel takes, and its engine one of here."""
-    x.engine = usable(x.engine)
+    x.engine = x.engine.usable()
     there = hasattr(x.points, "shape") and n_points(x.points) == m
     require(there, "points and coefficients differ in number")
     if m:

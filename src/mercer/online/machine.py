@@ -289,10 +289,8 @@ class OnlineMachine(Coefficients, KernelInputs):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        names, width = (
-            vars(self).get("_names", {}),
-            vars(self).get("n_features_in_"),
-        )  # known before the first fit
+        # Names of features are known before anything is learned.
+        names, width = vars(self).get("_names", {}), vars(self).get("n_features_in_")
         numbered = isinstance(names, dict) and list(names.values()) == list(range(len(names)))
         require(numbered and len(names) in (0, width), "features are not numbered by their names")
 

@@ -87,7 +87,7 @@ def to_onnx(
         )
     if isinstance(machine, OnlineMachine) and len(getattr(machine, "classes_", [0, 1])) < 2:
         raise TypeError("the machine has met one class only, so there is nothing to tell apart yet")
-    check_is_fitted(machine, "means_" if isinstance(machine, KernelKMeans) else "function_")
+    check_is_fitted(machine, type(machine).fitted_by)
     if not machine.kernel_.vectors:
         raise TypeError(f"{machine.kernel_!r} is not a kernel on vectors, so the machine has no ONNX version")
     graph = Graph()
