@@ -202,9 +202,9 @@ def _require_width(cells: list[str], width: int, delimiter: str, path: Path, lin
         )
 
 
-def records_of(lines: Iterable[str], delimiter: str, path: Path) -> Iterator[Row]:
+def records_of(lines: Iterable[str], delimiter: str, path: Path, strict: bool = True) -> Iterator[Row]:
     """(line, cells) of every record that has something in it. Lines count as in an editor."""
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     line, width = 1, 0
     try:
         for cells in reader:
@@ -247,7 +247,8 @@ def load(path: Path, limit: int | None) -> Sheet:
     if limit is None or head.startswith(UTF16):
         data = all_bytes(path, _HELD)
     else:
-        data = head_records(path, lambda lines: records_of(lines, delimiter, path), limit + 1)
+        # What is wrong with them shows when they are looked at again.
+        data = head_records(path, lambda lines: records_of(lines, delimiter, path, strict=False), limit + 1)
     data, remarks = as_utf8(data, path)
     if not re.search(rb"[^ \t\r\n]", data):
         raise TableError("the file is empty. The first line must hold the names of the columns.", path=path)
