@@ -45,8 +45,8 @@ _FAULTS = {
     "end of data": "a quote that is opened here is never closed.",
     "field limit": f"a cell has more than {csv.field_size_limit():,} characters; is a quote not closed?",
 }
-# Bytes of memory for a byte of text: while it is held as cells, and about how many in the end at most.
-_HELD, _NEEDED = 4.0, 20.0
+# Bytes of memory for a byte of text: while it is held as cells, and about how many in the end.
+_HELD, _NEEDED = 4.0, 10.0
 # Bytes that a word takes as an object of its own, and while it is understood.
 _WORD = 200
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -120,12 +120,13 @@ class Delimited(Format):
 
         What columns are is then seen on the first rows; a later value that does not fit makes the query fail.
         """
-        if _NEEDED * wanted.path.stat().st_size <= budget.available_memory():
-            return super().for_query(wanted)
         from mercer.tables.reading.duck import Scanned
 
+        large = _NEEDED * wanted.path.stat().st_size > budget.available_memory()
         cut = Cut(BATCH, 0, dict(wanted.kinds), BATCH)
-        first = next(self._batches(wanted.path, cut))
+        first = next(self._batches(wanted.path, cut), None) if large else None
+        if first is None:
+            return super().for_query(wanted)
         return Scanned(first, lambda: self._batches(wanted.path, cut)), first.remarks
 
     def _batches(self, path: Path, cut: Cut) -> Iterator[Table]:
