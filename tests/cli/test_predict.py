@@ -341,6 +341,11 @@ def test_copies_are_as_they_were_written(call, fitted, table, tmp_path):
     assert result.exit_code == 0, result.output
     for line, was in zip(result.stdout.splitlines(), text.splitlines(), strict=True):
         assert line.replace('" 31.01.2024"', " 31.01.2024").startswith(was + ",")
+    # Decimal commas, though the new file is cut at commas; and nothing is taken for a formula.
+    new.write_text(text.replace(",", ";").replace(".", ",").replace("007", "-0,50"))
+    result = call("predict", fitted.file, new, "--keep", "id", "--limit", "1")
+    assert result.stdout.splitlines()[1].startswith('"-0,50",')
+    new.write_text(text)
     # Into a file with types, values are what they are.
     out = tmp_path / "out.parquet"
     assert call("predict", fitted.file, new, "--keep", "size", "--keep", "id", "-o", out).exit_code == 0

@@ -63,6 +63,38 @@ def test_passes_go_through_the_rows_again():
     assert twice.n_seen_ == 300
 
 
+@pytest.mark.parametrize("averaging", [False, True])
+def test_each_example_is_predicted_just_before_it_is_learned(averaging):
+    machine = OnlineKernelRegressor(K, averaging=averaging, budget=Oldest(30))
+    assert not machine.begun and machine.n_terms_ == 0
+    machine.predict_then_learn(X[:20], Y[:20])
+    twin = OnlineKernelRegressor(K, averaging=averaging, budget=Oldest(30)).fit(X[:20], Y[:20])
+    found, likely = machine.predict_then_learn(X[20:60], Y[20:60])
+    expected = []
+    for i in range(20, 60):
+        expected.append(twin.predict(X[i : i + 1])[0])
+        twin.partial_fit(X[i : i + 1], Y[i : i + 1])
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert likely is None and machine.begun and machine.n_terms_ == twin.n_terms_ == 30
+    assert machine.cumulative_loss_ == pytest.approx(twin.cumulative_loss_)
+    machine.forget()
+    assert not machine.begun and machine.n_seen_ == 0
+    labels = OnlineKernelClassifier(K, averaging=averaging).fit(X[:50], LABELS[:50])
+    said, likely = labels.predict_then_learn(X[50:60], LABELS[50:60])
+    np.testing.assert_array_equal(said, labels.classes_[likely.argmax(axis=1)])
+    np.testing.assert_allclose(likely.sum(axis=1), 1)
+
+
+def test_parameters_may_be_refused_before_there_is_an_example():
+    rng = np.random.default_rng(3)
+    before = rng.bit_generator.state
+    OnlineKernelRegressor(random_state=rng).validate()
+    assert rng.bit_generator.state == before
+    for wrong in ({"lam": -1}, {"budget": 0}, {"step": -1.0}, {"passes": 0}):
+        with pytest.raises(ValueError):
+            OnlineKernelRegressor(**wrong).validate()
+
+
 def test_fit_forgets():
     machine = OnlineKernelClassifier(K).fit(X, LABELS)
     again = machine.fit(X[:, :1], np.repeat([1, 2], 75))

@@ -24,7 +24,7 @@ from mercer.cli.options import (
     option,
     with_options,
 )
-from mercer.cli.replacing import Force, require_free
+from mercer.cli.replacing import Force, require_free, stream_of
 
 if TYPE_CHECKING:
     from mercer.tables.model import Streamed
@@ -129,29 +129,17 @@ class Files:
             raise typer.BadParameter("it needs --checkpoint, the file to go on from", param_hint="--resume")
         if self.no_skip and not self.resume:
             raise typer.BadParameter("it says what --resume shall do, and needs it", param_hint="--no-skip")
-        if self.resume and self.checkpoint is not None and self.checkpoint.exists():
-            return self._own(self.checkpoint, output, target)
-        for path in written:
-            require_free(path, self.force, hint=", --resume to go on from it" * (path == self.checkpoint))
-        return None
-
-    def _own(self, checkpoint: Path, output: Path, target: str) -> Any:
-        """A stream that goes on replaces its own model, and the predictions its checkpoint speaks of."""
+        if not (self.resume and self.checkpoint is not None and self.checkpoint.exists()):
+            for path in written:
+                require_free(path, self.force, hint=", --resume to go on from it" * (path == self.checkpoint))
+            return None
         import mercer
-        from mercer.tables.model import Streamed
 
-        def own(path: Path) -> bool:
-            try:
-                found = mercer.load(path)
-            except mercer.io.ModelFileError:
-                return False
-            return isinstance(found, Streamed) and found.target == target
-
-        before = mercer.load(checkpoint)
-        require_free(output, self.force, own)
-        if self.predictions is not None:
-            written = getattr(before, "written", 0)
-            require_free(self.predictions, self.force, lambda path: 0 < written <= path.stat().st_size)
+        before = mercer.load(self.checkpoint)
+        require_free(output, self.force, stream_of(target))
+        if self.predictions is not None:  # which the checkpoint speaks of
+            size = getattr(before, "written", 0)
+            require_free(self.predictions, self.force, lambda path: 0 < size <= path.stat().st_size)
         return before
 
     def options(self) -> dict[str, Any]:

@@ -271,10 +271,13 @@ def test_files_larger_than_memory(tmp_path, monkeypatch):
     table = read(path, query="select w, sum(a) as total from t where b >= 1 group by w order by w")
     a = np.arange(2, 20_000)
     assert table["total"].tolist() == [float(a[a % 3 == k].sum()) for k in range(3)]
+    twice = read(path, query="select count(*) as n from t x join t y on x.a = y.a where y.b > 1")
+    assert twice["n"].tolist() == [19_997.0]  # the file is gone through anew for each of the two
+    assert read(save(tmp_path, "a,b\n"), query="select * from t", empty=True).n_rows == 0
     commas = save(tmp_path, "a;b\n" + "1,5;x\n" * 20, "commas.csv")
     assert read(commas, query="select sum(a) as s from t")["s"].tolist() == [30.0]
     late = save(tmp_path, "a,b\n" + "1,2\n" * 20_000 + "oops,2\n", "late.csv")
-    with pytest.raises(TableError, match="oops"):
+    with pytest.raises(TableError, match="late.csv, line 20,002, column 'a': 'oops' is not a number"):
         read(late, query="select sum(a) as s from t")
 
 

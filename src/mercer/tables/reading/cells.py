@@ -151,7 +151,7 @@ def _guess(words: list[str], counts: np.ndarray, comma: bool) -> str:
     allowed = counts.sum() * (1 - ALMOST) * (1 + 1e-12)
     if not words:
         return "text"
-    if _wrong(words, counts, _is_number(comma), allowed) <= allowed:
+    if _wrong(words, counts, partial(is_number, comma=comma), allowed) <= allowed:
         return "number"
     return _dates(words, counts, allowed) or "text"
 
@@ -179,16 +179,11 @@ def _wrong(words: list[str], counts: np.ndarray, fits: Callable[[str], object], 
     return wrong
 
 
-def _is_number(comma: bool) -> Callable[[str], object]:
-    return lambda word: _NUMBER.fullmatch(word) or (comma and _COMMA_NUMBER.fullmatch(word))
-
-
 def _parsed(words: list[str], kind: str, comma: bool) -> list[Any]:
     """Values, None where a word is not of the kind."""
     if kind != "number":
         return [moment(word, kind) for word in words]
-    fits = _is_number(comma)
-    return [float(word.replace(",", ".")) if fits(word) else None for word in words]
+    return [float(word.replace(",", ".")) if is_number(word, comma) else None for word in words]
 
 
 def _text(words: list[str], real: list[int]) -> np.ndarray:
@@ -201,9 +196,9 @@ def _text(words: list[str], real: list[int]) -> np.ndarray:
     return result
 
 
-def is_number(word: str) -> bool:
-    """Whether a word is a number (or an infinity), and nothing else."""
-    return bool(_NUMBER.fullmatch(word))
+def is_number(word: str, comma: bool = False) -> bool:
+    """Whether a word is a number (or an infinity), and nothing else; perhaps one with a decimal comma."""
+    return bool(_NUMBER.fullmatch(word) or (comma and _COMMA_NUMBER.fullmatch(word)))
 
 
 def dates_in(column: np.ndarray) -> Understood:

@@ -45,8 +45,8 @@ _FAULTS = {
     "end of data": "a quote that is opened here is never closed.",
     "field limit": f"a cell has more than {csv.field_size_limit():,} characters; is a quote not closed?",
 }
-# Bytes of memory for a byte of text: while it is held as cells, and about how many in the end at most.
-_HELD, _NEEDED = 4.0, 20.0
+# Bytes of memory for a byte of text: while it is held as cells, and about how many in the end.
+_HELD, _NEEDED = 4.0, 10.0
 # Bytes that a word takes as an object of its own, and while it is understood.
 _WORD = 200
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -120,12 +120,13 @@ class Delimited(Format):
 
         What columns are is then seen on the first rows; a later value that does not fit makes the query fail.
         """
-        if _NEEDED * wanted.path.stat().st_size <= budget.available_memory():
-            return super().for_query(wanted)
         from mercer.tables.reading.duck import Scanned
 
+        large = _NEEDED * wanted.path.stat().st_size > budget.available_memory()
         cut = Cut(BATCH, 0, dict(wanted.kinds), BATCH)
-        first = next(self._batches(wanted.path, cut))
+        first = next(self._batches(wanted.path, cut), None) if large else None
+        if first is None:
+            return super().for_query(wanted)
         return Scanned(first, lambda: self._batches(wanted.path, cut)), first.remarks
 
     def _batches(self, path: Path, cut: Cut) -> Iterator[Table]:
@@ -202,9 +203,9 @@ def _require_width(cells: list[str], width: int, delimiter: str, path: Path, lin
         )
 
 
-def records_of(lines: Iterable[str], delimiter: str, path: Path) -> Iterator[Row]:
+def records_of(lines: Iterable[str], delimiter: str, path: Path, strict: bool = True) -> Iterator[Row]:
     """(line, cells) of every record that has something in it. Lines count as in an editor."""
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     line, width = 1, 0
     try:
         for cells in reader:
@@ -247,7 +248,8 @@ def load(path: Path, limit: int | None) -> Sheet:
     if limit is None or head.startswith(UTF16):
         data = all_bytes(path, _HELD)
     else:
-        data = head_records(path, lambda lines: records_of(lines, delimiter, path), limit + 1)
+        # What is wrong with them shows when they are looked at again.
+        data = head_records(path, lambda lines: records_of(lines, delimiter, path, strict=False), limit + 1)
     data, remarks = as_utf8(data, path)
     if not re.search(rb"[^ \t\r\n]", data):
         raise TableError("the file is empty. The first line must hold the names of the columns.", path=path)
