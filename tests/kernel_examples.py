@@ -12,7 +12,6 @@ import mercer.kernels
 from mercer.kernels import (
     ArcCosine,
     ChiSquared,
-    Columns,
     Constant,
     Cosine,
     Dot,
@@ -28,6 +27,7 @@ from mercer.kernels import (
     Mahalanobis,
     Matern,
     Normalized,
+    OnColumns,
     Periodic,
     Polynomial,
     Power,
@@ -67,7 +67,7 @@ def with_one_more(X):
 EXAMPLES = {
     ArcCosine: lambda d: [ArcCosine(0), ArcCosine(1), ArcCosine(2)],
     ChiSquared: lambda d: [ChiSquared(0.7)],
-    Columns: lambda d: [
+    OnColumns: lambda d: [
         Gaussian(1.0).on([d - 1]),
         Polynomial(2, 1.0).on([0, -1, 0]),
         Linear().on(slice(0, 1)),

@@ -62,54 +62,31 @@ class DualNumber:
     __radd__, __rmul__ = __add__, __mul__
 
 
+def _rule(function: Any, slope: Any) -> Any:
+    """A function of dual numbers; its slope is given x and the value there."""
+
+    def apply(x):
+        x = DualNumber.of(x)
+        value = function(x.value)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return DualNumber(value, slope(x.value, value) * x.slope)
+
+    return staticmethod(apply)
+
+
 class _DualNamespace:
-    """NumPy's names, for DualNumber numbers."""
+    """NumPy's names, for dual numbers."""
 
     pi = np.pi
-
-    @staticmethod
-    def exp(x):
-        x = DualNumber.of(x)
-        e = np.exp(x.value)
-        return DualNumber(e, e * x.slope)
-
-    @staticmethod
-    def log(x):
-        x = DualNumber.of(x)
-        return DualNumber(np.log(x.value), x.slope / x.value)
-
-    @staticmethod
-    def sqrt(x):
-        # The square root of a squared distance has no slope at 0; zero is the symmetric choice there.
-        x = DualNumber.of(x)
-        r = np.sqrt(x.value)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = np.where(r > 0, 0.5 / r, 0.0)
-        return DualNumber(r, slope * x.slope)
-
-    @staticmethod
-    def sin(x):
-        x = DualNumber.of(x)
-        return DualNumber(np.sin(x.value), np.cos(x.value) * x.slope)
-
-    @staticmethod
-    def cos(x):
-        x = DualNumber.of(x)
-        return DualNumber(np.cos(x.value), -np.sin(x.value) * x.slope)
-
-    @staticmethod
-    def tanh(x):
-        x = DualNumber.of(x)
-        t = np.tanh(x.value)
-        return DualNumber(t, (1 - t * t) * x.slope)
-
-    @staticmethod
-    def arccos(x):
-        x = DualNumber.of(x)
-        s = np.sqrt(np.maximum(1 - x.value**2, 0))
-        with np.errstate(divide="ignore"):
-            slope = np.where(s > 0, -1 / s, 0.0)
-        return DualNumber(np.arccos(x.value), slope * x.slope)
+    exp = _rule(np.exp, lambda x, y: y)
+    log = _rule(np.log, lambda x, y: 1 / x)
+    sin = _rule(np.sin, lambda x, y: np.cos(x))
+    cos = _rule(np.cos, lambda x, y: -np.sin(x))
+    tanh = _rule(np.tanh, lambda x, y: 1 - y * y)
+    # The square root of a squared distance has no slope at 0; zero is the symmetric choice there. So it is
+    # for the angle of parallel vectors.
+    sqrt = _rule(np.sqrt, lambda x, y: np.where(y > 0, 0.5 / y, 0.0))
+    arccos = _rule(np.arccos, lambda x, y: np.where(abs(x) < 1, -1 / np.sqrt(np.maximum(1 - x**2, 0)), 0.0))
 
     @staticmethod
     def clip(x, lo, hi):

@@ -19,7 +19,7 @@ X = np.random.default_rng(0).standard_normal((40, 3))
 
 # Of kernels, losses, … whose constructors need something.
 NEEDY = {
-    kernels.Columns: [Linear().on([0, 2]), Linear().on(slice(1, None)), Gaussian(1.0).on(np.array([0]))],
+    kernels.OnColumns: [Linear().on([0, 2]), Linear().on(slice(1, None)), Gaussian(1.0).on(np.array([0]))],
     kernels.Exp: [Linear().exp()],
     kernels.Finite: [Finite(np.eye(3)), Finite([[2, 1], [1, 2]]), Finite(sp.csr_array(np.eye(3)))],
     kernels.LengthScales: [Gaussian(1.0).scaled([1.0, 2.0]), Gaussian().scaled()],

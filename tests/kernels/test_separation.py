@@ -21,11 +21,11 @@ from mercer.kernels import (
     Polynomial,
     RationalQuadratic,
 )
-from mercer.kernels.separation import InOrder, Pairs, separation
+from mercer.kernels.separation import AllPairs, InOrder, separation
 
 LONG = np.longdouble
 RNG = np.random.default_rng(0)
-# Pairs of near points far from the origin, as float64 has them.
+# AllPairs of near points far from the origin, as float64 has them.
 FAR = np.array([[1e8, 3.0], [1e8 + 2.0**-13, 3.0], [1e8, 3.0 + 2.0**-20], [-5.0, 1e8]])
 
 
@@ -146,7 +146,7 @@ def test_float32_and_sparse_points():
     np.testing.assert_allclose(
         Linear().squared_distance(sp.csr_array(Z)), Linear().squared_distance(Z), rtol=1e-9
     )
-    assert Pairs().plainly(Linear(), Z[:2], Z[:3]).shape == (2, 3)
+    assert AllPairs().plainly(Linear(), Z[:2], Z[:3]).shape == (2, 3)
 
 
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(2.0), Linear() + Gaussian(1.0)], ids=repr)

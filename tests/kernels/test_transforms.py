@@ -9,7 +9,6 @@ from scipy.spatial.distance import cdist, pdist
 
 from mercer.kernels import (
     ChiSquared,
-    Columns,
     Cosine,
     FunctionKernel,
     Gaussian,
@@ -18,6 +17,7 @@ from mercer.kernels import (
     Linear,
     Mahalanobis,
     Matern,
+    OnColumns,
     Polynomial,
     PullBack,
 )
@@ -245,7 +245,7 @@ def test_bad_maps_are_explained():
 
 def test_methods_build_values():
     k = Gaussian(1.0)
-    assert k.on([0]) == Columns(Gaussian(1.0), [0])
+    assert k.on([0]) == OnColumns(Gaussian(1.0), [0])
     assert k.scaled([1.0]) == LengthScales(Gaussian(1.0), [1.0])
     assert k.metric(M) == Mahalanobis(Gaussian(1.0), M)
     assert k.pullback(np.sin) == PullBack(Gaussian(1.0), np.sin)

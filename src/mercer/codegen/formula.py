@@ -32,10 +32,9 @@ def require_equal_widths(here: int, elsewhere: int) -> None:
     """Raise ValueError where a map gives points of different widths for different rows."""
     if here != elsewhere:
         raise ValueError(
-            f"the map gave {here} columns for these rows and {elsewhere} for others: a map must give "
-            "every row the "
-            "same width, whatever rows are beside it and however many (a one-hot code needs the list of all "
-            "categories, not those it happens to meet)"
+            f"the map gave {here} columns for these rows and {elsewhere} for others: a map must give every "
+            "row the same width, whatever rows are beside it and however many (a one-hot code needs the "
+            "list of all categories, not those it happens to meet)"
         )
 
 

@@ -21,10 +21,11 @@ import numpy as np
 from mercer._threads import cpu_count, parallel_map
 from mercer._xp import issparse, shaped_like
 from mercer.engines import Engine
-from mercer.kernels.base import Kernel, Profiled
+from mercer.kernels.base import Kernel
 from mercer.kernels.finite import Finite
 from mercer.kernels.order import order_of
 from mercer.kernels.paired import paired
+from mercer.kernels.profiled import Profiled
 from mercer.kernels.separation import InOrder, separation
 from mercer.kernels.statistics import L1Distance, SquaredDistance
 

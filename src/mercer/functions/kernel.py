@@ -13,7 +13,7 @@ from mercer.functions import terms
 from mercer.functions.base import Function, as_coefficients, as_columns, column_products
 from mercer.kernels import Kernel
 from mercer.kernels.points import as_objects
-from mercer.kernels.separation import Pairs, separation
+from mercer.kernels.separation import AllPairs, separation
 from mercer.operators import KernelOperator
 
 # Numbers held at once while differentiating: 32 MB of doubles.
@@ -244,7 +244,7 @@ class KernelFunction(Function):
         first = total @ (diagonal @ alpha)
         if not np.abs(total) @ (np.abs(diagonal) @ np.abs(alpha)) < _CANCELS * there:
             return None
-        D = separation(self.kernel, X, X, Pairs())
+        D = separation(self.kernel, X, X, AllPairs())
         np.fill_diagonal(D, 0)
         if not 0.5 * np.sum(np.abs(alpha) * (np.abs(D) @ np.abs(alpha))) < _CANCELS * there:
             return None

@@ -24,6 +24,7 @@ _DROPPED = {"coef_"}
 
 # Since format 2 no two classes have the same name, and classes are called by what they are.
 _CLASSES = {
+    "kernels.Columns": "kernels.OnColumns",
     "estimators.Coordinates": "estimators.OrthonormalCoordinates",
     "online.Centres": "online.CentreBasis",
     "online.Span": "online.SpanBasis",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from mercer.kernels.arithmetic import is_number
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import _Composite, merge, multiply, prefixed, shown, times
+from mercer.kernels.composite import Combined, merge, multiply, shown
 from mercer.kernels.points import as_objects
 
 
@@ -73,21 +72,12 @@ class Constant(Kernel):
         return "a nonnegative constant"
 
 
-class _Pair(_Composite):
+class _Pair(Combined):
+    parts = ("left", "right")
+
     def __init__(self, left, right):
         self.left = left
         self.right = right
-
-    def validate(self):
-        for name in ("left", "right"):
-            if not isinstance(getattr(self, name), Kernel):
-                raise TypeError(
-                    f"{type(self).__name__}: {name} must be a kernel, got {getattr(self, name)!r}"
-                )
-        super().validate()
-
-    def _both(self, method: str, *args: Any) -> tuple[Any, Any]:
-        return getattr(self.left, method)(*args), getattr(self.right, method)(*args)
 
 
 class Sum(_Pair):
@@ -104,57 +94,35 @@ class Sum(_Pair):
     def __repr__(self):
         return f"{shown(self.left, 0)} + {shown(self.right, 1)}"
 
-    def formula(self, tracer, view):
-        a, b = self._both("formula", tracer, view)
+    def combine(self, a, b, xp):
         return a + b
 
-    def pairwise(self, X, Z):
-        a, b = self._both("pairwise", X, Z)
-        return a + b
-
-    def diagonal(self, X):
-        a, b = self._both("diagonal", X)
-        return a + b
+    def _outer_slopes(self, X, Z):
+        return [1.0, 1.0]
 
     def separation(self, X, Z, pairs):
-        a, b = self._both("separation", X, Z, pairs)
-        return a + b
-
-    def gradient_x(self, X, Z):
-        a, b = self._both("gradient_x", X, Z)
-        return a + b
-
-    def gradient_log_params(self, X, Z):
-        a, b = self._both("gradient_log_params", X, Z)
-        return {**prefixed("left", a), **prefixed("right", b)}
-
-    def vjp_log_params(self, X, W):
-        a, b = self._both("vjp_log_params", X, W)
-        return {**prefixed("left", a), **prefixed("right", b)}
-
-    def amplitude(self):
-        a, b = self._both("amplitude")
+        a, b = self._values("separation", X, Z, pairs)
         return a + b
 
     def frequencies(self, rng, count, d):
         # The spectral density of a sum is the mixture of the two, in proportion to k(0).
-        a, b = self._both("amplitude")
+        a, b = self._values("amplitude")
         from_left = rng.random(count) * (a + b) < a
-        left, right = self._both("frequencies", rng, count, d)
+        left, right = self._values("frequencies", rng, count, d)
         return np.where(from_left[:, None], left, right)
 
     def induced_order(self, view):
-        a, b = self._both("induced_order", view)
+        a, b = self._values("induced_order", view)
         if type(self.left) is Constant or type(self.right) is Constant:
             return a or b  # a constant changes no distance
         return a and a.with_other(b)
 
     def expansion(self, d):
-        a, b = self._both("expansion", d)
+        a, b = self._values("expansion", d)
         return None if a is None or b is None else merge(list(a.items()) + list(b.items()))
 
     def expansion_size(self, d):
-        a, b = self._both("expansion_size", d)
+        a, b = self._values("expansion_size", d)
         return a + b
 
     def rule(self):
@@ -178,57 +146,26 @@ class Product(_Pair):
     def __repr__(self):
         return f"{shown(self.left, 1)} * {shown(self.right, 2)}"
 
-    def formula(self, tracer, view):
-        a, b = self._both("formula", tracer, view)
-        return a * b
-
-    def pairwise(self, X, Z):
-        a, b = self._both("pairwise", X, Z)
-        return a * b
-
-    def diagonal(self, X):
-        a, b = self._both("diagonal", X)
-        return a * b
-
-    def gradient_x(self, X, Z):
-        (a, b), (da, db) = self._both("pairwise", X, Z), self._both("gradient_x", X, Z)
-        return da * b[:, :, None] + a[:, :, None] * db
-
-    def gradient_log_params(self, X, Z):
-        (a, b), (da, db) = self._both("pairwise", X, Z), self._both("gradient_log_params", X, Z)
-        return {
-            **prefixed("left", {k: times(v, b) for k, v in da.items()}),
-            **prefixed("right", {k: times(v, a) for k, v in db.items()}),
-        }
-
-    def vjp_log_params(self, X, W):
-        a, b = self._both("pairwise", X, X)
-        return {
-            **prefixed("left", self.left.vjp_log_params(X, W * b)),
-            **prefixed("right", self.right.vjp_log_params(X, W * a)),
-        }
-
-    def amplitude(self):
-        a, b = self._both("amplitude")
+    def combine(self, a, b, xp):
         return a * b
 
     def frequencies(self, rng, count, d):
         # A product of functions is a convolution of spectra: frequencies add.
-        a, b = self._both("frequencies", rng, count, d)
+        a, b = self._values("frequencies", rng, count, d)
         return a + b
 
     def induced_order(self, view):
-        a, b = self._both("induced_order", view)
+        a, b = self._values("induced_order", view)
         if a is None or b is None or not (a.falling and b.falling):
             return None  # of a factor that is not nonnegative and falling nothing is known
         return a.with_other(b)
 
     def expansion(self, d):
-        a, b = self._both("expansion", d)
+        a, b = self._values("expansion", d)
         return None if a is None or b is None else multiply(a, b)
 
     def expansion_size(self, d):
-        a, b = self._both("expansion_size", d)
+        a, b = self._values("expansion_size", d)
         return a * b
 
     def rule(self):

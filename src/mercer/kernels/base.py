@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._params import Params
-from mercer._xp import DualNumber, dual
 from mercer.codegen.formula import PairTracer, View
 from mercer.codegen.symbols import NotTraceable
 from mercer.kernels.arithmetic import is_number
 from mercer.kernels.points import as_vectors, counted, double
-from mercer.kernels.statistics import Statistic
 
 if TYPE_CHECKING:
     from mercer.kernels import algebra, transforms, unary
     from mercer.kernels.order import Order
-    from mercer.kernels.separation import Pairs
+    from mercer.kernels.separation import AllPairs
 
 Monomial = tuple[int, ...]
 # Of derivatives, one a feature: 64 MB of doubles.
@@ -90,19 +88,19 @@ class Kernel(Params):
         >>> float(Linear().distance([[1e8]], [[1e8 + 2.0**-13]])[0, 0]) == 2.0**-13
         True
         """
-        from mercer.kernels.separation import Pairs, separation
+        from mercer.kernels.separation import AllPairs, separation
 
         self.validate()
         self.require_resolved()
         same, X = Z is None, double(self.points(X))
         Z = X if same else double(self.points(Z))
         self.require_same_width(X, Z)
-        D = np.maximum(separation(self, X, Z, Pairs()), 0)
+        D = np.maximum(separation(self, X, Z, AllPairs()), 0)
         if same:
             np.fill_diagonal(D, 0)
         return D
 
-    def separation(self, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:
+    def separation(self, X: Any, Z: Any, pairs: AllPairs) -> np.ndarray:
         """`squared_distance` of checked points, which rounding may leave below 0 (see that module)."""
         from mercer.kernels.separation import by_formula
 
@@ -125,6 +123,7 @@ class Kernel(Params):
 
     @staticmethod
     def require_same_width(X, Z) -> None:
+        """Raise ValueError where points on two sides have different numbers of coordinates."""
         if getattr(X, "ndim", 1) == 2 and getattr(Z, "ndim", 1) == 2 and X.shape[1] != Z.shape[1]:
             raise ValueError(
                 f"points have {X.shape[1]} coordinates on one side and {Z.shape[1]} on the other"
@@ -331,11 +330,11 @@ class Kernel(Params):
 
         return Normalized(self)
 
-    def on(self, columns: Any) -> transforms.Columns:
+    def on(self, columns: Any) -> transforms.OnColumns:
         """The same kernel, looking only at some columns."""
-        from mercer.kernels.transforms import Columns
+        from mercer.kernels.transforms import OnColumns
 
-        return Columns(self, columns)
+        return OnColumns(self, columns)
 
     def scaled(self, lengths: Any = None) -> transforms.LengthScales:
         """One length scale per feature: k(x/ℓ, z/ℓ). None takes standard deviations at fit."""
@@ -354,66 +353,3 @@ class Kernel(Params):
         from mercer.kernels.transforms import PullBack
 
         return PullBack(self, map)
-
-
-class Profiled(Kernel):
-    """k(x,z) = profile(s(x,z)): a scalar function of one pairwise statistic.
-
-    The profile is written once, with the operations of the namespace ``xp``; derivatives come
-    from calling it with dual numbers.
-    """
-
-    statistic: Statistic
-
-    def profile(self, s: Any, xp: Any) -> Any:
-        """k as a function of the statistic s, in operations of the namespace xp."""
-        raise NotImplementedError
-
-    @property
-    def sparse(self) -> bool:  # type: ignore[override]
-        return self.statistic.sparse
-
-    def _plain(self):
-        """This kernel with Python's numbers for NumPy's, which would turn float32 into float64."""
-        numpys = {k: v.item() for k, v in self.get_params(deep=False).items() if isinstance(v, np.generic)}
-        return self.replace(**numpys) if numpys else self
-
-    def pairwise(self, X, Z):
-        k = self._plain()
-        if not k.statistic.fits(X, Z):  # float32 has no room for the squares; the values are ordinary numbers
-            wide = X.astype(np.float64)
-            return k.pairwise(wide, wide if X is Z else Z.astype(np.float64)).astype(np.result_type(X, Z))
-        return k.profile(k.statistic.pairwise(X, Z), np)
-
-    def formula(self, tracer, view):
-        k = self._plain()
-        return k.profile(tracer.statistic(k.statistic, view), tracer)
-
-    def diagonal(self, X):
-        k = self._plain()
-        s = k.statistic.diag(X)
-        return np.array(np.broadcast_to(k.profile(s, np), s.shape))
-
-    def _profile_slope(self, S):
-        return DualNumber.of(self.profile(DualNumber(S, np.ones_like(S)), dual)).slope
-
-    def slope_statistic(self, X, Z):
-        """∂k(x_i, z_j)/∂s, shape (n, m)."""
-        k = self._plain()
-        return k._profile_slope(k.statistic.pairwise(X, Z))
-
-    def gradient_x(self, X, Z):
-        k = self._plain()
-        S = k.statistic.pairwise(X, Z)
-        return k._profile_slope(S)[:, :, None] * k.statistic.gradient_x(X, Z)
-
-    def gradient_log_params(self, X, Z):
-        k = self._plain()
-        S = k.statistic.pairwise(X, Z)
-        out = {}
-        for name in self.log_params:
-            value = float(getattr(k, name))
-            varied = k.replace(**{name: DualNumber(value, value)})  # d/d log θ = θ d/dθ
-            slope = DualNumber.of(varied.profile(DualNumber(S, np.zeros_like(S)), dual)).slope
-            out[name] = np.broadcast_to(slope, S.shape)
-        return out

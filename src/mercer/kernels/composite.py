@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from mercer._xp import DualNumber, dual
 from mercer.kernels.base import Kernel
 
 _TIGHTEST = 4
 
 
-class _Composite(Kernel):
+class Composite(Kernel):
     """A kernel made of kernels; points, sparsity and the like are what the parts agree on."""
 
+    # Names of the parameters that are its parts.
+    parts: tuple[str, ...] = ("kernel",)
     # How tightly its operator binds: + is 1, * is 2, ** is 3; a call binds most.
     binding = _TIGHTEST
+
+    def validate(self):
+        for name in self.parts:
+            if not isinstance(getattr(self, name), Kernel):
+                raise TypeError(
+                    f"{type(self).__name__}: {name} must be a kernel, got {getattr(self, name)!r}"
+                )
+        super().validate()
 
     def points(self, X):
         for k in self.children().values():
@@ -39,39 +52,62 @@ class _Composite(Kernel):
         return text + " (" + "; ".join(str(r) for r in reasons) + ")"
 
 
-class _Wrapper(_Composite):
-    kernel: Kernel
+class Combined(Composite):
+    """g(k₁(x,z), …): a function of the values of kernels. A subclass gives `combine`, that is g."""
 
-    def validate(self):
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"{type(self).__name__}: kernel must be a kernel, got {self.kernel!r}")
-        super().validate()
-
-    def _outer_slope(self, K: np.ndarray) -> np.ndarray:
-        """dg/dK for kernels of the form g(k)."""
+    def combine(self, *values: Any, xp: Any) -> Any:
+        """g, in operations of the namespace xp; values may be numbers, arrays, symbols or dual numbers."""
         raise NotImplementedError
 
+    def _values(self, method: str, *args: Any) -> list[Any]:
+        return [getattr(getattr(self, part), method)(*args) for part in self.parts]
+
+    def formula(self, tracer, view):
+        return self.combine(*self._values("formula", tracer, view), xp=tracer)
+
+    def pairwise(self, X, Z):
+        return self.combine(*self._values("pairwise", X, Z), xp=np)
+
+    def diagonal(self, X):
+        return self.combine(*self._values("diagonal", X), xp=np)
+
+    def amplitude(self):
+        return float(self.combine(*self._values("amplitude"), xp=np))
+
+    def _outer_slopes(self, X: Any, Z: Any) -> list[Any]:
+        """∂g/∂k of every part, at each pair of points."""
+        values = self._values("pairwise", X, Z)
+        slopes = []
+        for i, value in enumerate(values):
+            varied = [*values[:i], DualNumber(value, 1.0), *values[i + 1 :]]
+            slopes.append(DualNumber.of(self.combine(*varied, xp=dual)).slope)
+        return slopes
+
     def gradient_x(self, X, Z):
-        outer = self._outer_slope(self.kernel.pairwise(X, Z))
-        return outer[:, :, None] * self.kernel.gradient_x(X, Z)
+        inner = self._values("gradient_x", X, Z)
+        return sum(times(dk, outer) for dk, outer in zip(inner, self._outer_slopes(X, Z), strict=True))
 
     def gradient_log_params(self, X, Z):
-        outer = self._outer_slope(self.kernel.pairwise(X, Z))
-        inner = self.kernel.gradient_log_params(X, Z)
-        return prefixed("kernel", {k: times(v, outer) for k, v in inner.items()})
+        out: dict[str, Any] = {}
+        for part, outer in zip(self.parts, self._outer_slopes(X, Z), strict=True):
+            inner = getattr(self, part).gradient_log_params(X, Z)
+            out |= prefixed(part, {name: times(dk, outer) for name, dk in inner.items()})
+        return out
 
     def vjp_log_params(self, X, W):
-        outer = self._outer_slope(self.kernel.pairwise(X, X))
-        return prefixed("kernel", self.kernel.vjp_log_params(X, W * outer))
+        out: dict[str, Any] = {}
+        for part, outer in zip(self.parts, self._outer_slopes(X, X), strict=True):
+            out |= prefixed(part, getattr(self, part).vjp_log_params(X, W * outer))
+        return out
 
 
 def prefixed(prefix: str, slopes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {f"{prefix}__{name}": value for name, value in slopes.items()}
 
 
-def times(slope: np.ndarray, factor: np.ndarray) -> np.ndarray:
+def times(slope: np.ndarray, factor: Any) -> np.ndarray:
     """slope·factor, where slope may have a trailing axis of features."""
-    return slope * (factor[..., None] if slope.ndim > factor.ndim else factor)
+    return slope * (factor[..., None] if slope.ndim > np.ndim(factor) > 0 else factor)
 
 
 def merge(items: list[tuple[tuple[int, ...], float]]) -> dict[tuple[int, ...], float]:
@@ -87,5 +123,5 @@ def multiply(a: dict, b: dict) -> dict:
 
 def shown(part: Kernel, above: int) -> str:
     """A part of an expression, in parentheses unless it binds more tightly than `above`."""
-    binding = part.binding if isinstance(part, _Composite) else _TIGHTEST
+    binding = part.binding if isinstance(part, Composite) else _TIGHTEST
     return repr(part) if binding > above else f"({part!r})"

@@ -8,8 +8,8 @@ from itertools import combinations_with_replacement
 
 from mercer.codegen.symbols import NotTraceable, int_power
 from mercer.kernels.arithmetic import is_integer, is_number
-from mercer.kernels.base import Profiled
 from mercer.kernels.order import Order
+from mercer.kernels.profiled import Profiled
 from mercer.kernels.separation import FALLS, Fall
 from mercer.kernels.statistics import DotProduct, SquaredDistance
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.kernels.base import Profiled
+from mercer.kernels.profiled import Profiled
 from mercer.kernels.statistics import ChiSquare, Intersection
 
 

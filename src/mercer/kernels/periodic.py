@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.kernels.base import Profiled
+from mercer.kernels.profiled import Profiled
 from mercer.kernels.statistics import CircleDistance
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.kernels.arithmetic import is_number
-from mercer.kernels.base import Profiled
 from mercer.kernels.order import Order
+from mercer.kernels.profiled import Profiled
 from mercer.kernels.scale import median_distance
 from mercer.kernels.statistics import L1Distance, SquaredDistance, Statistic
 

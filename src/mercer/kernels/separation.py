@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
-class Pairs:
+class AllPairs:
     """Between which points: every x with every z."""
 
     def statistic(self, statistic: Statistic, X: Any, Z: Any) -> np.ndarray:
@@ -39,7 +39,7 @@ class Pairs:
         return a + b - 2 * self.values(kernel, X, Z)
 
 
-class InOrder(Pairs):
+class InOrder(AllPairs):
     """The first x with the first z, the second with the second, …"""
 
     def statistic(self, statistic: Statistic, X: Any, Z: Any) -> np.ndarray:
@@ -129,7 +129,7 @@ FALLS = _Falls()
 class _Falling(_Falls):
     """A tracer for formulas of statistics that are 0 where x = z."""
 
-    def __init__(self, X: Any, Z: Any, pairs: Pairs):
+    def __init__(self, X: Any, Z: Any, pairs: AllPairs):
         self.X, self.Z, self.pairs = X, Z, pairs
 
     def statistic(self, statistic: Statistic, view: View) -> Fall:
@@ -145,7 +145,7 @@ class _Falling(_Falls):
         return Fall.of(value)
 
 
-def separation(kernel: Kernel, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:
+def separation(kernel: Kernel, X: Any, Z: Any, pairs: AllPairs) -> np.ndarray:
     """k(x,x) + k(z,z) − 2k(x,z) for checked float64 points of a resolved kernel, as exactly as is known."""
     if not _stated(kernel):
         return pairs.plainly(kernel, X, Z)
@@ -164,7 +164,7 @@ def _stated(kernel: Kernel) -> bool:
     return not overridden(kernel, source, "pairwise") and all(map(_stated, kernel.children().values()))
 
 
-def by_formula(kernel: Kernel, X: Any, Z: Any, pairs: Pairs) -> np.ndarray:
+def by_formula(kernel: Kernel, X: Any, Z: Any, pairs: AllPairs) -> np.ndarray:
     """By how much the formula falls from x = z, twice; plainly where it is none of a distance alone."""
     try:
         value = Fall.of(kernel.formula(_Falling(X, Z, pairs), View()))  # type: ignore[arg-type]

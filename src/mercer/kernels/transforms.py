@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
 from mercer._xp import issparse
 from mercer.codegen.formula import require_equal_widths
-from mercer.kernels.base import Kernel, Profiled
-from mercer.kernels.composite import _Wrapper, merge, prefixed
+from mercer.kernels.base import Kernel
+from mercer.kernels.composite import Composite, merge, prefixed
 from mercer.kernels.points import as_objects, counted
+from mercer.kernels.profiled import Profiled
 
 
-class _Transformed(_Wrapper):
+class _Transformed(Composite):
     """k(t(x), t(z)): subclasses give `child_points` (that is t)."""
+
+    kernel: Kernel
 
     def formula(self, tracer, view):
         return self.kernel.formula(tracer, view.then(self))
@@ -56,7 +59,7 @@ class _Transformed(_Wrapper):
         return prefixed("kernel", self.kernel.vjp_log_params(self.child_points(X), W))
 
 
-class Columns(_Transformed):
+class OnColumns(_Transformed):
     """k on chosen columns, written ``k.on([0, 2])``.
 
     Parameters
@@ -312,10 +315,8 @@ class PullBack(_Transformed):
         if X.shape[0] > 1 and getattr(one, "ndim", 1) == 2 and one.shape[1] != two.shape[1]:
             raise ValueError(
                 f"the map of PullBack gives {one.shape[1]} columns for one point and {two.shape[1]} for "
-                "two: it must "
-                "treat every point by itself, and its width must not depend on how many there are (a "
-                "kernel is no "
-                "map; k(φ(x), φ(z)) needs φ)"
+                "two: it must treat every point by itself, and its width must not depend on how many there "
+                "are (a kernel is no map; k(φ(x), φ(z)) needs φ)"
             )
         super().require_maps(X)
 
@@ -325,42 +326,16 @@ class PullBack(_Transformed):
             raise ValueError(f"the map turned {X.shape[0]} points into {inner.shape[0]}")
         return inner
 
-    def gradient_x(self, X, Z):
-        return Kernel.gradient_x(self, X, Z)  # there is none: the map's derivative is unknown
-
     def rule(self):
         return self._rules("a kernel pulled back through a map")
 
 
 def _spreads(X, weights: np.ndarray | None) -> np.ndarray:
     """The (weighted) standard deviation of every column; 1 for a column that is constant up to rounding."""
-    n = X.shape[0]
-    share = np.full(n, 1 / max(n, 1)) if weights is None else weights / weights.sum()
-    if issparse(X):
-        # Zeros are not stored: what they add to Σ w (x − mean)² is mean² for their share of the weight.
-        X = X.astype(np.float64).tocsc()
-        X.sum_duplicates()
-        mean = np.asarray(X.T @ share).ravel()
-        w, column = share[X.indices], np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-        there = np.bincount(column, w, X.shape[1])
-        away = np.bincount(column, w * (X.data - mean[column]) ** 2, X.shape[1])
-        spread = np.sqrt(away + np.maximum(1 - there, 0) * mean**2)
-        largest = np.asarray(abs(X).max(axis=0).todense() if n else np.zeros(X.shape[1])).ravel()
-    else:
-        # A pass that holds no second table: centred, as sums of squares far from 0 would cancel.
-        mean, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        for rows in _blocks_of(X):
-            mean += share[rows] @ X[rows].astype(np.float64)
-        for rows in _blocks_of(X):
-            square += share[rows] @ (X[rows] - mean) ** 2
-        spread, largest = np.sqrt(square), np.abs(X).max(axis=0, initial=0.0)
-    floor = 10 * np.finfo(X.dtype).eps
-    return np.where(spread > floor * largest, spread, 1.0)
-
-
-def _blocks_of(X: np.ndarray) -> Iterator[slice]:
-    step = max(1, (1 << 20) // max(X.shape[1], 1))
-    return (slice(a, a + step) for a in range(0, X.shape[0], step))
+    spread = np.sqrt(StandardScaler(with_mean=False).fit(X, sample_weight=weights).var_)
+    largest = abs(X).max(axis=0)
+    largest = largest.toarray().ravel() if issparse(largest) else largest
+    return np.where(spread > 10 * np.finfo(X.dtype).eps * largest, spread, 1.0)
 
 
 @lru_cache(maxsize=16)

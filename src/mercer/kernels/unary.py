@@ -10,11 +10,21 @@ from mercer._params import show
 from mercer.codegen.symbols import int_power
 from mercer.kernels.arithmetic import is_integer, is_number
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import _Wrapper, multiply, prefixed, shown, times
+from mercer.kernels.composite import Combined, Composite, multiply, prefixed, shown, times
 from mercer.kernels.separation import of_normalised
 
 
-class Scale(_Wrapper):
+class _OfOne(Combined):
+    """A growing function of one kernel."""
+
+    kernel: Kernel
+
+    def induced_order(self, view):
+        order = self.kernel.induced_order(view)
+        return order and order.of_falling()
+
+
+class Scale(_OfOne):
     """c·k for c ≥ 0, written ``c * k``; 0·k is the kernel of the space that holds nothing but the function 0.
 
     >>> from mercer.kernels import Linear
@@ -41,31 +51,20 @@ class Scale(_Wrapper):
             raise ValueError(f"Scale: factor must be a nonnegative number, got {self.factor!r}")
         super().validate()
 
-    def formula(self, tracer, view):
-        return self.kernel.formula(tracer, view) * float(self.factor)
+    def combine(self, k, xp):
+        return k * float(self.factor)
 
-    def pairwise(self, X, Z):
-        K = self.kernel.pairwise(X, Z)
-        return K * K.dtype.type(self.factor)
-
-    def diagonal(self, X):
-        return self.kernel.diagonal(X) * float(self.factor)
+    def _outer_slopes(self, X, Z):
+        return [float(self.factor)]
 
     def separation(self, X, Z, pairs):
         return self.kernel.separation(X, Z, pairs) * float(self.factor)
-
-    def _outer_slope(self, K):
-        return np.full_like(K, self.factor)
 
     def gradient_log_params(self, X, Z):
         return {"factor": self.pairwise(X, Z), **super().gradient_log_params(X, Z)}
 
     def vjp_log_params(self, X, W):
-        inner = prefixed("kernel", self.kernel.vjp_log_params(X, W * self.factor))
-        return {"factor": float(np.vdot(W, self.pairwise(X, X))), **inner}
-
-    def amplitude(self):
-        return self.factor * self.kernel.amplitude()
+        return {"factor": float(np.vdot(W, self.pairwise(X, X))), **super().vjp_log_params(X, W)}
 
     def induced_order(self, view):
         return self.kernel.induced_order(view) if self.factor > 0 else None  # all distances are 0
@@ -86,7 +85,7 @@ class Scale(_Wrapper):
         return self._rules("a nonnegative multiple of a kernel")
 
 
-class Power(_Wrapper):
+class Power(_OfOne):
     """k^p, written ``k ** p``: p a positive integer, or any p > 0 if k is infinitely divisible.
 
     >>> from mercer.kernels import Gaussian, Linear
@@ -121,32 +120,15 @@ class Power(_Wrapper):
                 f"k ** {p!r} is not a kernel in general: the exponent must be a positive integer"
             )
 
-    def _raise(self, K):
-        return int_power(K, int(self.exponent)) if is_integer(self.exponent) else K ** float(self.exponent)
+    def combine(self, k, xp):
+        return int_power(k, int(self.exponent)) if is_integer(self.exponent) else k ** float(self.exponent)
 
-    def formula(self, tracer, view):
-        return self._raise(self.kernel.formula(tracer, view))
-
-    def pairwise(self, X, Z):
-        return self._raise(self.kernel.pairwise(X, Z))
-
-    def diagonal(self, X):
-        return self._raise(self.kernel.diagonal(X))
-
-    def _outer_slope(self, K):
+    def _outer_slopes(self, X, Z):
         if is_integer(self.exponent):
-            degree = int(self.exponent)
-            return degree * K ** (degree - 1)
+            return super()._outer_slopes(X, Z)
         # Where k underflowed to 0 so did its slope, whatever the factor.
-        p = float(self.exponent)
-        return p * np.where(K > 0, K, 1) ** (p - 1)
-
-    def amplitude(self):
-        return self.kernel.amplitude() ** self.exponent
-
-    def induced_order(self, view):
-        order = self.kernel.induced_order(view)
-        return order and order.of_falling()
+        K, p = self.kernel.pairwise(X, Z), float(self.exponent)
+        return [p * np.where(K > 0, K, 1) ** (p - 1)]
 
     def frequencies(self, rng, count, d):
         if not is_integer(self.exponent):
@@ -173,7 +155,7 @@ class Power(_Wrapper):
         return self._rules("an integer power of a kernel")
 
 
-class Exp(_Wrapper):
+class Exp(_OfOne):
     """exp(k), written ``k.exp()``.
 
     >>> from mercer.kernels import Linear
@@ -187,24 +169,8 @@ class Exp(_Wrapper):
     # exp(k)^p = exp(pk).
     infinitely_divisible = True
 
-    def formula(self, tracer, view):
-        return tracer.exp(self.kernel.formula(tracer, view))
-
-    def pairwise(self, X, Z):
-        return np.exp(self.kernel.pairwise(X, Z))
-
-    def diagonal(self, X):
-        return np.exp(self.kernel.diagonal(X))
-
-    def _outer_slope(self, K):
-        return np.exp(K)
-
-    def amplitude(self):
-        return math.exp(self.kernel.amplitude())
-
-    def induced_order(self, view):
-        order = self.kernel.induced_order(view)
-        return order and order.of_falling()
+    def combine(self, k, xp):
+        return xp.exp(k)
 
     def frequencies(self, rng, count, d):
         # exp(k) = Σ k^j/j!, and k^j has sums of j frequencies: j is Poisson with mean k(0).
@@ -218,13 +184,15 @@ class Exp(_Wrapper):
         return self._rules("the exponential of a kernel")
 
 
-class Normalized(_Wrapper):
+class Normalized(Composite):
     """k(x,z)/√(k(x,x)k(z,z)), written ``k.normalize()``; 0 where k(x,x) = 0.
 
     >>> from mercer.kernels import Linear
     >>> Linear().normalize()([[3.0, 4.0]], [[1.0, 0.0]])
     array([[0.6]])
     """
+
+    kernel: Kernel
 
     def __init__(self, kernel):
         self.kernel = kernel
@@ -256,9 +224,6 @@ class Normalized(_Wrapper):
         # a³bK would overflow where k(x,x) is tiny; in this order every factor is of moderate size.
         relative = own * a**2
         return (a * b)[:, :, None] * dK - (a * K * b)[:, :, None] * relative[:, None, :]
-
-    def vjp_log_params(self, X, W):
-        return Kernel.vjp_log_params(self, X, W)  # it is no function of k(x,z) alone
 
     def gradient_log_params(self, X, Z):
         a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]

@@ -187,10 +187,15 @@ class Loss(Params, ABC):
 
     def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
         """Return V*(y, u) = sup over s of u s − V(y, s), +inf outside its domain; shaped like `value`."""
-        raise NotImplementedError(
-            f"{type(self).__name__} does not define its conjugate, so it has no duality gap; "
-            "judge convergence by the gradient instead."
-        )
+        if not self.has_dual:
+            raise NotImplementedError(
+                f"{type(self).__name__} does not define its conjugate, so it has no duality gap; "
+                "judge convergence by the gradient instead."
+            )
+        y, u = aligned(y, u)
+        form = self.dual(y)
+        inside = (form.lower <= -u) & (-u <= form.upper)
+        return np.where(inside, form.conjugate(np.where(inside, -u, 0)), np.inf)
 
     def dual(self, y: ArrayLike) -> DualForm:
         """Return V as a maximum over lines or parabolas, if it is one: the dual solver needs that."""

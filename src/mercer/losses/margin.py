@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import entr
 
-from mercer.losses.base import Array, Loss, aligned, exp, expit, floating
+from mercer.losses.base import Array, aligned, exp, expit, floating
 from mercer.losses.dual import DualForm
+from mercer.losses.profile import ProfileLoss
 
 
-class MarginLoss(Loss):
-    """V(y, s) = φ(m) with m = y s; a subclass gives φ, its derivatives and its conjugate.
-
-    Since y = ±1, y² = 1 drops out of the second derivative and y = 1/y out of the conjugate.
-    """
+class MarginLoss(ProfileLoss):
+    """V(y, s) = φ(y s) for y = ±1."""
 
     classification = True
 
-    @abstractmethod
-    def profile(self, m: Array) -> Array:
-        """Return φ(m)."""
+    def argument(self, y: Array, s: Array) -> Array:
+        return y * s
 
-    @abstractmethod
-    def profile_grad(self, m: Array) -> Array:
-        """Return φ'(m), or a subgradient."""
-
-    def profile_hess(self, m: Array) -> Array:
-        """Return φ''(m)."""
-        return super().hess(m, m)  # which says that there is none
-
-    @abstractmethod
-    def profile_conjugate(self, v: Array) -> Array:
-        """Return φ*(v) = sup over m of v m − φ(m)."""
-
-    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
-        self.validate()
-        y, s = aligned(y, s)
-        return self.profile(y * s)
-
-    def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
-        self.validate()
-        y, s = aligned(y, s)
-        return y * self.profile_grad(y * s)
-
-    def hess(self, y: ArrayLike, s: ArrayLike) -> Array:
-        self.validate()
-        y, s = aligned(y, s)
-        return self.profile_hess(y * s)
-
-    def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
-        self.validate()
-        y, u = aligned(y, u)
-        return self.profile_conjugate(y * u)
+    def direction(self, y: Array) -> Array:
+        return y
 
 
 class Logistic(MarginLoss):
@@ -85,9 +51,10 @@ class Logistic(MarginLoss):
     def profile_hess(self, m: Array) -> Array:
         return expit(m) * expit(-m)
 
-    def profile_conjugate(self, v: Array) -> Array:
-        # entr(a) = −a log a is −inf below 0, which gives the domain −1 ≤ v ≤ 0.
-        return -entr(-v) - entr(1 + v)
+    def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
+        # entr(a) = −a log a is −inf below 0, which gives the domain −1 ≤ y u ≤ 0.
+        y, u = aligned(y, u)
+        return -entr(-y * u) - entr(1 + y * u)
 
     def probability(self, s: ArrayLike) -> Array:
         return expit(floating(s))
@@ -113,9 +80,6 @@ class Hinge(MarginLoss):
 
     def profile_grad(self, m: Array) -> Array:
         return -(m < 1).astype(m.dtype)
-
-    def profile_conjugate(self, v: Array) -> Array:
-        return np.where((v >= -1) & (v <= 0), v, np.inf)
 
     def dual(self, y: ArrayLike) -> DualForm:
         y = floating(y)
@@ -145,9 +109,6 @@ class SquaredHinge(MarginLoss):
 
     def profile_hess(self, m: Array) -> Array:
         return 2 * (m < 1).astype(m.dtype)
-
-    def profile_conjugate(self, v: Array) -> Array:
-        return np.where(v <= 0, v + v * v / 4, np.inf)
 
     def dual(self, y: ArrayLike) -> DualForm:
         y = floating(y)
@@ -180,8 +141,9 @@ class Exponential(MarginLoss):
     def profile_hess(self, m: Array) -> Array:
         return exp(-m)
 
-    def profile_conjugate(self, v: Array) -> Array:
-        return v - entr(-v)
+    def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
+        y, u = aligned(y, u)
+        return y * u - entr(-y * u)
 
     def probability(self, s: ArrayLike) -> Array:
         return expit(2 * floating(s))

@@ -89,10 +89,6 @@ class Quantile(ResidualLoss):
         q = self._q(r)
         return q * (r > 0) + (q - 1) * (r < 0)
 
-    def profile_conjugate(self, v: Array) -> Array:
-        q = self._q(v)
-        return np.where((q - 1 <= v) & (v <= q), np.zeros_like(v), np.inf)
-
     def dual(self, y: ArrayLike) -> DualForm:
         self.validate()
         y = floating(y)

@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.losses.base import Array, Loss, aligned, floating
+from mercer.losses.base import Array, floating
 from mercer.losses.coding import LabelCoding
 from mercer.losses.dual import DualForm
+from mercer.losses.profile import ProfileLoss
 
 
-class ResidualLoss(Loss):
-    """V(y, s) = ρ(r) with r = y − s; a subclass gives ρ, its derivatives and its conjugate."""
+class ResidualLoss(ProfileLoss):
+    """V(y, s) = φ(y − s)."""
 
-    @abstractmethod
-    def profile(self, r: Array) -> Array:
-        """Return ρ(r)."""
+    def argument(self, y: Array, s: Array) -> Array:
+        return y - s
 
-    @abstractmethod
-    def profile_grad(self, r: Array) -> Array:
-        """Return ρ'(r), or a subgradient."""
-
-    def profile_hess(self, r: Array) -> Array:
-        """Return ρ''(r)."""
-        return super().hess(r, r)  # which says that there is none
-
-    @abstractmethod
-    def profile_conjugate(self, v: Array) -> Array:
-        """Return ρ*(v) = sup over r of v r − ρ(r)."""
-
-    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
-        self.validate()
-        y, s = aligned(y, s)
-        return self.profile(y - s)
-
-    def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
-        self.validate()
-        y, s = aligned(y, s)
-        return -self.profile_grad(y - s)
-
-    def hess(self, y: ArrayLike, s: ArrayLike) -> Array:
-        self.validate()
-        y, s = aligned(y, s)
-        return self.profile_hess(y - s)
-
-    def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
-        self.validate()
-        y, u = aligned(y, u)
-        return u * y + self.profile_conjugate(-u)
+    def direction(self, y: Array) -> float:
+        return -1.0
 
 
 def _tube(y: ArrayLike, most: float, **shape: float) -> DualForm:
@@ -86,9 +56,6 @@ class Squared(ResidualLoss):
 
     def profile_hess(self, r: Array) -> Array:
         return np.full_like(r, 2)
-
-    def profile_conjugate(self, v: Array) -> Array:
-        return v * v / 4
 
     def dual(self, y: ArrayLike) -> DualForm:
         return _tube(y, np.inf, curvature=0.5)
@@ -140,9 +107,6 @@ class Huber(ResidualLoss):
     def profile_hess(self, r: Array) -> Array:
         return 2 * (np.abs(r) <= float(self.delta)).astype(r.dtype)
 
-    def profile_conjugate(self, v: Array) -> Array:
-        return np.where(np.abs(v) <= 2 * float(self.delta), v * v / 4, np.inf)
-
     def dual(self, y: ArrayLike) -> DualForm:
         self.validate()
         return _tube(y, 2 * float(self.delta), curvature=0.5)
@@ -170,9 +134,6 @@ class Absolute(ResidualLoss):
 
     def profile_grad(self, r: Array) -> Array:
         return np.sign(r)  # 0 at 0
-
-    def profile_conjugate(self, v: Array) -> Array:
-        return np.where(np.abs(v) <= 1, np.zeros_like(v), np.inf)
 
     def dual(self, y: ArrayLike) -> DualForm:
         return _tube(y, 1.0)
@@ -211,9 +172,6 @@ class EpsilonInsensitive(ResidualLoss):
 
     def profile_grad(self, r: Array) -> Array:
         return np.sign(r) * (np.abs(r) > float(self.epsilon))
-
-    def profile_conjugate(self, v: Array) -> Array:
-        return np.where(np.abs(v) <= 1, float(self.epsilon) * np.abs(v), np.inf)
 
     def dual(self, y: ArrayLike) -> DualForm:
         self.validate()

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer.codegen.rows import row_source
+from mercer.codegen.subset.compiled import Callback, compiled
 from mercer.codegen.symbols import NotTraceable
 from mercer.losses.base import Loss
-from mercer.losses.source import loss_source
 from mercer.online import linear_loops, loops
 
 
@@ -22,10 +23,6 @@ def as_python(name: str) -> Any:
 def loop(name: str, dtype: str = "float64") -> Any:
     """One of the loops, compiled for kernel values of that dtype; the Python function where that fails."""
     plain = as_python(name)
-    try:
-        from mercer.codegen.subset.compiled import compiled
-    except ImportError:
-        return plain
     return compiled([plain], dtype) or plain
 
 
@@ -50,10 +47,7 @@ class LossCode:
             try:
                 return _compiled_loss(self.loss, what)
             except NotTraceable:
-                from mercer.codegen.subset.compiled import Callback
-
-                call = self._grad if what == "grad" else self._value
-                return Callback(call), 1
+                return Callback(self._grad if what == "grad" else self._value), 1
         # As Python the loops pass what compiled ones do.
         return (lambda *_: self._grad()) if what == "grad" else (lambda *_: self._value()), 1
 
@@ -69,9 +63,7 @@ class LossCode:
 
 
 def _compiled_loss(loss: Loss, what: str) -> tuple[Any, int]:
-    from mercer.codegen.subset.compiled import compiled
-
-    source, rows = loss_source(loss, what)
+    source, rows = row_source(loss.grad if what == "grad" else loss.value, total=what == "value")
     code = compiled([source])
     if code is None:
         raise NotTraceable("no compiler")

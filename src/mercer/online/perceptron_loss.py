@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer.losses.base import aligned
 from mercer.losses.margin import MarginLoss
 
 
@@ -28,5 +29,6 @@ class PerceptronLoss(MarginLoss):
     def profile_grad(self, m):
         return np.where(m <= 0, -np.ones_like(m), np.zeros_like(m))
 
-    def profile_conjugate(self, v):
-        return np.where((v >= -1) & (v <= 0), np.zeros_like(v), np.inf)
+    def conjugate(self, y, u):
+        y, u = aligned(y, u)
+        return np.where((y * u >= -1) & (y * u <= 0), np.zeros_like(u), np.inf)

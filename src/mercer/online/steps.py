@@ -58,19 +58,16 @@ class Step(Params):
         eta = np.asarray(self.sizes(t, lam))
         if eta.shape != t.shape or eta.dtype.kind not in "fiu":
             raise ValueError(
-                f"{self!r}: sizes(t, lam) must give one number for each of the {len(t)} times in t, got "
-                "an array of "
-                f"{eta.dtype} with shape {eta.shape}: compute with t, as in 0.4 / np.sqrt(t), or repeat "
-                "a number "
-                "with np.full(len(t), …)"
+                f"{self!r}: sizes(t, lam) must give one number for each of the {len(t)} times in t, got an "
+                f"array of {eta.dtype} with shape {eta.shape}: compute with t, as in 0.4 / np.sqrt(t), or "
+                "repeat a number with np.full(len(t), …)"
             )
         wrong = ~(np.isfinite(eta) & (eta >= 0))
         if wrong.any():
             first = int(np.argmax(wrong))
             raise ValueError(
                 f"{self!r}: the step for example {int(t[first])} is {eta[first]}, and must be a finite "
-                "number of at "
-                "least 0"
+                "number of at least 0"
             )
         return np.ascontiguousarray(eta, np.float64)
 

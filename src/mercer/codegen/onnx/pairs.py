@@ -17,19 +17,14 @@ from mercer.codegen.symbols import NotTraceable, Symbol
 _DIRECT_DIMENSIONS = 16
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
-# Instructions → ONNX's names.
-_OPERATIONS = {
-    "add": "Add",
-    "sub": "Sub",
-    "mul": "Mul",
-    "div": "Div",
-    "max": "Max",
-    "min": "Min",
-    "sqrt": "Sqrt",
-    "sin": "Sin",
-    "cos": "Cos",
-    "tanh": "Tanh",
-    "abs": "Abs",
+# Instructions → NumPy's names, where they differ.
+_NUMPY = {
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "divide",
+    "max": "maximum",
+    "min": "minimum",
+    "abs": "absolute",
 }
 
 
@@ -116,15 +111,13 @@ def result(graph: Graph, programme: Programme, sources: Mapping[str, Callable[..
     """The result of a programme whose sources (leaf, row, column, x, z) are given."""
 
     def apply(operation: str, *values: Any) -> Any:
-        if operation in _OPERATIONS:
-            return graph.op(_OPERATIONS[operation], *values)
         if operation == "exp2":
             return graph.op("Exp", graph.op("Mul", *values, math.log(2)))
         if operation == "log2":
             return graph.op("Mul", graph.op("Log", *values), 1 / math.log(2))
         if operation == "arccos":
             return _arccos(graph, graph.value(*values))
-        raise NotTraceable(f"its formula holds {operation!r}, which has no ONNX version")
+        return graph.apply(_NUMPY.get(operation, operation), *values)
 
     return programme.evaluate(apply, sources)
 

@@ -157,9 +157,8 @@ def _hand_over(name, value, axes, dtype, changed, flat, spans) -> None:
     wrong = value.dtype != dtype or len(shape) != axes or not flags.aligned
     if wrong or not (strides[-1] == item or shape[-1] <= 1):
         raise TypeError(
-            f"{name}: an aligned array of {dtype} with {axes} axes, in rows, is "
-            "needed; got "
-            f"{value.dtype}, shape {shape}, strides {strides}"
+            f"{name}: an aligned array of {dtype} with {axes} axes, in rows, is needed; got {value.dtype}, "
+            f"shape {shape}, strides {strides}"
         )
     if changed and not flags.writeable:
         raise ValueError(f"{name} is read-only, and would be written to")

@@ -26,7 +26,7 @@ from mercer.codegen.subset.grammar import (
     path,
     tree_of,
 )
-from mercer.codegen.subset.values import F32, F64, I1, I64, ArrayAt, Given, Held, Values, is_number
+from mercer.codegen.subset.values import F32, F64, I1, I64, ArrayAt, Given, RecordAt, Values, is_number
 
 
 class _Function(Values):
@@ -55,7 +55,7 @@ class _Function(Values):
     def _received(self, kind: Any, given: Iterator[Any]) -> Any:
         """What was handed over for one parameter, put together again."""
         if isinstance(kind, RecordOf):
-            return Held(kind, {name: self._received(field, given) for name, field in kind.fields})
+            return RecordAt(kind, {name: self._received(field, given) for name, field in kind.fields})
         value = next(given)
         if isinstance(kind, FunctionOf):
             return Given(kind, value)
@@ -180,7 +180,7 @@ class _Function(Values):
         for place in certain(node.body):
             name = path(place.value)
             root = self.names.get(name.partition(".")[0])
-            view = self.value(place.value) if isinstance(root, (ArrayAt, Held)) else None
+            view = self.value(place.value) if isinstance(root, (ArrayAt, RecordAt)) else None
             if not isinstance(view, ArrayAt) or len(parts_of(place)) > view.type.axes:
                 continue
             for axis, part in enumerate(parts_of(place)):

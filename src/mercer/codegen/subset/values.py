@@ -43,7 +43,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Held:
+class RecordAt:
     """A record: what it holds, by name."""
 
     type: RecordOf
@@ -71,7 +71,7 @@ def flat_types(kind: Any) -> list[ir.Type]:
 
 def flat(value: Any) -> list[Any]:
     """`flat_types`, in values."""
-    if isinstance(value, Held):
+    if isinstance(value, RecordAt):
         return [part for field in value.fields.values() for part in flat(field)]
     if isinstance(value, Given):
         return [value.address]
@@ -82,7 +82,7 @@ def flat(value: Any) -> list[Any]:
 
 def is_number(place: Any) -> bool:
     """Is this where a number is kept, rather than an array, a function or a record?"""
-    return not isinstance(place, (ArrayAt, Given, Held))
+    return not isinstance(place, (ArrayAt, Given, RecordAt))
 
 
 class Values:
@@ -184,7 +184,7 @@ class Values:
 
     def _see_Attribute(self, node: ast.Attribute) -> Any:
         record = self.value(node.value)
-        if not isinstance(record, Held) or node.attr not in record.fields:
+        if not isinstance(record, RecordAt) or node.attr not in record.fields:
             self.refuse(node)
         return record.fields[node.attr]
 
@@ -302,7 +302,7 @@ class Values:
         if name in self.others:
             return self._call_other(self.others[name], args)
         root = self.names.get(name.partition(".")[0])
-        if isinstance(root, (Given, Held)) and isinstance(given := self.value(node.func), Given):
+        if isinstance(root, (Given, RecordAt)) and isinstance(given := self.value(node.func), Given):
             return self._call_given(name, given, args)
         if name in ("min", "max") and len(args) == 2:
             return self._extreme(name, *args)

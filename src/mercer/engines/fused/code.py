@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,6 @@ _RUN = ctypes.CFUNCTYPE(None, *[_POINTER] * 7, *[_INT] * 8)
 _PACK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 8, _DOUBLE, _DOUBLE)
 _BLOCK = ctypes.CFUNCTYPE(None, *[_POINTER] * 3, *[_INT] * 5)
 
-# What emits IR is imported when there is something to compile: loading code from disk takes less than that.
-
 
 def require_compiler(dtype: Any) -> None:
     """Raise whatever is wrong where code can't be made or run."""
@@ -25,37 +24,25 @@ def require_compiler(dtype: Any) -> None:
     packer(dtype)
 
 
+def _emit(module: str, *args: Any) -> str:
+    """IR from a module that is imported only now: loading code from disk takes less time than that."""
+    emitter = import_module(f"mercer.engines.fused.{module}")
+    return getattr(emitter, f"{module}_ir")(processor.host(), *args)
+
+
 def loops(recipe: Recipe) -> Any:
     """run(x, z, constants, sizes, inner products, V, out, i0, i1, tile0, tile1, J, stride, n, m)"""
-
-    def emit() -> str:
-        from mercer.engines.fused.loops import loops_ir
-
-        return loops_ir(recipe, processor.host())
-
-    return function(recipe, "run", _RUN, emit)
+    return function(recipe, "run", _RUN, lambda: _emit("loops", recipe))
 
 
 def packer(dtype: Any) -> Any:
     """pack(source, mean, out, stride, n, rows, d, width, offset, B, slot, scale, factor)"""
     name = np.dtype(dtype).name
-
-    def emit() -> str:
-        from mercer.engines.fused.packing import pack_ir
-
-        return pack_ir(name)
-
-    return function(("pack", name), "pack", _PACK, emit)
+    return function(("pack", name), "pack", _PACK, lambda: _emit("packing", name))
 
 
 def block_product(entries: Any, sums: Any, columns: int, transposed: bool) -> Any:
     """times or times_transposed(K, V, out, rows, columns, stride of K, of V, of out)"""
-    names = np.dtype(entries).name, np.dtype(sums).name
+    key = np.dtype(entries).name, np.dtype(sums).name, columns
     name = "times_transposed" if transposed else "times"
-
-    def emit() -> str:
-        from mercer.engines.fused.blocks import blocks_ir
-
-        return blocks_ir(processor.host(), *names, columns)
-
-    return function(("blocks", *names, columns), name, _BLOCK, emit)
+    return function(("blocks", *key), name, _BLOCK, lambda: _emit("blocks", *key))

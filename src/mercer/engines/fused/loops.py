@@ -158,6 +158,6 @@ class _Loops(Groups):
         v.call(name, ir.VoidType(), value, pointer, align, mask)
 
 
-def loops_ir(recipe: Recipe, processor: Processor) -> str:
+def loops_ir(processor: Processor, recipe: Recipe) -> str:
     """LLVM IR of the function `run` for this recipe."""
     return _Loops(recipe, processor).build()

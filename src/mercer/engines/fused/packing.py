@@ -5,9 +5,10 @@ from __future__ import annotations
 from llvmlite import ir
 
 from mercer.codegen.llvm.emitter import F64, Emitter, number_type
+from mercer.codegen.llvm.processor import Processor
 
 
-def pack_ir(dtype: str) -> str:
+def packing_ir(processor: Processor, dtype: str) -> str:
     """LLVM IR of `pack`: centre, scale and lay out points in blocks of B, with a norm on request.
 
     pack(source, mean, out, stride, n, rows, d, width, offset, B, slot, scale, factor)

@@ -17,7 +17,7 @@ _LEAST = 1e-28
 _RUN = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 10, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 2)
 
 
-class Outcome(NamedTuple):
+class BlockOutcome(NamedTuple):
     steps: int
     before: float
     after: float
@@ -93,13 +93,13 @@ class Block:
         *,
         tol: float,
         limit: int,
-    ) -> tuple[np.ndarray, Outcome]:
+    ) -> tuple[np.ndarray, BlockOutcome]:
         """New coordinates, from the gradient g at c, once `matrix` holds K; box: lower, upper, extra."""
         n, m = self.size, self.padded
         if math.isnan(tol) or not 0 <= kink < math.inf:
             raise ValueError(f"tol must be a number and kink finite and nonnegative, got {tol} and {kink}")
         if not n:
-            return np.zeros(0), Outcome(0, 0.0, 0.0)
+            return np.zeros(0), BlockOutcome(0, 0.0, 0.0)
         given = zip((self._c, self._g, self._lower, self._upper, self._extra), (c, g, *box), strict=True)
         for here, values in given:
             here[:n], here[n:m] = values, 0
@@ -111,11 +111,11 @@ class Block:
         if run is None:
             some = [a[:n] for a in arrays]
             result = reference.run(self._K[:n, :n], *some, limit=limit, kink=kink, tol=tol, paired=paired)
-            return self._c[:n].copy(), Outcome(*result)
+            return self._c[:n].copy(), BlockOutcome(*result)
         # Rows and columns beyond n are zero, and nothing there can move; should numbers that are none lead
         # there
         # all the same, they are inside.
         every = (self._K, *arrays, self._up, self._down, self._result)
         run(*[a.ctypes.data for a in every], m, self._K.shape[1], limit, kink, tol)
         steps, before, after = self._result.tolist()
-        return self._c[:n].copy(), Outcome(int(steps), before, after)
+        return self._c[:n].copy(), BlockOutcome(int(steps), before, after)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mercer.losses
+from mercer.codegen.rows import row_source
 from mercer.codegen.symbols import NotTraceable
 from mercer.losses import FunctionLoss, Loss, Quantile
-from mercer.losses.source import loss_source
 from mercer.online import PerceptronLoss
 
 LOSSES = [
@@ -28,6 +28,10 @@ def targets(loss, rng, n, t):
     if loss.classification:
         return rng.choice([-1.0, 1.0], (n, t))
     return rng.poisson(2.0, (n, t)).astype(float)
+
+
+def loss_source(loss, what):
+    return row_source(loss.grad if what == "grad" else loss.value, total=what == "value")
 
 
 def run(source, scratch, y, s):
