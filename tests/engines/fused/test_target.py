@@ -381,7 +381,7 @@ def test_small_problems_compile_nothing(no_compiler):
     assert np.allclose(engine.gram(Gaussian(1.0), X), EXACT)
     assert np.allclose(engine.product(Gaussian(1.0), X, X, X), EXACT @ X)
     assert np.allclose(engine.normal(Gaussian(1.0), X, X, X), EXACT @ EXACT @ X)
-    KernelRidge(kernel=Gaussian(1.0), lam=0.1).fit(X, X[:, 0]).predict(X)
+    KernelRidge(kernel=Gaussian(1.0), lam=0.1, offset=False).fit(X, X[:, 0]).predict(X)
 
 
 def test_large_ones_do(monkeypatch):
@@ -483,7 +483,7 @@ def test_fallbacks_work_and_say_why(k, points, reason, no_compiler):
     assert np.allclose(engine.product(k, points, points, V), EXACT @ V)
     assert np.allclose(engine.normal(k, points, points, V), EXACT @ EXACT @ V)
     assert reason in engine.describe(k, points, 9)
-    machine = KernelRidge(kernel=k, lam=0.1, engine=engine).fit(points, X[:, 0])
+    machine = KernelRidge(kernel=k, lam=0.1, engine=engine, offset=False).fit(points, X[:, 0])
     assert reason in str(machine.plan_)
     assert "no compiled loop" in str(machine.plan_)
 
@@ -497,7 +497,7 @@ def test_sparse_points_are_written_out_unless_they_are_many(monkeypatch):
     monkeypatch.setattr("mercer.engines.tiled._FILLED_BYTES", 100)
     assert engine._loops(Gaussian(1.0), points, points) is None
     assert np.allclose(engine.product(Gaussian(1.0), points, points, V), EXACT @ V)
-    machine = KernelRidge(kernel=Gaussian(1.0), lam=0.1, engine=engine).fit(points, X[:, 0])
+    machine = KernelRidge(kernel=Gaussian(1.0), lam=0.1, engine=engine, offset=False).fit(points, X[:, 0])
     assert "the points are sparse, and too many to be written out" in str(machine.plan_)
 
 
