@@ -144,6 +144,7 @@ def exact(o: Options, n: int) -> dict:
         solver=CG(tol=o.tol, rank=o.rank or None, max_iter=o.max_iter or None),
         engine=_engine(o),
         random_state=0,
+        offset=False,
     )
     record = {"n": n, "d": o.exact_d, "sigma": o.sigma, "lam": o.lam, "tol": o.tol} | _fit(o, machine, X, y)
     # An independent check: rows of (K + λnI)c − y in float64.
@@ -194,6 +195,7 @@ def nystrom(o: Options, n: int, m: int) -> dict:
         solver=CG(tol=o.nystrom_tol),
         engine=_engine(o),
         random_state=0,
+        offset=False,
     )
     record = {"n": n, "m": m, "d": 28, "sigma": 7.0, "lam": o.nystrom_lam, "tol": o.nystrom_tol}
     return record | _fit(o, machine, X, y) | _test(machine, T, u)
@@ -214,6 +216,7 @@ def logistic(o: Options) -> dict:
         solver=Newton(tol=o.logistic_tol),
         engine=_engine(o),
         random_state=0,
+        offset=False,
     )
     record = {"n": o.logistic_n, "m": o.logistic_m, "d": 28, "sigma": 7.0, "lam": o.logistic_lam}
     record["tol"] = o.logistic_tol

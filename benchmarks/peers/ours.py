@@ -19,7 +19,7 @@ def exact_ridge(sigma, lam, n):
     from mercer import KernelRidge
     from mercer.kernels import Gaussian
 
-    return KernelRidge(Gaussian(sigma), lam=lam, representation="full")
+    return KernelRidge(Gaussian(sigma), lam=lam, representation="full", offset=False)
 
 
 def nystrom_ridge(m, sigma, lam, n):
@@ -29,7 +29,7 @@ def nystrom_ridge(m, sigma, lam, n):
     from mercer.representations import Nystrom
 
     representation = "auto" if m is None else Nystrom(n_centres=m)
-    return KernelRidge(Gaussian(sigma), lam=lam, representation=representation, random_state=0)
+    return KernelRidge(Gaussian(sigma), lam=lam, representation=representation, random_state=0, offset=False)
 
 
 def nystrom_logistic(m, sigma, lam, n):

@@ -383,7 +383,7 @@ def test_small_problems_compile_nothing(no_compiler):
     assert np.allclose(engine.operator(Gaussian(1.0), X).dense(), EXACT)
     assert np.allclose(engine.operator(Gaussian(1.0), X).product(X), EXACT @ X)
     assert np.allclose(engine.operator(Gaussian(1.0), X).normal(X), EXACT @ EXACT @ X)
-    KernelRidge(kernel=Gaussian(1.0), lam=0.1).fit(X, X[:, 0]).predict(X)
+    KernelRidge(kernel=Gaussian(1.0), lam=0.1, offset=False).fit(X, X[:, 0]).predict(X)
 
 
 def test_large_ones_do(monkeypatch):
@@ -487,7 +487,7 @@ def test_fallbacks_work_and_say_why(k, points, reason, no_compiler):
     assert np.allclose(engine.operator(k, points).product(V), EXACT @ V)
     assert np.allclose(engine.operator(k, points).normal(V), EXACT @ EXACT @ V)
     assert reason in engine.operator(k, points).remark(9)
-    machine = KernelRidge(kernel=k, lam=0.1, engine=engine).fit(points, X[:, 0])
+    machine = KernelRidge(kernel=k, lam=0.1, engine=engine, offset=False).fit(points, X[:, 0])
     assert reason in str(machine.plan_)
     assert "no compiled loop" in str(machine.plan_)
 
@@ -501,7 +501,7 @@ def test_sparse_points_are_written_out_unless_they_are_many(monkeypatch):
     monkeypatch.setattr("mercer.engines.tiled._FILLED_BYTES", 100)
     assert engine.operator(Gaussian(1.0), points, points).loops() is None
     assert np.allclose(engine.operator(Gaussian(1.0), points).product(V), EXACT @ V)
-    machine = KernelRidge(kernel=Gaussian(1.0), lam=0.1, engine=engine).fit(points, X[:, 0])
+    machine = KernelRidge(kernel=Gaussian(1.0), lam=0.1, engine=engine, offset=False).fit(points, X[:, 0])
     assert "the points are sparse, and too many to be written out" in str(machine.plan_)
 
 

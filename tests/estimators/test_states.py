@@ -22,8 +22,8 @@ X = RNG.standard_normal((30, 2))
 Y = np.sin(3 * X[:, 0]) + X[:, 1]
 WORDS = np.array(["a", "b", "c"])[np.digitize(Y, [-0.5, 0.5])]
 
-RIDGE = mercer.KernelRidge(lam=0.1).fit(X, Y)
-MONOMIALS = mercer.KernelRidge(Polynomial(2), representation=Features(), lam=0.1).fit(X, Y)
+RIDGE = mercer.KernelRidge(lam=0.1, offset=False).fit(X, Y)
+MONOMIALS = mercer.KernelRidge(Polynomial(2), representation=Features(), lam=0.1, offset=False).fit(X, Y)
 MARGINS = mercer.KernelSVC(lam=0.05, probability=True).fit(X, WORDS)
 ONE_CLASS = mercer.KernelOneClass().fit(X)
 VOTES = mercer.KernelPerceptron(Gaussian(0.3), prediction="voted").fit(X, WORDS)
@@ -129,7 +129,7 @@ def test_a_formula_with_nothing_behind_it_shows_in_a_trial():
 
 
 def test_answers_that_a_loss_has_not_show_in_a_trial():
-    machine = copy.copy(mercer.KernelLogistic(lam=0.1).fit(X, WORDS))
+    machine = copy.copy(mercer.KernelLogistic(lam=0.1, offset=False).fit(X, WORDS))
     machine.coding_ = replace(machine.coding_, loss=Hinge())
     check(machine)
     with pytest.raises(NotImplementedError, match="Hinge has no probabilities"):
@@ -139,7 +139,7 @@ def test_answers_that_a_loss_has_not_show_in_a_trial():
 def test_named_columns_are_tried_without_a_warning():
     import pandas as pd
 
-    try_out(mercer.KernelRidge().fit(pd.DataFrame(X, columns=["a", "b"]), Y))
+    try_out(mercer.KernelRidge(offset=False).fit(pd.DataFrame(X, columns=["a", "b"]), Y))
 
 
 def test_what_follows_from_monomials_is_no_part_of_the_state():

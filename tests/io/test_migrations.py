@@ -13,7 +13,10 @@ from mercer.kernels import Gaussian
 
 @pytest.fixture
 def path(tmp_path):
-    save(KernelRidge(Gaussian(1.0), lam=0.1).fit([[0.0], [1.0]], [0.0, 1.0]), tmp_path / "a.mercer")
+    save(
+        KernelRidge(Gaussian(1.0), lam=0.1, offset=False).fit([[0.0], [1.0]], [0.0, 1.0]),
+        tmp_path / "a.mercer",
+    )
     return tmp_path / "a.mercer"
 
 

@@ -146,7 +146,7 @@ def test_budgets_are_values():
 
 def test_numbers_and_none_stand_for_budgets():
     assert budget_of(None) == Unlimited()
-    assert budget_of(12).size == budget_of(np.int64(12)).size == 12
+    assert budget_of(12).n_terms == budget_of(np.int64(12)).n_terms == 12
     for wrong in ("oldest", 2.5, True, Oldest):
         with pytest.raises(TypeError, match="budget must be"):
             budget_of(wrong)

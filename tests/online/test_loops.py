@@ -311,7 +311,7 @@ def test_recursive_steps_are_kernel_ridge():
     machine = krls(Laplacian(1.0), n_terms=T, threshold=0.0, penalty=0.3)
     for n in (1, 12, T):
         machine.partial_fit(X[machine.n_seen_ : n], y[machine.n_seen_ : n])
-        batch = KernelRidge(Laplacian(1.0), lam=0.3 / n).fit(X[:n], y[:n])
+        batch = KernelRidge(Laplacian(1.0), lam=0.3 / n, offset=False).fit(X[:n], y[:n])
         np.testing.assert_allclose(machine.predict(X), batch.predict(X), rtol=1e-9, atol=1e-10)
 
 
@@ -319,7 +319,7 @@ def test_weights_of_recursive_steps_are_weights():
     X = stream(seed=10)
     y, w = numbers(X, 1), np.random.default_rng(0).integers(0, 4, T).astype(float)
     machine = krls(Laplacian(1.0), n_terms=T, threshold=0.0, penalty=0.3).fit(X, y, w)
-    batch = KernelRidge(Laplacian(1.0), lam=0.3 / w.sum()).fit(X, y, w)
+    batch = KernelRidge(Laplacian(1.0), lam=0.3 / w.sum(), offset=False).fit(X, y, w)
     np.testing.assert_allclose(machine.predict(X), batch.predict(X), rtol=1e-9, atol=1e-10)
 
 

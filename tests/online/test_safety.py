@@ -105,7 +105,7 @@ def test_labels_and_scores_are_of_one_moment():
 
 
 def test_batch_machines_stand_threads():
-    machine = KernelRidge(Gaussian(1.0), lam=0.01).fit(X, Y)
+    machine = KernelRidge(Gaussian(1.0), lam=0.01, offset=False).fit(X, Y)
 
     def fit():
         for n in (100, 200, 300):

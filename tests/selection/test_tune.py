@@ -57,20 +57,24 @@ def settings(tuning):
 
 
 def test_finds_a_good_kernel():
-    tuning = tune(KernelRidge(), X, Y, trials=25)
+    tuning = tune(KernelRidge(offset=False), X, Y, trials=25)
     assert isinstance(tuning, Tuning) and len(tuning.trials) == 25 and tuning.status == "finished"
     assert tuning.objective == "exact leave-one-out mean squared error" and tuning.minimised
     # As good as a fine grid over the same ranges, up to what the grid leaves to chance.
-    grid = min(path(KernelRidge(Gaussian(s)), X, Y).loo_mse.min() for s in np.logspace(-1.5, 2.5, 60))
+    grid = min(
+        path(KernelRidge(Gaussian(s), offset=False), X, Y).loo_mse.min() for s in np.logspace(-1.5, 2.5, 60)
+    )
     assert tuning.best_value < 1.01 * grid
-    assert tuning.best_value < 0.99 * path(KernelRidge(), X, Y).loo_mse.min()  # the median heuristic's
+    assert (
+        tuning.best_value < 0.99 * path(KernelRidge(offset=False), X, Y).loo_mse.min()
+    )  # the median heuristic's
     best = tuning.best_estimator
     assert np.mean(best.loo_residuals() ** 2) == pytest.approx(tuning.best_value, rel=1e-6)
     assert best.lam == tuning.best_params["lam"] and best.kernel.sigma == tuning.best_params["kernel__sigma"]
 
 
 def test_starts_from_the_estimator_as_it_stands():
-    first = tune(KernelRidge(Gaussian(0.7)), X, Y, trials=1).trials[0]
+    first = tune(KernelRidge(Gaussian(0.7), offset=False), X, Y, trials=1).trials[0]
     assert first.params["kernel__sigma"] == pytest.approx(0.7)
     first = tune(Surface(a=5.0), X, Y, space={"a": (1.0, 100.0), "b": (2.0, 8.0)}, trials=1).trials[0]
     assert first.params == pytest.approx({"a": 5.0, "b": 5.0})  # b = 1 is not in the space
@@ -87,11 +91,11 @@ def test_better_than_random_search_with_as_many_trials():
 
 def test_kernels_with_ranges_of_their_own():
     space = {"kernel": {Gaussian(): None, Matern(2.5): {"sigma": (0.1, 10.0)}, Linear(): {}}, "lam": None}
-    tuning = tune(KernelRidge(), X, Y, space=space, trials=30)
+    tuning = tune(KernelRidge(offset=False), X, Y, space=space, trials=30)
     kinds = {type(t.params["kernel"]) for t in tuning.trials}
     assert kinds == {Gaussian, Matern, Linear}
     for t in tuning.trials:
-        fitted = KernelRidge().set_params(**t.params)
+        fitted = KernelRidge(offset=False).set_params(**t.params)
         assert (fitted.kernel == Linear()) or set(t.params) == {"kernel", "lam", "kernel__sigma"}
     assert space["kernel"].keys() == {Gaussian(): 0, Matern(2.5): 0, Linear(): 0}.keys()  # untouched
     assert not isinstance(tuning.best_estimator.kernel, Linear)
@@ -124,7 +128,7 @@ def test_groups():
 
 def test_pipelines():
     frame = X * [1.0, 1000.0]
-    piped = Pipeline([("scale", StandardScaler()), ("machine", KernelRidge("gaussian"))])
+    piped = Pipeline([("scale", StandardScaler()), ("machine", KernelRidge("gaussian", offset=False))])
     tuning = tune(piped, frame, Y, trials=20)
     assert set(tuning.best_params) == {"machine__kernel__sigma", "machine__lam"}
     assert tuning.objective == "mean r2 over 5 folds" and tuning.best_score > 0.8
@@ -142,17 +146,19 @@ def test_other_machines():
 def test_weights_are_repetitions():
     counts = np.where(np.arange(60) < 20, 3, 1)
     space = {"kernel__sigma": [0.3, 1.0, 3.0], "lam": [1e-3, 1e-2]}
-    weighted = tune(KernelRidge(), X, Y, space=space, trials=3, sample_weight=counts)
+    weighted = tune(KernelRidge(offset=False), X, Y, space=space, trials=3, sample_weight=counts)
     assert weighted.best_estimator.score(X, Y) > 0
     for t in weighted.trials:
-        machine = KernelRidge().set_params(**t.params).fit(X, Y, counts)
+        machine = KernelRidge(offset=False).set_params(**t.params).fit(X, Y, counts)
         assert -t.score == pytest.approx(np.average(machine.loo_residuals() ** 2, weights=counts))
 
 
 # -- once more, the same ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("machine, space", [(KernelRidge(), None), (Surface(), RANGES)], ids=["ridge", "any"])
+@pytest.mark.parametrize(
+    "machine, space", [(KernelRidge(offset=False), None), (Surface(), RANGES)], ids=["ridge", "any"]
+)
 def test_with_trials_the_result_is_a_function_of_the_seed(machine, space):
     one, two, other = (
         tune(machine, X, Y, space=space, trials=15, random_state=s, refit=False) for s in (1, 1, 2)
@@ -221,9 +227,9 @@ def test_a_space_that_is_used_up_ends_it():
     tuning = tune(Surface(), X, Y, space={"a": [1.0, 10.0, 100.0]}, trials=50)
     assert sorted(t.params["a"] for t in tuning.trials) == [1.0, 10.0, 100.0]
     assert tuning.best_params == {"a": 1.0} and tuning.status == "finished"
-    only = tune(KernelRidge(Linear()), X, Y, trials=50)  # λ alone, which takes one trial
+    only = tune(KernelRidge(Linear(), offset=False), X, Y, trials=50)  # λ alone, which takes one trial
     assert len(only.trials) == 1 and only.best_params["lam"] == pytest.approx(
-        path(KernelRidge(Linear()), X, Y, 100).best_lam
+        path(KernelRidge(Linear(), offset=False), X, Y, 100).best_lam
     )
 
 
@@ -262,7 +268,7 @@ def test_mistakes_are_told_at_once(wrong, complaint):
 
 def test_progress():
     told = []
-    tune(KernelRidge(), X, Y, trials=5, progress=lambda text, done: told.append((text, done)))
+    tune(KernelRidge(offset=False), X, Y, trials=5, progress=lambda text, done: told.append((text, done)))
     assert [done for _, done in told] == pytest.approx([0.2, 0.4, 0.6, 0.8, 1.0])
     assert told[0][0].startswith("1 trial, best exact leave-one-out mean squared error ")
 
@@ -335,7 +341,11 @@ def test_edges():
     assert edges(a=990.0, n=1, k="x", m=4) == {"a": "upper", "n": "lower", "m": "upper"}
     assert edges(a=1e-3, n=9, k="y", m=1) == {"a": "lower", "n": "upper", "m": "lower"}
     noiseless = tune(
-        KernelRidge(Gaussian(1.0)), X, X[:, 0], space={"lam": Real(1e-3, 1e-1, log=True)}, trials=1
+        KernelRidge(Gaussian(1.0), offset=False),
+        X,
+        X[:, 0],
+        space={"lam": Real(1e-3, 1e-1, log=True)},
+        trials=1,
     )
     assert noiseless.edges == {"lam": "lower"}
     assert repr(noiseless).endswith("lam=0.001; lam is at the lower edge of its range>")
@@ -364,7 +374,7 @@ def test_a_tuning_prints_in_one_line():
 
 
 def test_scores_of_errors_are_negative_and_values_are_not():
-    tuning = tune(KernelRidge(), X, Y, trials=3)
+    tuning = tune(KernelRidge(offset=False), X, Y, trials=3)
     assert tuning.best_score < 0 < tuning.best_value == -tuning.best_score
     assert [row["score"] for row in tuning.table()] == sorted(-t.score for t in tuning.trials)
 
@@ -373,7 +383,7 @@ def test_quiet_where_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tune(
-            KernelRidge(),
+            KernelRidge(offset=False),
             X.tolist(),
             Y.tolist(),
             space={"kernel__sigma": Integer(1, 5), "lam": Choice([0.1])},

@@ -26,10 +26,11 @@ def data(n=600, d=3, dtype=float):
     return X, y
 
 
+PLAIN = {"offset": False}
 MACHINES = {
-    "ridge": lambda **k: KernelRidge(Gaussian(1.5), lam=1e-4, solver=CG(), **k),
-    "logistic": lambda **k: KernelLogistic(Gaussian(1.5), lam=1e-4, solver=Newton(), **k),
-    "multinomial": lambda **k: KernelClassifier(Gaussian(1.5), loss="multinomial", lam=1e-3, **k),
+    "ridge": lambda **k: KernelRidge(Gaussian(1.5), lam=1e-4, solver=CG(), **PLAIN | k),
+    "logistic": lambda **k: KernelLogistic(Gaussian(1.5), lam=1e-4, solver=Newton(), **PLAIN | k),
+    "multinomial": lambda **k: KernelClassifier(Gaussian(1.5), loss="multinomial", lam=1e-3, **PLAIN | k),
 }
 
 
@@ -58,7 +59,14 @@ def test_weights_reach_the_centres():
     X, y = data()
     w = np.random.default_rng(1).uniform(0.1, 3, len(y))
     here, there = (
-        KernelRidge(Gaussian(1.5), lam=1e-4, representation=Nystrom(n_centres=80), engine=e, random_state=0)
+        KernelRidge(
+            Gaussian(1.5),
+            lam=1e-4,
+            representation=Nystrom(n_centres=80),
+            engine=e,
+            random_state=0,
+            offset=False,
+        )
         .fit(X, y, sample_weight=w)
         .predict(X)
         for e in (Tiled(), Remote())
@@ -71,7 +79,9 @@ def test_dependent_centres():
     X, y = data()
     Z = np.vstack([X[:50], X[:50]])
     here, there = (
-        KernelRidge(Gaussian(1.5), lam=1e-4, representation=Nystrom(centres=Z), engine=e, solver=CG())
+        KernelRidge(
+            Gaussian(1.5), lam=1e-4, representation=Nystrom(centres=Z), engine=e, solver=CG(), offset=False
+        )
         .fit(X, y)
         .predict(X)
         for e in (Tiled(), Remote())
@@ -90,6 +100,7 @@ def test_too_many_centres_for_a_sample(monkeypatch):
             engine=e,
             solver=CG(),
             random_state=0,
+            offset=False,
         )
         .fit(X, y)
         .predict(X)
@@ -102,7 +113,12 @@ def test_many_centres_nearby(monkeypatch):
     """Beyond what is made orthonormal, the CPU takes centres as they are, too."""
     X, y = data()
     machine = KernelRidge(
-        Gaussian(1.5), lam=1e-4, representation=Nystrom(n_centres=80), solver=CG(), random_state=0
+        Gaussian(1.5),
+        lam=1e-4,
+        representation=Nystrom(n_centres=80),
+        solver=CG(),
+        random_state=0,
+        offset=False,
     )
     expected = machine.fit(X, y).predict(X)
     monkeypatch.setattr(primal, "LARGEST_FACTOR", 50)
@@ -121,6 +137,7 @@ def test_gradient_descent_follows_the_function(monkeypatch):
             engine=engine,
             solver=GradientDescent(tol=1e-4),
             random_state=0,
+            offset=False,
         )
         values.append(machine.fit(X, y).predict(X))
     assert np.abs(values[0] - values[1]).max() < 1e-2
@@ -165,7 +182,12 @@ def test_loose_tolerances_are_kept():
     K = Gaussian(1.5)(X.astype(float))
     for tol in (1e-2, 1e-4):
         machine = KernelRidge(
-            Gaussian(1.5), lam=1e-5, representation="full", engine=Remote(), solver=CG(tol=tol, rank=30)
+            Gaussian(1.5),
+            lam=1e-5,
+            representation="full",
+            engine=Remote(),
+            solver=CG(tol=tol, rank=30),
+            offset=False,
         ).fit(X, y)
         residual = K @ machine.dual_coef_ + 1e-5 * 800 * machine.dual_coef_ - y
         assert np.linalg.norm(residual) <= 1.01 * tol * np.linalg.norm(y)

@@ -152,4 +152,4 @@ def test_a_broken_machine_is_found_out(cls, words):
 
 def test_something_else_is_refused():
     with pytest.raises(TypeError, match="takes a machine with partial_fit, got KernelRidge"):
-        check_online(KernelRidge())
+        check_online(KernelRidge(offset=False))

@@ -43,10 +43,10 @@ def sample(seed, labels=True):
 @pytest.mark.parametrize(
     "machine",
     [
-        KernelRidge(K, lam=LAM),
-        KernelLogistic(K, lam=LAM),
+        KernelRidge(K, lam=LAM, offset=False),
+        KernelLogistic(K, lam=LAM, offset=False),
         KernelSVC(K, lam=LAM, offset=False),
-        KernelClassifier(K, loss=SquaredHinge(), lam=LAM),
+        KernelClassifier(K, loss=SquaredHinge(), lam=LAM, offset=False),
     ],
     ids=lambda m: type(m).__name__,
 )

@@ -218,15 +218,17 @@ def _nearly_best(costs: np.ndarray, spread: float = 0.0) -> int:
 def _natural(sample: _Sample, n: float) -> float:
     """λ for which one example alone can move its own score by about the size of the targets.
 
-    With slopes of size v at s = 0, f is at most Σ v |k(x_i,·)|/(2λn), and scores of size u are wanted. For
+    With slopes of size v where f = 0, f is at most Σ v |k(x_i,·)|/(2λn), and scores of size u are wanted. For
     the squared loss λn is the mean of k(x,x), and for an SVM 1/(2λn) = C is one over that, which with
-    k(x,x) = 1 is what
-    scikit-learn has by default.
+    k(x,x) = 1 is what scikit-learn has by default.
     """
     problem, kept = sample.problem, sample.w > 0
     y, w = problem.y[kept].astype(np.float64), sample.w[kept]
     with np.errstate(all="ignore"):
-        slopes = np.abs(problem.loss.grad(y, np.zeros_like(y)))
+        # With an offset numbers are learned from the best constant on (which kinked losses have many of).
+        shifted = problem.offset and problem.loss.smooth and not problem.loss.classification
+        start = best_constant(problem)[kept] if shifted else 0.0
+        slopes = np.abs(problem.loss.grad(y, np.zeros_like(y) + start))
     if problem.loss.quadratic:
         slope, unit = 2.0, 1.0
     elif problem.loss.classification:

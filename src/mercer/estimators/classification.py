@@ -132,7 +132,7 @@ class KernelClassifier(Classifier):
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     engine : "auto" or an Engine
     offset : bool
-        Add an unpenalised constant b to f.
+        The unpenalised constant b: f + b predicts. Without, predictions far from all examples tend to 0.
     class_weight : dict, "balanced" or None
         Factors for the weights of the examples of each class; "balanced": such that the weights of each
         class add up to the same.
@@ -147,8 +147,9 @@ class KernelClassifier(Classifier):
     --------
     >>> from mercer import KernelClassifier
     >>> from mercer.losses import SquaredHinge
-    >>> machine = KernelClassifier(loss=SquaredHinge()).fit([[0.0], [1.0], [2.0]], ["no", "yes", "no"])
-    >>> machine.predict([[1.1]]).tolist()
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "yes", "no"]
+    >>> machine = KernelClassifier(loss=SquaredHinge()).fit(X, y)
+    >>> machine.predict([[1.5]]).tolist()
     ['yes']
     """
 
@@ -160,7 +161,7 @@ class KernelClassifier(Classifier):
         representation="auto",
         solver="auto",
         engine="auto",
-        offset=False,
+        offset=True,
         class_weight=None,
         random_state=None,
     ):
@@ -195,7 +196,7 @@ class KernelLogistic(Classifier):
     solver : "auto", "newton", "descent" or a Solver
     engine : "auto" or an Engine
     offset : bool
-        Add an unpenalised constant b to f.
+        The unpenalised constant b: f + b predicts. Without, predictions far from all examples tend to 0.
     class_weight : dict, "balanced" or None
         Factors for the weights of the examples of each class; "balanced": such that the weights of each
         class add up to the same.
@@ -210,11 +211,12 @@ class KernelLogistic(Classifier):
     --------
     >>> from mercer import KernelLogistic
     >>> from mercer.kernels import Gaussian
-    >>> machine = KernelLogistic(Gaussian(1.0), lam=0.01).fit([[0.0], [1.0], [2.0]], ["no", "yes", "no"])
-    >>> machine.predict([[1.1]]).tolist()
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "yes", "no"]
+    >>> machine = KernelLogistic(Gaussian(1.0), lam=0.01).fit(X, y)
+    >>> machine.predict([[1.5]]).tolist()
     ['yes']
-    >>> machine.predict_proba([[1.1]]).round(1).tolist()
-    [[0.3, 0.7]]
+    >>> machine.predict_proba([[1.5]]).round(1).tolist()
+    [[0.1, 0.9]]
     """
 
     def __init__(
@@ -224,7 +226,7 @@ class KernelLogistic(Classifier):
         representation="auto",
         solver="auto",
         engine="auto",
-        offset=False,
+        offset=True,
         class_weight=None,
         random_state=None,
     ):

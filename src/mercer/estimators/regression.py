@@ -62,7 +62,7 @@ class KernelRegressor(Regressor):
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     engine : "auto" or an Engine
     offset : bool
-        Add an unpenalised constant b to f.
+        The unpenalised constant b: f + b predicts. Without, predictions far from all examples tend to 0.
     random_state : int, RandomState or None
 
     Attributes
@@ -103,7 +103,7 @@ class KernelRegressor(Regressor):
         representation="auto",
         solver="auto",
         engine="auto",
-        offset=False,
+        offset=True,
         random_state=None,
     ):
         self.kernel = kernel
@@ -151,7 +151,7 @@ class KernelRidge(Regressor):
     solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
     engine : "auto" or an Engine
     offset : bool
-        Add an unpenalised constant b to f.
+        The unpenalised constant b: f + b predicts. Without, predictions far from all examples tend to 0.
     random_state : int, RandomState or None
 
     Attributes
@@ -194,7 +194,7 @@ class KernelRidge(Regressor):
         representation="auto",
         solver="auto",
         engine="auto",
-        offset=False,
+        offset=True,
         random_state=None,
     ):
         self.kernel = kernel

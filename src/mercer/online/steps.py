@@ -233,7 +233,7 @@ class RecursiveStep(Step):
     >>> y = np.sin(X[:, 0])
     >>> budget = Projection(30, threshold=0.0)
     >>> machine = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=RecursiveStep(0.3), budget=budget)
-    >>> batch = KernelRidge(Gaussian(1.0), lam=0.3 / 30).fit(X, y)
+    >>> batch = KernelRidge(Gaussian(1.0), lam=0.3 / 30, offset=False).fit(X, y)
     >>> bool(np.allclose(machine.fit(X, y).predict(X), batch.predict(X), atol=1e-4))
     True
     """

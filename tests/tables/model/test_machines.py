@@ -149,7 +149,7 @@ def test_separable_classes():
 def test_machines_with_probabilities_of_their_own():
     _, X, f = smooth(80)
     y = f > 0
-    for machine in (KernelLogistic(KERNEL), KernelSVC(KERNEL, probability=True)):
+    for machine in (KernelLogistic(KERNEL, offset=False), KernelSVC(KERNEL, probability=True)):
         assert calibrated(machine.fit(X, y), X, y, 0) is None
 
 
@@ -161,7 +161,7 @@ def test_long_tables_take_centres(monkeypatch):
     rng, X, f = smooth(30_000)
     found = chosen("regression", X, f + 0.3 * rng.standard_normal(30_000), seconds=5.0)
     assert isinstance(found.machine, KernelRidge) and isinstance(found.machine.representation, Nystrom)
-    assert 200 <= found.machine.representation.m <= 8000
+    assert 200 <= found.machine.representation.n_centres <= 8000
     assert found.machine.lam == pytest.approx(0.3 / 30_000)
 
 

@@ -144,7 +144,9 @@ def test_labels(t, effort):
     place = np.digitize(Y[:, 0], np.quantile(Y, [0.5] if t == 1 else [1 / 3, 2 / 3]))
     codes = 2.0 * (place[:, None] == np.arange(1, 2) if t == 1 else place[:, None] == np.arange(3)) - 1
     found = run(Y=codes, labels=True, effort=effort)
-    machine = KernelRidge(found.best.kernel, lam=found.best.mu / len(X)).fit(X, codes - codes.mean(axis=0))
+    machine = KernelRidge(found.best.kernel, lam=found.best.mu / len(X), offset=False).fit(
+        X, codes - codes.mean(axis=0)
+    )
     assert machine.predict(X).shape == codes.shape and found.best.mu > 0
 
 

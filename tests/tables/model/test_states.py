@@ -41,11 +41,17 @@ def test_what_fit_made_is_in_order(regression, classification):
         (lambda m: {"task": "classification"}, "task is not that of its machine"),
         (lambda m: {"task": 3}, "task of a Model is not"),
         (lambda m: {"columns": Columns()}, "not fitted"),
-        (lambda m: {"machine": mercer.KernelRidge()}, "not fitted"),
-        (lambda m: {"machine": mercer.KernelRidge().fit([[1.0], [2.0]], [1.0, 2.0])}, "takes other points"),
+        (lambda m: {"machine": mercer.KernelRidge(offset=False)}, "not fitted"),
+        (
+            lambda m: {"machine": mercer.KernelRidge(offset=False).fit([[1.0], [2.0]], [1.0, 2.0])},
+            "takes other points",
+        ),
         (lambda m: {"schema": Schema(())}, "not those of its schema"),
         (lambda m: {"calibration": Calibration((1.0, 2.0))}, "no probabilities"),
-        (lambda m: {"conformal": replace(m.conformal, spread=mercer.KernelRidge())}, "not fitted"),
+        (
+            lambda m: {"conformal": replace(m.conformal, spread=mercer.KernelRidge(offset=False))},
+            "not fitted",
+        ),
         (lambda m: {"evidence": None}, "evidence of a Model is not"),
     ],
 )

@@ -329,7 +329,7 @@ def test_what_is_asked_for_must_make_sense():
     with pytest.raises(TypeError, match="drift must be True"):
         run_stream(regressor(), (X, Y), drift="ADWIN")
     with pytest.raises(TypeError, match="machine must be"):
-        run_stream(mercer.KernelRidge(), (X, Y))
+        run_stream(mercer.KernelRidge(offset=False), (X, Y))
     with pytest.raises(ValueError, match="pairs"):
         run_stream(regressor(), iter([1, 2]))
     with pytest.raises(ValueError, match="name of y"):

@@ -201,7 +201,7 @@ class KernelSearch:
         share = likelihood_share(len(rows))
         surface = LooSurface(self.points[candidate.outliers][rows], self.Y[rows], share, self.units[rows])
         start, seconds = (candidate.kernel, candidate.mu), self.clock.left
-        refined = descend(surface, KernelRidge(), *start, self.spread, steps, seconds, lengths)
+        refined = descend(surface, KernelRidge(offset=False), *start, self.spread, steps, seconds, lengths)
         if refined.status == "out of time":
             self.clock.ended = True
         error = float(np.exp(2 * refined.objective / surface.count))
@@ -215,7 +215,11 @@ class KernelSearch:
         """
         X = self.points[candidate.outliers]
         machine = KernelRidge(
-            candidate.kernel, lam=candidate.mu / len(rows), representation="full", solver="cholesky"
+            candidate.kernel,
+            lam=candidate.mu / len(rows),
+            representation="full",
+            solver="cholesky",
+            offset=False,  # targets are centred
         ).fit(X[rows], self.Y[rows])
         scores = machine.predict(X[fresh]).reshape(len(fresh), -1)
         error = float(np.mean((self.Y[fresh] - scores) ** 2))
