@@ -20,16 +20,16 @@ POINTS = np.random.default_rng(1).standard_normal((5, 3))
     [
         Full(),
         Nystrom(),
-        Nystrom(m=10),
-        Nystrom(m=6, centres="leverage"),
-        Nystrom(m=6, centres="k-means++"),
-        Nystrom(m=6, centres="pivoted_cholesky"),
-        Nystrom(m=6, centres=Uniform()),
+        Nystrom(n_centres=10),
+        Nystrom(n_centres=6, centres="leverage"),
+        Nystrom(n_centres=6, centres="k-means++"),
+        Nystrom(n_centres=6, centres="pivoted_cholesky"),
+        Nystrom(n_centres=6, centres=Uniform()),
         Nystrom(centres=POINTS),
         Features(),
         Features(n_features=20),
         Features(RandomFourierFeatures(n_features=8, random_state=3)),
-        Features(NystromFeatures(n_features=4)),
+        Features(NystromFeatures(n_centres=4)),
         Lasso(),
         Lasso(n_features=20),
     ],
@@ -44,7 +44,7 @@ def test_points_that_are_no_vectors():
     words = ["so", "sow", "sew", "we", "new", "ewe"]
     shared = FunctionKernel(lambda a, b: float(len(set(a) & set(b))))
     check_representation(Full(), shared, words)
-    check_representation(Nystrom(m=3), shared, words)
+    check_representation(Nystrom(n_centres=3), shared, words)
 
 
 class EverySecond(Representation):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
 from mercer._xp import issparse
 from mercer.codegen.formula import require_equal_widths
@@ -332,6 +331,8 @@ class PullBack(_Transformed):
 
 def _spreads(X, weights: np.ndarray | None) -> np.ndarray:
     """The (weighted) standard deviation of every column; 1 for a column that is constant up to rounding."""
+    from sklearn.preprocessing import StandardScaler
+
     spread = np.sqrt(StandardScaler(with_mean=False).fit(X, sample_weight=weights).var_)
     largest = abs(X).max(axis=0)
     largest = largest.toarray().ravel() if issparse(largest) else largest

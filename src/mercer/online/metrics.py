@@ -100,6 +100,6 @@ class Metrics:
     holds = {
         "count": COUNT,
         "sums": ArraySpec("f8", 2),
-        "recent": (ArraySpec("f8", 0, 2), ArraySpec("f8", "window", 2)),
+        "last": (ArraySpec("f8", 0, 2), ArraySpec("f8", "window", 2)),
         "history": ArraySpec("f8", None, 5),
     }

@@ -47,7 +47,7 @@ def check_representation(
     --------
     >>> from mercer.representations import Full, Nystrom
     >>> from mercer.testing import LawViolation, check_representation
-    >>> check_representation(Nystrom(m=10))
+    >>> check_representation(Nystrom(n_centres=10))
     >>> class Wrong(Full):
     ...     def size(self, kernel, n, d):
     ...         return d
