@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.tables.reading.cells import MISSING, Coded, dates_in, is_number, understand
+from mercer.tables.reading.cells import MISSING, Coded, dates_in, is_number, understood
 from mercer.tables.reading.errors import Stray
 
 
 def column(*words, **options):
-    return understand(Coded.of(words), **options)
+    return understood(Coded.of(words), **options).values
 
 
 def test_coding_keeps_the_order_and_counts_nothing_twice():

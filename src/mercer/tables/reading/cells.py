@@ -84,11 +84,6 @@ class Understood:
         ]
 
 
-def understand(column: Coded, kind: str | None = None, comma: bool = False) -> np.ndarray:
-    """A column of a table from its text; see `understood`."""
-    return understood(column, kind, comma).values
-
-
 def understood(column: Coded, kind: str | None = None, comma: bool = False) -> Understood:
     """A column of a table from its text.
 

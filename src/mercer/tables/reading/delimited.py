@@ -33,7 +33,6 @@ from mercer.tables.reading.text import (
     lines_of,
     opened,
     refusals,
-    text_stream,
 )
 
 DELIMITERS = ",\t;|"
@@ -145,7 +144,8 @@ class Sheet:
 
     def records(self) -> Iterator[Row]:
         """(line, cells) of every record, header first, without blank lines."""
-        return records_of(text_stream(self.data), self.delimiter, self.path)
+        text = io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="")
+        return records_of(text, self.delimiter, self.path)
 
     def names(self) -> list[str]:
         """Those of the columns."""

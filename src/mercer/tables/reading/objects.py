@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tables.reading.cells import ALMOST, WRITTEN, Coded, understand
+from mercer.tables.reading.cells import ALMOST, WRITTEN, Coded, understood
 from mercer.tables.reading.dates import ORDERS
 from mercer.tables.reading.errors import Stray, shown
 
@@ -63,7 +63,7 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
         return _dates(values)
     words = np.empty(len(values), dtype=object)
     words[:] = [None if value is None else as_word(value) for value in values]
-    return words if kind == "text" else understand(Coded.of(words), kind)
+    return words if kind == "text" else understood(Coded.of(words), kind).values
 
 
 def as_kind(column: np.ndarray, kind: str | None) -> np.ndarray:

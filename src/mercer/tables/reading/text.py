@@ -157,8 +157,3 @@ def as_utf8(data: bytes, path: Path) -> tuple[bytes, list[str]]:
         except UnicodeDecodeError as second:
             raise TableError(problem, path=path, line=line_at(data, second.start)) from None
         return text.encode(), [f"Line {line:,} is not UTF-8; the file was read as Windows-1252."]
-
-
-def text_stream(data: bytes) -> io.TextIOWrapper:
-    """Bytes as lines of text, line ends kept."""
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
