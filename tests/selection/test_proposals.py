@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.selection.proposals import losses, propose, spread
+from mercer.selection.proposals import Proposals, losses, spread
 from mercer.selection.space import Space
 from mercer.selection.tuning import TuningTrial
 
@@ -12,7 +12,7 @@ def run(function, spec, count, seed):
     """Scores of so many trials."""
     space, trials = Space.of(spec), []
     for _ in range(count):
-        u = propose(space, trials, np.full(len(space.axes), 0.5), seed, rows=10)
+        u = Proposals(space, np.full(len(space.axes), 0.5), seed).point(trials, rows=10)
         if u is None:
             break
         params = space.params(u)
@@ -98,7 +98,7 @@ def test_trials_with_fewer_rows_help():
     for rows, best in ((10, 20), (30, 6)):
         shift = -1.0 if rows == 10 else -1.3
         for _ in range(best):
-            u = propose(space, trials, np.array([0.5]), 0, rows, explore=rows == 10)
+            u = Proposals(space, np.array([0.5]), 0).point(trials, rows, explore=rows == 10)
             score = -((np.log10(space.params(u)["a"]) - shift) ** 2)
             trials.append(TuningTrial({}, score, (), 0.0, rows, tuple(u.tolist())))
     assert max(t.score for t in trials if t.rows == 30) > -0.01

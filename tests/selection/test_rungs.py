@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mercer.selection.rungs import next_step, row_order, rungs_of
+from mercer.selection.objectives import row_order
+from mercer.selection.proposals import Proposals, rungs_of
 from mercer.selection.space import Space
 from mercer.selection.tuning import TuningTrial, best_of
 
@@ -35,7 +36,7 @@ def test_every_beginning_of_the_order_has_every_class():
 def run(rungs, count, score, affordable=lambda rows: True, space=SPACE):
     trials = []
     for _ in range(count):
-        step = next_step(space, trials, rungs, np.full(len(space.axes), 0.5), 0, affordable)
+        step = Proposals(space, np.full(len(space.axes), 0.5), 0).step(trials, rungs, affordable)
         if step is None:
             break
         u, rows = step

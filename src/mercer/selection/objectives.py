@@ -28,7 +28,6 @@ from mercer.estimators.tensors import on_host
 from mercer.representations import Representation
 from mercer.selection.dimensions import Choice, Dimension
 from mercer.selection.path import leave_one_out_error, path_of_units
-from mercer.selection.rungs import row_order
 from mercer.selection.space import Space
 from mercer.selection.tuning import TuningTrial
 
@@ -265,6 +264,20 @@ def _score_name(estimator: Any, scoring: Any) -> str:
     if own == "RegressorMixin.score" and is_regressor(last):
         return "r2"
     return "accuracy" if own == "ClassifierMixin.score" and is_classifier(last) else "score"
+
+
+def row_order(n: int, labels: np.ndarray | None, seed: int) -> np.ndarray:
+    """A random order of rows in which every beginning has about the same share of each class."""
+    rng = np.random.default_rng(seed)
+    if labels is None:
+        return rng.permutation(n)
+    place = np.empty(n)
+    _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    for code, size in enumerate(counts):
+        place[rng.permutation(np.flatnonzero(codes.ravel() == code))] = (
+            np.arange(size) + rng.random()
+        ) / size
+    return np.argsort(place, kind="stable")
 
 
 def _folds_of_units(

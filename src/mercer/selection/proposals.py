@@ -1,8 +1,12 @@
-"""Where to look next: evenly spread points first, then where a model of the trials expects the most."""
+"""What to try next: evenly spread points first, then where a model of the trials expects the most.
+
+Many settings on few rows, few on many: successive halving, one trial at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import qmc
@@ -23,6 +27,9 @@ _BEST = 4
 _MODELLED = 250
 # Every so many-th trial goes near the best one whatever the model says.
 _LOCAL_EVERY = 5
+# From rung to rung there are three times as many rows, for half as many trials.
+_MORE_ROWS, _FEWER_TRIALS = 3, 2
+_PROMOTED = 3
 
 
 def starting_trials(axes: int) -> int:
@@ -30,45 +37,92 @@ def starting_trials(axes: int) -> int:
     return 3 + 3 * axes
 
 
-def propose(
-    space: Space, trials: Sequence[TuningTrial], start: np.ndarray, seed: int, rows: int, explore: bool = True
-) -> np.ndarray | None:
-    """The next point of the cube, for a trial with so many rows; None if there is no new one.
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """What to try next in a space: a matter of the trials and the seed alone. `start` is the first point."""
 
-    A function of its arguments alone: the same trials and the same seed give the same point. Trials with
-    other numbers of rows go into the model, too, which learns how much they say about this one.
+    space: Space
+    start: np.ndarray
+    seed: int
 
-    Parameters
-    ----------
-    start : the first point of all
-    explore : begin with evenly spread points, and look everywhere; else near the best trials only
-    """
-    d = len(space.axes)
-    here = [t for t in trials if t.rows == rows]
-    seen = {np.array(t.point).tobytes() for t in here}
-    if not trials:
-        return space.snap(start)
-    if d == 0:
+    def step(
+        self, trials: Sequence[TuningTrial], rungs: Sequence[int], affordable: Callable[[int], bool]
+    ) -> tuple[np.ndarray, int] | None:
+        """(point of the cube, rows) of the next trial; None if there is nothing new to try.
+
+        Once the lowest rung has been looked over, it goes on the highest one that has less than half as many
+        trials as the one below has good ones, and that can be paid for. There, every third is the best from
+        below that has not been there; the others are new points near the best, because the optimum moves
+        with the number of rows.
+        """
+        lowest = sum(t.rows == rungs[0] for t in trials)
+        for last in (False, True):  # at last, when nothing is left for the lowest rung, half of one is one
+            open_rungs = len(rungs) if last or lowest > starting_trials(len(self.space.axes)) else 1
+            for k in range(open_rungs - 1, 0, -1):
+                below = sorted((t for t in trials if t.rows == rungs[k - 1] and t.ok), key=lambda t: -t.score)
+                here = [t for t in trials if t.rows == rungs[k]]
+                quota = (len(below) + (1 if last else 0)) // _FEWER_TRIALS
+                if len(here) >= quota or not affordable(rungs[k]):
+                    continue
+                points = {t.point for t in here}
+                risen = next((t for t in below if t.point not in points), None)
+                if risen is not None and len(here) % _PROMOTED == 0:
+                    return np.array(risen.point), rungs[k]
+                u = self.point(trials, rungs[k], explore=False)
+                if u is None and risen is not None:
+                    u = np.array(risen.point)
+                if u is not None:
+                    return u, rungs[k]
+            if not last:
+                u = self.point(trials, rungs[0])
+                if u is not None:
+                    return u, rungs[0]
         return None
-    rng = np.random.default_rng([seed, len(trials)])
-    if explore and len(here) <= starting_trials(d):
-        spread = qmc.Halton(d, seed=np.random.default_rng(seed)).random(len(here))
-        return _first_new(space, np.vstack([spread[-1:], rng.random((_NEAR, d))]), seen)
-    z = _by_rows(trials)
-    # Those with as many rows come first: what holds for other numbers holds roughly.
-    best = sorted(range(len(trials)), key=lambda i: (trials[i].rows != rows, z[i]))[:_BEST]
-    best += sorted(range(len(trials)), key=lambda i: z[i])[:_BEST]
-    good = [i for i in dict.fromkeys(best) if z[i] <= 0.5] or best[:1]
-    centres = np.array([trials[i].point for i in good])
-    candidates = _around(space, centres, rng, _DISTANCES if explore else _CLOSE)
-    if explore:
-        candidates = np.vstack([candidates, rng.random((_ANYWHERE, d))])
-    if len(here) % _LOCAL_EVERY == 0:
-        local = _around(space, centres[:1], rng, (0.05,))
-        return _first_new(space, np.vstack([local, candidates]), seen)
-    candidates = np.array([space.snap(u) for u in candidates])
-    gain = _gain(space, trials, z, candidates, rows)
-    return _first_new(space, candidates[np.argsort(-gain, kind="stable")], seen)
+
+    def point(self, trials: Sequence[TuningTrial], rows: int, explore: bool = True) -> np.ndarray | None:
+        """The next point of the cube, for a trial with so many rows; None if there is no new one.
+
+        Trials with other numbers of rows go into the model, too, which learns how much they say about this
+        one. `explore`: begin with evenly spread points, and look everywhere; else near the best trials only.
+        """
+        d = len(self.space.axes)
+        here = [t for t in trials if t.rows == rows]
+        seen = {np.array(t.point).tobytes() for t in here}
+        if not trials:
+            return self.space.snap(self.start)
+        if d == 0:
+            return None
+        rng = np.random.default_rng([self.seed, len(trials)])
+        if explore and len(here) <= starting_trials(d):
+            spread = qmc.Halton(d, seed=np.random.default_rng(self.seed)).random(len(here))
+            return _first_new(self.space, np.vstack([spread[-1:], rng.random((_NEAR, d))]), seen)
+        z = _by_rows(trials)
+        # Those with as many rows come first: what holds for other numbers holds roughly.
+        best = sorted(range(len(trials)), key=lambda i: (trials[i].rows != rows, z[i]))[:_BEST]
+        best += sorted(range(len(trials)), key=lambda i: z[i])[:_BEST]
+        good = [i for i in dict.fromkeys(best) if z[i] <= 0.5] or best[:1]
+        centres = np.array([trials[i].point for i in good])
+        candidates = _around(self.space, centres, rng, _DISTANCES if explore else _CLOSE)
+        if explore:
+            candidates = np.vstack([candidates, rng.random((_ANYWHERE, d))])
+        if len(here) % _LOCAL_EVERY == 0:
+            local = _around(self.space, centres[:1], rng, (0.05,))
+            return _first_new(self.space, np.vstack([local, candidates]), seen)
+        candidates = np.array([self.space.snap(u) for u in candidates])
+        gain = _gain(self.space, trials, z, candidates, rows)
+        return _first_new(self.space, candidates[np.argsort(-gain, kind="stable")], seen)
+
+
+def rungs_of(n: int, few: int) -> tuple[int, ...]:
+    """Numbers of rows, each about three times the one before: from few, or less, to all.
+
+    >>> rungs_of(2000, 4000), rungs_of(50_000, 4000)
+    ((2000,), (1851, 5555, 16666, 50000))
+    """
+    rungs = [n]
+    while rungs[0] > few:
+        rungs.insert(0, rungs[0] // _MORE_ROWS)
+    return tuple(rungs)
 
 
 def _by_rows(trials: Sequence[TuningTrial]) -> np.ndarray:

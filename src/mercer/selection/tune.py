@@ -24,7 +24,7 @@ from mercer.selection.objectives import (
     configured,
     copies,
 )
-from mercer.selection.rungs import next_step, rungs_of
+from mercer.selection.proposals import Proposals, rungs_of
 from mercer.selection.search import Clock, Job, search
 from mercer.selection.space import Space
 from mercer.selection.tuning import Tuning, TuningTrial, best_of
@@ -142,16 +142,14 @@ def tune(
     objective, searched = _question(estimator, data, space, cv, scoring, groups, seed)
     task = TuningSearch(
         objective,
-        searched,
+        Proposals(searched, searched.near(estimator.get_params()), seed),
         rungs_of(len(data.order), objective.few),
-        searched.near(estimator.get_params()),
-        seed,
         trials if trials is not None else _TRIALS_AN_AXIS * (len(searched.axes) + 1),
         Clock(60 * float(minutes) if minutes is not None else _SECONDS if trials is None else math.inf),
         progress,
     )
     # A name that does not exist is a mistake, not a failed trial.
-    configured(estimator, searched.params(task.start))
+    configured(estimator, searched.params(task.proposals.start))
     history = _earlier(resume, task)
     status = task.run(history)
     best = best_of(history)
@@ -175,10 +173,8 @@ class TuningSearch:
     """Which point of the space has the best score, and how much may be spent to find out."""
 
     objective: Objective
-    space: Space
+    proposals: Proposals
     rungs: tuple[int, ...]
-    start: np.ndarray
-    seed: int
     limit: int
     clock: Clock
     progress: Progress | None
@@ -209,7 +205,7 @@ class TuningSearch:
 
         step = None
         if len(history) < self.limit:
-            step = next_step(self.space, history, self.rungs, self.start, self.seed, affordable)
+            step = self.proposals.step(history, self.rungs, affordable)
         if step is None:
             return []
         if history and self.clock.left < 0.5 * self._cost(history, step[1]):
@@ -218,7 +214,7 @@ class TuningSearch:
         return [partial(self._tried, *step)]
 
     def _tried(self, point: np.ndarray, rows: int) -> list[TuningTrial]:
-        trial, failure = attempt(self.objective, self.space, point, rows)
+        trial, failure = attempt(self.objective, self.proposals.space, point, rows)
         self.failures.extend([] if failure is None else [failure])
         return [trial]
 
@@ -282,7 +278,7 @@ def _earlier(resume: Tuning | None, task: TuningSearch) -> list[TuningTrial]:
         return []
     for what, before, now in (
         ("objective", resume.objective, task.objective.words),
-        ("space", resume.space, task.space),
+        ("space", resume.space, task.proposals.space),
         ("number of rows", resume.rungs[-1], task.rungs[-1]),
     ):
         if before != now:

@@ -15,8 +15,7 @@ from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern
 from mercer.selection.dimensions import Choice
 from mercer.selection.gradient import LooSurface, descend
-from mercer.selection.objectives import Data, LeaveOneOut
-from mercer.selection.rungs import row_order
+from mercer.selection.objectives import Data, LeaveOneOut, row_order
 from mercer.selection.search import Clock, Job, search
 from mercer.tables.model.effort import Effort
 
