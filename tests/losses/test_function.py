@@ -353,7 +353,7 @@ def test_the_same_minimum_as_the_builtin(name, representation, way):
         y = loss.encode(SCORE > 0 if loss.classification else np.abs(2 * SCORE))[0]
         slope = DUPLICATES[name][0].grad(y, ours.scores(X))
         wanted = -slope[:, 0] / (2e-2 * len(X))
-        assert np.abs(ours.dual_coef_ - wanted).max() < 1e-6 * np.abs(wanted).max()
+        assert np.abs(ours.solution_.coef[:, 0] - wanted).max() < 1e-6 * np.abs(wanted).max()
         assert a.representer_residual < 1e-6 and a.gap < 1e-10
     else:
         assert a.representer_residual is None
