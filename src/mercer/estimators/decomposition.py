@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer import _resolve
-from mercer._params import require_positive
+from mercer._params import require_count, require_positive
 from mercer.estimators import preimages
 from mercer.estimators.centred import Decomposition, eigenpairs
 from mercer.estimators.inputs import KernelInputs, like
@@ -193,7 +192,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     def _start(self, X: Any) -> tuple[Any, Any]:
         """Check everything; forget an earlier fit."""
-        _check_count(self.n_components)
+        if self.n_components is not None:
+            require_count(self.n_components, "n_components", 1, " (or None, for all)")
         if self.preimage not in ("learned", "fixed_point"):
             raise ValueError(f"preimage must be 'learned' or 'fixed_point', got {self.preimage!r}")
         require_positive(self.tol, "tol")
@@ -362,10 +362,3 @@ def _upright(vectors: np.ndarray) -> np.ndarray:
         return vectors
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
-
-
-def _check_count(count: Any) -> None:
-    if count is not None and (
-        isinstance(count, bool) or not isinstance(count, numbers.Integral) or int(count) < 1
-    ):
-        raise ValueError(f"n_components must be a whole number from 1 on, or None for all; got {count!r}")

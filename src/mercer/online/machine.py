@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,8 @@ class OnlineMachine(Coefficients, KernelInputs):
         form = _resolve.representation_of(self.representation) or Full()
         form.validate()
         if isinstance(form, (Features, Nystrom)):
-            if not isinstance(budget, Unlimited) and self.budget != _default(self, "budget"):
+            default = signature(type(self)).parameters["budget"].default
+            if not isinstance(budget, Unlimited) and self.budget != default:
                 raise ValueError(
                     f"{form!r} has a fixed number of coordinates, and no use for budget={self.budget!r}"
                 )
@@ -374,9 +376,3 @@ class OnlineMachine(Coefficients, KernelInputs):
         self._require()
         points = self._points(X, reset=False)
         return finite_scores(like(self.learner_.scores(points), points))
-
-
-def _default(machine: Any, name: str) -> Any:
-    import inspect
-
-    return inspect.signature(type(machine)).parameters[name].default
