@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import numbers
 from functools import cache
 from typing import Any
@@ -136,3 +137,32 @@ class Params:
                 continue
             shown.append(f"{p.name}={show(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+# -- parameters that are numbers ---------------------------------------------------------------------------
+
+
+def require_count(value: Any, name: str, least: int = 1, besides: str = "") -> None:
+    """ValueError unless it is a whole number of at least `least`; `besides` says what else would do."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or int(value) < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}{besides}, got {value!r}")
+
+
+def require_positive(value: Any, name: str) -> float:
+    """The number, or a ValueError unless it is positive and finite."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+    return float(value)
+
+
+def require_nonnegative(value: Any, name: str) -> float:
+    """The number, or a ValueError unless it is finite and not below 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+        raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
+    return float(value)
+
+
+def require_flag(value: Any, name: str) -> None:
+    """ValueError unless it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")

@@ -358,9 +358,9 @@ def test_an_unfinished_search_is_said(monkeypatch):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"n_components": 0}, "from 1 on"),
-        ({"n_components": 2.5}, "from 1 on"),
-        ({"n_components": True}, "from 1 on"),
+        ({"n_components": 0}, "whole number of at least 1"),
+        ({"n_components": 2.5}, "whole number of at least 1"),
+        ({"n_components": True}, "whole number of at least 1"),
         ({"preimage": "no"}, "'learned' or 'fixed_point'"),
         ({"tol": 0}, "tol must be a positive number"),
         ({"representation": Lasso()}, "representation='features'"),

@@ -126,7 +126,7 @@ def test_smaller_budgets_than_one_are_refused():
         if cls is Unlimited:
             continue
         for wrong in (0, -3, 2.5, True, "many", None):
-            with pytest.raises(ValueError, match=rf"{cls.__name__} needs a whole number"):
+            with pytest.raises(ValueError, match=rf"{cls.__name__}: n_terms must be a whole number"):
                 OnlineKernelRegressor(budget=cls(wrong)).fit([[0.0], [1.0]], [0.0, 1.0])
     for wrong in (-0.1, np.inf, np.nan, "far", True):
         with pytest.raises(ValueError, match="threshold must be"):

@@ -17,13 +17,12 @@ from sklearn.utils.validation import (
 from mercer import _resolve
 from mercer._state import require
 from mercer._xp import given_up
-from mercer.engines import Engine
 from mercer.estimators.auto_lam import choose, forecast
 from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores
+from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores, like
 from mercer.estimators.lam import check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of
-from mercer.estimators.tensors import engine_for, on_host, remember
+from mercer.estimators.tensors import on_host, remember
 from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
@@ -73,18 +72,12 @@ class KernelMachine(Coefficients, KernelInputs):
 
     def _prepare(self, X: Any, y: Any) -> tuple[Kernel, Any, Loss, np.ndarray, Any, Plan]:
         """Everything up to the first kernel evaluation."""
-        kernel = clone(_resolve.kernel_of(self.kernel))
         representation = _resolve.representation_of(self.representation)
         solver = _resolve.solver_of(self.solver)
-        engine: Engine = _resolve.engine_of(engine_for(self.engine, X))
-        for part in (kernel, representation, solver, engine):
-            if part is not None:
-                part.validate()
         check_lam(self.lam)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self.check_X(on_host(X), kernel, reset=True)
-        y = self._check_y(on_host(y))
+        y = self.require_y(y)
+        kernel, engine, X = self._door(X, representation, solver)
+        y = self._check_y(y)
         check_consistent_length(X, y)
         loss = clone(self.loss_for(y))
         targets, coding = self._encode(loss, y)
@@ -230,9 +223,9 @@ class KernelMachine(Coefficients, KernelInputs):
         if (engine := getattr(self.function_, "engine", None)) is not None:
             remember(engine, X, given)
         scores = self.function_.at_points(X)
-        # Rounded once, at the end: f and b may be large, and cancel.
+        # Rounded after b is added: f and b may be large, and cancel.
         scores = (scores[:, None] if scores.ndim == 1 else scores) + self.solution_.intercept
-        return finite_scores(scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores)
+        return finite_scores(like(scores, X))
 
 
 def start_at(machine: KernelMachine, rows: np.ndarray | None = None) -> np.ndarray | None:

@@ -128,15 +128,11 @@ class KernelClassifier(Classifier):
     lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to (for the
         squared loss by leaving one out); the value is `lam_`, the reason in `plan_`.
-    representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
-    engine : "auto" or an Engine
-    offset : bool
-        The unpenalised constant b: f + b predicts. Without, predictions far from all examples tend to 0.
+    representation, engine, offset, random_state : as in `KernelRidge`
     class_weight : dict, "balanced" or None
         Factors for the weights of the examples of each class; "balanced": such that the weights of each
         class add up to the same.
-    random_state : int, RandomState or None
 
     Attributes
     ----------
@@ -192,15 +188,9 @@ class KernelLogistic(Classifier):
         λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to; the value
         is `lam_`, the reason in `plan_`. scikit-learn's ``LogisticRegression(C)`` on explicit features is
         λ = 1/(2Cn): see `from_C`.
-    representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "newton", "descent" or a Solver
-    engine : "auto" or an Engine
-    offset : bool
-        The unpenalised constant b: f + b predicts. Without, predictions far from all examples tend to 0.
-    class_weight : dict, "balanced" or None
-        Factors for the weights of the examples of each class; "balanced": such that the weights of each
-        class add up to the same.
-    random_state : int, RandomState or None
+    representation, engine, offset, random_state : as in `KernelRidge`
+    class_weight : as in `KernelClassifier`
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._xp import take
 from mercer.engines import Engine
+from mercer.estimators.unpenalised import parts_of
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Finite
 from mercer.kernels.base import Kernel
@@ -22,9 +23,6 @@ from mercer.solvers.primal import whitening
 _STORED = 16_384
 # From here on float64 points are clustered in float32 first, and float64 only has the last word.
 _ROUGH_FROM = 2_048
-
-# Of features or distances at a time: 32 MB of doubles.
-_ENTRIES = 1 << 22
 
 INITS = ("k-means++", "greedy", "random")
 Lift = Callable[[np.ndarray, np.ndarray], tuple[Function, np.ndarray]]
@@ -71,12 +69,6 @@ def given_start(init: Any, kernel: Kernel, points: Any, clusters: int, engine: E
     for rows in parts_of(n, k):
         labels[rows] = (norms - 2 * K.among(rows).dense()).argmin(axis=1)
     return labels
-
-
-def parts_of(n: int, width: int) -> Iterator[slice]:
-    """All n rows, as many at a time as have a few million entries."""
-    step = max(_ENTRIES // max(width, 1), 1)
-    return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
 @dataclass(frozen=True, eq=False)

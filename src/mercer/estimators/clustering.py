@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
+from mercer._params import require_count, require_flag, require_nonnegative
 from mercer._state import ArraySpec, require
 from mercer._threads import one_blas_thread
 from mercer._warnings import frames_inside
-from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, parts_of, place
-from mercer.estimators.inputs import KernelInputs, checked_weights
+from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, place
+from mercer.estimators.inputs import KernelInputs, checked_weights, like
 from mercer.estimators.plan import Plan
-from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
-from mercer.estimators.unpenalised import choose
+from mercer.estimators.tensors import follows_data, on_host, remember
+from mercer.estimators.unpenalised import choose, parts_of
 from mercer.features import ExplicitFeatures
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
@@ -173,13 +173,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def fit(self, X, y=None, sample_weight=None):
         """Find the clusters; y is not used."""
         self._validate()
-        given, kernel = X, clone(_resolve.kernel_of(self.kernel))
-        engine = _resolve.engine_of(engine_for(self.engine, X))
-        representation = _resolve.representation_of(self.representation)
-        for part in (kernel, engine, representation):
-            if part is not None:
-                part.validate()
-        X = self.check_X(on_host(X), kernel, reset=True)
+        representation: Any = _resolve.representation_of(self.representation)
+        given = X
+        kernel, engine, X = self._door(X, representation)
         weights = checked_weights(on_host(sample_weight), X)
         seen = np.flatnonzero(weights)
         if self.n_clusters > len(seen):
@@ -286,14 +282,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     def _validate(self) -> None:
         for name, least in (("n_clusters", 1), ("n_init", 1), ("max_iter", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-        tol = self.tol
-        if isinstance(tol, bool) or not isinstance(tol, numbers.Real) or not 0 <= float(tol) < math.inf:
-            raise ValueError(f"tol must be a number of at least 0, got {tol!r}")
-        if not isinstance(self.normalized, (bool, np.bool_)):
-            raise ValueError(f"normalized must be True or False, got {self.normalized!r}")
+            require_count(getattr(self, name), name, least)
+        require_nonnegative(self.tol, "tol")
+        require_flag(self.normalized, "normalized")
         if isinstance(self.init, str) and self.init not in INITS:
             raise ValueError(
                 f"init must be one of {', '.join(map(repr, INITS))} or an array, got {self.init!r}"
@@ -396,5 +387,4 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 def _roots(blocks: Blocks, X: Any) -> np.ndarray:
     """Distances from blocks of squared ones, in the precision of X."""
     D = np.concatenate([D for _, D, _ in blocks])
-    D = np.sqrt(np.maximum(D, 0, out=D), out=D)
-    return D.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else D
+    return like(np.sqrt(np.maximum(D, 0, out=D), out=D), X)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer import _resolve
+from mercer._params import require_count, require_positive
 from mercer._state import COUNT, NUMBER, ArraySpec, require, require_held
 from mercer.estimators import preimages
 from mercer.estimators.centred import Decomposition, eigenpairs
-from mercer.estimators.inputs import KernelInputs
+from mercer.estimators.inputs import KernelInputs, like
 from mercer.estimators.plan import Plan
 from mercer.estimators.scatter import Moments, OrthonormalCoordinates
-from mercer.estimators.tensors import engine_for, follows_data, on_host
+from mercer.estimators.tensors import follows_data, on_host
 from mercer.estimators.unpenalised import choose, has_few_coordinates
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.representations import Features, Full, Nystrom, Representation
+from mercer.solvers.primal import whitening
 
 _GAUSSIAN = Gaussian()
 # A leading part of the spectrum needs few centres, and the work grows with their square.
@@ -192,16 +192,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     def _start(self, X: Any) -> tuple[Any, Any]:
         """Check everything; forget an earlier fit."""
-        kernel = clone(_resolve.kernel_of(self.kernel))
-        engine = _resolve.engine_of(engine_for(self.engine, X))
-        for part in (kernel, engine):
-            part.validate()
-        _check_count(self.n_components)
+        if self.n_components is not None:
+            require_count(self.n_components, "n_components", 1, " (or None, for all)")
         if self.preimage not in ("learned", "fixed_point"):
             raise ValueError(f"preimage must be 'learned' or 'fixed_point', got {self.preimage!r}")
-        if not (isinstance(self.tol, numbers.Real) and 0 < float(self.tol) < math.inf):
-            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        points = self.check_X(on_host(X), kernel, reset=True)
+        require_positive(self.tol, "tol")
+        kernel, engine, points = self._door(X)
         for name in ("moments_", "_coordinates", "_inverse", "_examples", "components_", "mean_"):
             self.__dict__.pop(name, None)
         return self._bind(kernel, points, engine, X)[0], engine
@@ -247,19 +243,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
         self._keep(lift, coef, np.full(n, 1 / n), sums / n @ coef, squared_mean)
         self._explain(values, total, n, found)
-        return _like(vectors * roots, X)
+        return like(vectors * roots, X)
 
     # -- coordinates ------------------------------------------------------------------------------
 
     def _map(self, representation: Representation, X: Any, engine: Any, rng: np.random.Generator) -> None:
         """Orthonormal coordinates for the span of centres or features."""
         built = representation.build(self.kernel_, X, rng, engine)
-        whitening = None
+        T = None
         if not isinstance(representation, Features):
-            values, vectors = np.linalg.eigh(built.B.dense())
-            kept = values > len(values) * np.finfo(float).eps * max(values[-1], 0)
-            whitening = vectors[:, kept] / np.sqrt(values[kept])
-        self._coordinates = OrthonormalCoordinates(built.lift(np.zeros(built.A.shape[1])), whitening)
+            T = whitening(np.asarray(built.B.dense(), np.float64), np.dtype(np.float64))
+        self._coordinates = OrthonormalCoordinates(built.lift(np.zeros(built.A.shape[1])), T)
 
     def _see(self, X: Any) -> None:
         """Take in rows, and decompose the scatter of all that were seen."""
@@ -348,7 +342,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     def transform(self, X):
         """t_j(x) = f_j(x) − f̄_j, shape (n, k)."""
         X = self._points(X)
-        return _like(self.function_(X) + self.intercept_, X)
+        return like(self.function_(X) + self.intercept_, X)
 
     def reconstruction_error(self, X):
         """Squared distance in feature space between φ(x) and its projection, for every row.
@@ -374,7 +368,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         T = check_array(T, dtype=[np.float64, np.float32])
         if T.shape[1] != self.n_components_:
             raise ValueError(f"T has {T.shape[1]} columns, but there are {self.n_components_} components")
-        return _like(self._preimages(T.astype(np.float64, copy=False)), T)
+        return like(self._preimages(T.astype(np.float64, copy=False)), T)
 
     def _preimages(self, T: np.ndarray) -> np.ndarray:
         if hasattr(self, "components_"):
@@ -394,14 +388,3 @@ def _upright(vectors: np.ndarray) -> np.ndarray:
         return vectors
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
-
-
-def _like(scores: np.ndarray, X: Any) -> np.ndarray:
-    return scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores
-
-
-def _check_count(count: Any) -> None:
-    if count is not None and (
-        isinstance(count, bool) or not isinstance(count, numbers.Integral) or int(count) < 1
-    ):
-        raise ValueError(f"n_components must be a whole number from 1 on, or None for all; got {count!r}")

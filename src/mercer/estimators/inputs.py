@@ -7,7 +7,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
@@ -18,7 +18,7 @@ from mercer._state import parameters_of, require
 from mercer._warnings import frames_inside
 from mercer._xp import as_csr, frozen, n_points
 from mercer.engines import Engine
-from mercer.estimators.tensors import follows_data, on_host, remember
+from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
 from mercer.functions import Function
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
@@ -34,6 +34,7 @@ class KernelInputs(BaseEstimator):
     """An estimator on points of a kernel."""
 
     kernel: Any
+    engine: Any
     kernel_: Kernel
 
     holds: dict[str, Any] = {"kernel_": Kernel}
@@ -98,6 +99,24 @@ class KernelInputs(BaseEstimator):
             return False
         with np.errstate(over="ignore", invalid="ignore"):
             return math.isfinite(X.sum())
+
+    def _door(self, X: Any, *parts: Any) -> tuple[Kernel, Engine, Any]:
+        """A kernel of the machine's own, its engine, and X checked: what every fit begins with.
+
+        `parts` are what else the machine was given: value objects, or None.
+        """
+        kernel = clone(_resolve.kernel_of(self.kernel))
+        engine: Engine = _resolve.engine_of(engine_for(self.engine, X))
+        for part in (kernel, engine, *parts):
+            if part is not None:
+                part.validate()
+        return kernel, engine, self.check_X(on_host(X), kernel, reset=True)
+
+    def require_y(self, y: Any) -> Any:
+        """Targets on the host, or a ValueError if there are none."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        return on_host(y)
 
     @property
     def input_kernel_(self) -> Kernel:
@@ -225,6 +244,11 @@ def checked_weights(sample_weight: Any, X: Any) -> np.ndarray:
             "only ratios of weights matter, so divide by the largest"
         )
     return w
+
+
+def like(scores: np.ndarray, X: Any) -> np.ndarray:
+    """What is said of points in float32 is float32: rounded once, at the end."""
+    return scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores
 
 
 def finite_scores(scores: np.ndarray) -> np.ndarray:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
-from mercer._params import Params
+from mercer._params import Params, require_positive
 
 
 class FromC(Params):
@@ -29,7 +28,7 @@ class FromC(Params):
         self.C = C
 
     def validate(self) -> None:
-        _require_positive("C", self.C)
+        require_positive(self.C, "C")
 
     def value(self, total: float) -> float:
         """λ for examples whose weights add up to `total`."""
@@ -56,7 +55,7 @@ class FromAlpha(Params):
         self.alpha = alpha
 
     def validate(self) -> None:
-        _require_positive("alpha", self.alpha)
+        require_positive(self.alpha, "alpha")
 
     def value(self, total: float) -> float:
         """λ for examples whose weights add up to `total`."""
@@ -104,8 +103,3 @@ def check_lam(lam: Any) -> None:
             f"lam must be a positive number, got {lam!r}: λ > 0 is what makes the solution unique "
             "(lam='auto' chooses it)"
         )
-
-
-def _require_positive(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < np.inf:
-        raise ValueError(f"{name} must be a positive number, got {value!r}")

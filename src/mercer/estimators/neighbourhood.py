@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-import numbers
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._params import require_count
 from mercer._state import ONE_OR_MORE, require
 from mercer._units import units_of
 from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.nearest import WAYS, NeighbourSearch
 from mercer.estimators.plan import Plan
-from mercer.estimators.tensors import engine_for, on_host, remember
+from mercer.estimators.tensors import engine_for, remember
 from mercer.kernels import Gaussian
 
 _GAUSSIAN = Gaussian()
@@ -64,15 +63,9 @@ class KernelNeighbours(KernelInputs, ABC):
 
     def fit(self, X, y):
         """Keep the examples; with n_neighbors="auto", choose R."""
-        given, kernel = X, clone(_resolve.kernel_of(self.kernel))
-        engine = _resolve.engine_of(engine_for(self.engine, X))
-        kernel.validate()
-        engine.validate()
         self._validate()
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self.check_X(on_host(X), kernel, reset=True)
-        y = on_host(y)
+        given, y = X, self.require_y(y)
+        kernel, engine, X = self._door(X)
         check_consistent_length(X, y)
         n = X.shape[0]
         self._targets = self._learn(y)
@@ -262,8 +255,7 @@ def _require_weights(weights: Any) -> None:
 
 def _require_count(value: Any, most: int | None, n: int | None, name: str, besides: str = "") -> None:
     """Raise ValueError unless it is a whole number of at least 1, and of neighbours that there are."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or int(value) < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1{besides}, got {value!r}")
+    require_count(value, name, 1, besides)
     if most is not None and int(value) > most:
         others = " besides itself" if n != most else ""
         raise ValueError(

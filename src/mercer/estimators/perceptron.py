@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mercer import _resolve
+from mercer._params import require_count, require_flag
 from mercer._state import positions, require
 from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Engine
 from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores
+from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores, like
 from mercer.estimators.plan import Plan
-from mercer.estimators.tensors import engine_for, on_host, remember
+from mercer.estimators.tensors import remember
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
 from mercer.kernels import Gaussian
@@ -140,28 +138,21 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
         self.random_state = random_state
 
     def _validate(self) -> None:
-        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a whole number of at least 1, got {self.max_iter!r}")
+        require_count(self.max_iter, "max_iter")
         if not (isinstance(self.prediction, str) and self.prediction in _PREDICTIONS):
             raise ValueError(
                 f"prediction must be one of {', '.join(map(repr, _PREDICTIONS))}, got {self.prediction!r}"
             )
-        if not isinstance(self.shuffle, (bool, np.bool_)):
-            raise ValueError(f"shuffle must be True or False, got {self.shuffle!r}")
+        require_flag(self.shuffle, "shuffle")
 
     # -- fit --------------------------------------------------------------------------------------
 
     def fit(self, X, y):
         """Go through labelled examples until none is mistaken, max_iter times at most."""
-        given, kernel = X, clone(_resolve.kernel_of(self.kernel))
-        engine = _resolve.engine_of(engine_for(self.engine, X))
-        kernel.validate()
-        engine.validate()
         self._validate()
-        if y is None:
-            raise ValueError("KernelPerceptron requires y to be passed, but the target y is None")
-        X = self.check_X(on_host(X), kernel, reset=True)
-        y = self._check_y(on_host(y))
+        given, y = X, self.require_y(y)
+        kernel, engine, X = self._door(X)
+        y = self._check_y(y)
         check_consistent_length(X, y)
         # The perceptron has no loss; the coding asks one only whether several columns are one question.
         targets, self.coding_ = LabelCoding.learn(Hinge(), y)
@@ -275,6 +266,4 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
         remember(self.function_.engine, X, given)
         f = self.function_
         scores = f(X) if self.votes_ is None else vote(f.facing(X), *self.votes_)
-        if getattr(X, "dtype", None) == np.float32:
-            scores = scores.astype(np.float32)
-        return finite_scores(scores[:, None] if scores.ndim == 1 else scores)
+        return finite_scores(like(scores[:, None] if scores.ndim == 1 else scores, X))

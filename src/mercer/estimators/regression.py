@@ -58,26 +58,12 @@ class KernelRegressor(Regressor):
         λ. "auto" chooses it at about the price of one more fit: by leaving one out for the squared loss, for
         others by the loss on rows not fitted to; the value is `lam_`, the reason in `plan_`. In
         scikit-learn's terms alpha = λn, C = 1/(2λn): see `from_alpha`, `from_C`.
-    representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
-    engine : "auto" or an Engine
-    offset : bool
-        The unpenalised constant b: f + b predicts. Without, predictions far from all examples tend to 0.
-    random_state : int, RandomState or None
+    representation, engine, offset, random_state : as in `KernelRidge`
 
     Attributes
     ----------
-    function_ : the fitted f in H_K (without the offset)
-    dual_coef_ : array, shape (terms,) or (terms, outputs)
-        c of f = Σ_j c_j k(z_j,·), z_j = function_.points (examples whose c is not 0, or centres); absent
-        where f is a combination of features.
-    coef_ : array, shape (features,) or (outputs, features)
-        w of f = ⟨w, φ(·)⟩, where f is a combination of features, and for Linear(); else absent.
-    intercept_ : b
-    kernel_ : the kernel with its parameters found
-    solution_ : Solution, with its certificate
-    plan_ : what was chosen, and why
-    lam_ : the λ that was used
+    function_, dual_coef_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Notes
     -----

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._state import ArraySpec
-
-# Of the coordinates of a block of rows: 32 MB of doubles.
-_ENTRIES = 1 << 22
+from mercer.estimators.unpenalised import parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +72,7 @@ class OrthonormalCoordinates:
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """(rows, coordinates of X[rows]), a bounded number at a time."""
-        n, height = X.shape[0], max(_ENTRIES // max(len(self), 1), 1)
         whole = None if self.whitening is None else self.lift(self.whitening)
-        for i in range(0, n, height):
-            rows = slice(i, min(i + height, n))
+        for rows in parts_of(X.shape[0], len(self)):
             Phi = self.zero.map.transform(X[rows]) if whole is None else whole(X[rows])
             yield rows, np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else Phi, dtype=np.float64)

@@ -90,20 +90,14 @@ class KernelSVC(SupportVectors, Classifier):
         λ. "auto" begins with C = 1 (where k(x,x) = 1; with fewer than 40 rows it stays there) and goes down
         or up as long as the loss on rows not fitted to falls; the value is `lam_`, the reason in `plan_`.
         ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
-    representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "dual", "smoothing" or a Solver
-    engine : "auto" or an Engine
-    offset : bool
-        The unpenalised constant b.
+    representation, engine, offset, random_state : as in `KernelRidge`
     multiclass : "ovo" or "ovr"
-    class_weight : dict, "balanced" or None
-        Factors for the weights of the examples of each class; "balanced": such that the weights of each
-        class add up to the same.
+    class_weight : as in `KernelClassifier`
     probability : bool
         Learn probabilities from five-fold out-of-sample scores at fit. They never contradict `predict`.
     warm_start : bool
         Start from the last fit, if that was on as many examples: for a path of λ, C or kernel parameters.
-    random_state : int, RandomState or None
 
     Attributes
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from mercer.engines import Engine
@@ -13,6 +14,8 @@ from mercer.representations import Features, Full, Lasso, Nystrom, Representatio
 # Up to here a pass over all pairs takes about a second; more on a GPU.
 _EXACT, _EXACT_REMOTE = 30_000, 1_000_000
 _LARGEST_EXPLICIT = 8_000
+# Of features or distances at a time: 32 MB of doubles.
+_ENTRIES = 1 << 22
 
 
 def choose(
@@ -35,6 +38,12 @@ def choose(
         return Full(), f"{n:,} points (up to {limit:,})"
     why = f"{n:,} points are more than {limit:,}; representation='full' insists on all of them"
     return Nystrom(centres), why
+
+
+def parts_of(n: int, width: int) -> Iterator[slice]:
+    """All n rows, as many at a time as have a few million entries."""
+    step = max(_ENTRIES // max(width, 1), 1)
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
 
 
 def own_coordinates(kernel: Kernel, points: Any) -> float:

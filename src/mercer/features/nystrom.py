@@ -101,12 +101,12 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def transform(self, X):
         """φ(X), shape (n, number of features)."""
         check_is_fitted(self)
-        if self.kernel.vectors:
+        if self.kernel_.vectors:
             X = validate_data(
                 self,
                 X,
                 reset=False,
-                accept_sparse="csr" if self.kernel.sparse else False,
+                accept_sparse="csr" if self.kernel_.sparse else False,
                 dtype=[np.float64, np.float32],
             )
         points = self.kernel_.points(X)

@@ -6,7 +6,7 @@ import math
 import numbers
 from typing import Any
 
-from mercer._params import Params
+from mercer._params import Params, require_count, require_nonnegative
 from mercer.online import loops
 
 
@@ -26,15 +26,8 @@ class Budget(Params):
         self.n_terms = n_terms
 
     def validate(self) -> None:
-        """Refuse a size that is none."""
-        if (
-            isinstance(self.n_terms, bool)
-            or not isinstance(self.n_terms, numbers.Integral)
-            or self.n_terms < 1
-        ):
-            raise ValueError(
-                f"{type(self).__name__} needs a whole number of at least 1 as n_terms, got {self.n_terms!r}"
-            )
+        """Refuse a number of terms that is none."""
+        require_count(self.n_terms, f"{type(self).__name__}: n_terms")
 
 
 class Unlimited(Budget):
@@ -243,12 +236,7 @@ class Projection(Budget):
 
     def validate(self):
         super().validate()
-        if (
-            isinstance(self.threshold, bool)
-            or not isinstance(self.threshold, numbers.Real)
-            or not 0 <= float(self.threshold) < math.inf
-        ):
-            raise ValueError(f"threshold must be a number of at least 0, got {self.threshold!r}")
+        require_nonnegative(self.threshold, "threshold")
 
     def mistake_bound(self, norm: float, hinge: float) -> float:
         """At most so many mistakes, where some g of this norm has this sum of hinge losses; inf if θ‖g‖ ≥ 1.

@@ -13,7 +13,6 @@ from mercer.estimators.inputs import Labelled, checked_labels
 from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
 from mercer.losses.coding import LabelCoding
-from mercer.online.machine import OnlineMachine
 from mercer.online.river import RiverClassifierMixin
 from mercer.online.turns import in_turn
 
@@ -30,7 +29,7 @@ def _gives_probability(machine) -> bool:
     raise AttributeError(f"{loss!r} has no probabilities; use loss='logistic' for predict_proba")
 
 
-class OnlineKernelClassifier(RiverClassifierMixin, Labelled, OnlineMachine):
+class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
     """Classification one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
     Two classes are coded ±1; more are done one against the rest, or jointly by Multinomial(). A class that

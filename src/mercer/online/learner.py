@@ -234,11 +234,6 @@ def widened(points: Any, columns: int) -> Any:
 
 
 def draws(seed: int, first: int, n: int) -> np.ndarray:
-    """Numbers in [0, 1) that depend on the seed and on an example's number only (SplitMix64)."""
-    with np.errstate(over="ignore"):
-        z = np.arange(first + 1, first + n + 1, dtype=np.uint64) + (np.uint64(seed) << np.uint64(32))
-        z = z * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-    return (z >> np.uint64(11)) * 2.0**-53
+    """Numbers in [0, 1) that depend on the seed and on an example's number only."""
+    # Philox makes four numbers of each value of its counter; the counter is the example's.
+    return np.random.Generator(np.random.Philox(key=seed, counter=first)).random(4 * n)[::4].copy()

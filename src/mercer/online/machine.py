@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import warnings
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,12 @@ from sklearn.utils.validation import (
 )
 
 from mercer import _resolve
+from mercer._params import require_count, require_flag, require_nonnegative
 from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer._xp import frozen
 from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import KernelInputs, finite_scores
+from mercer.estimators.inputs import KernelInputs, finite_scores, like
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
@@ -95,16 +95,12 @@ class OnlineMachine(Coefficients, KernelInputs):
         self._budget()
 
     def _rule(self) -> UpdateRule:
-        lam = self.lam
-        if isinstance(lam, bool) or not isinstance(lam, numbers.Real) or not 0 <= float(lam) < math.inf:
-            raise ValueError(f"lam must be a number of at least 0, got {lam!r}")
+        lam = require_nonnegative(self.lam, "lam")
         for name in ("offset", "averaging"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        if isinstance(self.passes, bool) or not isinstance(self.passes, numbers.Integral) or self.passes < 1:
-            raise ValueError(f"passes must be a whole number of at least 1, got {self.passes!r}")
+            require_flag(getattr(self, name), name)
+        require_count(self.passes, "passes")
         step: Step = clone(step_of(self.step))
-        step.validate_for(float(lam))
+        step.validate_for(lam)
         loss = clone(self.loss_for())
         loss.validate()
         if isinstance(step, RecursiveStep) and (
@@ -115,7 +111,7 @@ class OnlineMachine(Coefficients, KernelInputs):
                 "no averaging"
             )
         seed = int(generator(self.random_state).integers(2**31 - 1))
-        return UpdateRule(loss, step, float(lam), bool(self.offset), bool(self.averaging), seed)
+        return UpdateRule(loss, step, lam, bool(self.offset), bool(self.averaging), seed)
 
     def _budget(self) -> Budget:
         budget: Budget = clone(budget_of(self.budget))
@@ -130,7 +126,8 @@ class OnlineMachine(Coefficients, KernelInputs):
         form = _resolve.representation_of(self.representation) or Full()
         form.validate()
         if isinstance(form, (Features, Nystrom)):
-            if not isinstance(budget, Unlimited) and self.budget != _default(self, "budget"):
+            default = signature(type(self)).parameters["budget"].default
+            if not isinstance(budget, Unlimited) and self.budget != default:
                 raise ValueError(
                     f"{form!r} has a fixed number of coordinates, and no use for budget={self.budget!r}"
                 )
@@ -239,9 +236,7 @@ class OnlineMachine(Coefficients, KernelInputs):
         first = not self.begun
         rule = self._rule() if first else self.rule_
         points = self._points(X, reset=first)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        y = self._check_targets(on_host(y))
+        y = self._check_targets(self.require_y(y))
         check_consistent_length(points, y)
         weight = self._weights(on_host(sample_weight), points)
         # Weight 0 means absent: such examples say nothing of classes, widths or centres either.
@@ -423,12 +418,4 @@ class OnlineMachine(Coefficients, KernelInputs):
         """f(x) + b as the loss takes it, shape (n, outputs): what `coding_` decodes to predictions."""
         self._require()
         points = self._points(X, reset=False)
-        scores = self.learner_.scores(points)
-        single = getattr(points, "dtype", None) == np.float32
-        return finite_scores(scores.astype(np.float32) if single else scores)
-
-
-def _default(machine: Any, name: str) -> Any:
-    import inspect
-
-    return inspect.signature(type(machine)).parameters[name].default
+        return finite_scores(like(self.learner_.scores(points), points))

@@ -18,6 +18,7 @@ from mercer.online import loops
 from mercer.online.budgets import Unlimited
 from mercer.online.coordinates import CoordinateLearner
 from mercer.online.machine import OnlineMachine
+from mercer.online.steps import RecursiveStep
 
 
 def begin(machine: OnlineMachine, X: Any, y: Any) -> tuple[OnlineMachine, Any, np.ndarray]:
@@ -125,7 +126,8 @@ def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
     rule, n = run.rule_, len(targets)
     learner: Any = run.learner_
     fixed = isinstance(learner, CoordinateLearner) and not learner.most
-    told = rule.step.rate == loops.TOLD and _is_descent(rule.step)
+    # Steps of second order are not along the gradient.
+    told = rule.step.rate == loops.TOLD and not isinstance(rule.step, RecursiveStep)
     budget = run._budget()
     whole = fixed or isinstance(budget, Unlimited) or (not budget.projects and budget.n_terms >= n)
     eta = np.asarray(rule.step.sizes(np.arange(1.0, n + 1), rule.lam), np.float64) if told else None
@@ -142,13 +144,6 @@ def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
         norms = _norms(scores, slopes, power, eta, rule.lam)
     losses = losses if losses.ndim == 1 else losses.sum(axis=1)
     return Record(run, kernel, space, targets, scores, losses, slopes, power, eta, norms, left, lost)
-
-
-def _is_descent(step: Any) -> bool:
-    """Is a step along the gradient? (Those of second order are not.)"""
-    from mercer.online.steps import RecursiveStep
-
-    return not isinstance(step, RecursiveStep)
 
 
 def _after(norm, shrink, eta, score, slope, power):

@@ -8,14 +8,13 @@ from sklearn.utils.validation import check_array
 from mercer import _resolve
 from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
-from mercer.online.machine import OnlineMachine
 from mercer.online.river import RiverRegressorMixin
 from mercer.online.turns import in_turn
 
 _GAUSSIAN = Gaussian()
 
 
-class OnlineKernelRegressor(RiverRegressorMixin, MultiOutputMixin, RegressorMixin, OnlineMachine):
+class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixin):
     """Regression one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
     `partial_fit` takes batches, `learn_one` and `predict_one` one example (a dict of features, as river's

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from mercer import _resolve
+from mercer.online.machine import OnlineMachine
 from mercer.online.turns import in_turn
 
 _registered: set[type] = set()
@@ -25,7 +26,7 @@ def register(cls: type) -> None:
     _registered.add(cls)
 
 
-class RiverMixin:
+class RiverMixin(OnlineMachine):
     """river's side of an online machine.
 
     Examples are dicts of numbers. Their keys become columns in the order they are met; a key that an example
@@ -36,22 +37,6 @@ class RiverMixin:
     # What river asks of its own.
     _supervised = True
     _multiclass = True
-
-    # What the machine has besides.
-    begun: Any
-    kernel: Any
-    kernel_: Any
-    partial_fit: Any
-    predict: Any
-    learner_: Any
-    _points: Any
-    _rule: Any
-    rule_: Any
-    _start: Any
-    _look_at: Any
-    _follow: Any
-    forget: Any
-    coding_: Any
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         register(cls)
@@ -166,8 +151,6 @@ class RiverMixin:
 class RiverRegressorMixin(RiverMixin):
     """Numbers to predict."""
 
-    _code_targets: Any
-
     def _target(self, y):
         try:
             row = np.array([y], np.float64)
@@ -184,9 +167,6 @@ class RiverRegressorMixin(RiverMixin):
 
 class RiverClassifierMixin(RiverMixin):
     """Labels to predict."""
-
-    _meet: Any
-    predict_proba: Any
 
     def _target(self, y):
         if y is None or y != y:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any
 
 import numpy as np
 
-from mercer._params import Params
+from mercer._params import Params, require_count, require_positive
 from mercer.online import loops
-
-
-def positive(value: Any, name: str, advice: str = "") -> float:
-    """A positive number, or a ValueError."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
-        raise ValueError(f"{name} must be a positive number, got {value!r}{advice}")
-    return float(value)
 
 
 class Step(Params):
@@ -90,7 +82,7 @@ class ConstantStep(Step):
         self.eta = eta
 
     def validate(self):
-        positive(self.eta, "eta")
+        require_positive(self.eta, "eta")
 
     def sizes(self, t, lam):
         return np.full(len(t), float(self.eta))
@@ -114,7 +106,7 @@ class InverseRootStep(Step):
         self.eta = eta
 
     def validate(self):
-        positive(self.eta, "eta")
+        require_positive(self.eta, "eta")
 
     def sizes(self, t, lam):
         return float(self.eta) / np.sqrt(t)
@@ -142,8 +134,7 @@ class PegasosStep(Step):
         self.delay = delay
 
     def validate(self):
-        if isinstance(self.delay, bool) or not isinstance(self.delay, numbers.Integral) or self.delay < 0:
-            raise ValueError(f"delay must be a whole number of at least 0, got {self.delay!r}")
+        require_count(self.delay, "delay", 0)
 
     def validate_for(self, lam):
         self.validate()
@@ -191,7 +182,7 @@ class PassiveAggressiveStep(Step):
         return (loops.PLAIN, loops.CAPPED, loops.SOFT)[self.variant]
 
     def validate(self):
-        positive(self.C, "C")
+        require_positive(self.C, "C")
         if self.variant not in (0, 1, 2) or isinstance(self.variant, bool):
             raise ValueError(f"variant must be 0, 1 or 2, got {self.variant!r}")
 
@@ -243,8 +234,8 @@ class RecursiveStep(Step):
         self.forgetting = forgetting
 
     def validate(self):
-        positive(self.penalty, "penalty")
-        if not 0 < positive(self.forgetting, "forgetting") <= 1:
+        require_positive(self.penalty, "penalty")
+        if not 0 < require_positive(self.forgetting, "forgetting") <= 1:
             raise ValueError(f"forgetting must be at most 1, got {self.forgetting!r}")
 
     def validate_for(self, lam):
