@@ -32,8 +32,9 @@ from mercer.cli.replacing import Force, require_free
 if TYPE_CHECKING:
     import numpy as np
 
-    from mercer.tables.model import Model, Streamed
+    from mercer.tables.model import Model
     from mercer.tables.reading import Table
+    from mercer.tables.stream import Streamed
 
 _COVERAGE = 0.9
 
@@ -97,8 +98,8 @@ def predict(
         require_apart(output, table, model_file)
         require_free(output, force)
     import mercer
-    from mercer.tables.model import Streamed
     from mercer.tables.reading import Table
+    from mercer.tables.stream import Streamed
 
     found = mercer.load(model_file)
     if isinstance(found, Streamed):

@@ -17,7 +17,7 @@ from mercer.cli.options import STDIN, AsJson, Form, Limit, Quiet, Raw, TableFile
 from mercer.cli.replacing import Force, require_free
 
 if TYPE_CHECKING:
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
 
 class Policy(StrEnum):
@@ -206,7 +206,7 @@ def stream(
 def _require_own(before: Any, target: str, output: Path, predictions: Path | None, force: bool) -> None:
     """What a stream that goes on replaces: its own model, and the predictions its checkpoint speaks of."""
     import mercer
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
     def own(path: Path) -> bool:
         try:

@@ -24,12 +24,12 @@ from mercer.online.drift import MeanShift
 from mercer.online.encoding import Encoding
 from mercer.online.machine import OnlineMachine
 from mercer.online.tally import Tally
-from mercer.tables.model.streamed import Streamed
 from mercer.tables.reading import Table
 from mercer.tables.reading.objects import as_word
 from mercer.tables.reading.writing import as_text
 from mercer.tables.stream.learning import Batch, learn
 from mercer.tables.stream.source import Rows, labels_of, numbers_of, rows_of
+from mercer.tables.stream.streamed import Streamed
 
 
 def run_stream(
