@@ -10,13 +10,13 @@ from mercer.cli.console import print_json, stdout
 from mercer.cli.options import AsJson, ModelFile, as_model
 
 if TYPE_CHECKING:
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
 
 def info(model_file: ModelFile, as_json: AsJson = False) -> None:
     """Say what a model is, which columns it needs, how good it is and how that was tested."""
     import mercer
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
     found = mercer.load(model_file)
     file = _file(model_file)

@@ -210,7 +210,7 @@ def load_model(path: Path) -> Model:
 def as_model(found: Any, path: Path) -> Model:
     """What a file held, if it is a model."""
     import mercer
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
     if isinstance(found, Streamed):
         fail(f"{path} is of mercer stream, and good for predict and info; this needs a model of mercer fit")

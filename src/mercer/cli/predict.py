@@ -28,8 +28,9 @@ from mercer.cli.replacing import Force, require_free
 if TYPE_CHECKING:
     import numpy as np
 
-    from mercer.tables.model import Model, Streamed
+    from mercer.tables.model import Model
     from mercer.tables.reading import Table
+    from mercer.tables.stream import Streamed
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Wishes:
 
     def check(self, model: Model | Streamed) -> None:
         """Fail if the model has no answer to them."""
-        from mercer.tables.model import Streamed
+        from mercer.tables.stream import Streamed
 
         if isinstance(model, Streamed):
             if self.interval is not None:
@@ -110,9 +111,9 @@ def predict(
         require_apart(output, source.table, model_file)
         require_free(output, force)
     import mercer
-    from mercer.tables.model import Streamed
     from mercer.tables.reading import Table
     from mercer.tables.reading.reading import recognise
+    from mercer.tables.stream import Streamed
 
     found = mercer.load(model_file)
     model = found if isinstance(found, Streamed) else as_model(found, model_file)
@@ -149,7 +150,7 @@ def _is_text(output: Path | None, as_json: bool) -> bool:
 
 def _kinds(model: Model | Streamed, source: Selection) -> dict[str, str]:
     """Every column the model needs as the kind it was fitted to, the others as they are said to be."""
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
     if isinstance(model, Streamed):
         return model.kinds | source.kinds
@@ -191,7 +192,7 @@ def _answers(model: Model | Streamed, rows: Table, wishes: Wishes) -> dict[str, 
     """Columns of predictions, by name."""
     import numpy as np
 
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
     found = {"prediction": model.predict(rows)}
     if not isinstance(model, Streamed) and model.task == "regression":
@@ -208,7 +209,7 @@ def _answers(model: Model | Streamed, rows: Table, wishes: Wishes) -> dict[str, 
 
 
 def _classes(model: Any) -> Any:
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
     return model.machine.classes_ if isinstance(model, Streamed) else model.classes_
 
@@ -224,7 +225,7 @@ def _remark(
     """What should be known of the answers before they are used."""
     import numpy as np
 
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
     if not len(rows):
         tell(f"{name} has no rows, so nothing is predicted")

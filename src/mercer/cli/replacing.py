@@ -55,7 +55,7 @@ def stream_of(target: str) -> Callable[[Path], bool]:
     """Is it what `mercer stream` made of this target before?"""
 
     def mine(path: Path) -> bool:
-        from mercer.tables.model import Streamed
+        from mercer.tables.stream import Streamed
 
         found = _loaded(path)
         return isinstance(found, Streamed) and found.target == target

@@ -27,7 +27,7 @@ from mercer.cli.options import (
 from mercer.cli.replacing import Force, require_free, stream_of
 
 if TYPE_CHECKING:
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
 
 # What happens when the budget is full; what is done about a change in the stream.

@@ -15,7 +15,7 @@ import mercer
 from mercer._state import is_storable
 
 # Rooms that hold nothing: they show, serve, write down or test what others do.
-_WITHOUT = {"io", "onnx", "plot", "cli", "lab", "testing", "tables.report", "tables.serve", "tables.stream"}
+_WITHOUT = {"io", "onnx", "plot", "cli", "lab", "testing", "tables.report", "tables.serve"}
 
 
 def room_of(cls: type) -> str | None:

@@ -13,11 +13,11 @@ from typing import Any
 
 from mercer.io import ModelFileError, load, save
 from mercer.online.machine import OnlineMachine
-from mercer.tables.model.streamed import Streamed
 from mercer.tables.reading.objects import as_word
 from mercer.tables.reading.writing import as_text
 from mercer.tables.stream.learning import Foretold
 from mercer.tables.stream.source import StreamBatch
+from mercer.tables.stream.streamed import Streamed
 
 
 class Predictions:

@@ -21,11 +21,11 @@ from mercer.online.drift import MeanShift
 from mercer.online.encoding import Encoding
 from mercer.online.machine import OnlineMachine
 from mercer.online.metrics import Metrics
-from mercer.tables.model.streamed import Streamed
 from mercer.tables.reading import Table
 from mercer.tables.stream.keeping import Keeper, Predictions, resumed, written_to
 from mercer.tables.stream.learning import Foretold, learn
 from mercer.tables.stream.source import StreamBatch, labels_of, numbers_of, rows_of
+from mercer.tables.stream.streamed import Streamed
 
 
 def run_stream(
