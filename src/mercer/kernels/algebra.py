@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.kernels.arithmetic import is_number
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import Combined, merge, multiply, shown
+from mercer.kernels.composite import _Combined, merge, multiply, shown
 from mercer.kernels.points import as_objects
 
 
@@ -72,7 +72,7 @@ class Constant(Kernel):
         return "a nonnegative constant"
 
 
-class _Pair(Combined):
+class _Pair(_Combined):
     parts = ("left", "right")
 
     def __init__(self, left, right):

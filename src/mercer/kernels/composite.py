@@ -12,7 +12,7 @@ from mercer.kernels.base import Kernel
 _TIGHTEST = 4
 
 
-class Composite(Kernel):
+class _Composite(Kernel):
     """A kernel made of kernels; points, sparsity and the like are what the parts agree on."""
 
     # Names of the parameters that are its parts.
@@ -52,7 +52,7 @@ class Composite(Kernel):
         return text + " (" + "; ".join(str(r) for r in reasons) + ")"
 
 
-class Combined(Composite):
+class _Combined(_Composite):
     """g(k₁(x,z), …): a function of the values of kernels. A subclass gives `combine`, that is g."""
 
     def combine(self, *values: Any, xp: Any) -> Any:
@@ -123,5 +123,5 @@ def multiply(a: dict, b: dict) -> dict:
 
 def shown(part: Kernel, above: int) -> str:
     """A part of an expression, in parentheses unless it binds more tightly than `above`."""
-    binding = part.binding if isinstance(part, Composite) else _TIGHTEST
+    binding = part.binding if isinstance(part, _Composite) else _TIGHTEST
     return repr(part) if binding > above else f"({part!r})"

@@ -9,12 +9,12 @@ import numpy as np
 from mercer._xp import issparse
 from mercer.codegen.formula import require_equal_widths
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import Composite, merge, prefixed
+from mercer.kernels.composite import _Composite, merge, prefixed
 from mercer.kernels.points import as_objects, counted
 from mercer.kernels.profiled import Profiled
 
 
-class _Transformed(Composite):
+class _Transformed(_Composite):
     """k(t(x), t(z)): subclasses give `child_points` (that is t)."""
 
     kernel: Kernel

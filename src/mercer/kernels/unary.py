@@ -10,11 +10,11 @@ from mercer._params import show
 from mercer.codegen.symbols import int_power
 from mercer.kernels.arithmetic import is_integer, is_number
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import Combined, Composite, multiply, prefixed, shown, times
+from mercer.kernels.composite import _Combined, _Composite, multiply, prefixed, shown, times
 from mercer.kernels.separation import of_normalised
 
 
-class _OfOne(Combined):
+class _OfOne(_Combined):
     """A growing function of one kernel."""
 
     kernel: Kernel
@@ -184,7 +184,7 @@ class Exp(_OfOne):
         return self._rules("the exponential of a kernel")
 
 
-class Normalized(Composite):
+class Normalized(_Composite):
     """k(x,z)/√(k(x,x)k(z,z)), written ``k.normalize()``; 0 where k(x,x) = 0.
 
     >>> from mercer.kernels import Linear

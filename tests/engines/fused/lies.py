@@ -21,6 +21,8 @@ from mercer.kernels import ChiSquared, Gaussian, Laplacian, Linear, Matern, Peri
 from mercer.kernels.formula import trace
 from mercer.losses import Hinge, Huber, Squared
 from mercer.online.code import LossCode, loop
+from mercer.online.linear_loops import Directions
+from mercer.online.loops import Chunk, Course, Keeping, Terms
 from mercer.solvers.dual.block import Block
 from mercer.solvers.dual.columns import combine
 
@@ -315,67 +317,51 @@ def online(rng: np.random.Generator) -> None:
     name = str(rng.choice(["expansion", "coordinates", "recursive"]))
     dtype = DTYPES[rng.integers(2)] if name == "expansion" else np.float64
     n, m, t = int(rng.integers(1, 20)), int(rng.integers(0, 12)), int(rng.choice([1, 3]))
-    code = LossCode([Squared(), Huber(1.0), Hinge()][rng.integers(3)], t)
-    Y, S, eta, weight = rng.standard_normal((n, t)), np.zeros((n, t)), np.full(n, 0.1), np.ones(n)
-    state, count, offset = np.array([1.0, 0, 0, 0]), np.array([m, 0, 0, m]), np.zeros((t, 2))
-    averaged, shifted = (int(v) for v in rng.integers(0, 2, 2))
+    loss = LossCode([Squared(), Huber(1.0), Hinge()][rng.integers(3)], t).record
+    rate, averaged, shifted = int(rng.integers(0, 4)), *(int(v) for v in rng.integers(0, 2, 2))
     a = lambda *shape: rng.standard_normal(shape)  # noqa: E731
+    chunk = Chunk(a(n, t), np.zeros((n, t)), np.full(n, 0.1), np.ones(n), n, t)
+    state, count = np.array([1.0, 0, 0, 0]), np.array([m, 0, 0, m])
+    course = Course(state, count, np.zeros((t, 2)), 0.01, rate, averaged, shifted)
+    given: list[Any]
     if name == "expansion":
         c = m + n
         K = Gaussian(1.0)(a(c, 2)).astype(dtype)
         size = np.concatenate([rng.random(m), np.full(n, np.inf)])
-        arrays = [K, a(t, c), a(t, c), size, np.ones(c), np.arange(c), Y, S, eta, weight, rng.random(n),
-                  offset, state, count, rng.integers(-1, c, c), rng.random(c), *code.buffers]  # fmt: skip
-        tail = [
-            m,
-            m,
-            n,
-            t,
-            0.01,
-            int(rng.integers(0, 7)),
-            int(rng.integers(1, 12)),
-            int(rng.integers(0, 4)),
-            averaged,
-            shifted,
-        ]
-        head: list[Any] = [code.slope, code.value]
+        like = rng.integers(-1, c, c), rng.random(c)
+        terms = Terms(K, a(t, c), a(t, c), size, np.ones(c), np.arange(c), *like)
+        keeping = Keeping(rng.random(n), int(rng.integers(0, 7)), int(rng.integers(1, 12)), m, m)
+        given = [terms, chunk, course, keeping, loss]
     else:
         room = m + n
-        F, K, L, A = a(n, room), a(n, n), a(room, room), a(t, room)
-        arrays = [
-            F,
-            K,
-            L,
-            A,
-            a(t, room) if name == "coordinates" else a(room, room),
-            np.ones(n),
-            np.zeros(n, int),
-            Y,
-            S,
-        ]
-        if name == "coordinates":
-            arrays += [eta, weight, offset, state, count, *code.buffers]
-            head = [code.slope, code.value]
-            tail = [
-                n,
-                t,
-                0.01,
-                int(rng.integers(0, room + 2)),
-                0.1,
-                int(rng.integers(0, 4)),
-                averaged,
-                shifted,
-            ]
-        else:
-            arrays += [weight, count, np.zeros(room)]
-            head, tail = [], [n, t, int(rng.integers(0, room + 2)), 0.1, 1.0, 0.99]
-    spoiled = rng.integers(len(arrays), size=rng.integers(1, 4))
-    for i in spoiled:
-        arrays[i] = lie(arrays[i], rng)
-    tail[rng.integers(len(tail))] = number(tail[rng.integers(len(tail))], rng)
-    if head and rng.random() < 0.1:
-        head[0] = [None, 12345, compiled([_PRODUCT])][rng.integers(3)]
-    loop(name, np.dtype(dtype).name)(*arrays, *head, *tail)
+        most = int(rng.integers(0, room + 2))
+        span = Directions(a(n, room), a(n, n), a(room, room), np.ones(n), np.zeros(n, int), most, 0.1)
+        given = [a(t, room), a(t, room), span, chunk, course, loss]
+        if name == "recursive":
+            given = [a(t, room), a(room, room), np.zeros(room), span, chunk, count, 1.0, 0.99]
+    for _ in range(rng.integers(1, 4)):
+        spoil(given, rng)
+    loop(name, np.dtype(dtype).name)(*given)
+
+
+def spoil(given: list[Any], rng: np.random.Generator) -> None:
+    """One thing of those given, or of a record among them, becomes a lie."""
+    i = int(rng.integers(len(given)))
+    if not isinstance(given[i], tuple):
+        given[i] = spoiled(given[i], rng)
+    elif rng.random() < 0.05:
+        given[i] = tuple(given[i])
+    else:
+        field = str(rng.choice(given[i]._fields))
+        given[i] = given[i]._replace(**{field: spoiled(getattr(given[i], field), rng)})
+
+
+def spoiled(value: Any, rng: np.random.Generator) -> Any:
+    if isinstance(value, np.ndarray):
+        return lie(value, rng)
+    if isinstance(value, (int, float)):
+        return number(value, rng)
+    return [value, None, 12345, compiled([_PRODUCT])][rng.integers(4)]
 
 
 KINDS = (products, products, packing, rows_of, dual, combining, subset, online, online)

@@ -47,6 +47,14 @@ _TO_FIT: dict[str, tuple[Any, float, float]] = {
 }
 
 
+def _with_flags(name: str) -> Any:
+    return lambda self, a, b: getattr(self.b, name)(a, b, flags=_FLAGS)
+
+
+def _intrinsic(name: str) -> Any:
+    return lambda self, *operands: self.intrinsic(name, *operands)
+
+
 class Vectors:
     """Emits vector instructions through an IR builder; all vectors have `lanes` numbers of one type."""
 
@@ -120,32 +128,11 @@ class Vectors:
         """An operation of a programme."""
         return getattr(self, operation)(*operands)
 
-    def add(self, a, b):
-        return self.b.fadd(a, b, flags=_FLAGS)
-
-    def sub(self, a, b):
-        return self.b.fsub(a, b, flags=_FLAGS)
-
-    def mul(self, a, b):
-        return self.b.fmul(a, b, flags=_FLAGS)
-
-    def div(self, a, b):
-        return self.b.fdiv(a, b, flags=_FLAGS)
+    add, sub, mul, div = (_with_flags(name) for name in ("fadd", "fsub", "fmul", "fdiv"))
+    fma, max, min, abs = (_intrinsic(name) for name in ("fma", "maxnum", "minnum", "fabs"))
 
     def neg(self, a):
         return self.b.fneg(a)
-
-    def fma(self, a, b, c):
-        return self.intrinsic("fma", a, b, c)
-
-    def max(self, a, b):
-        return self.intrinsic("maxnum", a, b)
-
-    def min(self, a, b):
-        return self.intrinsic("minnum", a, b)
-
-    def abs(self, a):
-        return self.intrinsic("fabs", a)
 
     def total(self, a) -> Any:
         """The sum of a vector's entries."""

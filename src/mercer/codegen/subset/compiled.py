@@ -34,6 +34,7 @@ from mercer.codegen.subset.grammar import (
     FunctionOf,
     RecordOf,
     Unsupported,
+    array_type,
     names_of,
     record_type,
     records_of,
@@ -42,7 +43,7 @@ from mercer.codegen.subset.grammar import (
     written,
 )
 
-__all__ = ["Callback", "Compiled", "Unsupported", "compiled", "source_of"]
+__all__ = ["Callback", "Compiled", "Emitted", "Unsupported", "compiled", "source_of"]
 
 _DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "i64": np.dtype(np.int64)}
 _BYTE = ctypes.c_char
@@ -188,7 +189,7 @@ def _address(value: Any, kind: FunctionOf) -> int:
     """Where a function that is handed over begins, if it takes what it will be given."""
     if isinstance(value, Callback):
         return value.address
-    if not isinstance(value, Compiled) or value.returns or tuple(value.kinds) != kind.parameters:
+    if not isinstance(value, Compiled | Emitted) or value.returns or tuple(value.kinds) != kind.parameters:
         raise TypeError(f"a compiled function of {kind.parameters} without a result is needed, got {value!r}")
     return value.address
 
@@ -202,6 +203,23 @@ def _require_apart(spans: list[tuple[int, int, bool]]) -> None:
             raise ValueError("two arrays share memory, and one of them is written to")
         end = max(end, last)
         changing = max(changing, last) if changed else changing
+
+
+class Emitted:
+    """A function that was emitted otherwise, to be handed to a function of the subset.
+
+    It takes arrays of these types (pointer and lengths of each) and returns 0.
+    """
+
+    returns = False
+
+    def __init__(self, kinds: Sequence[str], name: str, key: Any, emit: Callable[[], str]):
+        from mercer.codegen.llvm import code
+
+        self.kinds = [array_type(kind) for kind in kinds]
+        flat = [part for kind in self.kinds for part in _flat_types(kind)]
+        self._run = code.function(key, name, ctypes.CFUNCTYPE(ctypes.c_int64, *flat), emit)
+        self.address: int = ctypes.cast(self._run, ctypes.c_void_p).value or 0
 
 
 class Callback:

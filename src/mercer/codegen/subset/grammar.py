@@ -76,6 +76,13 @@ def _kind(text: Any, fill: str) -> Kind | None:
     return ArrayOf(entries, axes.count(":")) if entries in _ENTRIES and axes in (":]", ":,:]") else None
 
 
+def array_type(text: str) -> ArrayOf:
+    """The type that "f64[:]" or the like names."""
+    found = _kind(text, "f64")
+    assert isinstance(found, ArrayOf)
+    return found
+
+
 def _noted(note: Any, fill: str, records: Records) -> Kind:
     if isinstance(note, ast.Name) and note.id in records:
         return records[note.id]

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.solvers.dual import reference
+from mercer.codegen.subset.compiled import Emitted, compiled
+from mercer.solvers.dual.steps import BY_NUMPY, LEAST, BlockAt, Scans, descend
 
 # Sizes come in whole multiples of this, whatever the vectors of the processor.
 PADDING = 32
 _LEAST = 1e-28
-_RUN = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 10, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 2)
 
 
 class BlockOutcome(NamedTuple):
@@ -23,21 +22,26 @@ class BlockOutcome(NamedTuple):
     after: float
 
 
-@lru_cache(maxsize=4)
-def _compiled(dtype: str, paired: bool) -> Any:
-    """The loop in machine code; None where LLVM does not work."""
-    try:
-        from mercer.codegen.llvm.code import function
+@lru_cache(maxsize=2)
+def _compiled(dtype: str) -> tuple[Any, ...] | None:
+    """(the loop, its three scans) in machine code; None where LLVM does not work."""
+
+    def emit() -> str:
         from mercer.codegen.llvm.processor import host
+        from mercer.solvers.dual.scans import scans_ir
 
-        def emit() -> str:
-            from mercer.solvers.dual.loop import loop_ir
+        return scans_ir(host(), dtype)
 
-            return loop_ir(host(), dtype, paired)
-
-        return function(("dual", dtype, paired), "run", _RUN, emit)
+    entries = {"float32": "f32[:]", "float64": "f64[:]"}[dtype]
+    takes = {"rise": 5, "gain": 5, "alone": 6}
+    try:
+        scans = [
+            Emitted([*[entries] * n, "i64[:]"], name, ("scans", dtype), emit) for name, n in takes.items()
+        ]
     except Exception:  # no LLVM, or one that can't work here: NumPy does the same, slowly
         return None
+    run = compiled([descend], dtype)
+    return None if run is None else (run, *scans)
 
 
 class Block:
@@ -106,16 +110,13 @@ class Block:
         # Where k(x, x) = 0 the problem is linear, and a step goes to the bound.
         self._diagonal[:n] = np.maximum(self._K.diagonal()[:n] + box[2], _LEAST)
         self._diagonal[n:m] = 1
-        arrays = (self._diagonal, self._c, self._g, self._lower, self._upper, self._extra)
-        run = _compiled(self.dtype.name, paired)
-        if run is None:
-            some = [a[:n] for a in arrays]
-            result = reference.run(self._K[:n, :n], *some, limit=limit, kink=kink, tol=tol, paired=paired)
-            return self._c[:n].copy(), BlockOutcome(*result)
-        # Rows and columns beyond n are zero, and nothing there can move; should numbers that are none lead
-        # there
-        # all the same, they are inside.
-        every = (self._K, *arrays, self._up, self._down, self._result)
-        run(*[a.ctypes.data for a in every], m, self._K.shape[1], limit, kink, tol)
+        arrays = (self._diagonal, self._c, self._g, self._lower, self._upper, self._extra, self._up)
+        parts: Any = [self._K, *(a[:m] for a in (*arrays, self._down)), kink, LEAST[self.dtype.name]]
+        at = BlockAt(*parts)
+        run, *scans = _compiled(self.dtype.name) or (descend, *BY_NUMPY)
+        # Rows and columns beyond n are zero, and nothing there can move.
+        who = Scans(np.zeros(3, self.dtype), np.zeros(2, np.int64), *scans)
+        with np.errstate(over="ignore", invalid="ignore"):
+            run(at, who, self._result, m, int(paired), limit, tol)
         steps, before, after = self._result.tolist()
         return self._c[:n].copy(), BlockOutcome(int(steps), before, after)

@@ -16,7 +16,7 @@ import numpy as np
 from mercer._threads import stopping_point
 from mercer.solvers.dual.block import Block
 from mercer.solvers.dual.columns import KernelColumns, Stored
-from mercer.solvers.dual.reference import slopes
+from mercer.solvers.dual.steps import slopes
 
 # A block is solved so much better than the whole is at the time, but not much beyond what is asked.
 _INNER_SHARE, _INNER_FLOOR = 0.1, 0.3

@@ -243,7 +243,7 @@ import sys
 sys.path.insert(0, {here!r})
 import numpy as np
 from mercer.codegen.llvm.processor import host
-from test_loop import KINDS, problem, solve
+from test_steps import KINDS, problem, solve
 assert host().bits == {bits}
 for n in (33, 100):
     for kind in KINDS:
@@ -276,7 +276,7 @@ def test_no_compiler_means_numpy(monkeypatch):
         raise OSError("no LLVM today")
 
     monkeypatch.setattr(code, "function", broken)
-    assert block._compiled.__wrapped__("float64", True) is None
+    assert block._compiled.__wrapped__("float64") is None
     assert columns._compiled.__wrapped__("float64") is None
 
 
