@@ -62,7 +62,7 @@ def test_killed_and_resumed_is_the_same_to_the_last_bit(run, name):
     for part, value in state_of(a).items():
         if isinstance(value, np.ndarray):
             assert value.tobytes() == getattr(b, part).tobytes(), (part, seed)
-    assert one.machine.dual_coef_.tobytes() == other.machine.dual_coef_.tobytes(), seed
+    assert one.machine.function_.coef.tobytes() == other.machine.function_.coef.tobytes(), seed
     assert (whole / f"{name}.csv").read_bytes() == (killed / f"{name}.csv").read_bytes(), seed
     assert (whole / f"{name}.mercer").read_bytes() == (killed / f"{name}.mercer").read_bytes(), seed
 

@@ -114,7 +114,7 @@ def test_sources_say_the_same(table, tmp_path):
     def through(source, **options):
         machine = regressor(random_state=0)
         state = run_stream(machine, source, batch=64, **options)
-        return state.position, machine.dual_coef_.tobytes(), state.metrics.total
+        return state.position, machine.function_.coef.tobytes(), state.metrics.total
 
     whole = mercer.tables.read(table)
     rows = [{name: whole[name][i] for name in whole.names} for i in range(700)]
@@ -136,7 +136,7 @@ def test_sources_say_the_same(table, tmp_path):
 def test_x_and_y_apart():
     def through(source):
         machine = regressor()
-        return run_stream(machine, source, batch=64).position, machine.dual_coef_.tobytes()
+        return run_stream(machine, source, batch=64).position, machine.function_.coef.tobytes()
 
     first = through(iter([({"x1": a, "x2": b}, y) for (a, b), y in zip(X.tolist(), Y.tolist())]))
     frame = pd.DataFrame(X, columns=["x1", "x2"])
@@ -294,7 +294,7 @@ def test_iterators_are_skipped_too(tmp_path):
     run_stream(regressor(random_state=1), zip(X, Y), limit=320, **options)
     state = run_stream(regressor(random_state=1), zip(X, Y), **options)
     whole = run_stream(regressor(random_state=1), zip(X, Y), batch=32)
-    assert state.machine.dual_coef_.tobytes() == whole.machine.dual_coef_.tobytes()
+    assert state.machine.function_.coef.tobytes() == whole.machine.function_.coef.tobytes()
 
 
 def test_checkpoints_of_something_else(tmp_path):
@@ -354,7 +354,7 @@ def test_ctrl_c_waits_for_the_batch_and_says_how_to_go_on(tmp_path):
     assert signal.getsignal(signal.SIGINT) is before and load(path).position == 128
     state = run_stream(regressor(random_state=1), (X, Y), resume=True, **options)
     whole = run_stream(regressor(random_state=1), (X, Y), batch=64)
-    assert state.machine.dual_coef_.tobytes() == whole.machine.dual_coef_.tobytes()
+    assert state.machine.function_.coef.tobytes() == whole.machine.function_.coef.tobytes()
 
 
 def test_ctrl_c_does_not_wait_for_input(tmp_path):
