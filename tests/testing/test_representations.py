@@ -132,7 +132,7 @@ def test_a_representation_of_ones_own():
         (WrongLift(), r"lift\(c\) at the points must be A c"),
         (OneColumn(), r"lift\(c\) at the points must be A c: shapes"),
         (WrongNorm(), "cᵀB c must be ‖lift"),
-        (Restless(m=5), "the same random numbers must build the same thing"),
+        (Restless(n_centres=5), "the same random numbers must build the same thing"),
         (BrokenOperator(), "adjoint must be the transpose"),
         (LooksEverywhere(), "learned from the rows seen"),
         (Meddling(), "inputs must be left alone"),
