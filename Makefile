@@ -17,7 +17,7 @@ demo: $(STAMP)
 	$(BIN)/mercer demo --folder demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q tests
+	$(BIN)/python -m pytest -n auto --dist worksteal -q tests
 	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -p no:xdist src docs README.md CONTRIBUTING.md
 
 # The GPU engine without a GPU: Triton's interpreter on a CPU build of torch.
@@ -26,7 +26,7 @@ $(VENV)/.torch: $(STAMP)
 	touch $@
 
 test-gpu: $(VENV)/.torch
-	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/engines/test_cuda.py tests/estimators/test_tensors.py \
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n auto --dist worksteal -q tests/engines/test_cuda.py tests/estimators/test_tensors.py \
 		tests/estimators/test_perceptron.py tests/losses/test_function.py
 
 lint: $(STAMP)

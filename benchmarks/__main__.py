@@ -69,7 +69,7 @@ def this_run() -> dict:
     import sklearn
 
     import mercer
-    from mercer.engines.threads import cpu_count
+    from mercer._threads import cpu_count
 
     return {
         "when": time.strftime("%Y-%m-%d %H:%M"),

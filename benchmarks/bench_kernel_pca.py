@@ -51,7 +51,7 @@ KV = K @ V
 KV = KV + (whole if whole is not None else -KV.mean(axis=0))
 weight = np.sum(V[rows] ** 2, axis=0)
 extra["check"] = float(np.max(np.abs(np.sum(V[rows] * KV, axis=0) / weight / values - 1)))
-extra["passes"] = getattr(getattr(machine, "spectrum_", None), "passes", None)
+extra["passes"] = getattr(getattr(machine, "decomposition_", None), "passes", None)
 """
 # n, how Mercer goes about it, dtype
 OUR_CASES = (

@@ -21,7 +21,7 @@ from mercer.kernels import Gaussian
 from mercer.selection import path
 X, y = ridge({n})
 lams = np.logspace(-8, 0, 50)
-machine = KernelRidge(Gaussian(3.0), representation="full")
+machine = KernelRidge(Gaussian(3.0), representation="full", offset=False)
 machine.fit(X[:100], y[:100]); path(machine, X[:100], y[:100], lams)
 """
 

@@ -78,7 +78,7 @@ def _measured(policy: str, dtype: str, n: int, statement: str, repeat: int = 1, 
         setup += f"rows, labels = every[{WARM}:], y[{WARM}:].tolist()\n"
     report = (
         f"extra.update(n={n}, mistakes=machine.n_mistakes_ / machine.n_seen_, updates=machine.n_updates_, "
-        "terms=machine._learner.size)"
+        "terms=machine.n_terms_)"
     )
     return _rate(measure(setup, statement, repeat=repeat, report=report, timeout=1800))
 

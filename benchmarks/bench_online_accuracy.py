@@ -149,7 +149,7 @@ def _machine(who: str, columns: int, sigma: float, step: float = 1.0) -> Any:
         return OnlineKernelClassifier(kernel, step=step, representation=Features(map), random_state=0)
     if who == "Nyström":
         # The first batch may be shorter than that.
-        form = Nystrom(m=100)
+        form = Nystrom(n_centres=100)
         return OnlineKernelClassifier(kernel, step=step, representation=form, random_state=0)
     budgets = {
         "merge": o.Merge,

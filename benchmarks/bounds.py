@@ -50,7 +50,7 @@ def counting(n, delta):
 def classification(n, delta, lam=0.02):
     """Logistic regression and support vector machines, with and without an offset."""
     machines = {
-        "logistic": KernelLogistic(KERNEL, lam=lam),
+        "logistic": KernelLogistic(KERNEL, lam=lam, offset=False),
         "SVM": KernelSVC(KERNEL, lam=lam, offset=False),
         "SVM with offset": KernelSVC(KERNEL, lam=lam),
     }
@@ -97,7 +97,7 @@ def regression(n, delta, lam=0.1, cap=1.0):
 
     def trial(rng):
         X, y = PROBLEM.numbers(n, rng)
-        machine = KernelRidge(KERNEL, lam=lam).fit(X, y)
+        machine = KernelRidge(KERNEL, lam=lam, offset=False).fit(X, y)
         here, there = machine.predict(X), machine.predict(PROBLEM.points)
         norm, residuals = machine.function_.norm(), y - machine.predict(X)
         capped = float(np.minimum(np.abs(residuals), cap).mean())
@@ -105,7 +105,7 @@ def regression(n, delta, lam=0.1, cap=1.0):
         left_out = float(np.mean((y - np.clip(y - machine.loo_residuals(), -top, top)) ** 2))
         beta = theory.ridge_stability(lam, n, 1.0, top)
         risk = PROBLEM.capped_error(there, cap)
-        one_less = KernelRidge(KERNEL, lam=lam * n / (n - 1)).fit(X[1:], y[1:])
+        one_less = KernelRidge(KERNEL, lam=lam * n / (n - 1), offset=False).fit(X[1:], y[1:])
         fewer = PROBLEM.capped_error(one_less.predict(PROBLEM.points), cap)
         squared = PROBLEM.mean_loss(np.clip(there, -top, top), np.square)
         fresh = np.minimum(np.abs(_errors(machine, n, rng)), cap).mean()

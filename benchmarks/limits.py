@@ -56,7 +56,7 @@ def table(limits: dict) -> str:
 
 
 def rates(quick: bool = False) -> dict:
-    from mercer.engines.threads import cpu_count, one_blas_thread
+    from mercer._threads import cpu_count, one_blas_thread
 
     threads = cpu_count()
     size = 1024 if quick else 3072

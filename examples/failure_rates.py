@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mercer import plot
-from mercer.theory import BooleanCube, UniformBox, sample_size, simulate
+from mercer.theory.learnability import BooleanCube, UniformBox, sample_size, simulate
 
 
 def main(output):

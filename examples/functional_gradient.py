@@ -8,10 +8,10 @@ import argparse
 
 import numpy as np
 from matplotlib.figure import Figure
-from mercer.functionals import Evaluation, SquaredNorm
 
 from mercer import plot
 from mercer.functions import KernelFunction
+from mercer.functions.functionals import Evaluation, SquaredNorm
 from mercer.kernels import Gaussian
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mercer import plot
-from mercer.theory import UniformBox
+from mercer.theory.learnability import UniformBox
 
 
 def main(output):

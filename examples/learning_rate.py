@@ -17,7 +17,7 @@ def main(output):
         problem = theory.CircleProblem(b, r)
 
         def machine(n, problem=problem):
-            return KernelRidge(problem.kernel, lam=problem.lam(n))
+            return KernelRidge(problem.kernel, lam=problem.lam(n), offset=False)
 
         curve = theory.risk_curve(
             machine, problem.draw, [64, 128, 256, 512, 1024], risk=problem.excess, repetitions=20

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor, plot
 from mercer.kernels import Gaussian
-from mercer.online import InverseRoot, Pegasos, regret
+from mercer.online import InverseRootStep, PegasosStep, regret
 
 
 def sine(n, rng):
@@ -37,8 +37,8 @@ def adversary(machine, n, rng):
 
 def main(output):
     rng, n = np.random.default_rng(0), 2000
-    line = OnlineKernelRegressor(Gaussian(0.5), lam=1e-3, step=InverseRoot(0.4), budget=None)
-    plane = OnlineKernelClassifier(Gaussian(0.5), "hinge", lam=0.01, step=Pegasos(), budget=None)
+    line = OnlineKernelRegressor(Gaussian(0.5), lam=1e-3, step=InverseRootStep(0.4), budget=None)
+    plane = OnlineKernelClassifier(Gaussian(0.5), "hinge", lam=0.01, step=PegasosStep(), budget=None)
     radius = 3.0
     fooled = OnlineKernelClassifier(Gaussian(0.3), "hinge", lam=0.0, step=radius / n**0.5, budget=None)
     streams = {

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mercer import plot
-from mercer.theory import HalfSpaces, Rectangles
+from mercer.theory.learnability import HalfSpaces, Rectangles
 
 
 def main(output):

@@ -173,7 +173,7 @@ def space_of(case, machine, X):
         Z = machine.representation.centres.astype(np.float64)
         # Where the certificate speaks of some of the centres, these are the ones in use.
         some = " of the " in machine.solution_.certificate.over
-        kept = machine.coef_.reshape(len(Z), -1).any(axis=1) if some else slice(None)
+        kept = machine.dual_coef_.reshape(len(Z), -1).any(axis=1) if some else slice(None)
         return minima.centre_space(case.kernel, X, Z[kept])
     return minima.Space(features(case, machine, X), np.zeros(len(X), LD), True)
 

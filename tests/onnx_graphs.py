@@ -1,10 +1,10 @@
 """Running pieces of ONNX graphs."""
 
 import onnxruntime
-from onnx import TensorProto, helper
 
 from mercer.codegen.onnx.graph import IR_VERSION, OPSET, Graph
 from mercer.codegen.symbols import Symbol
+from onnx import TensorProto, helper
 
 
 def computed(make, x):

@@ -10,7 +10,7 @@ import mercer
 from mercer import features
 from mercer.kernels import Linear, Polynomial
 from mercer.losses import Huber, Quantile, SquaredHinge
-from mercer.online import Merge, Oldest, Pegasos, Projection, Recursive, perceptron
+from mercer.online import Merge, Oldest, PegasosStep, Projection, RecursiveStep, perceptron
 from mercer.representations import Nystrom
 
 
@@ -33,26 +33,28 @@ VARIANTS = [
     mercer.KernelRegressor(kernel=Polynomial(2), lam=0.1, offset=True),
     mercer.KernelClassifier(loss=SquaredHinge(), offset=True),
     mercer.KernelClassifier(loss="squared"),
-    mercer.KernelLogistic(representation=Nystrom(m=10), offset=True, random_state=0),
+    mercer.KernelLogistic(representation=Nystrom(n_centres=10), offset=True, random_state=0),
     mercer.KernelSVC(multiclass="ovr", offset=False),
     mercer.KernelSVC(probability=True, class_weight="balanced"),
     mercer.KernelSVC(kernel=Linear()),
-    mercer.KernelSVC(representation=Nystrom(m=10), solver="smoothing", random_state=0),
+    mercer.KernelSVC(representation=Nystrom(n_centres=10), solver="smoothing", random_state=0),
     mercer.KernelRegressor(loss=Quantile(0.3), offset=True),
-    mercer.KernelRegressor(loss="absolute", representation=Nystrom(m=10), random_state=0),
+    mercer.KernelRegressor(loss="absolute", representation=Nystrom(n_centres=10), random_state=0),
     mercer.KernelKMeans(kernel=Linear()),
-    mercer.KernelKMeans(representation=Nystrom(m=10), init="greedy"),
+    mercer.KernelKMeans(representation=Nystrom(n_centres=10), init="greedy"),
     mercer.KernelNeighborsClassifier(kernel=Polynomial(2), n_neighbors=3, weights="distance"),
     mercer.KernelNeighborsRegressor(n_neighbors=2, search="blocks"),
     mercer.KernelPerceptron(prediction="voted"),
     mercer.KernelPerceptron(prediction="averaged", shuffle=True, random_state=0),
     mercer.OnlineKernelRegressor(budget=Oldest(190)),
     mercer.OnlineKernelRegressor(loss=Huber(1.0), budget=Merge(30), offset=True, averaging=True),
-    mercer.OnlineKernelRegressor(lam=0.0, step=Recursive(0.1), budget=Projection(30, 0.01)),
+    mercer.OnlineKernelRegressor(lam=0.0, step=RecursiveStep(0.1), budget=Projection(30, 0.01)),
     mercer.OnlineKernelRegressor(representation="features", random_state=0),
-    mercer.OnlineKernelClassifier(loss="hinge", lam=0.01, step=Pegasos(), budget=Merge(30), averaging=True),
+    mercer.OnlineKernelClassifier(
+        loss="hinge", lam=0.01, step=PegasosStep(), budget=Merge(30), averaging=True
+    ),
     mercer.OnlineKernelClassifier(loss="multinomial", budget=Projection(30), offset=True, passes=2),
-    mercer.OnlineKernelClassifier(representation=Nystrom(m=10), random_state=0),
+    mercer.OnlineKernelClassifier(representation=Nystrom(n_centres=10), random_state=0),
     perceptron("gaussian", Oldest(30)),
 ]
 
@@ -61,7 +63,7 @@ def expected_failures(estimator):
     if isinstance(estimator, mercer.KernelKMeans):
         reason = "starts are drawn among the rows, and repeating rows changes which"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-    if isinstance(getattr(estimator, "step", None), Recursive):
+    if isinstance(getattr(estimator, "step", None), RecursiveStep):
         return {}  # least squares, whose weights are repetitions
     if isinstance(estimator, (mercer.OnlineKernelRegressor, mercer.OnlineKernelClassifier)):
         reason = "a weight lengthens a step, and two steps are not one longer step"

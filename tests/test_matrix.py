@@ -160,7 +160,7 @@ def test_cell(loss, name, solver, offset, weighted):
     assert fitted.solution_.converged
     accuracy = 5e-7 if type(loss).__name__ in KINKED else 1e-7  # the oracle's own
     assert fitted.solution_.certificate.objective == pytest.approx(value, rel=accuracy)
-    scores = fitted._scores(np.vstack([X, NEW]))
+    scores = fitted.scores(np.vstack([X, NEW]))
     expected = np.vstack([here, there])
     tol = 1e-3 if name == "lasso" or isinstance(solver, GradientDescent) else 1e-5
     tol = 1e-4 if type(loss).__name__ in KINKED else tol
@@ -202,7 +202,7 @@ def test_auto_finds_a_way(loss, name):
     here, _, value = oracle(loss, name, True, True)
     assert fitted.solution_.certificate.objective == pytest.approx(value, rel=5e-7)
     tol = 1e-4 if type(loss).__name__ in KINKED else 1e-5
-    assert np.abs(fitted._scores(X) - here).max() < tol * max(np.abs(here).max(), 1)
+    assert np.abs(fitted.scores(X) - here).max() < tol * max(np.abs(here).max(), 1)
 
 
 @pytest.mark.parametrize("name", ["full", "nystrom", "explicit", "fourier"])
@@ -211,7 +211,7 @@ def test_single_precision(loss, name):
     """float32 data: scores within 1e-3 of the float64 oracle, at λ = 0.02."""
     fitted = machine(loss, name, "auto", False).fit(X.astype(np.float32), data(loss)[0])
     here, _, value = oracle(loss, name, False, False)
-    scores = fitted._scores(X.astype(np.float32))
+    scores = fitted.scores(X.astype(np.float32))
     assert scores.dtype == np.float32
     assert fitted.solution_.certificate.objective == pytest.approx(value, rel=1e-4)
     assert np.abs(scores - here).max() < 1e-3 * max(np.abs(here).max(), 1)

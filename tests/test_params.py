@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from mercer._params import Params, same_value
+from mercer._params import (
+    Params,
+    require_count,
+    require_flag,
+    require_nonnegative,
+    require_positive,
+    same_value,
+)
 
 
 class Leaf(Params):
@@ -196,3 +203,35 @@ def test_clone_then_set_leaves_the_original_alone():
     pair = Pair(Leaf(1.0))
     assert clone(pair).set_params(left__size=2.0) == Pair(Leaf(2.0))
     assert pair == Pair(Leaf(1.0))
+
+
+@pytest.mark.parametrize(
+    "require, good, bad, words",
+    [
+        (
+            require_count,
+            [1, np.int64(7)],
+            [0, -1, 2.0, True, "one", None],
+            "must be a whole number of at least 1",
+        ),
+        (
+            require_positive,
+            [1, 0.5, np.float32(2)],
+            [0, -1.0, np.inf, np.nan, True, "1"],
+            "must be a positive",
+        ),
+        (
+            require_nonnegative,
+            [0, 0.5],
+            [-1e-9, np.inf, np.nan, False, None],
+            "must be a number of at least 0",
+        ),
+        (require_flag, [True, np.False_], [0, 1, None, "yes"], "must be True or False"),
+    ],
+)
+def test_numbers_that_are_none_are_refused(require, good, bad, words):
+    for value in good:
+        require(value, "it")
+    for value in bad:
+        with pytest.raises(ValueError, match=f"it {words}"):
+            require(value, "it")

@@ -21,12 +21,14 @@ ROOMS = [
     "kernels",
     "losses",
     "online",
+    "onnx",
     "representations",
     "selection",
     "solvers",
     "tables",
     "testing",
     "theory",
+    "theory.learnability",
     "voronoi",
 ]
 

@@ -29,10 +29,12 @@ def table(name):
 def test_ridge_on_a_real_table(name):
     X, y = table(name)
     n, sigma, lam = len(X), 2.0, 1e-4
-    ours = KernelRidge(Gaussian(sigma), lam=lam).fit(X, y)
+    ours = KernelRidge(Gaussian(sigma), lam=lam, offset=False).fit(X, y)
     theirs = Theirs(alpha=lam * n, kernel="rbf", gamma=1 / (2 * sigma**2)).fit(X, y)
     assert np.abs(ours.predict(X) - theirs.predict(X)).max() < 1e-8
-    single = KernelRidge(Gaussian(sigma), lam=lam).fit(X.astype(np.float32), y.astype(np.float32))
+    single = KernelRidge(Gaussian(sigma), lam=lam, offset=False).fit(
+        X.astype(np.float32), y.astype(np.float32)
+    )
     assert np.abs(single.predict(X.astype(np.float32)) - theirs.predict(X)).max() < 1e-3
 
 
@@ -46,6 +48,6 @@ def test_default_machines_on_larger_tables(name):
     assert ridge.solution_.converged
     assert ridge.score(X[test], y[test]) > 0.3
     label = y > np.median(y)
-    logistic = KernelLogistic(lam=1e-4, random_state=0).fit(X[train], label[train])
+    logistic = KernelLogistic(lam=1e-4, random_state=0, offset=False).fit(X[train], label[train])
     assert logistic.solution_.converged
     assert logistic.score(X[test], label[test]) > 0.7

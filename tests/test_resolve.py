@@ -31,7 +31,7 @@ def test_objects_pass():
     assert _resolve.kernel_of(k) is k
     for resolve, value in (
         (_resolve.loss_of, losses.Huber(0.3)),
-        (_resolve.representation_of, representations.Nystrom(m=3)),
+        (_resolve.representation_of, representations.Nystrom(n_centres=3)),
         (_resolve.solver_of, solvers.CG(tol=1e-3)),
         (_resolve.engine_of, engines.Tiled(threads=2)),
     ):

@@ -97,7 +97,7 @@ SETS = st.lists(st.integers(0, 12), min_size=8, max_size=60).filter(lambda u: le
 @given(SETS, st.integers(2, 5), st.integers(0, 3))
 def test_folds_keep_units_together(sets, k, seed):
     parts = np.array(sets)
-    made = folds(parts, k, seed=seed)
+    made = folds(parts, k, random_state=seed)
     np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in made])), np.arange(len(parts)))
     for train, test in made:
         assert len(test) and not set(parts[train]) & set(parts[test])
@@ -105,7 +105,7 @@ def test_folds_keep_units_together(sets, k, seed):
     largest = np.bincount(parts).max()
     sizes = [len(test) for _, test in made]
     assert max(sizes) - min(sizes) <= largest  # the largest first, each where there is the most room
-    train, test = held_out(parts, len(parts) // 3, seed=seed)
+    train, test = held_out(parts, len(parts) // 3, random_state=seed)
     assert len(test) and len(train) and not set(parts[train]) & set(parts[test])
 
 

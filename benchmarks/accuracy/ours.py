@@ -14,7 +14,7 @@ def mercer(task: str, split: Split, minutes: float = MINUTES) -> Answer:
     from mercer import fit
 
     # The task is said: marks such as wine's would be a fair guess either way.
-    model = fit(split.X, split.y, task=task, minutes=minutes, seed=0)
+    model = fit(split.X, split.y, task=task, minutes=minutes, random_state=0)
     chosen = {"model": str(model)[:500]}
     if task == "regression":
         interval = model.predict_interval(split.X_test, coverage=COVERAGE)

@@ -44,9 +44,10 @@ def _protocol() -> str:
     epsilons, rounds = len(machines.EPSILONS), other_machines.ROUNDS
     fewer = other_machines.MANY_CLASSES_ROUNDS
     return f"""\
-Mercer is `mercer.fit(X, y, minutes={MINUTES:g}, seed=0)` with the task said and nothing else chosen by hand.
-Everybody has the same rows: at most {most} for training and {test} for test, drawn with a seed where a
-table has more. Test rows are the file's own, or its fold 0, or a fifth at random (of each class alike).
+Mercer is `mercer.fit(X, y, minutes={MINUTES:g}, random_state=0)` with the task said and nothing else
+chosen by hand. Everybody has the same rows: at most {most} for training and {test} for test, drawn with a
+seed where a table has more. Test rows are the file's own, or its fold 0, or a fifth at random (of each
+class alike).
 Tables of fewer than {sets.SMALL:,} rows are judged by the mean of three such splits.
 
 The peers are scikit-learn's unless named otherwise, tuned by {tuning.FOLDS}-fold cross-validation over a

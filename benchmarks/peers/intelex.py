@@ -19,7 +19,7 @@ def _threads():
     """oneDAL has threads of its own, which know nothing of OMP_NUM_THREADS."""
     from daal4py import daalinit
 
-    from mercer.engines.threads import cpu_count
+    from mercer._threads import cpu_count
 
     daalinit(cpu_count())
 

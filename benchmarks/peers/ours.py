@@ -12,14 +12,14 @@ def product(X, Z, V, sigma):
     from mercer.kernels import Gaussian
 
     engine, kernel = Tiled(), Gaussian(float(sigma))
-    return lambda: engine.product(kernel, X, Z, V)
+    return lambda: engine.operator(kernel, X, Z).product(V)
 
 
 def exact_ridge(sigma, lam, n):
     from mercer import KernelRidge
     from mercer.kernels import Gaussian
 
-    return KernelRidge(Gaussian(sigma), lam=lam, representation="full")
+    return KernelRidge(Gaussian(sigma), lam=lam, representation="full", offset=False)
 
 
 def nystrom_ridge(m, sigma, lam, n):
@@ -28,8 +28,8 @@ def nystrom_ridge(m, sigma, lam, n):
     from mercer.kernels import Gaussian
     from mercer.representations import Nystrom
 
-    representation = "auto" if m is None else Nystrom(m=m)
-    return KernelRidge(Gaussian(sigma), lam=lam, representation=representation, random_state=0)
+    representation = "auto" if m is None else Nystrom(n_centres=m)
+    return KernelRidge(Gaussian(sigma), lam=lam, representation=representation, random_state=0, offset=False)
 
 
 def nystrom_logistic(m, sigma, lam, n):
@@ -38,7 +38,9 @@ def nystrom_logistic(m, sigma, lam, n):
     from mercer.representations import Nystrom
 
     # An offset, because scikit-learn's LogisticRegression has one: the same objective.
-    return KernelLogistic(Gaussian(sigma), lam=lam, representation=Nystrom(m=m), offset=True, random_state=0)
+    return KernelLogistic(
+        Gaussian(sigma), lam=lam, representation=Nystrom(n_centres=m), offset=True, random_state=0
+    )
 
 
 def svc(C, gamma, tol):

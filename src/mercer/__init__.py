@@ -28,6 +28,7 @@ _LAZY = {
     "KernelNeighborsClassifier": "mercer.estimators",
     "KernelNeighborsRegressor": "mercer.estimators",
     "KernelPCA": "mercer.estimators",
+    "FromAlpha": "mercer.estimators",
     "FromC": "mercer.estimators",
     "OnlineKernelClassifier": "mercer.online",
     "OnlineKernelRegressor": "mercer.online",
@@ -35,7 +36,7 @@ _LAZY = {
     "fit": "mercer.tables",
     "load": "mercer.io",
     "save": "mercer.io",
-    "to_onnx": "mercer.io",
+    "to_onnx": "mercer.onnx",
 }
 _ROOMS = (
     "engines",
@@ -46,6 +47,7 @@ _ROOMS = (
     "kernels",
     "losses",
     "online",
+    "onnx",
     "operators",
     "plot",
     "representations",

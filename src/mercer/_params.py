@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 import numbers
 from functools import cache
 from typing import Any
@@ -69,14 +70,22 @@ class Params:
     use (`validate`), because scikit-learn sets parameters after construction.
     """
 
+    # Besides parameters there is nothing to remember: see `mercer._state`.
+    holds: dict[str, Any] = {}
+
+    def check_state(self) -> None:
+        """Refuse parameters that are out of range."""
+        self.validate()
+
     @classmethod
-    def _parameter_names(cls) -> tuple[str, ...]:
+    def parameter_names(cls) -> tuple[str, ...]:
+        """What the constructor takes, in its order."""
         return tuple(p.name for p in _signature(cls))  # type: ignore[arg-type]  # a class is hashable
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, those of nested objects as ``name__inner``."""
         out: dict[str, Any] = {}
-        for name in self._parameter_names():
+        for name in self.parameter_names():
             value = getattr(self, name)
             out[name] = value
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
@@ -85,7 +94,7 @@ class Params:
 
     def set_params(self, **params: Any):
         """Set parameters in place (for scikit-learn's clone-then-set); returns self."""
-        names = self._parameter_names()
+        names = self.parameter_names()
         nested: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
             name, _, inner = key.partition("__")
@@ -128,3 +137,32 @@ class Params:
                 continue
             shown.append(f"{p.name}={show(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+# -- parameters that are numbers ---------------------------------------------------------------------------
+
+
+def require_count(value: Any, name: str, least: int = 1, besides: str = "") -> None:
+    """ValueError unless it is a whole number of at least `least`; `besides` says what else would do."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or int(value) < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}{besides}, got {value!r}")
+
+
+def require_positive(value: Any, name: str) -> float:
+    """The number, or a ValueError unless it is positive and finite."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
+        raise ValueError(f"{name} must be a positive number, got {value!r}")
+    return float(value)
+
+
+def require_nonnegative(value: Any, name: str) -> float:
+    """The number, or a ValueError unless it is finite and not below 0."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+        raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
+    return float(value)
+
+
+def require_flag(value: Any, name: str) -> None:
+    """ValueError unless it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")

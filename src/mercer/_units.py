@@ -122,9 +122,9 @@ def count(units: np.ndarray) -> int:
     return len(np.unique(units))
 
 
-def one_each(units: np.ndarray, seed: int = 0) -> np.ndarray:
+def one_each(units: np.ndarray, random_state: int = 0) -> np.ndarray:
     """One row of every unit, drawn at random: independent where units are."""
-    order = np.random.default_rng(seed).permutation(len(units))
+    order = np.random.default_rng(random_state).permutation(len(units))
     return np.sort(order[np.unique(units[order], return_index=True)[1]])
 
 
@@ -150,7 +150,7 @@ def by_size(units: np.ndarray) -> list[np.ndarray]:
     return [order[starts[sizes == s][:, None] + np.arange(s)] for s in np.unique(sizes)]
 
 
-def folds(units: np.ndarray, k: int, labels: np.ndarray | None = None, seed: int = 0) -> list[Split]:
+def folds(units: np.ndarray, k: int, labels: np.ndarray | None = None, random_state: int = 0) -> list[Split]:
     """(train, test) for each of k folds of units, with the shares of classes kept as well as units allow.
 
     Examples
@@ -162,29 +162,31 @@ def folds(units: np.ndarray, k: int, labels: np.ndarray | None = None, seed: int
 
     if alone(units):
         splitter = KFold if labels is None else StratifiedKFold
-        made = splitter(k, shuffle=True, random_state=seed)
+        made = splitter(k, shuffle=True, random_state=random_state)
         return list(made.split(np.zeros(len(units)), labels))
-    dealt = _dealt(units, k, labels, seed)
+    dealt = _dealt(units, k, labels, random_state)
     return [(np.flatnonzero(dealt != f), np.flatnonzero(dealt == f)) for f in range(k)]
 
 
-def held_out(units: np.ndarray, size: int, labels: np.ndarray | None = None, seed: int = 0) -> Split:
+def held_out(units: np.ndarray, size: int, labels: np.ndarray | None = None, random_state: int = 0) -> Split:
     """(train, test) with about `size` rows to test on."""
     from sklearn.model_selection import train_test_split
 
     n = len(units)
     if alone(units):
-        train, test = train_test_split(np.arange(n), test_size=size, random_state=seed, stratify=labels)
+        train, test = train_test_split(
+            np.arange(n), test_size=size, random_state=random_state, stratify=labels
+        )
         return train, test
     k = min(max(2, round(n / size)), count(units))
-    dealt = _dealt(units, k, labels, seed)
+    dealt = _dealt(units, k, labels, random_state)
     # The fold nearest to that size: one large unit may be a fold of its own.
     sizes = np.bincount(dealt, minlength=k)
     test = dealt == int(np.argmin(np.abs(sizes - size)))
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def _dealt(units: np.ndarray, k: int, labels: np.ndarray | None, seed: int) -> np.ndarray:
+def _dealt(units: np.ndarray, k: int, labels: np.ndarray | None, random_state: int) -> np.ndarray:
     """The fold of every row.
 
     Unit by unit, those with the largest share of a class first, each goes where it adds least to the sum of
@@ -203,7 +205,7 @@ def _dealt(units: np.ndarray, k: int, labels: np.ndarray | None, seed: int) -> n
     counts = _counts(units, labels)
     shares = counts.multiply(1 / np.asarray(counts.sum(axis=0))).tocsr()
     sizes = np.asarray(counts.sum(axis=1)).ravel()
-    shuffled = np.random.default_rng(seed).permutation(some)
+    shuffled = np.random.default_rng(random_state).permutation(some)
     largest = np.asarray(shares.max(axis=1).todense()).ravel()
     filled, total = np.zeros((k, counts.shape[1])), np.zeros(k)
     fold = np.empty(some, dtype=np.intp)

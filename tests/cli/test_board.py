@@ -1,7 +1,7 @@
 """Pictures of characters."""
 
 from mercer.cli.board import board
-from mercer.theory import HalfSpaces, Intervals
+from mercer.theory.learnability import HalfSpaces, Intervals
 
 
 def test_a_line():

@@ -28,6 +28,6 @@ def test_what_has_no_graph_is_said_in_a_line(call, fitted, monkeypatch, tmp_path
     def refuse(*_, **__):
         raise TypeError("this kernel has no ONNX version")
 
-    monkeypatch.setattr("mercer.io.to_onnx", refuse)
+    monkeypatch.setattr("mercer.onnx.to_onnx", refuse)
     result = call("export", fitted.file, "-o", tmp_path / "m.onnx")
     assert result.exit_code == 1 and result.stderr == "mercer: this kernel has no ONNX version\n"

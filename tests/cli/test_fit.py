@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer.cli.app import app
-from mercer.cli.fit import _columns
+from mercer.cli.options import column_names
 
 
 def test_it_prints_what_was_found(fitted):
@@ -74,7 +74,7 @@ def test_it_asks_what_one_would_ask_in_python(call, instant, fitted, table, tmp_
     data, asked = instant[-1]
     assert data == table.drop("kind")
     asked.pop("progress")
-    assert asked == {"target": "price", "task": None, "minutes": 0.5, "seed": 3, "groups": None}
+    assert asked == {"target": "price", "task": None, "minutes": 0.5, "random_state": 3, "groups": None}
 
 
 def test_groups(call, instant, fitted, tmp_path):
@@ -255,7 +255,7 @@ def test_names_of_columns_complete(fitted, tmp_path):
         params = {"table": None}
         args = [str(fitted.csv)]
 
-    assert _columns(Context(), "") == list(mercer.tables.read(fitted.csv).names)
-    assert _columns(Context(), "s") == ["size", "sold"]
+    assert column_names(Context(), "") == list(mercer.tables.read(fitted.csv).names)
+    assert column_names(Context(), "s") == ["size", "sold"]
     Context.args = [str(tmp_path / "nothing.csv")]
-    assert _columns(Context(), "") == []
+    assert column_names(Context(), "") == []

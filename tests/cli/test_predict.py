@@ -327,3 +327,44 @@ def test_wrong_usage(call, fitted):
     assert call("predict", fitted.file).exit_code == 2
     for coverage in ("0", "1", "2", "x"):
         assert call("predict", fitted.file, fitted.csv, "--interval", coverage).exit_code == 2
+
+
+def test_copies_are_as_they_were_written(call, fitted, table, tmp_path):
+    """Leading zeros, dates as people write them, blanks, words for nothing, needed by the model or not."""
+    old = mercer.tables.write(table.drop("price", "kind").take(slice(0, 3)), tmp_path / "old.csv")
+    lines = [line.split(",") for line in old.read_text().splitlines()]
+    odd = [["id", "day"], ["007", " 31.01.2024"], ["NA", "-"], ["1.50", "TRUE"]]
+    text = "\n".join(",".join(a + b) for a, b in zip(lines, odd, strict=True)) + "\n"
+    new = tmp_path / "new.csv"
+    new.write_text(text)
+    result = call("predict", fitted.file, new, "--all-columns", "--raw")
+    assert result.exit_code == 0, result.output
+    for line, was in zip(result.stdout.splitlines(), text.splitlines(), strict=True):
+        assert line.replace('" 31.01.2024"', " 31.01.2024").startswith(was + ",")
+    # Decimal commas, though the new file is cut at commas; and nothing is taken for a formula.
+    new.write_text(text.replace(",", ";").replace(".", ",").replace("007", "-0,50"))
+    result = call("predict", fitted.file, new, "--keep", "id", "--limit", "1")
+    assert result.stdout.splitlines()[1].startswith('"-0,50",')
+    new.write_text(text)
+    # Into a file with types, values are what they are.
+    out = tmp_path / "out.parquet"
+    assert call("predict", fitted.file, new, "--keep", "size", "--keep", "id", "-o", out).exit_code == 0
+    assert read(out).kind("size") == "number"
+    # Rows of a Parquet file have no way of being written, but all their digits.
+    source = mercer.tables.write(table.drop("price"), tmp_path / "a.parquet")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pq.read_table(source).append_column("id", pa.array([2**60 + 1] * len(table))), source)
+    said = call("predict", fitted.file, source, "--keep", "id", "--limit", "1").stdout
+    assert said.splitlines()[1].startswith(f"{2**60 + 1},")
+
+
+def test_numbers_that_begin_with_zero(call, fitted, table, tmp_path):
+    few = table.drop("price")
+    codes = Table({**few.columns, "rank": np.array(["01"] * len(few), dtype=object)}, len(few))
+    path = mercer.tables.write(codes, tmp_path / "codes.csv")
+    asked = ("predict", fitted.file, path, "--keep", "rank", "--json", "--limit", "1")
+    assert json.loads(call(*asked).stdout)["columns"]["rank"] == ["01"]
+    assert json.loads(call(*asked, "--number", "rank").stdout)["columns"]["rank"] == [1]
+    assert "--number zip: the model learned from words there" in call(*asked, "--number", "zip").stderr

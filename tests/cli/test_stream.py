@@ -39,7 +39,7 @@ def test_what_it_prints_and_writes(call, file, tmp_path):
     for words in (
         "Classification of label: 1,200 rows of",
         "OnlineKernelClassifier: Gaussian(sigma=",
-        "Merge(size=50); 50 terms",
+        "Merge(n_terms=50); 50 terms",
         "Each row predicted before it was learned: accuracy 0.",
         "The last 1,000 rows: accuracy 0.",
         "No change found",

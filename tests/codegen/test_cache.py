@@ -50,7 +50,7 @@ def compilations(monkeypatch):
 
 
 def gram():
-    return Tiled(threads=1, fused=True).gram(Gaussian(1.0), X, X)
+    return Tiled(threads=1, fused=True).operator(Gaussian(1.0), X).dense()
 
 
 def python(script, **environment):
@@ -86,9 +86,9 @@ def test_code_is_compiled_once(folder, compilations, monkeypatch):
     monkeypatch.setattr(code, "_loaded", {})  # as in a new process
     assert np.abs(gram() - EXACT).max() < 1e-14
     assert len(compilations) == 2
-    Tiled(threads=1, fused=True).gram(Gaussian(7.0), X, X)  # another number, the same code
+    Tiled(threads=1, fused=True).operator(Gaussian(7.0), X).dense()  # another number, the same code
     assert len(compilations) == 2
-    Tiled(threads=1, fused=True).gram(Laplacian(7.0), X, X)
+    Tiled(threads=1, fused=True).operator(Laplacian(7.0), X).dense()
     assert len(compilations) == 3
 
 
@@ -101,7 +101,7 @@ target.compile_ir = refuse
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 X = np.random.default_rng(0).standard_normal((40, 3))
-print(Tiled(threads=1, fused=True).gram(Gaussian(1.0), X, X).sum())
+print(Tiled(threads=1, fused=True).operator(Gaussian(1.0), X).dense().sum())
 """
 
 
@@ -380,10 +380,10 @@ def no_compiler(monkeypatch):
 
 def test_small_problems_compile_nothing(no_compiler):
     engine = Tiled()
-    assert np.allclose(engine.gram(Gaussian(1.0), X), EXACT)
-    assert np.allclose(engine.product(Gaussian(1.0), X, X, X), EXACT @ X)
-    assert np.allclose(engine.normal(Gaussian(1.0), X, X, X), EXACT @ EXACT @ X)
-    KernelRidge(kernel=Gaussian(1.0), lam=0.1).fit(X, X[:, 0]).predict(X)
+    assert np.allclose(engine.operator(Gaussian(1.0), X).dense(), EXACT)
+    assert np.allclose(engine.operator(Gaussian(1.0), X).product(X), EXACT @ X)
+    assert np.allclose(engine.operator(Gaussian(1.0), X).normal(X), EXACT @ EXACT @ X)
+    KernelRidge(kernel=Gaussian(1.0), lam=0.1, offset=False).fit(X, X[:, 0]).predict(X)
 
 
 def test_large_ones_do(monkeypatch):
@@ -396,9 +396,9 @@ def test_large_ones_do(monkeypatch):
     monkeypatch.setattr("mercer.engines.fused.run.loops", called)
     large = np.zeros((1500, 2))
     with pytest.raises(Called):
-        Tiled().product(Gaussian(1.0), large, large, large)
-    assert Tiled(fused=False).product(Gaussian(1.0), large, large, large).shape == (1500, 2)
-    assert Tiled().product(Gaussian(1.0), large[:1000], large, large).shape == (1000, 2)
+        Tiled().operator(Gaussian(1.0), large).product(large)
+    assert Tiled(fused=False).operator(Gaussian(1.0), large).product(large).shape == (1500, 2)
+    assert Tiled().operator(Gaussian(1.0), large[:1000], large).product(large).shape == (1000, 2)
 
 
 def test_importing_mercer_brings_no_compiler():
@@ -419,10 +419,10 @@ from mercer.kernels import Gaussian
 from mercer.testing import check_engine
 X = np.random.default_rng(0).standard_normal((1500, 3))
 for engine in (Tiled(), Tiled(fused=True)):
-    found = engine.product(Gaussian(1.0), X, X, X)
+    found = engine.operator(Gaussian(1.0), X).product(X)
     assert np.allclose(found, Gaussian(1.0)(X) @ X)
 check_engine(Tiled(threads=1, fused=True))
-print(Tiled().describe(Gaussian(1.0), X, 10**9))
+print(Tiled().operator(Gaussian(1.0), X).remark(10**9))
 machine = KernelRidge(kernel=Gaussian(1.0), engine=Tiled(fused=True))
 print(machine.fit(X[:300], X[:300, 0]).plan_)
 """
@@ -445,8 +445,10 @@ def test_where_llvm_does_not_work_numpy_does_it(monkeypatch):
     monkeypatch.setattr(target, "host", broken)
     try:
         engine = Tiled(threads=1, fused=True)
-        assert np.allclose(engine.gram(Gaussian(1.0), X), EXACT)
-        assert "LLVM does not work here (OSError: no such target)" in engine.describe(Gaussian(1.0), X, 9)
+        assert np.allclose(engine.operator(Gaussian(1.0), X).dense(), EXACT)
+        assert "LLVM does not work here (OSError: no such target)" in engine.operator(
+            Gaussian(1.0), X
+        ).remark(9)
     finally:
         tiled._require_compiler.cache_clear()
 
@@ -480,12 +482,12 @@ def similarity(a, b):
 def test_fallbacks_work_and_say_why(k, points, reason, no_compiler):
     engine = Tiled(threads=1, fused=True)
     V = np.random.default_rng(0).standard_normal((40, 2))
-    assert engine._loops(k, points, points) is None
-    assert np.allclose(engine.gram(k, points), EXACT)
-    assert np.allclose(engine.product(k, points, points, V), EXACT @ V)
-    assert np.allclose(engine.normal(k, points, points, V), EXACT @ EXACT @ V)
-    assert reason in engine.describe(k, points, 9)
-    machine = KernelRidge(kernel=k, lam=0.1, engine=engine).fit(points, X[:, 0])
+    assert engine.operator(k, points, points).loops() is None
+    assert np.allclose(engine.operator(k, points).dense(), EXACT)
+    assert np.allclose(engine.operator(k, points).product(V), EXACT @ V)
+    assert np.allclose(engine.operator(k, points).normal(V), EXACT @ EXACT @ V)
+    assert reason in engine.operator(k, points).remark(9)
+    machine = KernelRidge(kernel=k, lam=0.1, engine=engine, offset=False).fit(points, X[:, 0])
     assert reason in str(machine.plan_)
     assert "no compiled loop" in str(machine.plan_)
 
@@ -493,23 +495,23 @@ def test_fallbacks_work_and_say_why(k, points, reason, no_compiler):
 def test_sparse_points_are_written_out_unless_they_are_many(monkeypatch):
     engine, points = Tiled(threads=1, fused=True), csr_array(X)
     V = np.random.default_rng(0).standard_normal((40, 2))
-    loops = engine._loops(Gaussian(1.0), points, points)
+    loops = engine.operator(Gaussian(1.0), points, points).loops()
     assert loops is not None and loops.X is loops.Z
-    assert np.allclose(engine.product(Gaussian(1.0), points, points, V), EXACT @ V)
+    assert np.allclose(engine.operator(Gaussian(1.0), points).product(V), EXACT @ V)
     monkeypatch.setattr("mercer.engines.tiled._FILLED_BYTES", 100)
-    assert engine._loops(Gaussian(1.0), points, points) is None
-    assert np.allclose(engine.product(Gaussian(1.0), points, points, V), EXACT @ V)
-    machine = KernelRidge(kernel=Gaussian(1.0), lam=0.1, engine=engine).fit(points, X[:, 0])
+    assert engine.operator(Gaussian(1.0), points, points).loops() is None
+    assert np.allclose(engine.operator(Gaussian(1.0), points).product(V), EXACT @ V)
+    machine = KernelRidge(kernel=Gaussian(1.0), lam=0.1, engine=engine, offset=False).fit(points, X[:, 0])
     assert "the points are sparse, and too many to be written out" in str(machine.plan_)
 
 
 def test_what_is_compiled_says_so():
-    assert Tiled().describe(Gaussian(1.0), X, 10**8) == "kernel products by a compiled loop"
-    assert Tiled(fused=True).describe(Gaussian(1.0), X, 10) == "kernel products by a compiled loop"
-    assert Tiled().describe(Gaussian(1.0), X, 10) is None  # nothing to remark on
-    assert "it was told not to" in Tiled(fused=False).describe(Gaussian(1.0), X, 10)
+    assert Tiled().operator(Gaussian(1.0), X).remark(10**8) == "kernel products by a compiled loop"
+    assert Tiled(fused=True).operator(Gaussian(1.0), X).remark(10) == "kernel products by a compiled loop"
+    assert Tiled().operator(Gaussian(1.0), X).remark(10) is None  # nothing to remark on
+    assert "it was told not to" in Tiled(fused=False).operator(Gaussian(1.0), X).remark(10)
     with pytest.raises(ValueError, match="fused must be True, False or None"):
-        Tiled(fused="yes").gram(Gaussian(1.0), X)
+        Tiled(fused="yes").operator(Gaussian(1.0), X).dense()
 
 
 def test_a_map_that_gives_no_vectors_is_left_to_numpy():
@@ -520,8 +522,8 @@ def test_a_map_that_gives_no_vectors_is_left_to_numpy():
 
     k = Gaussian(1.0).pullback(sparse)
     engine = Tiled(threads=1, fused=True)
-    assert engine._loops(k, X, X) is None
-    assert np.allclose(engine.gram(k, X), EXACT)
+    assert engine.operator(k, X, X).loops() is None
+    assert np.allclose(engine.operator(k, X).dense(), EXACT)
 
 
 # -- the machine --------------------------------------------------------------------------------------------

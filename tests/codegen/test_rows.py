@@ -9,7 +9,7 @@ import mercer.losses
 from mercer.codegen.rows import row_source
 from mercer.codegen.symbols import NotTraceable
 from mercer.losses import FunctionLoss, Loss, Quantile
-from mercer.online import Mistakes
+from mercer.online import PerceptronLoss
 
 LOSSES = [
     getattr(mercer.losses, name)() for name in mercer.losses.__all__ if name not in ("Loss", "FunctionLoss")
@@ -17,7 +17,7 @@ LOSSES = [
     mercer.losses.Huber(0.3),
     mercer.losses.EpsilonInsensitive(0.0),
     Quantile(0.9),
-    Mistakes(),
+    PerceptronLoss(),
 ]
 EXTREME = np.array([0.0, 1.0, -1.0, 1e-9, 30.0, -30.0, 700.0, -700.0, 1e4, -1e4])
 

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 import mercer
 from mercer.engines import Tiled
+from mercer.engines.tiled import TiledOperator
 from mercer.kernels import Gaussian
 from mercer.representations import Features, Lasso, Nystrom
 from mercer.solvers import Smoothing
@@ -22,31 +23,35 @@ CLASSES = {
     for name in mercer.__all__
     if inspect.isclass(value := getattr(mercer, name)) and issubclass(value, BaseEstimator)
 }
-REPRESENTATIONS = ("full", Nystrom(m=10), Features(n_features=20), Lasso(n_features=20))
+REPRESENTATIONS = ("full", Nystrom(n_centres=10), Features(n_features=20), Lasso(n_features=20))
+
+
+class CountingOperator(TiledOperator):
+    def fill(self, out):
+        self.engine.calls += 1
+        return super().fill(out)
+
+    def product(self, V):
+        self.engine.calls += 1
+        return super().product(V)
+
+    def _sandwich(self, V, middle):
+        self.engine.calls += 1
+        return super()._sandwich(V, middle)
+
+    def reduce(self, step):
+        self.engine.calls += 1
+        return super().reduce(step)
 
 
 class Counting(Tiled):
     """Counts the requests for kernel values."""
 
+    makes = CountingOperator
+
     def __init__(self, threads=None):
         super().__init__(threads=threads)
         self.calls = 0
-
-    def gram(self, *args, **kwargs):
-        self.calls += 1
-        return super().gram(*args, **kwargs)
-
-    def product(self, *args, **kwargs):
-        self.calls += 1
-        return super().product(*args, **kwargs)
-
-    def sandwich(self, *args, **kwargs):
-        self.calls += 1
-        return super().sandwich(*args, **kwargs)
-
-    def reduce(self, *args, **kwargs):
-        self.calls += 1
-        return super().reduce(*args, **kwargs)
 
 
 def look(thing) -> None:
@@ -62,7 +67,7 @@ def variants():
         if "representation" in taken and name != "KernelOneClass":
             yield from ((f"{name}-{r!r}", kind(representation=r)) for r in REPRESENTATIONS)
     yield "squares with ℓ1", mercer.KernelRegressor(representation=Lasso(n_features=20))
-    yield "SVC by smoothing", mercer.KernelSVC(representation=Nystrom(m=10), solver=Smoothing())
+    yield "SVC by smoothing", mercer.KernelSVC(representation=Nystrom(n_centres=10), solver=Smoothing())
     yield "SVC with probability", mercer.KernelSVC(probability=True)
     yield "a loss that is none", mercer.KernelClassifier(loss="nonsense")
     yield "an online loss that is none", mercer.OnlineKernelClassifier(loss="nonsense")

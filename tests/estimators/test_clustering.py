@@ -13,14 +13,20 @@ from sklearn.metrics import adjusted_rand_score
 
 import mercer
 from mercer import KernelKMeans
+from mercer._state import check
 from mercer.engines import Cuda, Tiled
-from mercer.estimators import cluster_spaces
+from mercer.estimators import cluster_spaces, unpenalised
 from mercer.features import RandomFourierFeatures
 from mercer.functions import FeatureFunction
 from mercer.kernels import Finite, FunctionKernel, Gaussian, Linear, Polynomial, Precomputed
 from mercer.representations import Features, Full, Lasso, Nystrom
 
 RNG = np.random.default_rng(0)
+
+
+def said(machine):
+    """What was chosen, and why, in a line."""
+    return f"{machine.plan_.representation!r}: {'; '.join(machine.plan_.reasons)}"
 
 
 def blobs(n=200, d=2, clusters=4, spread=0.7, seed=0):
@@ -69,7 +75,7 @@ def test_linear_is_k_means(offset, dtype):
     np.testing.assert_allclose(machine.transform(X), peer.transform(X), rtol=1e-3)
     assert machine.transform(X).dtype == dtype
     # The same in all representations.
-    for representation in ("full", Nystrom(m=500)):
+    for representation in ("full", Nystrom(n_centres=500)):
         other = KernelKMeans(Linear(), 6, init=index, tol=0, representation=representation).fit(X - X.mean(0))
         assert other.inertia_ == pytest.approx(peer.inertia_, rel=1e-5)
         np.testing.assert_allclose(other.centroids_ + X.mean(0), machine.centroids_, rtol=1e-3, atol=1e-3)
@@ -98,7 +104,7 @@ def test_sparse_points():
 def test_more_coordinates_than_points():
     X = RNG.standard_normal((20, 50))
     machine = KernelKMeans(Linear(), 3, random_state=0).fit(X)
-    assert machine.centroids_.shape == (3, 50) and "50 coordinates" in machine.plan_
+    assert machine.centroids_.shape == (3, 50) and "50 coordinates" in str(machine.plan_)
 
 
 # -- other kernels ----------------------------------------------------------------------------------------
@@ -111,7 +117,7 @@ def test_distances_energies_and_labels_are_those_of_the_definition(kernel, weigh
     w = RNG.uniform(0.5, 2, 120) if weighted else np.ones(120)
     index = np.arange(4)
     runs = []
-    for representation in ("full", Nystrom(m=120), "auto"):
+    for representation in ("full", Nystrom(n_centres=120), "auto"):
         machine = KernelKMeans(kernel, 4, init=index, tol=0, representation=representation)
         machine.fit(X, sample_weight=w if weighted else None)
         K = kernel(X)
@@ -153,7 +159,7 @@ def test_weights_are_repetitions():
 
 
 @pytest.mark.parametrize("data, sigma", [(rings, 0.4), (spirals, 0.6)])
-@pytest.mark.parametrize("representation", ["full", Nystrom(m=200)], ids=repr)
+@pytest.mark.parametrize("representation", ["full", Nystrom(n_centres=200)], ids=repr)
 def test_rings_and_spirals(data, sigma, representation):
     X, truth = data()
     machine = KernelKMeans(
@@ -210,16 +216,16 @@ def test_auto():
         Polynomial(2): "Features(): the kernel has 6 coordinates, fewer than the 100 points; 6 coordinates",
     }
     for kernel, plan in plans.items():
-        assert KernelKMeans(kernel, 2).fit(X).plan_.removesuffix(" in memory") == plan.removesuffix(
+        assert said(KernelKMeans(kernel, 2).fit(X)).removesuffix(" in memory") == plan.removesuffix(
             " in memory"
         )
 
 
 def test_many_points_get_centres(monkeypatch):
-    monkeypatch.setattr(cluster_spaces, "_EXACT", 500)
+    monkeypatch.setattr(unpenalised, "_EXACT", 500)
     X = blobs(2000)
     machine = KernelKMeans(Gaussian(1.0), 4, random_state=0).fit(X)
-    assert machine.plan_.startswith("Nystrom(): 2,000 points are more than 500")
+    assert said(machine).startswith("Nystrom(): 2,000 points are more than 500")
     full = KernelKMeans(Gaussian(1.0), 4, random_state=0, representation="full").fit(X)
     assert adjusted_rand_score(machine.labels_, full.labels_) > 0.99
     # Means in the span of the centres are a little farther than the means themselves.
@@ -230,15 +236,15 @@ def test_many_points_get_centres(monkeypatch):
 def test_what_does_not_fit_is_computed_again(monkeypatch):
     """Centres and features by blocks give what stored ones give."""
     X = blobs(600)
-    representations = (Nystrom(m=50), Features(RandomFourierFeatures(n_features=40, random_state=0)))
+    representations = (Nystrom(n_centres=50), Features(RandomFourierFeatures(n_features=40, random_state=0)))
     for representation in representations:
         settings = {"n_clusters": 4, "init": [0, 1, 2, 3], "random_state": 0, "tol": 0}
         kept = KernelKMeans(Gaussian(1.0), representation=representation, **settings).fit(X)
         with monkeypatch.context() as patch:
-            patch.setattr("mercer.operators.available_memory", lambda: 0)
+            patch.setattr("mercer.operators.dense.available_memory", lambda: 0)
             patch.setattr("mercer.representations.features.available_memory", lambda: 0)
             again = KernelKMeans(Gaussian(1.0), representation=representation, **settings).fit(X)
-        assert "in memory" in kept.plan_ and "computed as needed" in again.plan_
+        assert "in memory" in said(kept) and "computed as needed" in said(again)
         np.testing.assert_array_equal(kept.labels_, again.labels_)
         np.testing.assert_allclose(kept.energies_, again.energies_, rtol=1e-8)
 
@@ -258,21 +264,21 @@ def test_features_cluster_their_own_space():
 def test_float32_first_and_float64_last():
     X = blobs(2200, 3, 5, spread=1.5)
     machine = KernelKMeans(Gaussian(2.0), 5, init=np.arange(5), tol=0).fit(X)
-    assert machine.plan_.endswith("K in memory, in float32 first")
+    assert said(machine).endswith("K in memory, in float32 first")
     K = Gaussian(2.0)(X)
     D = squared_distances(K, machine.labels_, np.ones(2200))
     np.testing.assert_array_equal(machine.labels_, D.argmin(axis=1))
     assert machine.inertia_ == pytest.approx(D.min(axis=1).sum(), rel=1e-12)
     assert (np.diff(machine.energies_) <= 0).all() and len(machine.energies_) == machine.n_iter_ + 1
     single = KernelKMeans(Gaussian(2.0), 5, init=np.arange(5), tol=0).fit(X.astype(np.float32))
-    assert "float32" not in single.plan_
+    assert "float32" not in said(single)
     assert single.inertia_ == pytest.approx(machine.inertia_, rel=1e-5)
 
 
 def test_values_beyond_float32():
     X = blobs(2100) * 1e10
     machine = KernelKMeans(Polynomial(2), 3, random_state=0, representation="full").fit(X)
-    assert "float32" not in machine.plan_ and np.isfinite(machine.inertia_)
+    assert "float32" not in said(machine) and np.isfinite(machine.inertia_)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -285,7 +291,7 @@ def test_on_cuda(dtype):
     import torch
 
     X = blobs(120).astype(dtype)
-    for settings in ({}, {"normalized": True}, {"representation": Nystrom(m=30)}):
+    for settings in ({}, {"normalized": True}, {"representation": Nystrom(n_centres=30)}):
         both = [
             KernelKMeans(Gaussian(1.0), 4, init=[0, 1, 2, 3], engine=engine, random_state=0, **settings).fit(
                 X
@@ -312,7 +318,7 @@ def test_memory(monkeypatch):
 
 def test_determinism():
     X = blobs(300, spread=2.0)
-    for settings in ({}, {"representation": Nystrom(m=40)}, {"normalized": True}, {"init": "greedy"}):
+    for settings in ({}, {"representation": Nystrom(n_centres=40)}, {"normalized": True}, {"init": "greedy"}):
         a, b = (KernelKMeans(Gaussian(1.0), 5, random_state=3, **settings).fit(X) for _ in range(2))
         np.testing.assert_array_equal(a.labels_, b.labels_)
         np.testing.assert_array_equal(a.energies_, b.energies_)
@@ -377,7 +383,7 @@ def test_precomputed():
     kernel = Gaussian(1.0)
     direct = KernelKMeans(kernel, 3, random_state=0).fit(X)
     machine = KernelKMeans(Precomputed(), 3, random_state=0).fit(kernel(X))
-    assert machine.plan_.endswith("the given matrix")
+    assert said(machine).endswith("the given matrix")
     np.testing.assert_array_equal(machine.labels_, direct.labels_)
     np.testing.assert_allclose(machine.energies_, direct.energies_)
     np.testing.assert_array_equal(machine.predict(kernel(Z, X)), direct.predict(Z))
@@ -401,7 +407,7 @@ def test_words():
     def letters(a, b):
         return len({*pairwise(a)} & {*pairwise(b)})
 
-    for representation in ("auto", Nystrom(m=8)):
+    for representation in ("auto", Nystrom(n_centres=8)):
         machine = KernelKMeans(letters, 2, random_state=0, representation=representation).fit(words)
         assert len({machine.labels_[i] for i in (0, 1, 2, 6)}) == 1
         assert len({machine.labels_[i] for i in (3, 4, 5, 7)}) == 1
@@ -422,7 +428,7 @@ def test_feature_names_of_the_distances():
         KernelKMeans(Gaussian(1.0), 3, random_state=0),
         KernelKMeans(Linear(), 3, random_state=0),
         KernelKMeans(Polynomial(2), 3, random_state=0, init=[0, 1, 2]),
-        KernelKMeans(Gaussian(), 3, representation=Nystrom(m=10), random_state=0),
+        KernelKMeans(Gaussian(), 3, representation=Nystrom(n_centres=10), random_state=0),
         KernelKMeans(Gaussian(), 3, representation="features", random_state=0),
         KernelKMeans(Gaussian(), 3, normalized=True, random_state=0),
     ],
@@ -441,9 +447,12 @@ def test_save_and_load(machine, tmp_path):
 
 def test_files_that_do_not_fit_together():
     machine = KernelKMeans(Gaussian(1.0), 3, random_state=0).fit(blobs(20))
-    machine.masses_ = machine.masses_[:2]
+    machine.masses_, machine.squared_norms_ = machine.masses_[:2], machine.squared_norms_[:2]
     with pytest.raises(ValueError, match="do not fit together"):
-        machine._check_restored()
+        check(machine)
+    machine.masses_ = machine.masses_[:1]
+    with pytest.raises(ValueError, match="squared_norms_ of a KernelKMeans is not"):
+        check(machine)
 
 
 # -- refusals ---------------------------------------------------------------------------------------------
@@ -472,7 +481,7 @@ def test_files_that_do_not_fit_together():
         ({"init": np.zeros((3, 5))}, "got an array of shape \\(3, 5\\)"),
         ({"init": None}, "init must be one of"),
         ({"init": np.full((3, 2), np.nan)}, "NaN"),
-        ({"representation": Lasso()}, "k-means has no penalty: Features\\(\\)"),
+        ({"representation": Lasso()}, "there is no penalty here: Features\\(\\)"),
         ({"kernel": Linear(), "normalized": True}, "take a kernel without negative values"),
         ({"kernel": Gaussian(-1.0)}, "sigma must be a positive number"),
         ({"random_state": "x"}, "random_state must be"),

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer import KernelPCA
+from mercer.engines.tiled import TiledOperator
 from mercer.estimators import centred as module
 from mercer.features import RandomFourierFeatures
 from mercer.kernels import (
@@ -109,7 +110,7 @@ def test_nothing_varies_more(points):
 def test_iteration_equals_decomposition(dtype):
     X = np.random.default_rng(1).standard_normal((1500, 5)).astype(dtype)
     machine = KernelPCA(Gaussian(2.0), 6, random_state=0).fit(X)
-    assert machine.spectrum_.status == "converged" and "passes" in str(machine.spectrum_)
+    assert machine.decomposition_.status == "converged" and "passes" in str(machine.decomposition_)
     K = Gaussian(2.0)(X.astype(np.float64))
     H = np.eye(1500) - 1 / 1500
     values, vectors = np.linalg.eigh(H @ K @ H)
@@ -122,11 +123,11 @@ def test_iteration_equals_decomposition(dtype):
 
 def test_nothing_of_the_size_of_the_matrix(monkeypatch):
     """Products only: K is never formed."""
-    monkeypatch.setattr(module.KernelOperator, "dense", lambda self: pytest.fail("K was formed"))
+    monkeypatch.setattr(TiledOperator, "fill", lambda self, out: pytest.fail("K was formed"))
     KernelPCA(Gaussian(1.0), 2, random_state=0).fit(np.random.default_rng(0).standard_normal((1200, 2)))
 
 
-@pytest.mark.parametrize("representation", [Nystrom(120), Nystrom(m=120, centres="pivoted_cholesky")])
+@pytest.mark.parametrize("representation", [Nystrom(120), Nystrom(n_centres=120, centres="pivoted_cholesky")])
 def test_all_points_as_centres(points, representation):
     X, Y = points
     exact = KernelPCA(Gaussian(1.0), 4).fit(X)
@@ -351,15 +352,15 @@ def test_an_unfinished_search_is_said(monkeypatch):
     X = np.random.default_rng(0).standard_normal((1100, 10))
     with pytest.warns(ConvergenceWarning, match="ask for fewer"):
         machine = KernelPCA(Gaussian(1.0), 2, random_state=0).fit(X)
-    assert machine.spectrum_.status == "max_iter"
+    assert machine.decomposition_.status == "max_iter"
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"n_components": 0}, "from 1 on"),
-        ({"n_components": 2.5}, "from 1 on"),
-        ({"n_components": True}, "from 1 on"),
+        ({"n_components": 0}, "whole number of at least 1"),
+        ({"n_components": 2.5}, "whole number of at least 1"),
+        ({"n_components": True}, "whole number of at least 1"),
         ({"preimage": "no"}, "'learned' or 'fixed_point'"),
         ({"tol": 0}, "tol must be a positive number"),
         ({"representation": Lasso()}, "representation='features'"),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from mercer import KernelOneClass, KernelRegressor, KernelSVC, KernelSVR
-from mercer.engines.factor import NotPositiveDefinite
 from mercer.estimators.lam import FromC
 from mercer.kernels import FunctionKernel, Gaussian, Linear, Precomputed, Sigmoid
 from mercer.losses import Quantile
+from mercer.operators.factor import NotPositiveDefinite
 from mercer.solvers import ConvergenceWarning, Dual
 from mercer.solvers.dual import solver
 
@@ -198,7 +198,7 @@ def test_rows_without_weight_are_absent():
         a = make(solver=Dual(tol=1e-8)).fit(X, y, w)
         b = make(solver=Dual(tol=1e-8)).fit(X[10:], y[10:])
         assert a.kernel_ == b.kernel_
-        assert a._scores(X) == pytest.approx(b._scores(X), abs=1e-5)
+        assert a.scores(X) == pytest.approx(b.scores(X), abs=1e-5)
         assert a.support_.min() >= 10
     a = KernelOneClass(nu=0.3, solver=Dual(tol=1e-8)).fit(X, sample_weight=w)
     b = KernelOneClass(nu=0.3, solver=Dual(tol=1e-8)).fit(X[10:])
@@ -258,7 +258,7 @@ def test_a_little_from_positive_definite(shift, few, monkeypatch):
         assert len(caught) == 1 and caught[0].filename == __file__
         assert m.solution_.certificate.gap is None and not m.solution_.converged
         assert m.solution_.status == "stationary" and "a lower one may exist" in str(m.solution_)
-        assert set(np.sign(m._scores(K)[:, 0])) == {-1, 1} or isinstance(m, KernelSVR)
+        assert set(np.sign(m.scores(K)[:, 0])) == {-1, 1} or isinstance(m, KernelSVR)
 
 
 def test_functions_that_are_no_kernels():

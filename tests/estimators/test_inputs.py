@@ -37,10 +37,10 @@ X = RNG.standard_normal((60, 3))
 Y = np.sin(2 * X[:, 0]) + X[:, 1]
 LABELS = np.where(Y > 0, "up", "down")
 MACHINES = [
-    (KernelRidge(Gaussian(1.0)), Y),
-    (KernelRegressor(Gaussian(1.0), loss=Huber(), lam=1e-2), Y),
-    (KernelLogistic(Gaussian(1.0)), LABELS),
-    (KernelClassifier(Gaussian(1.0), loss="squared_hinge"), LABELS),
+    (KernelRidge(Gaussian(1.0), offset=False), Y),
+    (KernelRegressor(Gaussian(1.0), loss=Huber(), lam=1e-2, offset=False), Y),
+    (KernelLogistic(Gaussian(1.0), offset=False), LABELS),
+    (KernelClassifier(Gaussian(1.0), loss="squared_hinge", offset=False), LABELS),
 ]
 each_machine = pytest.mark.parametrize("machine, y", MACHINES, ids=lambda v: type(v).__name__)
 
@@ -64,40 +64,46 @@ def test_frames(machine, y, frame):
 def test_targets_and_weights_from_frames():
     table = pd.DataFrame(X, columns=list("abc"))
     w = np.random.default_rng(1).uniform(0, 1, 60)
-    plain = KernelRidge(Gaussian(1.0)).fit(X, Y, w).predict(X)
+    plain = KernelRidge(Gaussian(1.0), offset=False).fit(X, Y, w).predict(X)
     assert np.array_equal(
-        KernelRidge(Gaussian(1.0)).fit(table, pd.Series(Y), pd.Series(w)).predict(table), plain
+        KernelRidge(Gaussian(1.0), offset=False).fit(table, pd.Series(Y), pd.Series(w)).predict(table), plain
     )
-    two = KernelRidge(Gaussian(1.0)).fit(table, pd.DataFrame({"u": Y, "v": -Y}))
+    two = KernelRidge(Gaussian(1.0), offset=False).fit(table, pd.DataFrame({"u": Y, "v": -Y}))
     assert two.predict(table).shape == (60, 2)
-    machine = KernelLogistic(Gaussian(1.0)).fit(table, pd.Series(LABELS, dtype="category"))
+    machine = KernelLogistic(Gaussian(1.0), offset=False).fit(table, pd.Series(LABELS, dtype="category"))
     assert set(machine.predict(table)) == {"up", "down"}
-    unweighted = KernelRidge(Gaussian(1.0)).fit(X, pl.Series(Y)).predict(X)
-    assert np.array_equal(unweighted, KernelRidge(Gaussian(1.0)).fit(X, Y).predict(X))
+    unweighted = KernelRidge(Gaussian(1.0), offset=False).fit(X, pl.Series(Y)).predict(X)
+    assert np.array_equal(unweighted, KernelRidge(Gaussian(1.0), offset=False).fit(X, Y).predict(X))
 
 
 def test_lists_and_integers():
-    a = KernelRidge(Gaussian(1.0)).fit([[0, 1], [2, 3], [4, 4]], [1, 2, 3]).predict([[1, 1]])
-    b = KernelRidge(Gaussian(1.0)).fit(np.array([[0.0, 1], [2, 3], [4, 4]]), [1.0, 2, 3]).predict([[1.0, 1]])
+    a = KernelRidge(Gaussian(1.0), offset=False).fit([[0, 1], [2, 3], [4, 4]], [1, 2, 3]).predict([[1, 1]])
+    b = (
+        KernelRidge(Gaussian(1.0), offset=False)
+        .fit(np.array([[0.0, 1], [2, 3], [4, 4]]), [1.0, 2, 3])
+        .predict([[1.0, 1]])
+    )
     assert np.array_equal(a, b)
 
 
 @pytest.mark.parametrize("change", ["fortran", "strided", "read-only"])
 def test_memory_layouts(change):
-    expected = KernelRidge(Gaussian(1.0)).fit(X, Y).predict(X)
+    expected = KernelRidge(Gaussian(1.0), offset=False).fit(X, Y).predict(X)
     given = {"fortran": np.asfortranarray(X), "strided": np.repeat(X, 2, axis=0)[::2], "read-only": X.copy()}[
         change
     ]
     given.flags.writeable = False
-    assert np.allclose(KernelRidge(Gaussian(1.0)).fit(given, Y).predict(given), expected, atol=1e-12)
+    assert np.allclose(
+        KernelRidge(Gaussian(1.0), offset=False).fit(given, Y).predict(given), expected, atol=1e-12
+    )
 
 
 def test_data_are_left_alone():
     points, y, w = X.copy(), Y.copy(), np.linspace(1, 2, 60)
     for machine in (
-        KernelRidge(),
-        KernelRidge(solver="cg", representation="nystrom"),
-        KernelRegressor(loss="huber"),
+        KernelRidge(offset=False),
+        KernelRidge(solver="cg", representation="nystrom", offset=False),
+        KernelRegressor(loss="huber", offset=False),
     ):
         machine.fit(points, y, w).predict(points)
     assert np.array_equal(points, X) and np.array_equal(y, Y) and np.array_equal(w, np.linspace(1, 2, 60))
@@ -129,22 +135,22 @@ def test_sparse_classification_of_texts():
         "my cat",
     ]
     y = ["maths", "maths", "pets", "pets", "maths", "pets"]
-    machine = make_pipeline(CountVectorizer(), KernelLogistic(Linear(), lam=1e-2)).fit(texts, y)
+    machine = make_pipeline(CountVectorizer(), KernelLogistic(Linear(), lam=1e-2, offset=False)).fit(texts, y)
     assert machine.predict(["kernel", "cat"]).tolist() == ["maths", "pets"]
 
 
 def test_sparse_weights_and_leave_one_out():
     S, w = np.where(X > 0.3, X, 0), np.linspace(0, 1, 60)
-    a = KernelRidge(Gaussian(1.0), lam=1e-2).fit(S, Y, w)
-    b = KernelRidge(Gaussian(1.0), lam=1e-2).fit(csr_array(S), Y, w)
+    a = KernelRidge(Gaussian(1.0), lam=1e-2, offset=False).fit(S, Y, w)
+    b = KernelRidge(Gaussian(1.0), lam=1e-2, offset=False).fit(csr_array(S), Y, w)
     assert np.abs(a.loo_residuals() - b.loo_residuals()).max() < 1e-8
 
 
 @pytest.mark.parametrize("kernel", [Laplacian(1.0, norm="l1"), Periodic()], ids=repr)
 def test_kernels_that_take_no_sparse_matrices_say_so(kernel):
-    assert not get_tags(KernelRidge(kernel)).input_tags.sparse
+    assert not get_tags(KernelRidge(kernel, offset=False)).input_tags.sparse
     with pytest.raises(TypeError, match="Sparse data was passed for X, but dense data is required"):
-        KernelRidge(kernel).fit(csr_array(X), Y)
+        KernelRidge(kernel, offset=False).fit(csr_array(X), Y)
 
 
 # -- scikit-learn's tools -------------------------------------------------------------------------
@@ -166,13 +172,13 @@ def test_pipeline_and_cross_validation(machine, y):
 def test_grid_search_over_nested_parameters():
     grid = {"kernel__left__sigma": [0.3, 1.0], "kernel__right__degree": [1, 2], "lam": [1e-3, 1e-1]}
     given = Gaussian(99.0) + Polynomial(7)
-    search = GridSearchCV(KernelRidge(given), grid, cv=KFold(3)).fit(X, Y)
+    search = GridSearchCV(KernelRidge(given, offset=False), grid, cv=KFold(3)).fit(X, Y)
     assert len(search.cv_results_["params"]) == 8
     assert given == Gaussian(99.0) + Polynomial(7)  # what was given is never changed
     best = search.best_params_
     kernel = Gaussian(best["kernel__left__sigma"]) + Polynomial(best["kernel__right__degree"])
     assert search.best_estimator_.kernel == kernel
-    by_hand = KernelRidge(kernel, lam=best["lam"])
+    by_hand = KernelRidge(kernel, lam=best["lam"], offset=False)
     assert search.best_score_ == pytest.approx(cross_val_score(by_hand, X, Y, cv=KFold(3)).mean())
     scores = search.cv_results_["mean_test_score"]
     assert len(np.unique(scores.round(12))) == 8  # each combination made a difference
@@ -182,14 +188,16 @@ def test_grid_search_over_the_rest():
     grid = {
         "kernel": [Gaussian(1.0), Laplacian(1.0)],
         "loss__delta": [0.05, 0.2],
-        "representation__m": [10, 20],
+        "representation__n_centres": [10, 20],
         "solver__tol": [1e-6],
     }
-    machine = KernelRegressor(loss=Huber(), representation=Nystrom(), solver=Newton(), random_state=0)
+    machine = KernelRegressor(
+        loss=Huber(), representation=Nystrom(), solver=Newton(), random_state=0, offset=False
+    )
     search = GridSearchCV(machine, grid, cv=2).fit(X, Y)
     best = search.best_estimator_
-    assert (best.loss.delta, best.representation.m) == tuple(
-        search.best_params_[k] for k in ("loss__delta", "representation__m")
+    assert (best.loss.delta, best.representation.n_centres) == tuple(
+        search.best_params_[k] for k in ("loss__delta", "representation__n_centres")
     )
     assert best.solver == Newton(tol=1e-6) and machine.solver == Newton()
     assert len(np.unique(search.cv_results_["mean_test_score"].round(12))) == 8
@@ -214,7 +222,7 @@ def test_pickles_predict_the_same(machine, y):
 
 
 def test_refitting_forgets():
-    machine = KernelLogistic(Gaussian(1.0))
+    machine = KernelLogistic(Gaussian(1.0), offset=False)
     machine.fit(X, np.arange(60) % 3)
     machine.fit(X[:, :2], LABELS)
     assert machine.n_features_in_ == 2 and machine.classes_.tolist() == ["down", "up"]
@@ -223,14 +231,14 @@ def test_refitting_forgets():
 
 def test_fit_resolves_a_copy_of_the_kernel():
     given = Gaussian()
-    machine = KernelRidge(given).fit(X, Y)
+    machine = KernelRidge(given, offset=False).fit(X, Y)
     distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))[np.triu_indices(60, 1)]
     assert given.sigma is None and machine.kernel is given
     assert machine.kernel_.sigma == pytest.approx(np.median(distances))
 
 
 @pytest.mark.parametrize(
-    "map", [ExplicitFeatures(), RandomFourierFeatures(n_features=6), NystromFeatures(n_features=6)], ids=repr
+    "map", [ExplicitFeatures(), RandomFourierFeatures(n_features=6), NystromFeatures(n_centres=6)], ids=repr
 )
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_set_output_on_feature_maps(map, container):
@@ -239,7 +247,11 @@ def test_set_output_on_feature_maps(map, container):
     assert isinstance(out, pd.DataFrame if container == "pandas" else pl.DataFrame)
     fitted = clone(map).fit(table)
     assert list(out.columns) == fitted.get_feature_names_out().tolist()
-    pipe = make_pipeline(clone(map), KernelRidge(Linear())).set_output(transform=container).fit(table, Y)
+    pipe = (
+        make_pipeline(clone(map), KernelRidge(Linear(), offset=False))
+        .set_output(transform=container)
+        .fit(table, Y)
+    )
     assert pipe.predict(table).shape == (60,)
 
 
@@ -284,7 +296,7 @@ LENGTHS = np.array([float(len(w)) for w in WORDS])
 )
 @pytest.mark.parametrize("kernel", [FunctionKernel(shared), shared], ids=["kernel", "function"])
 def test_strings(kernel, as_what):
-    machine = KernelRidge(kernel, lam=0.1).fit(as_what(WORDS), LENGTHS)
+    machine = KernelRidge(kernel, lam=0.1, offset=False).fit(as_what(WORDS), LENGTHS)
     c = np.linalg.solve(K_WORDS + 0.1 * 10 * np.eye(10), LENGTHS)
     assert np.allclose(machine.predict(as_what(WORDS)), K_WORDS @ c)
     new = [shared("kernmercer", w) for w in WORDS] @ c
@@ -298,21 +310,25 @@ def test_strings_with_everything_else():
     Phi = K_WORDS @ whitening(K_WORDS)
     u, b, _ = minimum(LOSSES["Logistic"], Phi, np.where(y, 1.0, -1.0)[:, None], 1e-2, w, True)
     assert np.abs(logistic.decision_function(WORDS) - (Phi @ u + b)[:, 0]).max() < 1e-5
-    centres = KernelRidge(FunctionKernel(shared), lam=0.1, representation=Nystrom(m=10)).fit(WORDS, LENGTHS)
-    full = KernelRidge(FunctionKernel(shared), lam=0.1).fit(WORDS, LENGTHS)
+    centres = KernelRidge(
+        FunctionKernel(shared), lam=0.1, representation=Nystrom(n_centres=10), offset=False
+    ).fit(WORDS, LENGTHS)
+    full = KernelRidge(FunctionKernel(shared), lam=0.1, offset=False).fit(WORDS, LENGTHS)
     assert np.allclose(centres.predict(WORDS), full.predict(WORDS))
-    few = KernelRidge(FunctionKernel(shared), lam=0.1, representation=Nystrom(centres=["kernel", "mercer"]))
-    assert few.fit(WORDS, LENGTHS).coef_.shape == (2,)
-    iterative = KernelRidge(FunctionKernel(shared), lam=0.1, solver="cg").fit(WORDS, LENGTHS)
+    few = KernelRidge(
+        FunctionKernel(shared), lam=0.1, representation=Nystrom(centres=["kernel", "mercer"]), offset=False
+    )
+    assert few.fit(WORDS, LENGTHS).dual_coef_.shape == (2,)
+    iterative = KernelRidge(FunctionKernel(shared), lam=0.1, solver="cg", offset=False).fit(WORDS, LENGTHS)
     assert np.allclose(iterative.predict(WORDS), full.predict(WORDS))
     scores = cross_val_score(
-        KernelRidge(FunctionKernel(shared)), np.array(WORDS, dtype=object), LENGTHS, cv=2
+        KernelRidge(FunctionKernel(shared), offset=False), np.array(WORDS, dtype=object), LENGTHS, cv=2
     )
     assert np.isfinite(scores).all()
 
 
 def test_a_normalised_kernel_on_strings():
-    machine = KernelRidge(FunctionKernel(shared).normalize() + 1, lam=0.1).fit(WORDS, LENGTHS)
+    machine = KernelRidge(FunctionKernel(shared).normalize() + 1, lam=0.1, offset=False).fit(WORDS, LENGTHS)
     size = np.sqrt(np.diag(K_WORDS))
     K = K_WORDS / size[:, None] / size + 1
     assert np.allclose(machine.predict(WORDS), K @ np.linalg.solve(K + np.eye(10), LENGTHS))
@@ -321,30 +337,37 @@ def test_a_normalised_kernel_on_strings():
 @pytest.mark.parametrize("kernel", ["precomputed", Precomputed()], ids=repr)
 def test_precomputed(kernel):
     K, new = gaussian(X, X), RNG.standard_normal((7, 3))
-    for machine, y in ((KernelRidge(lam=1e-2), Y), (KernelLogistic(lam=1e-2), LABELS)):
+    for machine, y in (
+        (KernelRidge(lam=1e-2, offset=False), Y),
+        (KernelLogistic(lam=1e-2, offset=False), LABELS),
+    ):
         given = clone(machine).set_params(kernel=kernel).fit(K, y)
         points = clone(machine).set_params(kernel=Gaussian(1.0)).fit(X, y)
         if y is LABELS:
             assert np.array_equal(given.predict(gaussian(new, X)), points.predict(new))
         else:
             assert np.abs(given.predict(gaussian(new, X)) - points.predict(new)).max() < 1e-9
-        assert np.allclose(given.coef_, points.coef_, rtol=1e-6, atol=1e-8)
+        assert np.allclose(given.dual_coef_, points.dual_coef_, rtol=1e-6, atol=1e-8)
 
 
 def test_precomputed_in_grid_search():
     K = gaussian(X, X)
-    assert get_tags(KernelRidge("precomputed")).input_tags.pairwise
-    assert not get_tags(KernelRidge("gaussian")).input_tags.pairwise
+    assert get_tags(KernelRidge("precomputed", offset=False)).input_tags.pairwise
+    assert not get_tags(KernelRidge("gaussian", offset=False)).input_tags.pairwise
     grid = {"lam": np.logspace(-6, 0, 4)}
-    given = GridSearchCV(KernelRidge("precomputed"), grid, cv=KFold(3)).fit(K, Y)
-    points = GridSearchCV(KernelRidge(Gaussian(1.0)), grid, cv=KFold(3)).fit(X, Y)
+    given = GridSearchCV(KernelRidge("precomputed", offset=False), grid, cv=KFold(3)).fit(K, Y)
+    points = GridSearchCV(KernelRidge(Gaussian(1.0), offset=False), grid, cv=KFold(3)).fit(X, Y)
     assert np.allclose(given.cv_results_["mean_test_score"], points.cv_results_["mean_test_score"])
 
 
 def test_precomputed_with_centres_and_weights():
     K, w = gaussian(X, X), np.linspace(0, 2, 60)
-    a = KernelRidge("precomputed", lam=1e-2, representation=Nystrom(m=60)).fit(K, Y, w).predict(K)
-    b = KernelRidge(Gaussian(1.0), lam=1e-2).fit(X, Y, w).predict(X)
+    a = (
+        KernelRidge("precomputed", lam=1e-2, representation=Nystrom(n_centres=60), offset=False)
+        .fit(K, Y, w)
+        .predict(K)
+    )
+    b = KernelRidge(Gaussian(1.0), lam=1e-2, offset=False).fit(X, Y, w).predict(X)
     assert np.abs(a - b).max() < 1e-5
 
 
@@ -356,11 +379,11 @@ def test_finite_domain(points):
     y = np.array([1.0, 3.0, 5.0, 0.0, 2.0])
     index = np.ravel(points)
     K = M[np.ix_(index, index)]  # singular: points come twice
-    machine = KernelRidge(Finite(M), lam=0.1).fit(points, y)
+    machine = KernelRidge(Finite(M), lam=0.1, offset=False).fit(points, y)
     c = np.linalg.solve(K + 0.5 * np.eye(5), y)
     assert np.allclose(machine.predict([0, 1, 2]), M[:, index] @ c)
 
 
 def test_setting_a_kernels_parameter_leaves_the_default_alone():
-    one = KernelRidge().set_params(kernel__sigma=0.3)
-    assert one.kernel.sigma == 0.3 and KernelRidge().kernel.sigma is None
+    one = KernelRidge(offset=False).set_params(kernel__sigma=0.3)
+    assert one.kernel.sigma == 0.3 and KernelRidge(offset=False).kernel.sigma is None

@@ -45,7 +45,7 @@ def test_equals_scikit_learn_on_polynomial_features(y, representation, offset, w
     assert np.array_equal(ours.classes_, theirs.classes_)
 
 
-@pytest.mark.parametrize("representation", ["full", Nystrom(m=90)], ids=["full", "centres"])
+@pytest.mark.parametrize("representation", ["full", Nystrom(n_centres=90)], ids=["full", "centres"])
 @pytest.mark.parametrize("y", [TWO, FOUR], ids=["two classes", "four classes"])
 def test_equals_the_dense_minimum(y, representation):
     K = gaussian(X, X)
@@ -63,9 +63,9 @@ def test_equals_the_dense_minimum(y, representation):
 
 
 def test_two_classes():
-    machine = KernelLogistic(Gaussian(1.0), lam=1e-2).fit(X, TWO)
+    machine = KernelLogistic(Gaussian(1.0), lam=1e-2, offset=False).fit(X, TWO)
     f, p = machine.decision_function(X), machine.predict_proba(X)
-    assert f.shape == (90,) and machine.coef_.shape == (90,)
+    assert f.shape == (90,) and machine.dual_coef_.shape == (90,)
     assert np.allclose(p[:, 1], 1 / (1 + np.exp(-f)))  # θ(f) is the probability of the second class
     assert np.array_equal(machine.predict(X), np.where(f > 0, "yes", "no"))
     assert np.allclose(machine.predict_log_proba(X), np.log(p))
@@ -73,31 +73,35 @@ def test_two_classes():
 
 
 def test_four_classes():
-    machine = KernelLogistic(Gaussian(1.0), lam=1e-2).fit(X, FOUR)
+    machine = KernelLogistic(Gaussian(1.0), lam=1e-2, offset=False).fit(X, FOUR)
     f, p = machine.decision_function(X), machine.predict_proba(X)
-    assert f.shape == (90, 4) and machine.coef_.shape == (90, 4)
+    assert f.shape == (90, 4) and machine.dual_coef_.shape == (90, 4)
     e = np.exp(f)
     assert np.allclose(p, e / e.sum(axis=1, keepdims=True))
     assert np.array_equal(machine.predict(X), f.argmax(axis=1))
-    assert np.abs(machine.coef_.sum(axis=1)).max() < 1e-6  # the k functions add up to 0
+    assert np.abs(machine.dual_coef_.sum(axis=1)).max() < 1e-6  # the k functions add up to 0
 
 
 def test_two_classes_by_the_multinomial_loss_are_the_same_with_half_the_penalty():
     """s₁ − s₀ with λ(‖f₀‖² + ‖f₁‖²) is s with (λ/2)‖f‖²."""
-    a = KernelLogistic(Gaussian(1.0), lam=1e-2).fit(X, TWO).predict_proba(X)
-    b = KernelClassifier(Gaussian(1.0), loss="multinomial", lam=2e-2).fit(X, TWO).predict_proba(X)
+    a = KernelLogistic(Gaussian(1.0), lam=1e-2, offset=False).fit(X, TWO).predict_proba(X)
+    b = (
+        KernelClassifier(Gaussian(1.0), loss="multinomial", lam=2e-2, offset=False)
+        .fit(X, TWO)
+        .predict_proba(X)
+    )
     assert np.abs(a - b).max() < 1e-6
 
 
 def test_more_classes_one_against_the_rest():
-    machine = KernelClassifier(Gaussian(1.0), loss=Logistic(), lam=1e-2).fit(X, FOUR)
+    machine = KernelClassifier(Gaussian(1.0), loss=Logistic(), lam=1e-2, offset=False).fit(X, FOUR)
     for j in range(4):
-        one = KernelLogistic(Gaussian(1.0), lam=1e-2).fit(X, j == FOUR)
+        one = KernelLogistic(Gaussian(1.0), lam=1e-2, offset=False).fit(X, j == FOUR)
         assert np.abs(machine.decision_function(X)[:, j] - one.decision_function(X)).max() < 1e-6
 
 
 @pytest.mark.parametrize(
-    "representation", ["full", Nystrom(m=20), "features"], ids=["full", "centres", "features"]
+    "representation", ["full", Nystrom(n_centres=20), "features"], ids=["full", "centres", "features"]
 )
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("lam", [1e-3, 1e-6, 1e-10])
@@ -108,9 +112,9 @@ def test_separable_data(representation, classes, lam):
     y = (x[:, 0] > -1).astype(int) + (x[:, 0] > 1) * (classes == 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        machine = KernelLogistic(Gaussian(1.0), lam=lam, representation=representation, random_state=0).fit(
-            x, y
-        )
+        machine = KernelLogistic(
+            Gaussian(1.0), lam=lam, representation=representation, random_state=0, offset=False
+        ).fit(x, y)
         p = machine.predict_proba(x)
     assert machine.score(x, y) == 1.0
     assert np.isfinite(p).all() and np.abs(p.sum(axis=1) - 1).max() < 1e-9
@@ -143,7 +147,7 @@ def test_digits():
     """Ten-fold accuracy of at least 98.8 %; the width and λ found by a small search."""
     images, labels = load_digits(return_X_y=True)
     # Probabilities settle long before the last digits of the coefficients do.
-    machine = KernelLogistic(Gaussian(1.7), lam=3e-6, solver=Newton(tol=1e-4))
+    machine = KernelLogistic(Gaussian(1.7), lam=3e-6, solver=Newton(tol=1e-4), offset=False)
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
     predicted = cross_val_predict(machine, images / 16, labels, cv=folds)
     assert np.mean(predicted == labels) >= 0.988

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 import mercer
 from mercer import KernelNeighborsClassifier, KernelNeighborsRegressor
 from mercer.engines import Cuda, Tiled
-from mercer.estimators.search import Search, smallest
+from mercer.estimators.nearest import NeighbourSearch, smallest
 from mercer.kernels import (
     ArcCosine,
     ChiSquared,
@@ -519,14 +519,14 @@ def test_trees_are_for_few_dimensions():
         (rng.random((1, 12)), "tree"),
     ):
         assert KernelNeighborsRegressor(n_neighbors=1).fit(X, X[:, 0]).search_ == way
-        assert Search(Polynomial(2), X, "auto").way == "blocks"
+        assert NeighbourSearch(Polynomial(2), X, "auto").way == "blocks"
 
 
 def test_a_search_can_be_asked_for_all():
     X = points(30)
     for kernel in (Gaussian(1.0), Polynomial(2)):
         for way in ("auto", "blocks"):
-            index, _ = Search(kernel, X, way).nearest(None, 29, Tiled())
+            index, _ = NeighbourSearch(kernel, X, way).nearest(None, 29, Tiled())
             assert all(sorted([*row, i]) == list(range(30)) for i, row in enumerate(index.tolist()))
 
 

@@ -65,7 +65,7 @@ def test_levels_never_cross(kernel, lam):
     assert (np.diff(single[:, order], axis=1) >= 0).all()
     # And it was not for nothing: the functions themselves do cross.
     if lam == 1e-7:
-        assert (np.diff(m._scores(queries)[:, order], axis=1) < 0).any()
+        assert (np.diff(m.scores(queries)[:, order], axis=1) < 0).any()
 
 
 def test_the_order_of_levels_is_that_of_the_columns():
@@ -131,11 +131,11 @@ def test_the_certificate_covers_all_levels():
     m = machine(solver=Dual(tol=1e-6)).fit(X, Y)
     certificate = m.solution_.certificate
     assert certificate.gap < 1e-4 * certificate.objective
-    s = m._scores(X)
+    s = m.scores(X)
     r = Y[:, None] - s
     q = np.array(LEVELS)
     K = np.exp(-((X - X.T) ** 2) / 2)
-    norms = (m.coef_ * (K @ m.coef_)).sum()
+    norms = (m.dual_coef_ * (K @ m.dual_coef_)).sum()
     loss = np.where(r > 0, q * r, (q - 1) * r).mean(axis=0).sum()
     assert certificate.objective == pytest.approx(loss + 3e-4 * norms, rel=1e-6)
 

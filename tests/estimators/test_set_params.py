@@ -64,7 +64,7 @@ OTHERS = {
     "normalized": [True, False],
     "n_components": [1],
     "preimage": ["fixed_point"],
-    "step": [0.01, online.Pegasos()],
+    "step": [0.01, online.PegasosStep()],
     "budget": [3, online.Oldest(4)],
     "averaging": [True],
     "passes": [3],

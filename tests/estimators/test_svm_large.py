@@ -29,7 +29,7 @@ def test_the_stated_gap_covers_the_true_one(C, dtype):
     P = X.astype(dtype)
     machine = KernelSVC.from_C(C, kernel=Gaussian(1.0)).fit(P, Y)
     K = gaussian(P.astype(np.float64), P.astype(np.float64))
-    c, b = machine.coef_, machine.intercept_
+    c, b = machine.solution_.coef[:, 0], machine.intercept_
     f = K @ c
     lam = 1 / (2 * C * N)
     primal = np.maximum(0, 1 - Y * (f + b)).mean() + lam * c @ f
@@ -58,7 +58,9 @@ def test_one_class_does_not_see_the_scale_of_weights(w):
     assert (plain.predict(X) == scaled.predict(X)).mean() > 0.995
 
 
-@pytest.mark.parametrize("kernel, representation", [(Linear(), "auto"), (Gaussian(1.0), Nystrom(m=40))])
+@pytest.mark.parametrize(
+    "kernel, representation", [(Linear(), "auto"), (Gaussian(1.0), Nystrom(n_centres=40))]
+)
 def test_one_class_finds_a_solver_with_features(kernel, representation):
     machine = KernelOneClass(kernel, nu=0.2, representation=representation, random_state=0).fit(X + 3)
     assert machine.solution_.solver == "dual"
@@ -78,7 +80,7 @@ def test_outputs_of_different_size_are_solved_equally_well():
 def test_features_of_very_different_size(C):
     """Coordinates a pair at a time get nowhere; with features Newton's method steps in."""
     data, labels = load_breast_cancer(return_X_y=True)
-    machine = KernelSVC.from_C(C, Linear()).fit(data, labels)
+    machine = KernelSVC.from_C(C, kernel=Linear()).fit(data, labels)
     certificate = machine.solution_.certificate
     assert machine.solution_.converged and certificate.gap < 1e-3 * certificate.objective
     assert machine.score(data, labels) > 0.95
@@ -86,7 +88,7 @@ def test_features_of_very_different_size(C):
 
 def test_without_features_the_limit_is_said():
     data, labels = load_breast_cancer(return_X_y=True)
-    machine = KernelSVC.from_C(100, Linear(), representation="full", solver=Dual(max_iter=3))
+    machine = KernelSVC.from_C(100, kernel=Linear(), representation="full", solver=Dual(max_iter=3))
     with pytest.warns(ConvergenceWarning, match="steepest slope left .* Scale the features"):
         machine.fit(data, labels)
     assert machine.solution_.status == "max_iter" and machine.solution_.certificate.gap > 0
@@ -96,7 +98,7 @@ def test_an_interruption_ends_all_fits_soon(monkeypatch):
     """Outputs are fitted in threads, which an interruption does not reach by itself."""
     from mercer.solvers.dual import solver
 
-    monkeypatch.setattr(solver, "cpu_count", lambda: 2)
+    monkeypatch.setattr("mercer.operators.kernel.cpu_count", lambda: 2)
     first = solver.minimise
 
     def endless(*args, **keywords):

@@ -37,28 +37,30 @@ def test_arrays_pass_untouched():
 def test_tensors_in_tensors_out():
     torch = pytest.importorskip("torch", reason="needs torch")
     X, y = data()
-    expected = KernelRidge(Gaussian(1.0)).fit(X, y).predict(X)
-    machine = KernelRidge(Gaussian(1.0)).fit(torch.tensor(X), torch.tensor(y))
+    expected = KernelRidge(Gaussian(1.0), offset=False).fit(X, y).predict(X)
+    machine = KernelRidge(Gaussian(1.0), offset=False).fit(torch.tensor(X), torch.tensor(y))
     found = machine.predict(torch.tensor(X))
     assert isinstance(found, torch.Tensor)
     assert found.dtype == torch.float32
     assert np.array_equal(found.numpy(), expected)
     assert isinstance(machine.predict(X), np.ndarray)
-    classifier = KernelLogistic(Gaussian(1.0)).fit(torch.tensor(X), torch.tensor((y > 0).astype(int)))
+    classifier = KernelLogistic(Gaussian(1.0), offset=False).fit(
+        torch.tensor(X), torch.tensor((y > 0).astype(int))
+    )
     for method in ("predict", "predict_proba", "predict_log_proba", "decision_function"):
         assert isinstance(getattr(classifier, method)(torch.tensor(X)), torch.Tensor)
-    words = KernelLogistic(Gaussian(1.0)).fit(torch.tensor(X), np.where(y > 0, "up", "down"))
+    words = KernelLogistic(Gaussian(1.0), offset=False).fit(torch.tensor(X), np.where(y > 0, "up", "down"))
     assert set(words.predict(torch.tensor(X))) <= {"up", "down"}
 
 
 LINES = {
-    "centres": (KernelRidge, {"representation": Nystrom(m=40)}),
+    "centres": (KernelRidge, {"representation": Nystrom(n_centres=40)}),
     "exact": (KernelRidge, {"representation": "full", "solver": CG(rank=30)}),
     "factored": (KernelRidge, {"representation": "full"}),
-    "offset": (KernelRidge, {"representation": Nystrom(m=40), "offset": True}),
-    "logistic": (KernelLogistic, {"representation": Nystrom(m=40), "solver": Newton()}),
+    "offset": (KernelRidge, {"representation": Nystrom(n_centres=40), "offset": True}),
+    "logistic": (KernelLogistic, {"representation": Nystrom(n_centres=40), "solver": Newton()}),
     "logistic exact": (KernelLogistic, {"representation": "full"}),
-    "multinomial": (KernelClassifier, {"loss": "multinomial", "representation": Nystrom(m=30)}),
+    "multinomial": (KernelClassifier, {"loss": "multinomial", "representation": Nystrom(n_centres=30)}),
 }
 
 
@@ -77,9 +79,10 @@ def test_every_solver_runs_on_cuda(line, dtype, kernel):
     y = y if machine is KernelRidge else y > 0 if machine is KernelLogistic else np.digitize(y, [-0.5, 0.5])
     scores = []
     for engine in (Tiled(), Cuda(device="cpu")):
-        fitted = machine(kernel, lam=1e-3, engine=engine, random_state=0, **params).fit(X, y)
+        fitted = machine(kernel, lam=1e-3, engine=engine, random_state=0, **{"offset": False, **params})
+        fitted.fit(X, y)
         assert fitted.solution_.status == "converged"
-        scores.append(fitted._scores(X).astype(float))
+        scores.append(fitted.scores(X).astype(float))
     gap = np.abs(scores[0] - scores[1]).max() / np.abs(scores[0]).max()
     assert gap < (1e-4 if dtype == np.float32 else 1e-6)
 
@@ -89,7 +92,7 @@ KINKED = {
     "exact, no offset": (KernelSVC, {"representation": "full", "solver": Dual(tol=1e-4), "offset": False}),
     "pairs": (KernelSVC, {"representation": "full", "solver": Dual(tol=1e-4, working_set=48)}),
     "tube": (KernelSVR, {"representation": "full", "solver": Dual(tol=1e-4, working_set=48)}),
-    "centres": (KernelSVC, {"representation": Nystrom(m=20), "solver": Smoothing(tol=1e-4)}),
+    "centres": (KernelSVC, {"representation": Nystrom(n_centres=20), "solver": Smoothing(tol=1e-4)}),
 }
 
 

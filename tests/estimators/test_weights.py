@@ -21,7 +21,7 @@ EXTRA = RNG.standard_normal((60, 2)) + 50
 
 TIGHT = Dual(tol=1e-10)
 MACHINES = {
-    "logistic": KernelLogistic(lam=0.01, class_weight="balanced"),
+    "logistic": KernelLogistic(lam=0.01, class_weight="balanced", offset=False),
     "squared hinge": KernelClassifier(loss=SquaredHinge(), lam=0.01, offset=True, class_weight="balanced"),
     "centres": KernelLogistic(
         representation=Nystrom(15), lam=0.01, offset=True, class_weight="balanced", random_state=0
@@ -29,7 +29,7 @@ MACHINES = {
     "ovo": KernelSVC(lam=FromC(1.0), solver=TIGHT, class_weight="balanced"),
     "ovr": KernelSVC(lam=0.01, multiclass="ovr", solver=TIGHT, class_weight="balanced"),
     "calibrated": KernelSVC(lam=0.01, solver=TIGHT, class_weight="balanced", probability=True),
-    "by hand": KernelLogistic(lam=0.01, class_weight={"0": 3.0, 0: 3.0}),
+    "by hand": KernelLogistic(lam=0.01, class_weight={"0": 3.0, 0: 3.0}, offset=False),
 }
 
 
@@ -43,7 +43,7 @@ def answers(machine):
 def test_rows_of_weight_zero_are_absent(name, y):
     machine = MACHINES[name]
     if name == "by hand":
-        machine = KernelLogistic(lam=0.01, class_weight={y[0]: 3.0})
+        machine = KernelLogistic(lam=0.01, class_weight={y[0]: 3.0}, offset=False)
     labels = np.r_[np.full(50, np.unique(y)[-1]), np.full(10, np.unique(y)[0])]
     a = machine.fit(np.r_[X, EXTRA], np.r_[y, labels], np.r_[W, np.zeros(60)])
     found, classes = answers(a), a.classes_
@@ -66,7 +66,7 @@ def test_a_whole_weight_is_that_many_rows(name, y):
 def test_a_class_without_weight_is_none(name):
     machine = MACHINES[name]
     if name == "by hand":
-        machine = KernelLogistic(lam=0.01, class_weight={0: 1.0, 1: 0.0, 2: 2.0})
+        machine = KernelLogistic(lam=0.01, class_weight={0: 1.0, 1: 0.0, 2: 2.0}, offset=False)
     w = np.where(THREE == 1, 0.0, 1.0)
     a = machine.fit(X, THREE, None if name == "by hand" else w)
     found, classes = answers(a), a.classes_
@@ -83,7 +83,7 @@ def test_balanced_as_scikit_learn_balances():
         )
         ours = KernelSVC.from_C(2.0, kernel=Gaussian(1.0), solver=TIGHT, class_weight="balanced").fit(X, y)
         np.testing.assert_allclose(
-            ours._scores(X), np.reshape(theirs.decision_function(X), (90, -1)), atol=1e-5
+            ours.scores(X), np.reshape(theirs.decision_function(X), (90, -1)), atol=1e-5
         )
 
 
@@ -96,9 +96,11 @@ def test_calibration_with_a_precomputed_matrix_and_one_weight_for_all():
 
 
 def test_which_labels_class_weights_may_name():
-    assert KernelLogistic(class_weight={"1": 2.0}).fit(X, TWO).classes_.tolist() == ["0", "1"]
+    assert KernelLogistic(class_weight={"1": 2.0}, offset=False).fit(X, TWO).classes_.tolist() == ["0", "1"]
     fold = TWO[:30], X[:30]
-    KernelLogistic(class_weight={"0": 1.0, "1": 2.0, "2": 1.0}).fit(fold[1], fold[0])  # a fold lacks one
+    KernelLogistic(class_weight={"0": 1.0, "1": 2.0, "2": 1.0}, offset=False).fit(
+        fold[1], fold[0]
+    )  # a fold lacks one
     for wrong, words in (
         ({"up": 2.0}, "'up'.*y does not hold"),
         ({"0": -1.0}, "at least 0"),
@@ -107,10 +109,12 @@ def test_which_labels_class_weights_may_name():
         ([1.0, 2.0], "dict"),
     ):
         with pytest.raises(ValueError, match=f"class_weight.*{words}"):
-            KernelLogistic(class_weight=wrong).fit(X, TWO)
+            KernelLogistic(class_weight=wrong, offset=False).fit(X, TWO)
 
 
-@pytest.mark.parametrize("machine", [KernelRidge(lam=0.01), KernelRegressor(loss="absolute", lam=0.01)])
+@pytest.mark.parametrize(
+    "machine", [KernelRidge(lam=0.01, offset=False), KernelRegressor(loss="absolute", lam=0.01, offset=False)]
+)
 def test_targets_without_weight_are_absent(machine):
     y = X[:, 0] + 5
     a = machine.fit(np.r_[X, EXTRA], np.r_[y, np.full(60, 1e6)], np.r_[W, np.zeros(60)])

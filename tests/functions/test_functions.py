@@ -267,8 +267,8 @@ def test_points_of_different_forms():
     [
         Gaussian(1.1),
         Laplacian(1.5),
-        Matern(2.5, scale=1.0),
-        RationalQuadratic(0.8, scale=1.0),
+        Matern(2.5, sigma=1.0),
+        RationalQuadratic(0.8, sigma=1.0),
         Periodic(2.0, 1.0),
         Polynomial(3),
         Gaussian(1.0) * Linear() + 2.0,

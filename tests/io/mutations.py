@@ -23,8 +23,9 @@ import numpy as np
 from sound import data, file_of, originals, parts, sealed, table, together
 from watch import outcome, watched
 
-from mercer.io import hints, load, objects, registry
-from mercer.io.kinds import BY_NAME
+from mercer import _state
+from mercer.io import load, registry
+from mercer.io.codec import BY_NAME
 
 # -- mutations: bytes -----------------------------------------------------------------------------
 
@@ -156,7 +157,7 @@ _WORDS = ["", "x", "O", "|O", "\ud800", _CODE, "../../etc/passwd", "os.system", 
 _TAGS = [{"float": _CODE}, *({"@": i} for i in (0, 1, 2, -1, 10**9, True, "0", None))]
 _CALLS = [{"__reduce__": ["os.system", ["true"]]}, {"py/object": "os.system"}, {"__class__": "os.system"}]
 _NASTY: list[Any] = [None, [], {}, [[]], *_NUMBERS, *_WORDS, *_TAGS, *_CALLS]
-_KEYS = ["", "x", "kind", "fit", "predict", "_check_X", "__init__", "__class__", "__dict__", "__reduce__"]
+_KEYS = ["", "x", "kind", "fit", "predict", "check_X", "__init__", "__class__", "__dict__", "__reduce__"]
 _STRANGERS = ["os.system", "builtins.eval", "pickle.loads", "kernels.Nope", "subprocess.Popen"]
 
 
@@ -324,9 +325,9 @@ def run(count: int, seed: int = 0) -> Counter[str]:
             assert outcome(path, X, there) == "predicts"
             repr(load(path))
         for cls in registry.classes().values():
-            objects.constructor(cls)
+            _state.parameters_of(cls)
             if dataclasses.is_dataclass(cls):
-                hints.hints_of(cls)
+                _state.types_of(cls)
         with watched():
             for i in range(count):
                 rng = np.random.default_rng([seed, i])

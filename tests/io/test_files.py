@@ -38,14 +38,16 @@ MACHINES = {
     "ridge, an expression": lambda: mercer.KernelRidge(
         Gaussian(1.0).on([0, 2]) * ArcCosine() + 0.3 * Polynomial(3).scaled([1, 2, np.float32(3)])
     ).fit(X, Y),
-    "ridge, centres": lambda: mercer.KernelRidge(representation=Nystrom(m=9), random_state=0).fit(X, Y),
+    "ridge, centres": lambda: mercer.KernelRidge(representation=Nystrom(n_centres=9), random_state=0).fit(
+        X, Y
+    ),
     "ridge, centres given": lambda: mercer.KernelRidge(representation=Nystrom(centres=X[:7])).fit(X, Y),
     "ridge, monomials": lambda: mercer.KernelRidge(Polynomial(3), representation=Features()).fit(X, Y),
     "ridge, random features": lambda: mercer.KernelRidge(
         representation=Features(n_features=30), random_state=np.random.RandomState(5)
     ).fit(X, Y),
     "ridge, a feature map": lambda: mercer.KernelRidge(
-        representation=Features(features.NystromFeatures(n_features=11, random_state=0))
+        representation=Features(features.NystromFeatures(n_centres=11, random_state=0))
     ).fit(X, Y),
     "ridge, matrix": lambda: mercer.KernelRidge(Precomputed()).fit(Gaussian(1.0)(X), Y),
     "ridge, sparse": lambda: mercer.KernelRidge(lam=0.1).fit(sp.csr_matrix(X * (X > 0)), Y),
@@ -65,7 +67,9 @@ MACHINES = {
     "margins, in groups": lambda: mercer.KernelSVC(lam=0.05).fit(
         X[:, :1], np.digitize(Y, [-1, -0.5, 0, 0.5, 1])
     ),
-    "margin, centres": lambda: mercer.KernelSVC(representation=Nystrom(m=9), random_state=0).fit(X, Y > 0),
+    "margin, centres": lambda: mercer.KernelSVC(representation=Nystrom(n_centres=9), random_state=0).fit(
+        X, Y > 0
+    ),
     "one class": lambda: mercer.KernelOneClass(nu=0.2).fit(X),
     "neighbours": lambda: mercer.KernelNeighborsClassifier(Gaussian(0.5), weights="distance").fit(X, WORDS),
     "neighbours, mean": lambda: mercer.KernelNeighborsRegressor(n_neighbors=4).fit(X, np.c_[Y, -Y]),
@@ -73,7 +77,7 @@ MACHINES = {
     "clusters, cut": lambda: mercer.KernelKMeans(n_clusters=3, normalized=True, random_state=0).fit(X),
     "components": lambda: mercer.KernelPCA(n_components=3).fit(X),
     "components, centres": lambda: mercer.KernelPCA(
-        n_components=3, representation=Nystrom(m=9), random_state=0
+        n_components=3, representation=Nystrom(n_centres=9), random_state=0
     ).fit(X),
     "components, linear": lambda: mercer.KernelPCA(Linear(), 2).partial_fit(X),
     "perceptron": lambda: mercer.KernelPerceptron(Gaussian(0.5)).fit(X, Y > 0),
@@ -179,14 +183,14 @@ def test_functions(again):
 
 
 def test_functions_of_a_gpu_come_back_on_the_cpu_where_there_is_none(again, monkeypatch):
-    from mercer.engines._triton import call
+    from mercer.engines import cuda
 
     f = KernelFunction(Gaussian(1.0), X, Y, Cuda(precision="fast"))
 
     def no_device(device):
         raise RuntimeError("no GPU")
 
-    monkeypatch.setattr(call, "require", no_device)
+    monkeypatch.setattr(cuda, "require", no_device)
     other = again(f)
     assert other.engine == Tiled()
     assert np.array_equal(other(X), KernelFunction(Gaussian(1.0), X, Y)(X))
@@ -216,9 +220,7 @@ def test_models_of_tables(again):
 
 
 def test_a_pipeline_of_mercers_own_steps(again):
-    pipe = make_pipeline(
-        features.NystromFeatures(n_features=12, random_state=0), mercer.KernelRidge(Linear())
-    )
+    pipe = make_pipeline(features.NystromFeatures(n_centres=12, random_state=0), mercer.KernelRidge(Linear()))
     pipe.fit(X, Y)
     other = again(pipe)
     check_is_fitted(other)
@@ -245,7 +247,7 @@ def test_arrays_are_stored_once(tmp_path):
     numbers = 8 * (2000 * 20 + 2000)
     assert numbers < os.path.getsize(tmp_path / "a.mercer") < numbers + 6000
     other = load(tmp_path / "a.mercer")
-    assert np.shares_memory(other.coef_, other.solution_.coef)
+    assert np.shares_memory(other.dual_coef_, other.solution_.coef)
 
 
 def test_other_programmes_can_read_it(tmp_path):

@@ -12,8 +12,8 @@ FILES = sorted(Path(__file__).with_name("golden").glob("*.mercer"))
 
 
 def test_there_are_files_of_every_format():
-    assert {f.name.partition("-")[0] for f in FILES} == {"format1"}
-    assert len(FILES) == 4 and all(f.stat().st_size < 30_000 for f in FILES)
+    assert {f.name.partition("-")[0] for f in FILES} == {"format1", "format2"}
+    assert len(FILES) == 8 and all(f.stat().st_size < 30_000 for f in FILES)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)

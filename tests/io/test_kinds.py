@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mercer.io.codec import Decoder, Encoder
+from mercer.io.codec import BY_NAME, Decoder, Encoder
 from mercer.io.errors import ModelFileError
-from mercer.io.kinds import BY_NAME
 
 
 def travel(x, edit=lambda rows: None):

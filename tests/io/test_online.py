@@ -8,26 +8,27 @@ import pytest
 import scipy.sparse as sp
 
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor
+from mercer._state import check, parameters_of, state_of, try_out
 from mercer.engines import Cuda, Tiled
-from mercer.io.checks import check, trial
 from mercer.kernels import Finite, Gaussian, Linear, Polynomial
 from mercer.losses import Hinge, Huber, Quantile
 from mercer.online import (
     AtRandom,
     Forgetron,
-    InverseRoot,
+    InverseRootStep,
     Merge,
-    Mistakes,
     Oldest,
-    PassiveAggressive,
-    Pegasos,
+    PassiveAggressiveStep,
+    PegasosStep,
+    PerceptronLoss,
     Projection,
-    Recursive,
+    RecursiveStep,
     Smallest,
     Window,
     krls,
 )
-from mercer.online.learner import Rule
+from mercer.online.coordinates import Basis
+from mercer.online.learner import Learner, UpdateRule
 from mercer.representations import Features, Nystrom
 
 RNG = np.random.default_rng(0)
@@ -54,25 +55,25 @@ MACHINES = {
     "smallest": lambda: (regressor(budget=Smallest(30), offset=True), Y),
     "random": lambda: (regressor(budget=AtRandom(30)), Y),
     "window": lambda: (regressor(budget=Window(30)), Y),
-    "forgetron": lambda: (classifier(loss=Mistakes(), lam=0.0, step=1.0, budget=Forgetron(20)), TWO),
+    "forgetron": lambda: (classifier(loss=PerceptronLoss(), lam=0.0, step=1.0, budget=Forgetron(20)), TWO),
     "merge": lambda: (regressor(budget=Merge(30), averaging=True), Y),
     "merge, float32": lambda: (regressor(budget=Merge(30)), Y.astype(np.float32)),
     "averaging": lambda: (regressor(budget=Oldest(30), averaging=True, lam=0.01), Y),
     "averaging, projected": lambda: (regressor(budget=Projection(20), averaging=True, offset=True), Y),
-    "inverse root": lambda: (regressor(step=InverseRoot(0.5)), Y),
-    "pegasos": lambda: (classifier(loss="hinge", lam=0.01, step=Pegasos(), budget=Smallest(25)), TWO),
+    "inverse root": lambda: (regressor(step=InverseRootStep(0.5)), Y),
+    "pegasos": lambda: (classifier(loss="hinge", lam=0.01, step=PegasosStep(), budget=Smallest(25)), TWO),
     "passive-aggressive": lambda: (
-        classifier(loss="hinge", lam=0.0, step=PassiveAggressive(0.5, 2), budget=AtRandom(25)),
+        classifier(loss="hinge", lam=0.0, step=PassiveAggressiveStep(0.5, 2), budget=AtRandom(25)),
         TWO,
     ),
     "recursive": lambda: (krls(Gaussian(1.0), 30, forgetting=0.99), Y),
     "recursive, features": lambda: (
-        regressor(lam=0.0, step=Recursive(0.1), representation=Features(n_features=20)),
+        regressor(lam=0.0, step=RecursiveStep(0.1), representation=Features(n_features=20)),
         Y,
     ),
     "features": lambda: (regressor(representation=Features(n_features=20), averaging=True), Y),
     "monomials": lambda: (regressor(kernel=Polynomial(2), step=1e-4, representation=Features()), Y),
-    "centres": lambda: (regressor(representation=Nystrom(m=15)), Y),
+    "centres": lambda: (regressor(representation=Nystrom(n_centres=15)), Y),
     "many outputs": lambda: (regressor(budget=Oldest(30)), np.c_[Y, -Y]),
     "quantiles": lambda: (regressor(loss=Quantile([0.1, 0.9]), budget=Projection(30)), Y),
     "a class that comes later": lambda: (classifier(budget=Oldest(40), averaging=True), WORDS),
@@ -91,8 +92,9 @@ def arrays(x):
             out[path] = v.dtype, v.shape, v.tobytes()
         elif isinstance(v, (bool, int, float, str, type(None))):
             out[path] = v
-        elif hasattr(v, "_kept"):
-            stack += [(f"{path}.{name}", getattr(v, name)) for name in v._kept]
+        elif isinstance(v, (Learner, Basis)):
+            known = {**{name: getattr(v, name) for name in parameters_of(type(v))}, **state_of(v)}
+            stack += [(f"{path}.{name}", value) for name, value in known.items()]
         elif isinstance(v, dict):
             stack += [(f"{path}[{k!r}]", w) for k, w in v.items() if k != "_one"]
         elif isinstance(v, (list, tuple)):
@@ -108,11 +110,11 @@ def test_it_goes_on_as_if_nothing_had_happened(name, again):
     points = X.astype(np.float32) if "float32" in name else X
     machine.partial_fit(points[:100], y[:100])
     other = again(machine)
-    assert arrays(other._learner) == arrays(machine._learner)
+    assert arrays(other.learner_) == arrays(machine.learner_)
     for rows in (slice(100, 101), slice(101, 200), slice(200, 260)):
         machine.partial_fit(points[rows], y[rows])
         other.partial_fit(points[rows], y[rows])
-    assert arrays(other._learner) == arrays(machine._learner)
+    assert arrays(other.learner_) == arrays(machine.learner_)
     assert other.cumulative_loss_ == machine.cumulative_loss_
     assert other.n_seen_ == machine.n_seen_ == 260 and other.n_updates_ == machine.n_updates_
     assert other.predict(points).tobytes() == machine.predict(points).tobytes()
@@ -127,7 +129,7 @@ def test_every_budget_and_step_is_tried():
     made = [make()[0] for make in MACHINES.values()]
     tried = {type(m._budget()) for m in made} | {type(m._rule().step) for m in made}
     assert tried >= {getattr(online, n) for n in online.__all__ if isinstance(getattr(online, n), type)} - {
-        *(online.Budget, online.Step, online.Mistakes, online.Constant),
+        *(online.Budget, online.Step, online.PerceptronLoss, online.ConstantStep),
         *(OnlineKernelClassifier, OnlineKernelRegressor),
     } - {c for c in map(online.__dict__.get, online.__all__) if not hasattr(c, "validate")}
 
@@ -145,7 +147,7 @@ def test_one_by_one_with_names(again):
         twin = copy.deepcopy(machine)
         for m in (machine, twin):
             m.learn_one(rows[i], words[i])
-        assert arrays(twin._learner) == arrays(machine._learner)
+        assert arrays(twin.learner_) == arrays(machine.learner_)
     assert list(machine._names) == ["a", ("b", 2), 7]
 
 
@@ -163,25 +165,25 @@ def test_other_points(again):
 
 
 def test_a_machine_of_a_gpu_goes_on_without_it(again, monkeypatch):
-    from mercer.engines._triton import call
+    from mercer.engines import cuda
 
     def missing(device):
         raise ImportError("no torch")
 
-    monkeypatch.setattr(call, "require", missing)
+    monkeypatch.setattr(cuda, "require", missing)
     for budget in (Oldest(20), Projection(20)):
         machine = regressor(budget=budget).partial_fit(X[:50], Y[:50])
-        place = machine._learner if hasattr(machine._learner, "engine") else machine._learner.basis
+        place = getattr(machine.learner_, "basis", machine.learner_)
         place.engine = Cuda()
         other = again(machine)
-        place = other._learner if hasattr(other._learner, "engine") else other._learner.basis
+        place = getattr(other.learner_, "basis", other.learner_)
         assert place.engine == Tiled()
         other.partial_fit(X[50:], Y[50:])
 
 
 def test_not_begun(again):
-    machine = again(classifier(budget=Merge(7), step=Pegasos(3), lam=0.1))
-    assert repr(machine) == repr(classifier(budget=Merge(7), step=Pegasos(3), lam=0.1))
+    machine = again(classifier(budget=Merge(7), step=PegasosStep(3), lam=0.1))
+    assert repr(machine) == repr(classifier(budget=Merge(7), step=PegasosStep(3), lam=0.1))
     machine.fit(X, TWO)
 
 
@@ -190,75 +192,77 @@ def test_not_begun(again):
 OLDEST = regressor(budget=Oldest(9), averaging=True).fit(X[:50], Y[:50])
 MERGED = classifier(budget=Merge(9)).fit(X[:50], WORDS[:50])
 SPAN = regressor(budget=Projection(9), averaging=True).fit(X[:50], Y[:50])
-CENTRES = regressor(representation=Nystrom(m=5)).fit(X[:50], Y[:50])
+CENTRES = regressor(representation=Nystrom(n_centres=5)).fit(X[:50], Y[:50])
 WAVES = regressor(representation=Features(n_features=6)).fit(X[:50], Y[:50])
 KRLS = krls(Gaussian(1.0), 9).fit(X[:50], Y[:50])
-A, M = OLDEST._learner, MERGED._learner
+A, M = OLDEST.learner_, MERGED.learner_
 
 
 @pytest.mark.parametrize("x", [OLDEST, MERGED, SPAN, CENTRES, WAVES, KRLS])
 def test_what_was_learned_is_in_order(x):
     check(x)
-    trial(x)
-    check(x._learner)
+    try_out(x)
+    check(x.learner_)
 
 
 BROKEN = [
-    (A, "rule", None, "no rule"),
-    (A, "outputs", 2, "offsets"),
-    (A, "outputs", 10**12, "offsets"),
-    (A, "offset", np.zeros(1, np.float32), "offsets"),
-    (A, "offset", np.array([np.nan]), "offsets"),
-    (A, "seen", -1, "miscounted"),
-    (A, "seen", True, "miscounted"),
-    (A, "tallies", np.zeros(2), "miscounted"),
-    (A, "budget", None, "no budget"),
-    (A, "budget", Projection(9), "no budget"),
+    (A, "rule", None, "rule of a Expansion"),
+    (A, "outputs", 2, "offset of a"),
+    (A, "outputs", 10**12, "offset of a"),
+    (A, "offset", np.zeros(1, np.float32), "offset of a"),
+    (A, "offset", np.array([[np.nan, 0.0]]), "offset of a"),
+    (A, "seen", -1, "seen of a"),
+    (A, "seen", True, "seen of a"),
+    (A, "tallies", np.zeros(2), "tallies of a"),
+    (A, "budget", None, "budget of a"),
+    (A, "budget", Projection(9), "budget is one of coordinates"),
     (A, "budget", Oldest(8), "more terms"),
     (A, "birth", np.where(A.birth == A.birth.max(), -1, A.birth), "gone have"),
     (A, "budget", Oldest(10**30), "larger than any"),
-    (A, "birth", A.birth.astype(np.int32), "no age"),
+    (A, "birth", A.birth.astype(np.int32), "birth of a"),
     (A, "birth", A.birth[::-1].copy(), "order of their age"),
+    (A, "birth", np.where(A.birth == A.birth.max(), -(2**63), A.birth), "order of their age"),
     (A, "birth", np.where(A.birth > 0, A.birth + 10**6, -1), "order of their age"),
-    (A, "A", np.full_like(A.A, np.inf), "coefficients are wrong"),
-    (A, "A", np.zeros((9, 1)), "coefficients are wrong"),
-    (A, "U", np.zeros((1, 0)), "coefficients are wrong"),
-    (A, "diagonal", A.diagonal * np.nan, "wrong"),
+    (A, "A", np.full_like(A.A, np.inf), "A of a"),
+    (A, "A", np.zeros((9, 1)), "A of a"),
+    (A, "U", np.zeros((1, 0)), "sum of functions"),
+    (A, "diagonal", A.diagonal * np.nan, "diagonal of a"),
     (A, "points", X[:8], "differ in number"),
     (A, "points", None, "differ in number"),
-    (A, "kernel", "gaussian", "no kernel"),
-    (A, "engine", None, "no engine"),
+    (A, "kernel", "gaussian", "kernel of a"),
+    (A, "engine", None, "engine of a"),
     (M, "K", M.K[:5, :5], "between terms"),
     (M, "K", M.K.astype(np.float32), "between terms"),
     (M, "partner", M.partner + 99, "partners"),
     (M, "partner", M.partner - 99, "partners"),
-    (M, "near", M.near[:3], "partners"),
-    (SPAN._learner, "basis", None, "no coordinates"),
-    (SPAN._learner, "basis", CENTRES._learner.basis, "can't grow"),
-    (SPAN._learner, "most", 5, "more coordinates"),
-    (SPAN._learner, "most", 10**30, "can't grow"),
-    (SPAN._learner, "threshold", np.nan, "no distance"),
-    (SPAN._learner, "A", np.zeros((1, 3)), "coefficients"),
-    (SPAN._learner, "U", np.zeros((1, 3)), "sum of functions"),
-    (SPAN._learner, "P", np.zeros((3, 3)), "recursive"),
-    (KRLS._learner, "P", np.zeros((3, 3)), "recursive"),
-    (SPAN._learner.basis, "L", -SPAN._learner.basis.L, "span"),
-    (SPAN._learner.basis, "L", np.zeros((9, 8)), "span"),
-    (SPAN._learner.basis, "points", X[:3], "differ in number"),
-    (CENTRES._learner.basis, "T", np.zeros((3, 3), int), "orthonormal"),
-    (WAVES._learner.basis, "width", 7, "another number"),
-    (WAVES._learner.basis, "map", None, "not those of a feature map"),
-    (OLDEST, "_rule_", replace(OLDEST._rule_), "another rule"),
-    (OLDEST, "_learner", 3, "another rule"),
-    (OLDEST, "_coding", replace(OLDEST._coding, one_dimensional=False, n_outputs=2), "each output"),
-    (OLDEST, "_coding", MERGED._coding, "another's"),
-    (MERGED, "_coding", replace(MERGED._coding, loss=Hinge()), "another's"),
+    (M, "near", M.near[:3], "near of a"),
+    (SPAN.learner_, "basis", None, "basis of a"),
+    (SPAN.learner_, "basis", CENTRES.learner_.basis, "A of a"),
+    (SPAN.learner_, "most", 0, "can't grow"),
+    (SPAN.learner_, "most", 5, "can't grow"),
+    (SPAN.learner_, "most", 10**30, "most of a"),
+    (SPAN.learner_, "threshold", np.nan, "threshold of a"),
+    (SPAN.learner_, "A", np.zeros((1, 3)), "A of a"),
+    (SPAN.learner_, "U", np.zeros((1, 3)), "sum of functions"),
+    (SPAN.learner_, "P", np.zeros((3, 3)), "recursive"),
+    (KRLS.learner_, "P", np.zeros((3, 3)), "recursive"),
+    (SPAN.learner_.basis, "L", -SPAN.learner_.basis.L, "span"),
+    (SPAN.learner_.basis, "L", np.zeros((9, 8)), "L of a"),
+    (SPAN.learner_.basis, "points", X[:3], "differ in number"),
+    (CENTRES.learner_.basis, "T", np.zeros((3, 3), int), "T of a"),
+    (WAVES.learner_.basis, "width", 7, "another number"),
+    (WAVES.learner_.basis, "map", None, "map of a FeatureBasis is not BaseEstimator"),
+    (OLDEST, "rule_", replace(OLDEST.rule_), "another rule"),
+    (OLDEST, "learner_", 3, "learner_ of a"),
+    (OLDEST, "coding_", replace(OLDEST.coding_, one_dimensional=False, n_outputs=2), "each output"),
+    (OLDEST, "coding_", MERGED.coding_, "coding_ of a"),
+    (MERGED, "coding_", replace(MERGED.coding_, loss=Hinge()), "another's"),
     (OLDEST, "kernel_", Gaussian(1.0), "another kernel"),
     (OLDEST, "n_features_in_", 4, "other features"),
     (WAVES, "n_features_in_", 4, "other features"),
     (OLDEST, "_names", {"a": 1}, "numbered"),
-    (OLDEST, "cumulative_loss_", "much", "miscounted"),
-    (MERGED, "n_mistakes_", -1, "miscounted"),
+    (OLDEST, "cumulative_loss_", "much", "cumulative_loss_ of a"),
+    (MERGED, "n_mistakes_", -1, "n_mistakes_ of a"),
     (OLDEST, "kernel", "nonsense", "unknown kernel"),
     (OLDEST, "representation", "nonsense", "unknown representation"),
 ]
@@ -272,19 +276,19 @@ def test_conditions(x, name, value, match):
         check(broken)
 
 
-RULE = OLDEST._rule_
+RULE = OLDEST.rule_
 
 
 @pytest.mark.parametrize(
     "rule, match",
     [
         (replace(RULE, lam=-1.0), "lam"),
-        (replace(RULE, seed=-1), "seed"),
+        (replace(RULE, seed=-1), "seed of an? UpdateRule"),
         (replace(RULE, seed=2**40), "seed"),
         (replace(RULE, lam=10.0), "would shrink"),
-        (replace(RULE, step=Recursive(), lam=0.0), "least squares alone"),
-        (replace(RULE, averaging=1), "field averaging"),
-        (Rule("squared", RULE.step, 0.0, False, False, 1), "field loss"),
+        (replace(RULE, step=RecursiveStep(), lam=0.0), "least squares alone"),
+        (replace(RULE, averaging=1), "averaging of an? UpdateRule"),
+        (UpdateRule("squared", RULE.step, 0.0, False, False, 1), "loss of an? UpdateRule"),
     ],
 )
 def test_rules(rule, match):

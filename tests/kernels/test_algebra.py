@@ -210,7 +210,7 @@ def test_numpy_constants_do_not_widen_float32(dtype):
     c = np.float64(1.5)
     A = X.astype(dtype)
     for k in (c * Gaussian(c), Scale(Linear(), c), Gaussian(c) ** c, Linear() ** np.int64(2), Linear() + c):
-        results = [k(A), k.diag(A), k.slope_x(A, A), *k.slope_log_params(A, A).values()]
+        results = [k(A), k.diag(A), k.gradient_x(A, A), *k.gradient_log_params(A, A).values()]
         assert [r.dtype for r in results] == [dtype] * len(results)
 
 
@@ -219,7 +219,7 @@ def test_resolving_reaches_every_part():
     assert k.unresolved() == [
         "left__kernel__sigma",
         "right__kernel__left__sigma",
-        "right__kernel__right__scale",
+        "right__kernel__right__sigma",
     ]
     done = k.resolve(X)
     assert done.unresolved() == []
@@ -296,17 +296,17 @@ def test_expressions_without_expansion():
 
 
 def test_slope_of_a_real_power_where_the_kernel_underflows():
-    slope = (Gaussian(0.01) ** 0.5).slope_x(np.array([[0.0], [1e-3]]), np.array([[9.0], [0.0]]))
+    slope = (Gaussian(0.01) ** 0.5).gradient_x(np.array([[0.0], [1e-3]]), np.array([[9.0], [0.0]]))
     assert np.isfinite(slope).all()
     assert slope[0, 0] == 0
     assert slope[1, 1] == pytest.approx(
-        (Gaussian(0.01 * math.sqrt(2))).slope_x(np.array([[1e-3]]), np.zeros((1, 1)))[0, 0]
+        (Gaussian(0.01 * math.sqrt(2))).gradient_x(np.array([[1e-3]]), np.zeros((1, 1)))[0, 0]
     )
 
 
 def test_slopes_are_missing_where_a_part_has_none():
     k = Gaussian(1.0) * FunctionKernel(np.dot)
-    for call in (k.slope_x, k.slope_log_params):
+    for call in (k.gradient_x, k.gradient_log_params):
         with pytest.raises(NotImplementedError, match="FunctionKernel has no derivative"):
             call(X, X)
 
@@ -327,8 +327,8 @@ def test_no_rule_without_rules_for_the_parts():
 def test_normalised_at_the_ends_of_the_floats(size):
     k, plain = (size * Polynomial(2, 1.0)).normalize(), Polynomial(2, 1.0).normalize()
     np.testing.assert_allclose(k(X, Z), plain(X, Z), rtol=1e-12)
-    np.testing.assert_allclose(k.slope_x(X, Z), plain.slope_x(X, Z), rtol=1e-10)
-    expected = plain.slope_log_params(X, Z)["kernel__c"]
+    np.testing.assert_allclose(k.gradient_x(X, Z), plain.gradient_x(X, Z), rtol=1e-10)
+    expected = plain.gradient_log_params(X, Z)["kernel__c"]
     np.testing.assert_allclose(
-        k.slope_log_params(X, Z)["kernel__kernel__c"], expected, rtol=1e-10, atol=1e-15
+        k.gradient_log_params(X, Z)["kernel__kernel__c"], expected, rtol=1e-10, atol=1e-15
     )

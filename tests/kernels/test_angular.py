@@ -72,7 +72,7 @@ def test_zero_vectors_count_as_zero(kernel):
     assert K[0, 0] == K[0, 1] == K[1, 0] == 0
     assert K[1, 1] > 0
     assert kernel.diag(X)[0] == 0
-    slope = kernel.slope_x(X, X)
+    slope = kernel.gradient_x(X, X)
     assert np.isfinite(slope).all()
     assert (slope[0] == 0).all()
 
@@ -107,5 +107,5 @@ def test_order_is_checked(order):
 
 def test_slope_of_the_cosine():
     # d/dx (x·z/‖x‖‖z‖) at x = (1, 0), z = (0, 1): turning x towards z raises the cosine at rate 1.
-    slope = Cosine().slope_x(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    slope = Cosine().gradient_x(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     np.testing.assert_allclose(slope, [[[0.0, 1.0]]], atol=1e-15)

@@ -34,8 +34,8 @@ def test_what_a_new_kernel_does_not_have_is_said():
     k = Minimal()
     for call, words in (
         (lambda: Kernel()(X), "must define pairwise"),
-        (lambda: k.slope_x(X, Z), "Minimal has no derivative in x"),
-        (lambda: k.slope_log_params(X, Z), "Minimal has no derivative in its parameters"),
+        (lambda: k.gradient_x(X, Z), "Minimal has no derivative in x"),
+        (lambda: k.gradient_log_params(X, Z), "Minimal has no derivative in its parameters"),
         (lambda: k.frequencies(np.random.default_rng(0), 2, 3), "Minimal has no spectral density"),
         (lambda: k.amplitude(), "Minimal is not translation-invariant"),
     ):

@@ -17,11 +17,11 @@ S = RNG.standard_normal((60, 60))
 INDEFINITE = S + S.T
 
 MACHINES = {
-    "ridge": lambda k: mercer.KernelRidge(k, lam=0.1),
-    "nystrom": lambda k: mercer.KernelRidge(k, lam=0.1, representation="nystrom"),
+    "ridge": lambda k: mercer.KernelRidge(k, lam=0.1, offset=False),
+    "nystrom": lambda k: mercer.KernelRidge(k, lam=0.1, representation="nystrom", offset=False),
     "svr": lambda k: mercer.KernelSVR(k, lam=0.1),
     "svc": lambda k: mercer.KernelSVC(k, lam=0.1),
-    "logistic": lambda k: mercer.KernelLogistic(k, lam=0.1),
+    "logistic": lambda k: mercer.KernelLogistic(k, lam=0.1, offset=False),
     "one-class": lambda k: mercer.KernelOneClass(k),
     "PCA": lambda k: mercer.KernelPCA(k, n_components=2),
     "k-means": lambda k: mercer.KernelKMeans(k, n_clusters=2, random_state=0),
@@ -87,7 +87,7 @@ def test_where_it_is_the_wish_it_is_said_once(name):
 
 def test_nothing_is_certified_where_the_objective_is_not_convex():
     with pytest.warns(UserWarning, match="not convex"):
-        machine = mercer.KernelRidge(Sigmoid(1.0, 0.0), lam=5.0).fit(X, NUMBERS)
+        machine = mercer.KernelRidge(Sigmoid(1.0, 0.0), lam=5.0, offset=False).fit(X, NUMBERS)
     assert machine.solution_.status == "stationary"
     assert machine.solution_.certificate.gap is None
 
@@ -174,7 +174,7 @@ def test_kernels_by_construction_are_not_looked_at(monkeypatch):
     assert not by_rule(Wrong(1.0)) and not by_rule(Wrong(1.0) + Gaussian(1.0))
     for kernel in (Wrong(1.0), Own()):
         with pytest.raises(NotAKernel):
-            mercer.KernelRidge(kernel, lam=0.1).fit(X, NUMBERS)
+            mercer.KernelRidge(kernel, lam=0.1, offset=False).fit(X, NUMBERS)
     with pytest.warns(UserWarning, match="not positive semidefinite on these points"):
         mercer.KernelNeighborsClassifier(Falling()).fit(X, Y)
 

@@ -94,7 +94,7 @@ def test_errors():
     with pytest.raises(TypeError, match="callable"):
         FunctionKernel(3)([[1.0]])
     with pytest.raises(NotImplementedError, match="no derivative in x"):
-        FunctionKernel(inner).slope_x(np.ones((1, 1)), np.ones((1, 1)))
+        FunctionKernel(inner).gradient_x(np.ones((1, 1)), np.ones((1, 1)))
     with pytest.raises(ZeroDivisionError):
         FunctionKernel(lambda a, b: 1 / 0)([[1.0]])
 

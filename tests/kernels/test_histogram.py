@@ -52,10 +52,10 @@ def test_gamma_must_be_a_positive_number(gamma):
 
 def test_slope_of_the_intersection():
     # 1 where x is the smaller, 0 where it is the larger, and the mean of the two at a tie.
-    slope = HistogramIntersection().slope_x(np.array([[0.1, 0.9, 0.5]]), np.full((1, 3), 0.5))
+    slope = HistogramIntersection().gradient_x(np.array([[0.1, 0.9, 0.5]]), np.full((1, 3), 0.5))
     np.testing.assert_array_equal(slope, [[[1.0, 0.0, 0.5]]])
 
 
 def test_slope_of_chi_squared_at_empty_bins_is_finite():
     X = np.array([[0.0, 1.0]])
-    assert np.isfinite(ChiSquared().slope_x(X, X)).all()
+    assert np.isfinite(ChiSquared().gradient_x(X, X)).all()

@@ -17,7 +17,7 @@ def points(n, d, seed=0):
 def test_agrees_with_scikit_learn_in_one_dimension():
     X, Z = points(20, 1), points(9, 1, seed=1)
     expected = ExpSineSquared(length_scale=0.8, periodicity=1.7)(X, Z)
-    np.testing.assert_allclose(Periodic(period=1.7, scale=0.8)(X, Z), expected, rtol=1e-11)
+    np.testing.assert_allclose(Periodic(period=1.7, sigma=0.8)(X, Z), expected, rtol=1e-11)
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -55,5 +55,5 @@ def test_parameters_must_be_positive_numbers(bad):
 def test_a_numpy_period_does_not_widen_float32():
     X = points(5, 2).astype(np.float32)
     kernel = Periodic(np.float64(1.7), np.float64(0.8))
-    results = [kernel(X), kernel.diag(X), kernel.slope_x(X, X), *kernel.slope_log_params(X, X).values()]
+    results = [kernel(X), kernel.diag(X), kernel.gradient_x(X, X), *kernel.gradient_log_params(X, X).values()]
     assert [r.dtype for r in results] == [np.float32] * 5

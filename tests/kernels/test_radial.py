@@ -125,7 +125,7 @@ def test_widths_must_be_positive_numbers(make, bad):
 
 def test_other_parameters_are_checked():
     with pytest.raises(ValueError, match="0.5, 1.5 or 2.5"):
-        Matern(nu=1.0, scale=1.0)([[0.0]])
+        Matern(nu=1.0, sigma=1.0)([[0.0]])
     with pytest.raises(ValueError, match="'l2' or 'l1'"):
         Laplacian(1.0, norm="max")([[0.0]])
     for alpha in (0, -1.0, None):
@@ -148,7 +148,7 @@ def test_median_heuristic(d):
     assert Gaussian().resolve(X).sigma == pytest.approx(euclidean)
     assert Laplacian().resolve(X).sigma == pytest.approx(euclidean)
     assert Laplacian(norm="l1").resolve(X).sigma == pytest.approx(cityblock)
-    assert Matern().resolve(X).scale == pytest.approx(euclidean)
+    assert Matern().resolve(X).sigma == pytest.approx(euclidean)
     assert RationalQuadratic(3.0).resolve(X) == RationalQuadratic(3.0, Gaussian().resolve(X).sigma)
 
 
@@ -174,10 +174,10 @@ def test_slope_of_the_gaussian():
     X, Z = points(4, 3), points(5, 3, seed=1)
     K = rbf_kernel(X, Z, gamma=1 / (2 * 1.3**2))
     expected = -(X[:, None] - Z[None]) / 1.3**2 * K[:, :, None]
-    np.testing.assert_allclose(Gaussian(1.3).slope_x(X, Z), expected, rtol=1e-12)
+    np.testing.assert_allclose(Gaussian(1.3).gradient_x(X, Z), expected, rtol=1e-12)
     squared = cdist(X, Z, "sqeuclidean")
     np.testing.assert_allclose(
-        Gaussian(1.3).slope_log_params(X, Z)["sigma"], K * squared / 1.3**2, rtol=1e-10
+        Gaussian(1.3).gradient_log_params(X, Z)["sigma"], K * squared / 1.3**2, rtol=1e-10
     )
 
 
@@ -185,7 +185,7 @@ def test_slope_of_the_gaussian():
 def test_slope_at_coincident_points_is_zero(kernel):
     # Smooth or not, the kernel is symmetric about x = z; and nothing may divide by zero.
     X = points(3, 2)
-    slope = kernel.slope_x(X, X)
+    slope = kernel.gradient_x(X, X)
     assert (slope[np.arange(3), np.arange(3)] == 0).all()
     assert np.isfinite(slope).all()
 
@@ -194,7 +194,12 @@ def test_slope_at_coincident_points_is_zero(kernel):
 def test_a_numpy_parameter_does_not_widen_float32(value):
     X = points(6, 3).astype(np.float32)
     for kernel in (Gaussian(value), Laplacian(value), Matern(1.5, value), RationalQuadratic(value, value)):
-        results = [kernel(X), kernel.diag(X), kernel.slope_x(X, X), *kernel.slope_log_params(X, X).values()]
+        results = [
+            kernel(X),
+            kernel.diag(X),
+            kernel.gradient_x(X, X),
+            *kernel.gradient_log_params(X, X).values(),
+        ]
         assert [r.dtype for r in results] == [np.float32] * len(results)
 
 
@@ -228,4 +233,4 @@ class Bump(Radial):
 def test_a_profile_without_derivative_rule_has_no_slope():
     assert Bump()([[0.0]], [[0.5]])[0, 0] == 0.75
     with pytest.raises(NotImplementedError, match="maximum"):
-        Bump().slope_x(np.zeros((1, 1)), np.ones((1, 1)))
+        Bump().gradient_x(np.zeros((1, 1)), np.ones((1, 1)))

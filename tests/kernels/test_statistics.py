@@ -50,7 +50,7 @@ def test_by_loops(statistic, dtype, d):
 @every
 def test_slopes_by_central_differences(statistic):
     X, Z, h = points(5, 3), points(4, 3, seed=1), 1e-6
-    slope = statistic.slope_x(X, Z)
+    slope = statistic.gradient_x(X, Z)
     assert slope.shape == (5, 4, 3)
     for k in range(3):
         e = h * np.eye(3)[k]
@@ -129,4 +129,4 @@ def test_slope_in_the_logarithm_of_the_period():
     X, Z, h = points(5, 2), points(4, 2, seed=1), 1e-6
     up, down = CircleDistance(1.5 * np.exp(h)), CircleDistance(1.5 * np.exp(-h))
     difference = (up.pairwise(X, Z) - down.pairwise(X, Z)) / (2 * h)
-    np.testing.assert_allclose(CircleDistance(1.5).slope_log_period(X, Z), difference, atol=1e-8)
+    np.testing.assert_allclose(CircleDistance(1.5).gradient_log_period(X, Z), difference, atol=1e-8)

@@ -70,7 +70,7 @@ def test_bad_columns_are_refused(columns):
 
 
 def test_a_column_chosen_twice_counts_twice():
-    slope = Linear().on([0, 0]).slope_x(X, Z)
+    slope = Linear().on([0, 0]).gradient_x(X, Z)
     np.testing.assert_allclose(slope[:, :, 0], np.tile(2 * Z[:, 0], (8, 1)))
     assert (slope[:, :, 1:] == 0).all()
     assert Linear().on([0, 0]).expansion(3) == {(0,): 2.0}
@@ -78,7 +78,7 @@ def test_a_column_chosen_twice_counts_twice():
 
 def test_negative_columns_count_from_the_end():
     assert Linear().on([-1, 0]).expansion(3) == {(2,): 1.0, (0,): 1.0}
-    slope = Linear().on([-1]).slope_x(X, Z)
+    slope = Linear().on([-1]).gradient_x(X, Z)
     np.testing.assert_allclose(slope[:, :, 2], np.tile(Z[:, 2], (8, 1)))
 
 
@@ -237,7 +237,7 @@ def test_bad_maps_are_explained():
     with pytest.raises(ValueError, match="2-D"):
         Linear().pullback(lambda A: A[:, 0])(X)
     with pytest.raises(NotImplementedError, match="PullBack has no derivative in x"):
-        Linear().pullback(lengths_of).slope_x(np.array(["a"]), np.array(["a"]))
+        Linear().pullback(lengths_of).gradient_x(np.array(["a"]), np.array(["a"]))
 
 
 # -- all of them ----------------------------------------------------------------------------------------

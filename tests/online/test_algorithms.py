@@ -6,15 +6,15 @@ import pytest
 from mercer.kernels import Gaussian
 from mercer.losses import EpsilonInsensitive, Hinge, Squared
 from mercer.online import (
-    Constant,
+    ConstantStep,
     Forgetron,
     Merge,
-    Mistakes,
     Oldest,
-    PassiveAggressive,
-    Pegasos,
+    PassiveAggressiveStep,
+    PegasosStep,
+    PerceptronLoss,
     Projection,
-    Recursive,
+    RecursiveStep,
     forgetron,
     krls,
     norma,
@@ -70,20 +70,26 @@ def test_kernel_pegasos():
 
 
 NAMED = {
-    "perceptron": (perceptron(K, 30), Mistakes(), 1.0, 0.0, 30),
-    "forgetron": (forgetron(K, 30), Mistakes(), 1.0, 0.0, Forgetron(30)),
-    "projectron": (projectron(K, 30, 0.2), Mistakes(), 1.0, 0.0, Projection(30, 0.2)),
+    "perceptron": (perceptron(K, 30), PerceptronLoss(), 1.0, 0.0, 30),
+    "forgetron": (forgetron(K, 30), PerceptronLoss(), 1.0, 0.0, Forgetron(30)),
+    "projectron": (projectron(K, 30, 0.2), PerceptronLoss(), 1.0, 0.0, Projection(30, 0.2)),
     "norma": (norma(K, 0.1, 0.2, 30), "hinge", 0.2, 0.1, Oldest(30)),
-    "pegasos": (pegasos(K, 0.1, Merge(30)), "hinge", Pegasos(), 0.1, Merge(30)),
-    "passive-aggressive": (passive_aggressive(K, 2.0, 2, 30), "hinge", PassiveAggressive(2.0, 2), 0.0, 30),
+    "pegasos": (pegasos(K, 0.1, Merge(30)), "hinge", PegasosStep(), 0.1, Merge(30)),
+    "passive-aggressive": (
+        passive_aggressive(K, 2.0, 2, 30),
+        "hinge",
+        PassiveAggressiveStep(2.0, 2),
+        0.0,
+        30,
+    ),
     "its regression": (
         passive_aggressive(K, regression=True, epsilon=0.3),
         EpsilonInsensitive(0.3),
-        PassiveAggressive(),
+        PassiveAggressiveStep(),
         0.0,
         500,
     ),
-    "krls": (krls(K, 30, 0.1, 0.2, 0.9), "squared", Recursive(0.2, 0.9), 0.0, Projection(30, 0.1)),
+    "krls": (krls(K, 30, 0.1, 0.2, 0.9), "squared", RecursiveStep(0.2, 0.9), 0.0, Projection(30, 0.1)),
 }
 
 
@@ -93,10 +99,10 @@ def test_what_the_names_stand_for(machine, loss, step, lam, budget):
     assert given["loss"] == loss
     assert step_of(given["step"]) == step_of(step)
     assert (given["lam"], given["budget"], given["kernel"]) == (lam, budget, K)
-    assert step_of(0.2) == Constant(0.2)
+    assert step_of(0.2) == ConstantStep(0.2)
     machine.fit(X, SIGNS)
     assert machine.n_seen_ == 80
-    assert isinstance(machine.loss_, (Mistakes, Hinge, EpsilonInsensitive, Squared))
+    assert isinstance(machine.loss_, (PerceptronLoss, Hinge, EpsilonInsensitive, Squared))
 
 
 def test_other_options_go_through():

@@ -66,7 +66,7 @@ def test_the_forgetron_forgets_and_keeps_its_promise():
     assert len(machine.function_.points) == 83
     assert machine.n_updates_ <= machine.budget.mistake_bound(g.norm(), hinge(y, g, X))
     # What was spent on forgetting is paid for by mistakes.
-    assert 0 < machine._learner.tallies[1] <= 15 / 32 * machine.n_updates_ * (1 + 1e-12)
+    assert 0 < machine.learner_.tallies[1] <= 15 / 32 * machine.n_updates_ * (1 + 1e-12)
 
 
 def test_what_the_forgetron_does_not_promise():
@@ -126,7 +126,7 @@ def test_smaller_budgets_than_one_are_refused():
         if cls is Unlimited:
             continue
         for wrong in (0, -3, 2.5, True, "many", None):
-            with pytest.raises(ValueError, match=rf"{cls.__name__} needs a whole number"):
+            with pytest.raises(ValueError, match=rf"{cls.__name__}: n_terms must be a whole number"):
                 OnlineKernelRegressor(budget=cls(wrong)).fit([[0.0], [1.0]], [0.0, 1.0])
     for wrong in (-0.1, np.inf, np.nan, "far", True):
         with pytest.raises(ValueError, match="threshold must be"):
@@ -146,7 +146,7 @@ def test_budgets_are_values():
 
 def test_numbers_and_none_stand_for_budgets():
     assert budget_of(None) == Unlimited()
-    assert budget_of(12).size == budget_of(np.int64(12)).size == 12
+    assert budget_of(12).n_terms == budget_of(np.int64(12)).n_terms == 12
     for wrong in ("oldest", 2.5, True, Oldest):
         with pytest.raises(TypeError, match="budget must be"):
             budget_of(wrong)

@@ -6,7 +6,7 @@ import pytest
 from mercer import OnlineKernelRegressor
 from mercer.kernels import Gaussian
 from mercer.losses import FunctionLoss, Hinge, Logistic, Multinomial, Squared
-from mercer.online import PassiveAggressive, code, linear_loops
+from mercer.online import PassiveAggressiveStep, code, linear_loops
 from mercer.online.code import LossCode, loop
 
 X = np.random.default_rng(0).uniform(-2, 2, (40, 2))
@@ -33,13 +33,15 @@ def test_loops_are_made_once(fresh):
 def test_without_a_compiler_python_does_the_same(fresh, monkeypatch):
     options = dict(kernel=Gaussian(1.0), loss="huber", budget=10, averaging=True, offset=True)
     expected = OnlineKernelRegressor(**options).fit(X, Y).predict(X)
-    aggressive = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=PassiveAggressive()).fit(X, Y).predict(X)
+    aggressive = (
+        OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=PassiveAggressiveStep()).fit(X, Y).predict(X)
+    )
     loop.cache_clear()
     monkeypatch.setattr("mercer.online.code.compiled", lambda *a, **k: None)
     assert not code.is_compiled()
     assert loop("recursive") is linear_loops.recursive
     np.testing.assert_allclose(OnlineKernelRegressor(**options).fit(X, Y).predict(X), expected, atol=1e-12)
-    plain = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=PassiveAggressive()).fit(X, Y)
+    plain = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=PassiveAggressiveStep()).fit(X, Y)
     np.testing.assert_allclose(plain.predict(X), aggressive, atol=1e-12)
 
 

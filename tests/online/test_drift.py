@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mercer._state import check
 from mercer.online import MeanShift
 
 
@@ -68,7 +69,7 @@ def test_files_that_lie():
     good = MeanShift(window=8)
     for v in np.random.default_rng(0).random(50):
         good.update(v)
-    good._check_restored()
+    check(good)
     for change in ({"count": -1.0}, {"seen": 1.5}, {"recent": np.zeros(3)}, {"mean": np.nan}):
-        with pytest.raises(ValueError, match="makes no sense"):
-            replace(good, **change)._check_restored()
+        with pytest.raises(ValueError, match="makes no sense| is not "):
+            check(replace(good, **change))

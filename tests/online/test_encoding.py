@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mercer._state import check
 from mercer.online import Encoding
 from mercer.online.encoding import LEVELS
 
@@ -93,6 +94,6 @@ GOOD.learn(columns(50))
     ],
 )
 def test_files_that_lie(change):
-    GOOD._check_restored()
-    with pytest.raises(ValueError, match="makes no sense"):
-        replace(GOOD, **change)._check_restored()
+    check(GOOD)
+    with pytest.raises(ValueError, match="makes no sense| is not "):
+        check(replace(GOOD, **change))

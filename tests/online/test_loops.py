@@ -24,14 +24,14 @@ from mercer.losses import (
 from mercer.online import (
     AtRandom,
     Forgetron,
-    InverseRoot,
+    InverseRootStep,
     Merge,
-    Mistakes,
     Oldest,
-    PassiveAggressive,
-    Pegasos,
+    PassiveAggressiveStep,
+    PegasosStep,
+    PerceptronLoss,
     Projection,
-    Recursive,
+    RecursiveStep,
     Smallest,
     Window,
     code,
@@ -48,14 +48,22 @@ REGRESSION = [
     Quantile(0.8),
     Poisson(),
 ]
-CLASSIFICATION = [Logistic(), Hinge(), SquaredHinge(), Exponential(), Multinomial(), Mistakes(), Squared()]
+CLASSIFICATION = [
+    Logistic(),
+    Hinge(),
+    SquaredHinge(),
+    Exponential(),
+    Multinomial(),
+    PerceptronLoss(),
+    Squared(),
+]
 STEPS = {
     "constant": (0.1, 0.02, reference.constant(0.1)),
-    "inverse root": (InverseRoot(0.4), 0.02, reference.inverse_root(0.4)),
-    "pegasos": (Pegasos(), 0.6, reference.pegasos),
-    "passive-aggressive 0": (PassiveAggressive(0.3, 0), 0.0, reference.passive_aggressive(0.3, 0)),
-    "passive-aggressive 1": (PassiveAggressive(0.3, 1), 0.0, reference.passive_aggressive(0.3, 1)),
-    "passive-aggressive 2": (PassiveAggressive(0.3, 2), 0.0, reference.passive_aggressive(0.3, 2)),
+    "inverse root": (InverseRootStep(0.4), 0.02, reference.inverse_root(0.4)),
+    "pegasos": (PegasosStep(), 0.6, reference.pegasos),
+    "passive-aggressive 0": (PassiveAggressiveStep(0.3, 0), 0.0, reference.passive_aggressive(0.3, 0)),
+    "passive-aggressive 1": (PassiveAggressiveStep(0.3, 1), 0.0, reference.passive_aggressive(0.3, 1)),
+    "passive-aggressive 2": (PassiveAggressiveStep(0.3, 2), 0.0, reference.passive_aggressive(0.3, 2)),
 }
 K = Gaussian(0.8)
 every_step = pytest.mark.parametrize("step, lam, rate", STEPS.values(), ids=STEPS)
@@ -113,7 +121,7 @@ def test_regression_without_a_budget(loss, step, lam, rate, offset, averaging, t
         other.learn(i, row)
     machine = OnlineKernelRegressor(K, loss, lam, step, None, offset=offset, averaging=averaging)
     # Unbounded steps that follow an exponential magnify rounding.
-    wild = isinstance(loss, Poisson) and isinstance(step, PassiveAggressive)
+    wild = isinstance(loss, Poisson) and isinstance(step, PassiveAggressiveStep)
     compare(fed(machine, X, y), other, X, averaging, tol=1e-5 if wild else 1e-10)
     total = loss.value(y.reshape(T, t), np.array(other.scores)).sum()
     assert machine.cumulative_loss_ == pytest.approx(total, rel=1e-5 if wild else 1e-9)
@@ -160,7 +168,9 @@ def test_a_step_is_a_step_against_the_gradient(kernel, loss):
         )
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Hinge(), SquaredHinge(), Exponential(), Mistakes()], ids=repr)
+@pytest.mark.parametrize(
+    "loss", [Logistic(), Hinge(), SquaredHinge(), Exponential(), PerceptronLoss()], ids=repr
+)
 def test_a_step_of_a_classifier_is_one_too(loss):
     X, lam, eta = stream(8, seed=2), 0.1, 0.4
     y = labels(X, 2)
@@ -202,7 +212,9 @@ def same_with_budget(loss, y, targets, X, budget, policy, step, lam, rate, avera
     fed(machine, X, y)
     if isinstance(policy, type):
         policy = (
-            policy(budget.size, machine._rule_.seed) if isinstance(budget, AtRandom) else policy(budget.size)
+            policy(budget.n_terms, machine.rule_.seed)
+            if isinstance(budget, AtRandom)
+            else policy(budget.n_terms)
         )
     other = reference.Machine(kernel(X), loss, lam, rate, policy, **options)
     for i, row in enumerate(targets):
@@ -244,7 +256,7 @@ def test_forgetron(kernel, size):
     X = stream(seed=7)
     y = labels(X, 2)
     machine, other = same_with_budget(
-        Mistakes(),
+        PerceptronLoss(),
         y,
         coded(y, 2, False),
         X,
@@ -257,7 +269,7 @@ def test_forgetron(kernel, size):
         kernel,
     )
     assert machine.n_updates_ > size
-    assert machine._learner.tallies[1] == pytest.approx(other.budget.spent)
+    assert machine.learner_.tallies[1] == pytest.approx(other.budget.spent)
 
 
 @pytest.mark.parametrize("size, threshold", [(1, 0.1), (6, 0.3), (30, 0.2), (30, 0.05)])
@@ -277,7 +289,7 @@ def test_projectron_projects_at_mistakes_only():
     y = labels(X, 2)
     policy = reference.Projection(30, 0.4)
     same_with_budget(
-        Mistakes(),
+        PerceptronLoss(),
         y,
         coded(y, 2, False),
         X,
@@ -296,18 +308,18 @@ def test_projectron_projects_at_mistakes_only():
 def test_recursive_steps_are_kernel_ridge():
     X = stream(seed=10)
     y = numbers(X, 3)
-    machine = krls(Laplacian(1.0), size=T, threshold=0.0, penalty=0.3)
+    machine = krls(Laplacian(1.0), n_terms=T, threshold=0.0, penalty=0.3)
     for n in (1, 12, T):
         machine.partial_fit(X[machine.n_seen_ : n], y[machine.n_seen_ : n])
-        batch = KernelRidge(Laplacian(1.0), lam=0.3 / n).fit(X[:n], y[:n])
+        batch = KernelRidge(Laplacian(1.0), lam=0.3 / n, offset=False).fit(X[:n], y[:n])
         np.testing.assert_allclose(machine.predict(X), batch.predict(X), rtol=1e-9, atol=1e-10)
 
 
 def test_weights_of_recursive_steps_are_weights():
     X = stream(seed=10)
     y, w = numbers(X, 1), np.random.default_rng(0).integers(0, 4, T).astype(float)
-    machine = krls(Laplacian(1.0), size=T, threshold=0.0, penalty=0.3).fit(X, y, w)
-    batch = KernelRidge(Laplacian(1.0), lam=0.3 / w.sum()).fit(X, y, w)
+    machine = krls(Laplacian(1.0), n_terms=T, threshold=0.0, penalty=0.3).fit(X, y, w)
+    batch = KernelRidge(Laplacian(1.0), lam=0.3 / w.sum(), offset=False).fit(X, y, w)
     np.testing.assert_allclose(machine.predict(X), batch.predict(X), rtol=1e-9, atol=1e-10)
 
 
@@ -320,7 +332,7 @@ def test_forgetting_in_fixed_coordinates(rho):
     X = stream(seed=11)
     y = numbers(X, 1)
     machine = OnlineKernelRegressor(
-        Polynomial(2), lam=0.0, step=Recursive(0.3, rho), budget=None, representation=Features()
+        Polynomial(2), lam=0.0, step=RecursiveStep(0.3, rho), budget=None, representation=Features()
     )
     fed(machine, X, y)
     Phi = np.column_stack([np.ones(T), np.sqrt(2) * X, X**2, np.sqrt(2) * X[:, :1] * X[:, 1:]])
@@ -333,7 +345,7 @@ def test_forgetting_in_coordinates_that_are_found(rho):
     X, mu = stream(seed=12), 0.2
     y = numbers(X, 1)
     kernel = Laplacian(1.0)
-    machine = krls(kernel, size=T, threshold=0.0, penalty=mu, forgetting=rho)
+    machine = krls(kernel, n_terms=T, threshold=0.0, penalty=mu, forgetting=rho)
     fed(machine, X, y)
     Phi = np.linalg.cholesky(kernel(X))  # the coordinates: every example brings one
     c = weighted_ridge(Phi, y, rho ** np.arange(T)[::-1], mu * rho ** np.arange(T, 0, -1.0))
@@ -345,7 +357,7 @@ def test_forgetting_goes_on_for_ever(rho):
     # Without a bound and exact symmetry the inverse matrix grows as ρ^−T, and nothing is left of f.
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, (12000, 1))
-    machine = krls(Gaussian(0.5), size=40, threshold=0.1, penalty=0.01, forgetting=rho).fit(
+    machine = krls(Gaussian(0.5), n_terms=40, threshold=0.1, penalty=0.01, forgetting=rho).fit(
         X, np.sin(3 * X[:, 0])
     )
     grid = np.linspace(-1.5, 1.5, 20)[:, None]
@@ -369,8 +381,8 @@ MACHINES = {
     "features": dict(budget=None, representation=Features(n_features=20)),
     "mean, offset": dict(budget=Merge(8), averaging=True, offset=True),
     "projection, mean": dict(budget=Projection(8), averaging=True),
-    "passive-aggressive": dict(budget=Oldest(8), step=PassiveAggressive(0.5), lam=0.0),
-    "recursive": dict(budget=Projection(8, 0.2), step=Recursive(0.1, 0.95), lam=0.0),
+    "passive-aggressive": dict(budget=Oldest(8), step=PassiveAggressiveStep(0.5), lam=0.0),
+    "recursive": dict(budget=Projection(8, 0.2), step=RecursiveStep(0.1, 0.95), lam=0.0),
 }
 
 
@@ -487,7 +499,7 @@ def test_points_where_the_kernel_is_zero():
         Forgetron(2),
         Projection(2),
     ):
-        for step in (0.1, PassiveAggressive(1.0)):
+        for step in (0.1, PassiveAggressiveStep(1.0)):
             lam = 0.0 if step != 0.1 else 0.01
             machine = OnlineKernelRegressor(Linear(), lam=lam, step=step, budget=budget).fit(X, y)
             assert machine.predict([[0.0]])[0] == 0.0
@@ -529,7 +541,7 @@ def test_huge_numbers(budget):
 def test_negative_values_make_no_step_backwards():
     # The Poisson loss e^s − y s falls below 0; Polyak's step takes its least value to be 0.
     X = stream(30, seed=20)
-    machine = OnlineKernelRegressor(K, Poisson(), 0.0, PassiveAggressive(0.5), None)
+    machine = OnlineKernelRegressor(K, Poisson(), 0.0, PassiveAggressiveStep(0.5), None)
     machine.fit(X, np.full(30, 9.0))
     assert (machine.function_.coef >= 0).all()
 
@@ -537,7 +549,7 @@ def test_negative_values_make_no_step_backwards():
 def test_terms_without_a_loss_take_no_room():
     X = stream(6000, seed=21)
     y = labels(X[:, :2] * [0.0, 1.0], 2)
-    machine = OnlineKernelClassifier(Linear(), Mistakes(), 0.0, 1.0, None).fit(X, y)
+    machine = OnlineKernelClassifier(Linear(), PerceptronLoss(), 0.0, 1.0, None).fit(X, y)
     assert machine.n_updates_ < 400
-    assert len(machine._learner.birth) < 2500
+    assert len(machine.learner_.birth) < 2500
     assert len(machine.function_.points) == machine.n_updates_

@@ -16,7 +16,16 @@ from mercer import OnlineKernelClassifier, OnlineKernelRegressor
 from mercer.features import RandomFourierFeatures
 from mercer.kernels import FunctionKernel, Gaussian, Linear, Precomputed
 from mercer.losses import FunctionLoss, Hinge, Logistic, Multinomial, Poisson, Quantile
-from mercer.online import InverseRoot, Merge, Mistakes, Oldest, PassiveAggressive, Projection, Smallest, krls
+from mercer.online import (
+    InverseRootStep,
+    Merge,
+    Oldest,
+    PassiveAggressiveStep,
+    PerceptronLoss,
+    Projection,
+    Smallest,
+    krls,
+)
 from mercer.online.learner import Diverged
 from mercer.representations import Features, Nystrom
 
@@ -54,6 +63,38 @@ def test_passes_go_through_the_rows_again():
     assert twice.n_seen_ == 300
 
 
+@pytest.mark.parametrize("averaging", [False, True])
+def test_each_example_is_predicted_just_before_it_is_learned(averaging):
+    machine = OnlineKernelRegressor(K, averaging=averaging, budget=Oldest(30))
+    assert not machine.begun and machine.n_terms_ == 0
+    machine.predict_then_learn(X[:20], Y[:20])
+    twin = OnlineKernelRegressor(K, averaging=averaging, budget=Oldest(30)).fit(X[:20], Y[:20])
+    found, likely = machine.predict_then_learn(X[20:60], Y[20:60])
+    expected = []
+    for i in range(20, 60):
+        expected.append(twin.predict(X[i : i + 1])[0])
+        twin.partial_fit(X[i : i + 1], Y[i : i + 1])
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert likely is None and machine.begun and machine.n_terms_ == twin.n_terms_ == 30
+    assert machine.cumulative_loss_ == pytest.approx(twin.cumulative_loss_)
+    machine.forget()
+    assert not machine.begun and machine.n_seen_ == 0
+    labels = OnlineKernelClassifier(K, averaging=averaging).fit(X[:50], LABELS[:50])
+    said, likely = labels.predict_then_learn(X[50:60], LABELS[50:60])
+    np.testing.assert_array_equal(said, labels.classes_[likely.argmax(axis=1)])
+    np.testing.assert_allclose(likely.sum(axis=1), 1)
+
+
+def test_parameters_may_be_refused_before_there_is_an_example():
+    rng = np.random.default_rng(3)
+    before = rng.bit_generator.state
+    OnlineKernelRegressor(random_state=rng).validate()
+    assert rng.bit_generator.state == before
+    for wrong in ({"lam": -1}, {"budget": 0}, {"step": -1.0}, {"passes": 0}):
+        with pytest.raises(ValueError):
+            OnlineKernelRegressor(**wrong).validate()
+
+
 def test_fit_forgets():
     machine = OnlineKernelClassifier(K).fit(X, LABELS)
     again = machine.fit(X[:, :1], np.repeat([1, 2], 75))
@@ -69,7 +110,7 @@ def test_tools_of_scikit_learn():
     search.fit(X, LABELS)
     assert search.best_params_ == {"onlinekernelclassifier__kernel__sigma": 0.3}
     assert search.score(X, LABELS) > 0.7
-    machine = OnlineKernelRegressor(K, budget=Oldest(7), step=PassiveAggressive(0.5), lam=0.0)
+    machine = OnlineKernelRegressor(K, budget=Oldest(7), step=PassiveAggressiveStep(0.5), lam=0.0)
     assert clone(machine).get_params() == machine.get_params()
 
 
@@ -133,7 +174,7 @@ def test_representations():
     for form in (
         Features(n_features=300),
         Features(RandomFourierFeatures(K, 300, random_state=0)),
-        Nystrom(m=40),
+        Nystrom(n_centres=40),
         Nystrom(centres=X[:40]),
         "features",
     ):
@@ -144,7 +185,7 @@ def test_representations():
     with pytest.raises(ValueError, match="no use for budget"):
         OnlineKernelRegressor(K, budget=Oldest(5), representation="features").fit(X, Y)
     with pytest.raises(ValueError, match="first batch, which has 20"):
-        OnlineKernelRegressor(K, representation=Nystrom(m=40)).partial_fit(X[:20], Y[:20])
+        OnlineKernelRegressor(K, representation=Nystrom(n_centres=40)).partial_fit(X[:20], Y[:20])
 
 
 def test_nystrom_is_the_same_machine_in_the_span_of_its_centres():
@@ -207,7 +248,7 @@ def test_examples_of_weight_zero_count_nowhere():
 # -- classes that come later --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Multinomial(), Mistakes()], ids=repr)
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Multinomial(), PerceptronLoss()], ids=repr)
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
 def test_a_new_class_begins_at_zero(budget, loss):
     first = LABELS != "middle"
@@ -223,7 +264,7 @@ def test_a_new_class_begins_at_zero(budget, loss):
 
 
 @pytest.mark.parametrize("averaging", [False, True], ids=["last", "mean"])
-@pytest.mark.parametrize("loss", [Logistic(), Hinge(), Mistakes()], ids=repr)
+@pytest.mark.parametrize("loss", [Logistic(), Hinge(), PerceptronLoss()], ids=repr)
 def test_other_classes_take_no_notice_of_a_new_one(loss, averaging):
     # One against the rest: the functions of two classes are f and −f until a third one comes.
     first = LABELS != "middle"
@@ -306,7 +347,7 @@ def test_a_loss_that_is_a_python_function(budget):
     machine = OnlineKernelRegressor(K, quartic, 0.0, 0.05, budget).fit(X[:30], Y[:30])
     first = OnlineKernelRegressor(K, quartic, 0.0, 0.05, budget).fit(X[:1], Y[:1])
     assert first.function_.at(X[0]) == pytest.approx(0.05 * 4 * Y[0] ** 3)
-    aggressive = OnlineKernelRegressor(K, quartic, 0.0, PassiveAggressive(9.0), budget).fit(X[:1], Y[:1])
+    aggressive = OnlineKernelRegressor(K, quartic, 0.0, PassiveAggressiveStep(9.0), budget).fit(X[:1], Y[:1])
     assert aggressive.function_.at(X[0]) == pytest.approx(Y[0] / 4)  # V/V'² · V'
     assert machine.cumulative_loss_ > 0
 
@@ -454,10 +495,10 @@ def test_the_width_comes_from_the_first_batch():
         (dict(step=0.99), False),
         (dict(step=1.0), True),
         (dict(kernel=Gaussian(1.0) * 4.0, step=0.25), True),
-        (dict(step=InverseRoot(5.0)), False),
+        (dict(step=InverseRootStep(5.0)), False),
         (dict(loss="huber", step=1.0), True),
         (dict(loss="absolute", step=100.0), False),
-        (dict(loss="squared", step=PassiveAggressive(5.0), lam=0.0), False),
+        (dict(loss="squared", step=PassiveAggressiveStep(5.0), lam=0.0), False),
     ],
     ids=lambda o: str(o),
 )

@@ -80,12 +80,12 @@ def test_threads_take_turns_with_a_machine():
     def ask():
         for _ in range(30):
             assert np.isfinite(machine.predict(X[:50])).all()
-            assert len(machine.coef_) == len(machine.function_.points) or machine.n_seen_ < 1210
+            assert len(machine.dual_coef_) == len(machine.function_.points) or machine.n_seen_ < 1210
 
     assert at_once(learn, learn, learn, ask) == []
     assert machine.n_seen_ == 10 + 3 * 390
     # Nothing was lost on the way: λ = 0, so every step is still in f.
-    assert len(machine.coef_) == machine.n_updates_
+    assert len(machine.dual_coef_) == machine.n_updates_
 
 
 def test_labels_and_scores_are_of_one_moment():
@@ -105,7 +105,7 @@ def test_labels_and_scores_are_of_one_moment():
 
 
 def test_batch_machines_stand_threads():
-    machine = KernelRidge(Gaussian(1.0), lam=0.01).fit(X, Y)
+    machine = KernelRidge(Gaussian(1.0), lam=0.01, offset=False).fit(X, Y)
 
     def fit():
         for n in (100, 200, 300):

@@ -9,13 +9,13 @@ from mercer import KernelSVC, OnlineKernelClassifier, OnlineKernelRegressor
 from mercer.kernels import Gaussian
 from mercer.losses import EpsilonInsensitive
 from mercer.online import (
-    Constant,
-    InverseRoot,
+    ConstantStep,
+    InverseRootStep,
     Oldest,
-    PassiveAggressive,
-    Pegasos,
+    PassiveAggressiveStep,
+    PegasosStep,
     Projection,
-    Recursive,
+    RecursiveStep,
     passive_aggressive,
     pegasos,
 )
@@ -28,14 +28,15 @@ SIGNS = np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, 1.0, -1.0)
 
 def test_sizes():
     t = np.array([1.0, 2.0, 9.0])
-    np.testing.assert_array_equal(Constant(0.3).sizes(t, 0.1), [0.3, 0.3, 0.3])
-    np.testing.assert_allclose(InverseRoot(0.6).sizes(t, 0.1), [0.6, 0.6 / np.sqrt(2), 0.2])
-    np.testing.assert_allclose(Pegasos().sizes(t, 0.1), [5.0, 2.5, 5 / 9])
-    np.testing.assert_allclose(Pegasos(delay=3).sizes(t, 0.1), [5 / 4, 1.0, 5 / 12])
+    np.testing.assert_array_equal(ConstantStep(0.3).sizes(t, 0.1), [0.3, 0.3, 0.3])
+    np.testing.assert_allclose(InverseRootStep(0.6).sizes(t, 0.1), [0.6, 0.6 / np.sqrt(2), 0.2])
+    np.testing.assert_allclose(PegasosStep().sizes(t, 0.1), [5.0, 2.5, 5 / 9])
+    np.testing.assert_allclose(PegasosStep(delay=3).sizes(t, 0.1), [5 / 4, 1.0, 5 / 12])
 
 
 @pytest.mark.parametrize(
-    "step", [Constant(0.2), InverseRoot(), Pegasos(2), PassiveAggressive(2.0, 2), Recursive()]
+    "step",
+    [ConstantStep(0.2), InverseRootStep(), PegasosStep(2), PassiveAggressiveStep(2.0, 2), RecursiveStep()],
 )
 def test_steps_are_values(step):
     assert clone(step) == step
@@ -44,8 +45,8 @@ def test_steps_are_values(step):
 
 
 def test_a_number_is_a_constant():
-    assert step_of(0.5) == Constant(0.5)
-    assert step_of(np.float32(0.5)) == Constant(np.float32(0.5))
+    assert step_of(0.5) == ConstantStep(0.5)
+    assert step_of(np.float32(0.5)) == ConstantStep(np.float32(0.5))
     for wrong in ("constant", None, True, [0.1]):
         with pytest.raises(TypeError, match="step must be a number or one of"):
             step_of(wrong)
@@ -56,15 +57,15 @@ WRONG = {
     "negative": (-1.0, 0.1, "eta must be a positive number"),
     "infinite": (np.inf, 0.1, "eta must be a positive number"),
     "too long": (1.0, 0.6, r"take η ≤ 1/\(2λ\) = 0.83"),
-    "too long at first": (InverseRoot(5.0), 0.2, "take η ≤"),
-    "no λ": (Pegasos(), 0.0, "needs lam > 0"),
-    "delay": (Pegasos(-1), 0.1, "delay must be a whole number"),
-    "C": (PassiveAggressive(0.0), 0.0, "C must be a positive number"),
-    "variant": (PassiveAggressive(1.0, 3), 0.0, "variant must be 0, 1 or 2"),
-    "λ": (PassiveAggressive(), 0.1, "set lam=0.0"),
-    "λ and penalty": (Recursive(), 0.1, "set lam=0.0"),
-    "penalty": (Recursive(0.0), 0.0, "penalty must be a positive number"),
-    "forgetting": (Recursive(1.0, 1.5), 0.0, "forgetting must be at most 1"),
+    "too long at first": (InverseRootStep(5.0), 0.2, "take η ≤"),
+    "no λ": (PegasosStep(), 0.0, "needs lam > 0"),
+    "delay": (PegasosStep(-1), 0.1, "delay must be a whole number"),
+    "C": (PassiveAggressiveStep(0.0), 0.0, "C must be a positive number"),
+    "variant": (PassiveAggressiveStep(1.0, 3), 0.0, "variant must be 0, 1 or 2"),
+    "λ": (PassiveAggressiveStep(), 0.1, "set lam=0.0"),
+    "λ and penalty": (RecursiveStep(), 0.1, "set lam=0.0"),
+    "penalty": (RecursiveStep(0.0), 0.0, "penalty must be a positive number"),
+    "forgetting": (RecursiveStep(1.0, 1.5), 0.0, "forgetting must be at most 1"),
 }
 
 
@@ -78,7 +79,7 @@ def test_what_makes_no_sense_is_refused(step, lam, words):
 
 
 def test_recursive_steps_need_least_squares_in_coordinates():
-    options = dict(kernel=K, lam=0.0, step=Recursive())
+    options = dict(kernel=K, lam=0.0, step=RecursiveStep())
     for more in (dict(loss="huber"), dict(offset=True), dict(averaging=True)):
         with pytest.raises(ValueError, match="are those of least squares"):
             OnlineKernelRegressor(**options, budget=Projection(10), **more).fit(X, SIGNS)
@@ -139,7 +140,7 @@ def test_the_mean_of_pegasos_is_as_good_as_theory_says(lam):
 
 
 def test_first_steps_of_pegasos_by_hand():
-    machine = OnlineKernelClassifier(K, "hinge", 0.25, Pegasos(), None)
+    machine = OnlineKernelClassifier(K, "hinge", 0.25, PegasosStep(), None)
     machine.partial_fit(X[:1], SIGNS[:1], classes=[-1.0, 1.0])
     np.testing.assert_allclose(machine.function_(X), 2 * SIGNS[0] * K(X, X[:1])[:, 0])
     before = machine.function_(X)

@@ -10,7 +10,7 @@ matplotlib.use("Agg")
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor, plot
 from mercer.functions import section
 from mercer.kernels import Gaussian
-from mercer.online import InverseRoot, Oldest, Projection, krls, regret
+from mercer.online import InverseRootStep, Oldest, Projection, krls, regret
 
 K = Gaussian(0.6)
 GRID = np.linspace(-2, 4, 60)
@@ -134,7 +134,7 @@ def test_curves_share_axes_and_are_all_seen():
 
 
 def test_regret_curve():
-    found = regret(OnlineKernelRegressor(K, lam=0.01, step=InverseRoot(0.3), budget=None), *stream())
+    found = regret(OnlineKernelRegressor(K, lam=0.01, step=InverseRootStep(0.3), budget=None), *stream())
     ax = plot.regret_curve(found, plot.axes())
     for line, values in zip(ax.lines, (found.regret, found.bound, found.text_bound), strict=True):
         np.testing.assert_array_equal(line.get_xdata(), found.times)

@@ -67,7 +67,7 @@ def test_decay():
 def test_bounds():
     problem = PointsProblem()
     X, y = problem.labels(150, np.random.default_rng(0))
-    found = certificate(KernelLogistic(Gaussian(0.2), lam=1e-3).fit(X, y), X, y)
+    found = certificate(KernelLogistic(Gaussian(0.2), lam=1e-3, offset=False).fit(X, y), X, y)
     ax = plot.bounds(found, plot.axes())
     names = [text.get_text().partition("\n")[0] for text in ax.get_yticklabels()]
     assert names == [b.name for b in found.bounds] and ax.get_xlim()[1] == pytest.approx(1.02)

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle as Drawn
 matplotlib.use("Agg")
 
 from mercer import plot
-from mercer.theory import Box, HalfSpaces, Intervals, Rectangles, UniformBox, simulate
+from mercer.theory.learnability import Box, HalfSpaces, Intervals, Rectangles, UniformBox, simulate
 
 
 def positives(ax):

@@ -87,7 +87,7 @@ def test_large_maps_are_computed_block_by_block(monkeypatch):
         (Features(), Gaussian(1.0), 1000),
         (Features(n_features=50), Gaussian(1.0), 50),
         (Features(RandomFourierFeatures(n_features=70)), Gaussian(1.0), 70),
-        (Features(NystromFeatures(n_features=9)), Gaussian(1.0), 9),
+        (Features(NystromFeatures(n_centres=9)), Gaussian(1.0), 9),
         (Features(ExplicitFeatures()), Polynomial(2), 15),
         (Lasso(), Linear(), 4),
     ],
@@ -110,17 +110,17 @@ def test_lasso_has_the_other_penalty():
 
 def test_kernels_without_features_say_so():
     with pytest.raises(ValueError, match="no random Fourier features for ChiSquared"):
-        KernelRidge(ChiSquared(), representation="features").fit(np.abs(X), X[:, 0])
+        KernelRidge(ChiSquared(), representation="features", offset=False).fit(np.abs(X), X[:, 0])
     words = FunctionKernel(lambda a, b: float(a == b))
     with pytest.raises(ValueError, match="not a kernel on vectors.*representation='nystrom'"):
-        KernelRidge(words, representation="features").fit(["a", "b"], [0.0, 1.0])
+        KernelRidge(words, representation="features", offset=False).fit(["a", "b"], [0.0, 1.0])
     with pytest.raises(ValueError, match="not a kernel on vectors"):
-        KernelRidge("precomputed", representation="features").fit(X @ X.T, X[:, 0])
+        KernelRidge("precomputed", representation="features", offset=False).fit(X @ X.T, X[:, 0])
 
 
 def test_a_name_is_no_map():
     with pytest.raises(ValueError, match="map must be a feature map such as RandomFourierFeatures"):
-        KernelRidge(representation=Features("fourier")).fit(X, X[:, 0])
+        KernelRidge(representation=Features("fourier"), offset=False).fit(X, X[:, 0])
 
 
 def test_values():

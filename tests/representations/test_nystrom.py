@@ -25,7 +25,7 @@ def build(representation, X=X, kernel=None):
     "centres", ["uniform", "k-means++", "leverage", "pivoted_cholesky", PivotedCholesky(3)]
 )
 def test_build(centres):
-    built = build(Nystrom(m=9, centres=centres))
+    built = build(Nystrom(n_centres=9, centres=centres))
     Z = built.A.Z
     assert {tuple(z) for z in Z} <= {tuple(x) for x in X} and len(Z) == 9
     assert np.allclose(built.A.dense(), gaussian(X, Z))
@@ -55,7 +55,7 @@ def test_small_float32_problems_are_computed_in_float64():
     data = rng.standard_normal((300, 4))
     y = np.sin(data[:, 0]) + 0.1 * rng.standard_normal(300)
     single, half = data.astype(np.float32).astype(float), data.astype(np.float32)
-    machine = KernelRidge(Gaussian(2.0), lam=1e-7, representation=Nystrom(centres=single[:80]))
+    machine = KernelRidge(Gaussian(2.0), lam=1e-7, representation=Nystrom(centres=single[:80]), offset=False)
     expected = machine.fit(single, y).predict(single)
     found = machine.fit(half, y.astype(np.float32)).predict(half)
     assert found.dtype == np.float32
@@ -64,7 +64,7 @@ def test_small_float32_problems_are_computed_in_float64():
 
 def test_sparse_data():
     S = np.where(X > 0, X, 0)
-    built = build(Nystrom(m=6), csr_array(S))
+    built = build(Nystrom(n_centres=6), csr_array(S))
     Z = built.A.Z.toarray()
     assert np.allclose(built.A.dense(), gaussian(S, Z))
 
@@ -89,32 +89,32 @@ def test_default_number_of_centres(n, expected):
 
 
 def test_no_more_centres_than_points():
-    assert Nystrom(m=100).size(Gaussian(1.0), 40, 2) == 40
-    assert build(Nystrom(m=100)).A.shape == (40, 40)
+    assert Nystrom(n_centres=100).size(Gaussian(1.0), 40, 2) == 40
+    assert build(Nystrom(n_centres=100)).A.shape == (40, 40)
 
 
 @pytest.mark.parametrize("m", [0, -3, 2.5, "many"])
-def test_m_must_be_a_count(m):
-    with pytest.raises(ValueError, match="Nystrom: m must be a positive integer or None"):
-        KernelRidge(representation=Nystrom(m=m)).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="Nystrom: m must be a positive integer or None"):
-        KernelRidge(representation=Nystrom(m=m)).plan(X, X[:, 0])
+def test_n_centres_must_be_a_count(m):
+    with pytest.raises(ValueError, match="Nystrom: n_centres must be a positive integer or None"):
+        KernelRidge(representation=Nystrom(n_centres=m), offset=False).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="Nystrom: n_centres must be a positive integer or None"):
+        KernelRidge(representation=Nystrom(n_centres=m), offset=False).plan(X, X[:, 0])
 
 
 @pytest.mark.parametrize("centres", ["unifrom", None, 7, Uniform])
 def test_centres_must_be_known(centres):
     with pytest.raises(ValueError, match="centres must be a Centres object or one of 'uniform', 'k-means"):
-        KernelRidge(representation=Nystrom(m=3, centres=centres)).fit(X, X[:, 0])
+        KernelRidge(representation=Nystrom(n_centres=3, centres=centres), offset=False).fit(X, X[:, 0])
 
 
 def test_centres_of_the_wrong_kind():
     with pytest.raises(ValueError, match="the centres have 3 features, the data 2"):
-        KernelRidge(representation=Nystrom(centres=np.zeros((2, 3)))).fit(X, X[:, 0])
+        KernelRidge(representation=Nystrom(centres=np.zeros((2, 3))), offset=False).fit(X, X[:, 0])
     with pytest.raises(ValueError, match="NaN or infinity"):
-        KernelRidge(representation=Nystrom(centres=[[np.nan, 0.0]])).fit(X, X[:, 0])
+        KernelRidge(representation=Nystrom(centres=[[np.nan, 0.0]]), offset=False).fit(X, X[:, 0])
 
 
 def test_a_value():
-    assert repr(Nystrom(m=5, centres="leverage")) == "Nystrom(m=5, centres='leverage')"
+    assert repr(Nystrom(n_centres=5, centres="leverage")) == "Nystrom(n_centres=5, centres='leverage')"
     assert Nystrom(centres=np.eye(2)) == Nystrom(centres=[[1.0, 0.0], [0.0, 1.0]])
-    assert Nystrom(m=5) != Nystrom(m=6)
+    assert Nystrom(n_centres=5) != Nystrom(n_centres=6)

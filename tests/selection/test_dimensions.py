@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mercer.kernels import Gaussian, Linear, Matern
-from mercer.selection import Choice, Integer, LogUniform, Uniform
+from mercer.selection import Choice, Integer, Real
 from mercer.selection.dimensions import Distribution, dimension_of
 
 DIMENSIONS = [
-    Uniform(-2.0, 5.0),
-    LogUniform(1e-6, 1e3),
+    Real(-2.0, 5.0),
+    Real(1e-6, 1e3, log=True),
     Integer(3, 9),
     Integer(1, 1000, log=True),
     Choice(["a", "b", "c"]),
@@ -51,9 +51,9 @@ def test_values_are_spread_as_they_say(dimension):
     if isinstance(dimension, Choice) or (isinstance(dimension, Integer) and not dimension.log):
         counts = [values.count(v) for v in set(values)]
         assert max(counts) - min(counts) <= 1  # each as often as another
-    if isinstance(dimension, LogUniform):
+    if type(dimension) is Real and dimension.log:
         assert np.allclose(np.diff(np.log(values)), np.log(1e9) / 2000)
-    if isinstance(dimension, Uniform):
+    if type(dimension) is Real and not dimension.log:
         assert np.allclose(np.diff(values), 7 / 2000)
     if isinstance(dimension, Distribution):
         assert np.mean(values) == pytest.approx(dimension.frozen.mean(), rel=0.02)
@@ -62,13 +62,13 @@ def test_values_are_spread_as_they_say(dimension):
 @pytest.mark.parametrize(
     "written, meant",
     [
-        ((0.01, 100.0), LogUniform(0.01, 100.0)),
-        ((1.0, 10.0), LogUniform(1.0, 10.0)),
-        ((1.0, 9.9), Uniform(1.0, 9.9)),
-        ((0.0, 100.0), Uniform(0.0, 100.0)),
-        ((-10.0, -1.0), Uniform(-10.0, -1.0)),
+        ((0.01, 100.0), Real(0.01, 100.0, log=True)),
+        ((1.0, 10.0), Real(1.0, 10.0, log=True)),
+        ((1.0, 9.9), Real(1.0, 9.9)),
+        ((0.0, 100.0), Real(0.0, 100.0)),
+        ((-10.0, -1.0), Real(-10.0, -1.0)),
         ((1, 100), Integer(1, 100)),
-        ((1, 100.0), LogUniform(1, 100.0)),
+        ((1, 100.0), Real(1, 100.0, log=True)),
         (["l1", "l2"], Choice(["l1", "l2"])),
         (np.array([1.0, 2.0]), Choice([1.0, 2.0])),
         (Integer(1, 9, log=True), Integer(1, 9, log=True)),
@@ -89,7 +89,7 @@ def test_what_people_write(written, meant):
         ((1.0, np.inf), "two finite numbers"),
         ((1.0, 2.0, 3.0), "expected .low, high., a list"),
         ([], "at least one value"),
-        (LogUniform(0.0, 1.0), "must start above 0"),
+        (Real(0.0, 1.0, log=True), "must start above 0"),
         (Integer(0, 5, log=True), "must start above 0"),
         (Integer(0.5, 5), "whole numbers"),
         (Choice("abc"), "a list of values"),
@@ -104,8 +104,8 @@ def test_refusals_name_the_parameter(written, complaint):
 
 
 def test_values_outside_have_no_place():
-    assert Uniform(0.0, 1.0).unit(1.1) is None and Uniform(0.0, 1.0).unit("a") is None
-    assert LogUniform(1e-3, 1.0).unit(-1.0) is None and LogUniform(1e-3, 1.0).unit(None) is None
+    assert Real(0.0, 1.0).unit(1.1) is None and Real(0.0, 1.0).unit("a") is None
+    assert Real(1e-3, 1.0, log=True).unit(-1.0) is None and Real(1e-3, 1.0, log=True).unit(None) is None
     assert Integer(1, 5).unit(2.5) is None and Integer(1, 5).unit(6) is None
     assert Choice(["a"]).unit("b") is None and Choice([Gaussian()]).unit(Gaussian(1.0)) is None
     assert Distribution(stats.randint(1, 4)).unit(9) is None

@@ -21,8 +21,8 @@ LAMS = [1e-4, 1e-3, 1e-2]
         (KernelSVC(Gaussian(1.0), solver=Dual(tol=1e-6)), SCORE > 0),
         (KernelSVC(Gaussian(1.0), solver=Dual(tol=1e-6)), np.digitize(SCORE, [-0.5, 0.5])),
         (KernelSVR(Gaussian(1.0), solver=Dual(tol=1e-6)), SCORE),
-        (KernelRidge(Gaussian(1.0)), SCORE),
-        (KernelLogistic(Gaussian(1.0)), SCORE > 0),
+        (KernelRidge(Gaussian(1.0), offset=False), SCORE),
+        (KernelLogistic(Gaussian(1.0), offset=False), SCORE > 0),
     ],
     ids=["svc", "ovo", "svr", "ridge", "logistic"],
 )

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.representations import Lasso, Nystrom
-from mercer.selection import Choice, LogUniform, path
+from mercer.selection import Choice, Real, path
 from mercer.selection.objectives import CrossValidation, Data, LeaveOneOut, attempt, configured
 from mercer.selection.space import Space
 from oracles import gaussian
@@ -63,11 +63,11 @@ def test_any_splitter_and_scorer(cv, groups, scoring):
     "machine, y, scoring, words",
     [
         (Ridge(), Y, None, "mean r2 over 5 folds"),
-        (make_pipeline(StandardScaler(), KernelRidge()), Y, None, "mean r2 over 5 folds"),
+        (make_pipeline(StandardScaler(), KernelRidge(offset=False)), Y, None, "mean r2 over 5 folds"),
         (LogisticRegression(), Y > 0, None, "mean accuracy over 5 folds"),
         (LogisticRegression(), Y > 0, "roc_auc", "mean roc_auc over 5 folds"),
         (Ridge(), Y, make_scorer(mean_absolute_error), "mean mean_absolute_error over 5 folds"),
-        (KernelRegressor(), Y, None, "mean score over 5 folds"),
+        (KernelRegressor(offset=False), Y, None, "mean score over 5 folds"),
     ],
 )
 def test_what_the_score_is_called(machine, y, scoring, words):
@@ -140,9 +140,9 @@ def loo_by_refits(sigma, lam, rows):
 
 @pytest.mark.parametrize("rows", [N, 25])
 def test_leave_one_out_is_exact_and_lam_is_the_best_there_is(rows):
-    objective = LeaveOneOut(KernelRidge(), data(), "auto")
+    objective = LeaveOneOut(KernelRidge(offset=False), data(), "auto")
     found = objective({"kernel": Gaussian(1.3)}, rows)
-    lam = found.found["lam"]
+    lam = found.params["lam"]
     some = data().rows(rows)
     assert found.score == pytest.approx(-loo_by_refits(1.3, lam, some), rel=1e-6)
     assert found.score == found.lam_scores.max() and lam in found.lams
@@ -151,37 +151,41 @@ def test_leave_one_out_is_exact_and_lam_is_the_best_there_is(rows):
 
 
 def test_leave_one_out_with_weights_and_given_values():
-    machine = KernelRidge(Gaussian(1.0), lam=0.01)
+    machine = KernelRidge(Gaussian(1.0), lam=0.01, offset=False)
     fixed = LeaveOneOut(machine, data(Y, W), None)({}, N)
     residuals = machine.fit(X, Y, W).loo_residuals()
-    assert fixed.score == pytest.approx(-np.average(residuals**2, weights=W)) and fixed.found == {}
+    assert fixed.score == pytest.approx(-np.average(residuals**2, weights=W)) and fixed.params == {}
     lams = [1e-4, 1e-2, 1.0]
     chosen = LeaveOneOut(machine, data(Y, W), Choice(lams))({}, N)
     peer = path(machine, X, Y, lams, W)
     assert chosen.lams.tolist() == lams and np.allclose(chosen.lam_scores, -peer.loo_mse)
-    ranged = LeaveOneOut(machine, data(), LogUniform(1e-3, 1e-2))({}, N)
+    ranged = LeaveOneOut(machine, data(), Real(1e-3, 1e-2, log=True))({}, N)
     assert (ranged.lams.min(), ranged.lams.max()) == pytest.approx((1e-3, 1e-2))
 
 
 def test_leave_one_out_of_a_given_matrix():
     K = gaussian(X, X)
-    found = LeaveOneOut(KernelRidge(Precomputed()), data(points=K), "auto")({}, 30)
+    found = LeaveOneOut(KernelRidge(Precomputed(), offset=False), data(points=K), "auto")({}, 30)
     some = data().rows(30)
-    assert found.score == pytest.approx(-loo_by_refits(1.0, found.found["lam"], some), rel=1e-6)
+    assert found.score == pytest.approx(-loo_by_refits(1.0, found.params["lam"], some), rel=1e-6)
 
 
 @pytest.mark.parametrize(
     "machine, names, yes",
     [
-        (KernelRidge(), ["kernel__sigma", "lam"], True),
-        (KernelRidge(representation=Nystrom(m=5)), ["kernel", "representation__m"], True),
-        (KernelRegressor(), ["lam"], True),
-        (KernelRegressor(loss="huber"), ["lam"], False),
-        (KernelRegressor(), ["loss"], False),
-        (KernelRidge(Linear(), representation=Lasso()), ["lam"], False),
+        (KernelRidge(offset=False), ["kernel__sigma", "lam"], True),
+        (
+            KernelRidge(representation=Nystrom(n_centres=5), offset=False),
+            ["kernel", "representation__n_centres"],
+            True,
+        ),
+        (KernelRegressor(offset=False), ["lam"], True),
+        (KernelRegressor(loss="huber", offset=False), ["lam"], False),
+        (KernelRegressor(offset=False), ["loss"], False),
+        (KernelRidge(Linear(), representation=Lasso(), offset=False), ["lam"], False),
         (KernelSVC(), ["lam"], False),
         (Ridge(), ["alpha"], False),
-        (make_pipeline(StandardScaler(), KernelRidge()), ["kernelridge__lam"], False),
+        (make_pipeline(StandardScaler(), KernelRidge(offset=False)), ["kernelridge__lam"], False),
     ],
     ids=str,
 )
@@ -191,12 +195,12 @@ def test_where_there_is_a_closed_form(machine, names, yes):
 
 
 def test_labels_with_the_squared_loss_have_one_too():
-    assert LeaveOneOut.applies(KernelClassifier(loss="squared"), Y > 0, ["lam"])
-    assert not LeaveOneOut.applies(KernelLogistic(), Y > 0, ["lam"])
+    assert LeaveOneOut.applies(KernelClassifier(loss="squared", offset=False), Y > 0, ["lam"])
+    assert not LeaveOneOut.applies(KernelLogistic(offset=False), Y > 0, ["lam"])
 
 
 def test_what_goes_wrong_is_kept():
-    objective = CrossValidation(KernelRidge(), data(), 3, None, None, 0)
+    objective = CrossValidation(KernelRidge(offset=False), data(), 3, None, None, 0)
     trial, error = attempt(objective, Space.of({"lam": [-1.0]}), np.array([0.5]), N)
     assert np.isnan(trial.score) and not trial.ok and trial.scores == () and trial.params == {"lam": -1.0}
     assert trial.error.startswith("ValueError: lam must be a positive number") and isinstance(
@@ -214,6 +218,6 @@ def test_a_solver_that_stops_early_has_failed():
 
 def test_values_of_a_space_stay_as_they_are():
     kernel = Gaussian()
-    machine = KernelRidge()
+    machine = KernelRidge(offset=False)
     made = configured(machine, {"kernel": kernel, "kernel__sigma": 3.0})
     assert made.kernel == Gaussian(3.0) and kernel == Gaussian() and machine.kernel == Gaussian()

@@ -5,9 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mercer.selection.rungs import next_step, row_order, rungs_of
+from mercer.selection.objectives import row_order
+from mercer.selection.proposals import Proposals, rungs_of
 from mercer.selection.space import Space
-from mercer.selection.tuning import Trial, best_of
+from mercer.selection.tuning import TuningTrial, best_of
 
 SPACE = Space.of({"a": (1e-2, 1e2), "b": (1e-4, 1e2)})
 
@@ -35,12 +36,12 @@ def test_every_beginning_of_the_order_has_every_class():
 def run(rungs, count, score, affordable=lambda rows: True, space=SPACE):
     trials = []
     for _ in range(count):
-        step = next_step(space, trials, rungs, np.full(len(space.axes), 0.5), 0, affordable)
+        step = Proposals(space, np.full(len(space.axes), 0.5), 0).step(trials, rungs, affordable)
         if step is None:
             break
         u, rows = step
         trials.append(
-            Trial(space.params(u), score(rows, **space.params(u)), (), 0.0, rows, tuple(u.tolist()))
+            TuningTrial(space.params(u), score(rows, **space.params(u)), (), 0.0, rows, tuple(u.tolist()))
         )
     return trials
 

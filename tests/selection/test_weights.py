@@ -42,18 +42,18 @@ def test_loo_and_path_are_refits(kernel, representation, offset, t):
     found = path(machine, X, y, lams=[0.2, 0.05], sample_weight=W)
     assert found.loo_mse[1] == pytest.approx(error, rel=1e-9)
     alone = clone(machine).fit(X, y, W)
-    np.testing.assert_allclose(found.coefs[1], alone.coef_, atol=1e-8)
+    np.testing.assert_allclose(found.coefs[1], alone.solution_.coef, atol=1e-8)
     np.testing.assert_allclose(found.intercepts[1], alone.intercept_, atol=1e-8)
 
 
 @pytest.mark.parametrize("representation", ["full", "features"])
 def test_ranges_do_not_see_rows_of_weight_zero(representation):
     y, w = np.r_[Y[:, 0], np.full(6, 1e6)], np.r_[np.ones(18), np.zeros(6)]
-    machine = KernelRidge(Polynomial(2, 1.0), representation=representation)
+    machine = KernelRidge(Polynomial(2, 1.0), representation=representation, offset=False)
     a, b = path(machine, FAR, y, sample_weight=w), path(machine, X, Y[:, 0])
     np.testing.assert_allclose(a.lams, b.lams)
     np.testing.assert_allclose(a.loo_mse, b.loo_mse, rtol=1e-6)
-    for tuned in (KernelRidge(), KernelSVR()):
+    for tuned in (KernelRidge(offset=False), KernelSVR()):
         some = {"trials": 4, "refit": False}
         spaces = [tune(tuned, FAR, y, sample_weight=w, **some).space, tune(tuned, X, Y[:, 0], **some).space]
         assert repr(spaces[0]) == repr(spaces[1])
@@ -65,7 +65,7 @@ def test_scores_of_folds_are_weighted():
     y = P[:, 0] + 0.1 * RNG.standard_normal(60)
     y[w == 0] = 1e3
     folds = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]
-    machine = KernelRidge(Gaussian(1.0))
+    machine = KernelRidge(Gaussian(1.0), offset=False)
     found = fold_path(machine, P, y, [0.1, 0.01], cv=folds, sample_weight=w)
     for (train, test), score in zip(folds, found.scores[1]):
         fitted = clone(machine).set_params(lam=0.01).fit(P[train], y[train], w[train])
@@ -80,7 +80,7 @@ def test_scores_of_folds_are_weighted():
 
 def test_a_class_without_weight_has_no_column():
     labels = np.array(["a", "b", "c"])[np.arange(18) % 3]
-    machine = KernelClassifier(Gaussian(1.0), "squared", lam=0.05)
+    machine = KernelClassifier(Gaussian(1.0), "squared", lam=0.05, offset=False)
     w = (labels != "c").astype(float)
     kept = w > 0
     found, without = loo(machine, X, labels, w), loo(machine, X[kept], labels[kept])

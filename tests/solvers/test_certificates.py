@@ -28,8 +28,10 @@ def test_centres_that_depend_on_others_are_not_claimed():
     X = RNG.standard_normal((300, 2))
     y = np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * RNG.standard_normal(300)
     lam, sigma = 1e-4, 0.9
-    machine = KernelRidge(Gaussian(sigma), lam=lam, representation=Nystrom(200), random_state=0).fit(X, y)
-    said, Z, c = machine.solution_.certificate, machine.function_.points, machine.coef_
+    machine = KernelRidge(
+        Gaussian(sigma), lam=lam, representation=Nystrom(200), random_state=0, offset=False
+    ).fit(X, y)
+    said, Z, c = machine.solution_.certificate, machine.function_.points, machine.dual_coef_
     kept = np.flatnonzero(c)
     assert said.over == f"{len(kept)} of the 200 centres, on which the others depend to rounding"
     assert f"above the minimum over {said.over}" in str(machine.solution_)
@@ -64,7 +66,7 @@ def test_float32_polynomials_far_from_zero():
     y = np.sin(X[:, 0]) + 0.1 * RNG.standard_normal(80)
     for representation in ("full", "features"):
         machine = KernelRidge(
-            Polynomial(3, 1.0), lam=1e-3, solver="newton", representation=representation
+            Polynomial(3, 1.0), lam=1e-3, solver="newton", representation=representation, offset=False
         ).fit(X, y)
         error = np.mean((machine.predict(X) - y) ** 2)
         said = machine.solution_.certificate
@@ -103,7 +105,11 @@ def test_descent_with_targets_of_a_hundred_thousand():
 @pytest.mark.parametrize("solver", ["cholesky", "cg", "newton", "descent"])
 def test_equal_rows_that_contradict_each_other(solver):
     """f = 0 is best, with the objective 1; coefficients of ±5e8 say so to seven digits."""
-    solution = KernelRidge(Gaussian(1.0), lam=1e-9, solver=solver).fit([[1.0], [1.0]], [1.0, -1.0]).solution_
+    solution = (
+        KernelRidge(Gaussian(1.0), lam=1e-9, solver=solver, offset=False)
+        .fit([[1.0], [1.0]], [1.0, -1.0])
+        .solution_
+    )
     said = solution.certificate
     assert abs(said.objective - 1) <= said.gap < 1e-4
     assert said.relative_gradient == 0 and solution.converged
@@ -126,7 +132,9 @@ def test_rounding_that_leaves_nothing_to_claim():
     """Values of 1e30: whatever is found, it is not called the minimum."""
     X = 1e5 + RNG.standard_normal((40, 2))
     with pytest.warns(ConvergenceWarning):
-        machine = KernelRidge(Polynomial(3), lam=1e-6, representation="full").fit(X, X[:, 0] - 1e5)
+        machine = KernelRidge(Polynomial(3), lam=1e-6, representation="full", offset=False).fit(
+            X, X[:, 0] - 1e5
+        )
     assert machine.solution_.certificate.rounding > 1e-4
 
 
@@ -138,9 +146,9 @@ def test_a_jitter_for_norms_is_no_part_of_the_objective(monkeypatch, lam):
     X = rng.standard_normal((300, 1))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(300)
     kernel, shift = Gaussian(1.0), 1e-9
-    machine = KernelRidge(kernel, lam=lam, representation=Nystrom(m=80), solver="cg", random_state=0).fit(
-        X, y
-    )
+    machine = KernelRidge(
+        kernel, lam=lam, representation=Nystrom(n_centres=80), solver="cg", random_state=0, offset=False
+    ).fit(X, y)
     found, Z = machine.solution_, machine.function_.points
     assert "with a jitter of 1.0e-09" in found.certificate.over and found.status == "converged"
     A, K = kernel(X, Z), kernel(Z) + shift * np.eye(80)

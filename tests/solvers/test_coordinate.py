@@ -72,7 +72,9 @@ def test_machine_equals_scikit_learns_lasso(offset):
 
 def test_machine_equals_scikit_learns_sparse_logistic_regression():
     labels = np.where(Y[:, 0] > 1, "yes", "no")
-    machine = KernelLogistic(Linear(), lam=0.02, representation=Lasso(), solver=Coordinate(tol=1e-9))
+    machine = KernelLogistic(
+        Linear(), lam=0.02, representation=Lasso(), solver=Coordinate(tol=1e-9), offset=False
+    )
     machine.fit(PHI, labels)
     peer = LogisticRegression(
         l1_ratio=1.0, solver="liblinear", C=1 / (0.02 * N), fit_intercept=False, tol=1e-10, max_iter=10_000
@@ -82,8 +84,10 @@ def test_machine_equals_scikit_learns_sparse_logistic_regression():
 
 def test_more_classes_one_against_the_rest():
     labels = np.digitize(Y[:, 0], [0, 2])
-    machine = KernelClassifier(Linear(), loss="logistic", lam=0.02, representation="lasso").fit(PHI, labels)
-    assert machine.coef_.shape == (P, 3)
+    machine = KernelClassifier(Linear(), loss="logistic", lam=0.02, representation="lasso", offset=False).fit(
+        PHI, labels
+    )
+    assert machine.coef_.shape == (3, P)
     assert machine.score(PHI, labels) > 0.75
 
 
@@ -106,14 +110,14 @@ def test_other_losses_are_refused():
     with pytest.raises(IncompatibleError, match=r"knows the Squared\(\) and Logistic\(\) losses, not Huber"):
         Coordinate().run(problem(Huber(), 0.1))
     with pytest.raises(IncompatibleError, match="not Multinomial"):
-        KernelLogistic(Linear(), representation="lasso").fit(PHI, np.arange(N) % 3)
+        KernelLogistic(Linear(), representation="lasso", offset=False).fit(PHI, np.arange(N) % 3)
 
 
 def test_other_solvers_and_penalties_are_refused():
     with pytest.raises(IncompatibleError, match="a Lasso representation needs solver='coordinate'"):
-        KernelRidge(Linear(), representation="lasso", solver="cholesky").fit(PHI, Y[:, 0])
+        KernelRidge(Linear(), representation="lasso", solver="cholesky", offset=False).fit(PHI, Y[:, 0])
     with pytest.raises(IncompatibleError, match=r"use it with representation=Lasso\(\)"):
-        KernelRidge(Linear(), representation="features", solver="coordinate").fit(PHI, Y[:, 0])
+        KernelRidge(Linear(), representation="features", solver="coordinate", offset=False).fit(PHI, Y[:, 0])
 
 
 def test_laws():

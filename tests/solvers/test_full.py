@@ -7,7 +7,7 @@ from mercer import KernelRidge
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.losses import Squared
-from mercer.operators import KernelOperator, Matrix
+from mercer.operators import Matrix
 from mercer.representations import Nystrom
 from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, full
 from mercer.testing import check_solver
@@ -23,7 +23,7 @@ W *= 70 / W.sum()
 
 def problem(kernel, lam, w=None, offset=False, dtype=np.float64, y=Y):
     points = X.astype(dtype)
-    K = KernelOperator(kernel, points, points, Tiled())
+    K = Tiled().operator(kernel, points)
     return Problem(K, K, y, Squared(), lam, w, offset)
 
 
@@ -74,13 +74,21 @@ def test_cg(kernel, w, offset, solver):
 def test_three_ways_agree(kernel):
     """Factored, by conjugate gradients, and Nyström with every point a centre: to 1e-6 in prediction."""
     new = np.random.default_rng(1).standard_normal((30, 3))
-    direct = KernelRidge(kernel, lam=1e-4, representation="full", solver="cholesky").fit(X, Y).predict(new)
+    direct = (
+        KernelRidge(kernel, lam=1e-4, representation="full", solver="cholesky", offset=False)
+        .fit(X, Y)
+        .predict(new)
+    )
     size = np.abs(direct).max()
-    iterative = KernelRidge(kernel, lam=1e-4, representation="full", solver="cg").fit(X, Y).predict(new)
+    iterative = (
+        KernelRidge(kernel, lam=1e-4, representation="full", solver="cg", offset=False).fit(X, Y).predict(new)
+    )
     assert np.abs(iterative - direct).max() < 1e-6 * size
     for solver in ("cholesky", "cg"):
         centres = (
-            KernelRidge(kernel, lam=1e-4, representation=Nystrom(m=70), solver=solver).fit(X, Y).predict(new)
+            KernelRidge(kernel, lam=1e-4, representation=Nystrom(n_centres=70), solver=solver, offset=False)
+            .fit(X, Y)
+            .predict(new)
         )
         assert np.abs(centres - direct).max() < 1e-6 * size
 
@@ -101,7 +109,7 @@ def test_single_precision(solver, w, offset):
 @pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
 @pytest.mark.parametrize("offset", [False, True])
 def test_float32_factor_with_float64_refinement(monkeypatch, w, offset):
-    monkeypatch.setattr(full, "_MIXED_FROM", 10)
+    monkeypatch.setattr(full, "MIXED_FROM", 10)
     K = gaussian(X, X)
     c, b = exact(K, Y, 1e-3, w, offset)
     solution = Cholesky().run(problem(Gaussian(1.0), 1e-3, w, offset))
@@ -112,7 +120,7 @@ def test_float32_factor_with_float64_refinement(monkeypatch, w, offset):
 
 def test_mixed_precision_gives_up_where_it_must(monkeypatch):
     """At λ = 1e-11 a float32 factor is worthless; the answer must not suffer."""
-    monkeypatch.setattr(full, "_MIXED_FROM", 10)
+    monkeypatch.setattr(full, "MIXED_FROM", 10)
     K = gaussian(X, X, 3.0)
     c, _ = exact(K, Y, 1e-11)
     solution = Cholesky().run(problem(Gaussian(3.0), 1e-11))
@@ -218,7 +226,7 @@ def test_singular_matrix_gets_a_reported_jitter():
     """Every point twice and λ far below rounding: K + λnI is singular to the last bit."""
     points = np.repeat(X[:20], 2, axis=0)
     y = np.repeat(np.sin(points[::2, :1]), 2, axis=0)
-    K = KernelOperator(Gaussian(1.0), points, points, Tiled())
+    K = Tiled().operator(Gaussian(1.0), points)
     s = Cholesky().run(Problem(K, K, y, Squared(), 1e-30))
     assert 0 < s.certificate.jitter < 1e-6
     assert "jitter" in str(s)

@@ -22,7 +22,7 @@ def test_exact_ridge_beyond_the_stored_float32_matrix(lam):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (3100, 2))
     y = np.sin(3 * X[:, 0]) * X[:, 1] + 0.01 * rng.standard_normal(3100)
-    machine = KernelRidge(Gaussian(0.7), lam=lam).fit(X, y)
+    machine = KernelRidge(Gaussian(0.7), lam=lam, offset=False).fit(X, y)
     K = gaussian(X, 0.7)
     expected = K @ np.linalg.solve(K + lam * 3100 * np.eye(3100), y)
     assert machine.solution_.converged
@@ -56,7 +56,9 @@ def test_centres_of_very_different_size():
     lam, n = 1e-3, len(X)
     # Next to values of 1e13 a good deal of λ‖f‖² is rounding, and no minimum is claimed.
     with pytest.warns(ConvergenceWarning, match="no further progress"):
-        machine = KernelRidge(Polynomial(2), lam=lam, representation=Nystrom(m=n)).fit(X, y)
+        machine = KernelRidge(Polynomial(2), lam=lam, representation=Nystrom(n_centres=n), offset=False).fit(
+            X, y
+        )
     K = (X @ X.T + 1) ** 2
     f = K @ np.linalg.solve(K + lam * n * np.eye(n), y)
     best = np.mean((y - f) ** 2) + lam * (y - f) @ f / (lam * n)
@@ -67,7 +69,7 @@ def test_centres_of_very_different_size():
 def test_logistic_in_float32_with_a_tiny_penalty(lam):
     X, y = load_breast_cancer(return_X_y=True)
     X = X.astype(np.float32)
-    machine = KernelLogistic(lam=lam).fit(X, y)
+    machine = KernelLogistic(lam=lam, offset=False).fit(X, y)
     assert machine.solution_.converged
     assert machine.score(X, y) > 0.97
 
@@ -76,7 +78,7 @@ def test_newton_goes_on_while_the_objective_falls():
     rng = np.random.default_rng(3)
     X = np.vstack([rng.standard_normal((100, 2)) - 3, rng.standard_normal((100, 2)) + 3])
     y = np.repeat([0, 1], 100)
-    machine = KernelClassifier(Gaussian(1.0), loss=SquaredHinge(), lam=1e-7).fit(X, y)
+    machine = KernelClassifier(Gaussian(1.0), loss=SquaredHinge(), lam=1e-7, offset=False).fit(X, y)
     assert machine.solution_.converged
 
 
@@ -90,6 +92,6 @@ def test_a_python_function_is_evaluated_once_a_pair():
 
     rng = np.random.default_rng(4)
     X = rng.standard_normal((3100, 3))
-    KernelRidge(FunctionKernel(k, vectorized=True), lam=1e-4).fit(X, X[:, 0])
+    KernelRidge(FunctionKernel(k, vectorized=True), lam=1e-4, offset=False).fit(X, X[:, 0])
     # Half the pairs for the symmetric matrix, whole tiles on the diagonal, k(x,x) once or twice.
     assert calls < 0.8 * 3100**2

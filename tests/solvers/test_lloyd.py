@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian, Linear, Polynomial
-from mercer.operators import FeatureOperator, KernelOperator, Matrix
+from mercer.operators import FeatureOperator, Matrix
 from mercer.solvers import cluster_sums
 from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, centred, row_squares
 from mercer.solvers.lloyd import (
@@ -148,7 +148,7 @@ def test_moves_are_changes_of_the_sums(stored, group, monkeypatch):
     monkeypatch.setattr(cluster_sums, "_LARGE_GROUP", group)
     X, weights = RNG.standard_normal((200, 3)), RNG.uniform(0, 2, 200)
     kernel = Gaussian(1.0)
-    K = Matrix(kernel(X)) if stored else KernelOperator(kernel, X, X, Tiled())
+    K = Matrix(kernel(X)) if stored else Tiled().operator(kernel, X)
     k = 8
     sums = KernelSums(K, weights, np.ones(200), k)
     labels = RNG.integers(k, size=200)

@@ -84,7 +84,7 @@ def test_leaving_units_out_equals_refitting(name, weights, offset):
 
 
 def test_one_unit_leaves_nothing():
-    problem, _ = KernelRidge(Gaussian(1.0), 0.1).problem(X, Y)
+    problem, _ = KernelRidge(Gaussian(1.0), 0.1, offset=False).problem(X, Y)
     with pytest.raises(ValueError, match="leaving a group out needs two"):
         loo.residuals(problem, [0.1], np.zeros(N, dtype=int))
 
@@ -92,9 +92,9 @@ def test_one_unit_leaves_nothing():
 @pytest.mark.parametrize("lam", [1.0, 1e-4, 1e-7])
 @pytest.mark.parametrize("representation", [Full(), Nystrom(centres=X[:8])], ids=["full", "centres"])
 def test_over_many_scales_of_lambda(representation, lam):
-    machine = KernelRidge(Gaussian(1.0), lam=lam, representation=representation, solver="cholesky").fit(
-        X, Y[:, 0]
-    )
+    machine = KernelRidge(
+        Gaussian(1.0), lam=lam, representation=representation, solver="cholesky", offset=False
+    ).fit(X, Y[:, 0])
     expected = refits(machine, X, Y[:, 0], None)
     assert machine.loo_residuals().shape == (N,)
     assert np.abs(machine.loo_residuals() - expected).max() < 1e-8 * np.abs(expected).max()
@@ -153,9 +153,9 @@ def test_path_solutions_solve_the_normal_equations(kind, weights, offset):
 
 def test_random_features_keep_their_draw():
     """The features are those of the fitted machine, for every example left out."""
-    map = NystromFeatures(Gaussian(1.0), n_features=6, random_state=0)
-    machine = KernelRidge(Gaussian(1.0), lam=1e-2, representation=Features(map)).fit(X, Y)
-    Phi = NystromFeatures(Gaussian(1.0), n_features=6, random_state=0).fit(X).transform(X)
+    map = NystromFeatures(Gaussian(1.0), n_centres=6, random_state=0)
+    machine = KernelRidge(Gaussian(1.0), lam=1e-2, representation=Features(map), offset=False).fit(X, Y)
+    Phi = NystromFeatures(Gaussian(1.0), n_centres=6, random_state=0).fit(X).transform(X)
     for i in range(0, N, 6):
         kept = np.arange(N) != i
         u = np.linalg.solve(
@@ -166,8 +166,8 @@ def test_random_features_keep_their_draw():
 
 def test_single_precision_data():
     """float32 data: within 1e-4 of float64."""
-    single = KernelRidge(Gaussian(1.0), lam=1e-2).fit(X.astype(np.float32), Y).loo_residuals()
-    double = KernelRidge(Gaussian(1.0), lam=1e-2).fit(X, Y).loo_residuals()
+    single = KernelRidge(Gaussian(1.0), lam=1e-2, offset=False).fit(X.astype(np.float32), Y).loo_residuals()
+    double = KernelRidge(Gaussian(1.0), lam=1e-2, offset=False).fit(X, Y).loo_residuals()
     assert np.abs(single - double).max() < 1e-4
 
 

@@ -7,7 +7,7 @@ from mercer import KernelRegressor, losses, operators
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 from mercer.losses import FunctionLoss, Huber, Logistic, Loss, Multinomial, Poisson, Squared
-from mercer.operators import Identity, KernelOperator, Matrix
+from mercer.operators import Identity, Matrix
 from mercer.solvers import ConvergenceWarning, GradientDescent, Newton, Problem, forms, primal_form
 from mercer.testing import check_solver
 from oracles import LOSSES, gaussian, huber, minimum, whitening
@@ -40,9 +40,9 @@ def build(kind, loss, lam, w=None, offset=False, dtype=np.float64):
     y = targets(loss)
     P = X.astype(dtype)
     if kind == "full":
-        A = B = KernelOperator(Gaussian(1.0), P, P, Tiled())
+        A = B = Tiled().operator(Gaussian(1.0), P)
     elif kind == "centres":
-        A, B = KernelOperator(Gaussian(1.0), P, P[:10], Tiled()), Matrix(K[:10, :10])
+        A, B = Tiled().operator(Gaussian(1.0), P, P[:10]), Matrix(K[:10, :10])
     else:
         A, B = Matrix(PHI.astype(dtype)), Identity(5)
     return Problem(A, B, y, loss, lam, w, offset)
@@ -81,8 +81,8 @@ def test_reaches_the_minimum(loss, kind, w, offset):
 @pytest.mark.parametrize("loss", [Logistic(), Multinomial(), Huber(0.3)], ids=repr)
 def test_inner_conjugate_gradients(loss, kind, monkeypatch):
     """As for large problems: no factorisation, inexact steps."""
-    monkeypatch.setattr(forms, "_DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(primal_form, "_DIRECT_FEATURES", 0)
+    monkeypatch.setattr(forms, "DIRECT_EXAMPLES", 0)
+    monkeypatch.setattr(primal_form, "DIRECT_FEATURES", 0)
     formula = huber(0.3) if isinstance(loss, Huber) else None
     expected, value = oracle(kind, loss, 1e-2, W, True, formula)
     for rank in (None, 5):
@@ -94,7 +94,7 @@ def test_inner_conjugate_gradients(loss, kind, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["full", "centres", "features"])
 def test_without_the_matrix_in_memory(kind, monkeypatch):
-    monkeypatch.setattr(operators, "available_memory", lambda: 0)
+    monkeypatch.setattr(operators.dense, "available_memory", lambda: 0)
     expected, value = oracle(kind, Logistic(), 1e-2)
     s = Newton().run(build(kind, Logistic(), 1e-2))
     assert s.certificate.objective == pytest.approx(value, rel=1e-9)
@@ -204,7 +204,7 @@ def test_a_loss_of_ones_own():
 def test_separable_data_and_tiny_penalty(kind):
     """Scores run far beyond ±100: nothing overflows, nothing warns."""
     x = np.concatenate([np.linspace(-2, -1, 20), np.linspace(1, 2, 20)])[:, None]
-    A = KernelOperator(Gaussian(1.0), x, x, Tiled())
+    A = Tiled().operator(Gaussian(1.0), x)
     B = A if kind == "full" else Matrix(gaussian(x, x))
     y = np.sign(x)
     s = Newton().run(Problem(A, B, y, Logistic(), 1e-10))
@@ -442,7 +442,7 @@ def test_no_curvature_at_the_start():
     y, unit = 1e3 * np.sin(X[:, 0]) + 3e3, 1e5
 
     def machine(unit):
-        return KernelRegressor(Gaussian(1.0), loss=Huber(unit), lam=1e-3, representation="full")
+        return KernelRegressor(Gaussian(1.0), loss=Huber(unit), lam=1e-3, representation="full", offset=False)
 
     with np.errstate(all="raise", under="ignore"):
         large = machine(unit).fit(X, unit * y)

@@ -5,7 +5,7 @@ import pytest
 
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian
-from mercer.operators import KernelOperator, Matrix
+from mercer.operators import Matrix
 from mercer.solvers import preconditioners
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, SampledHessian
@@ -17,7 +17,7 @@ V = RNG.standard_normal((80, 3))
 
 
 @pytest.mark.parametrize(
-    "operator", [KernelOperator(Gaussian(1.0), X, X, Tiled()), Matrix(K)], ids=["kernel", "matrix"]
+    "operator", [Tiled().operator(Gaussian(1.0), X), Matrix(K)], ids=["kernel", "matrix"]
 )
 @pytest.mark.parametrize("scaled", [False, True])
 def test_low_rank_is_the_inverse_of_what_it_approximates(operator, scaled):

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 from mercer.losses import Squared
-from mercer.operators import Identity, KernelOperator, Matrix
+from mercer.operators import Identity, Matrix
 from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, primal
 from oracles import gaussian, whitening
 
@@ -38,7 +38,7 @@ def features(lam, w=None, offset=False, Phi=PHI):
 
 
 def centres(lam, w=None, offset=False, dtype=np.float64, Z=Z):
-    A = KernelOperator(Gaussian(1.0), X.astype(dtype), Z.astype(dtype), Tiled())
+    A = Tiled().operator(Gaussian(1.0), X.astype(dtype), Z.astype(dtype))
     return Problem(A, Matrix(gaussian(Z, Z)), Y, Squared(), lam, w, offset)
 
 

@@ -22,7 +22,7 @@ from mercer.losses import (
     SquaredHinge,
 )
 from mercer.losses.dual import Smoothed
-from mercer.operators import Identity, KernelOperator, Matrix
+from mercer.operators import Identity, Matrix
 from mercer.solvers import (
     ConvergenceWarning,
     Dual,
@@ -62,9 +62,9 @@ def targets(loss):
 def build(kind, loss, lam=1e-2, w=None, offset=False, dtype=np.float64, y=None):
     P = X.astype(dtype)
     if kind == "full":
-        A = B = KernelOperator(Gaussian(1.0), P, P, Tiled())
+        A = B = Tiled().operator(Gaussian(1.0), P)
     elif kind == "centres":
-        A, B = KernelOperator(Gaussian(1.0), P, P[:15], Tiled()), Matrix(K[:15, :15])
+        A, B = Tiled().operator(Gaussian(1.0), P, P[:15]), Matrix(K[:15, :15])
     else:
         A, B = Matrix(PHI.astype(dtype)), Identity(8)
     return Problem(A, B, targets(loss) if y is None else y, loss, lam, w, offset)
@@ -267,8 +267,8 @@ def test_single_precision(loss, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_inner_conjugate_gradients(kind, monkeypatch):
     """As for large problems: no factorisation of all, few of the rows, inexact steps."""
-    monkeypatch.setattr(forms, "_DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(primal_form, "_DIRECT_FEATURES", 0)
+    monkeypatch.setattr(forms, "DIRECT_EXAMPLES", 0)
+    monkeypatch.setattr(primal_form, "DIRECT_FEATURES", 0)
     for loss in (Hinge(), Quantile([0.1, 0.5, 0.9])):
         p = build(kind, loss, w=W, offset=True)
         exact = Dual(tol=1e-9).run(p)
@@ -278,7 +278,7 @@ def test_inner_conjugate_gradients(kind, monkeypatch):
 
 
 def test_without_the_matrix_in_memory(monkeypatch):
-    monkeypatch.setattr(operators, "available_memory", lambda: 0)
+    monkeypatch.setattr(operators.dense, "available_memory", lambda: 0)
     monkeypatch.setattr(primal_form, "available_memory", lambda: 1 << 40)
     for kind in KINDS:
         p = build(kind, Hinge(), offset=True)

@@ -13,8 +13,8 @@ from mercer.online import (
     Forgetron,
     Merge,
     Oldest,
-    PassiveAggressive,
-    Pegasos,
+    PassiveAggressiveStep,
+    PegasosStep,
     Projection,
     Smallest,
     Window,
@@ -38,17 +38,17 @@ GOOD = [
     OnlineKernelRegressor(K, budget=Merge(10), averaging=True, offset=True),
     OnlineKernelRegressor(K, budget=Projection(10)),
     OnlineKernelRegressor(K, budget=None, representation="features", random_state=0),
-    OnlineKernelRegressor(K, lam=0.0, step=PassiveAggressive(), budget=Forgetron(10)),
+    OnlineKernelRegressor(K, lam=0.0, step=PassiveAggressiveStep(), budget=Forgetron(10)),
     OnlineKernelClassifier(K, budget=Merge(10)),
-    OnlineKernelClassifier(K, "multinomial", lam=0.1, step=Pegasos(), budget=Oldest(10), averaging=True),
+    OnlineKernelClassifier(K, "multinomial", lam=0.1, step=PegasosStep(), budget=Oldest(10), averaging=True),
     perceptron(K, Oldest(10)),
     forgetron(K, 10),
     projectron(K, 10),
-    norma(K, size=10),
+    norma(K, n_terms=10),
     pegasos(K, lam=0.1),
     passive_aggressive(K, budget=10),
     passive_aggressive(K, budget=10, regression=True),
-    krls(K, size=10, forgetting=0.99),
+    krls(K, n_terms=10, forgetting=0.99),
 ]
 
 
@@ -83,7 +83,7 @@ class LearnsFirst(OnlineKernelRegressor):
     """Counts what an example costs after it was learned."""
 
     def partial_fit(self, X, y, sample_weight=None):
-        before = self.cumulative_loss_ if self._begun else 0.0
+        before = self.cumulative_loss_ if self.begun else 0.0
         super().partial_fit(X, y, sample_weight)
         kept = sample_weight is None or np.asarray(sample_weight) > 0
         self.cumulative_loss_ = before + float(np.sum(((self.predict(X) - y) ** 2) * kept))
@@ -152,4 +152,4 @@ def test_a_broken_machine_is_found_out(cls, words):
 
 def test_something_else_is_refused():
     with pytest.raises(TypeError, match="takes a machine with partial_fit, got KernelRidge"):
-        check_online(KernelRidge())
+        check_online(KernelRidge(offset=False))

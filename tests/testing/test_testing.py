@@ -44,23 +44,23 @@ class WrongDiag(Linear):
 
 
 class WrongSlope(Gaussian):
-    def slope_x(self, X, Z):
-        return 0.99 * super().slope_x(X, Z)
+    def gradient_x(self, X, Z):
+        return 0.99 * super().gradient_x(X, Z)
 
 
 class WrongSlopeShape(Gaussian):
-    def slope_x(self, X, Z):
-        return super().slope_x(X, Z)[:, :, 0]
+    def gradient_x(self, X, Z):
+        return super().gradient_x(X, Z)[:, :, 0]
 
 
 class WrongParameterSlope(Gaussian):
-    def slope_log_params(self, X, Z):
-        return {"sigma": super().slope_log_params(X, Z)["sigma"] / self.sigma}
+    def gradient_log_params(self, X, Z):
+        return {"sigma": super().gradient_log_params(X, Z)["sigma"] / self.sigma}
 
 
 class UnknownParameterSlope(Gaussian):
-    def slope_log_params(self, X, Z):
-        return {"width": super().slope_log_params(X, Z)["sigma"]}
+    def gradient_log_params(self, X, Z):
+        return {"width": super().gradient_log_params(X, Z)["sigma"]}
 
 
 class Mutating(Kernel):
@@ -180,9 +180,11 @@ BROKEN = {
     NotPositive(): r"(?s)not positive semidefinite.*x0 = .*c0 = .*Σ c_i c_j k\(x_i, x_j\) = -",
     NotPositiveInThePlane(): "not positive semidefinite",
     WrongDiag(): r"wrong diag.*k.diag\(X\)\[\d+\] is",
-    WrongSlope(1.0): r"slope_x is not the derivative.*∂k\(x_i, z_j\)/∂x_i\[\d\].*difference quotients give",
-    WrongSlopeShape(1.0): "wrong shape: slope_x has shape",
-    WrongParameterSlope(2.0): "slope_log_params is not the derivative.*∂k/∂log sigma",
+    WrongSlope(
+        1.0
+    ): r"gradient_x is not the derivative.*∂k\(x_i, z_j\)/∂x_i\[\d\].*difference quotients give",
+    WrongSlopeShape(1.0): "wrong shape: gradient_x has shape",
+    WrongParameterSlope(2.0): "gradient_log_params is not the derivative.*∂k/∂log sigma",
     UnknownParameterSlope(2.0): "there is no parameter 'width'",
     Mutating(): r"inputs must be left alone.*k\(X\) changed its points",
     MutatingZ(): r"inputs must be left alone.*k\(X, Z\) changed",

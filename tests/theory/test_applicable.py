@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC, KernelSVR
+from mercer.estimators.facts import facts_of
 from mercer.kernels import Gaussian, Linear
 from mercer.losses import Huber, Poisson, SquaredHinge
 from mercer.representations import Lasso
 from mercer.theory.applicable import largest_slope, promises
-from mercer.theory.facts import facts_of
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 2))
@@ -20,7 +20,7 @@ G = Gaussian(1.0)
 
 def found(machine, y, tuned=False):
     machine.fit(X, y)
-    made, absent = promises(machine, X, facts_of(machine, X, y), tuned)
+    made, absent = promises(facts_of(machine, X, y), tuned)
     bounds = [b for p in made for b in p.make(0.01)]
     assert all(b.value >= b.measured and b.delta == (0 if b.on_average else 0.01) for b in bounds)
     return {b.name for b in bounds}, dict(absent), bounds
@@ -32,10 +32,10 @@ ALL = {"Margin bound", "PAC–Bayes bound", "PAC–Bayes of draws", "Stability b
 @pytest.mark.parametrize(
     "machine, y, names",
     [
-        (KernelLogistic(G), SIGN, ALL),
-        (KernelLogistic(Linear()), SIGN, ALL | {"VC bound"}),
-        (KernelClassifier(G, loss=SquaredHinge()), SIGN, ALL),
-        (KernelClassifier(G, loss="squared"), SIGN, ALL),
+        (KernelLogistic(G, offset=False), SIGN, ALL),
+        (KernelLogistic(Linear(), offset=False), SIGN, ALL | {"VC bound"}),
+        (KernelClassifier(G, loss=SquaredHinge(), offset=False), SIGN, ALL),
+        (KernelClassifier(G, loss="squared", offset=False), SIGN, ALL),
         (KernelSVC(G, offset=False), SIGN, ALL | {"Support vectors"}),
         (
             KernelSVC(G),
@@ -44,22 +44,26 @@ ALL = {"Margin bound", "PAC–Bayes bound", "PAC–Bayes of draws", "Stability b
         ),
         (KernelLogistic(G, offset=True), SIGN, {"Margin bound", "PAC–Bayes bound", "PAC–Bayes of draws"}),
         (
-            KernelLogistic(G, representation="nystrom"),
+            KernelLogistic(G, representation="nystrom", offset=False),
             SIGN,
             {"Margin bound", "PAC–Bayes bound", "PAC–Bayes of draws"},
         ),
-        (KernelLogistic(G, representation="features"), SIGN, ALL | {"VC bound"}),
-        (KernelLogistic(G), THREE, {"Margin bound"}),
+        (KernelLogistic(G, representation="features", offset=False), SIGN, ALL | {"VC bound"}),
+        (KernelLogistic(G, offset=False), THREE, {"Margin bound"}),
         (KernelSVC(G), THREE, set()),
-        (KernelRidge(G), Y, {"Rademacher bound", "Stability bound", "Leave-one-out bound"}),
+        (KernelRidge(G, offset=False), Y, {"Rademacher bound", "Stability bound", "Leave-one-out bound"}),
         (KernelRidge(G, offset=True), Y, {"Rademacher bound"}),
-        (KernelRidge(G, representation="nystrom"), Y, {"Rademacher bound"}),
-        (KernelRegressor(G, loss=Huber()), Y, {"Rademacher bound", "Stability bound", "Leave-one-out bound"}),
+        (KernelRidge(G, representation="nystrom", offset=False), Y, {"Rademacher bound"}),
+        (
+            KernelRegressor(G, loss=Huber(), offset=False),
+            Y,
+            {"Rademacher bound", "Stability bound", "Leave-one-out bound"},
+        ),
         (KernelSVR(G, offset=False), Y, {"Rademacher bound", "Stability bound", "Leave-one-out bound"}),
         (KernelSVR(G), Y, {"Rademacher bound"}),
-        (KernelRidge(G), np.column_stack([Y, Y]), set()),
-        (KernelRegressor(G, loss=Poisson()), np.round(np.exp(Y)), set()),
-        (KernelRegressor(Linear(), representation=Lasso()), Y, {"Rademacher bound"}),
+        (KernelRidge(G, offset=False), np.column_stack([Y, Y]), set()),
+        (KernelRegressor(G, loss=Poisson(), offset=False), np.round(np.exp(Y)), set()),
+        (KernelRegressor(Linear(), representation=Lasso(), offset=False), Y, {"Rademacher bound"}),
     ],
 )
 def test_names(machine, y, names):
@@ -72,18 +76,23 @@ def test_names(machine, y, names):
         (KernelSVC(G), SIGN, "Stability bound", "offset=False"),
         (KernelSVC(G), SIGN, "VC bound", "infinite VC dimension"),
         (KernelSVC(G), THREE, "Margin bound", "votes of pairs"),
-        (KernelLogistic(G), THREE, "PAC–Bayes bound", "more than two classes"),
+        (KernelLogistic(G, offset=False), THREE, "PAC–Bayes bound", "more than two classes"),
         (KernelLogistic(G, offset=True), SIGN, "Leave-one-out bound", "support vector machines only"),
-        (KernelLogistic(G, representation="nystrom"), SIGN, "Stability bound", "centres"),
-        (KernelLogistic(G, class_weight="balanced"), SIGN, "Stability bound", "weights"),
-        (KernelLogistic(G, class_weight="balanced"), SIGN, "Leave-one-out bound", "weights"),
-        (KernelRidge(G), np.column_stack([Y, Y]), "Rademacher bound", "more than one output"),
-        (KernelRidge(G), np.zeros(80), "Stability bound", "all targets are 0"),
+        (KernelLogistic(G, representation="nystrom", offset=False), SIGN, "Stability bound", "centres"),
+        (KernelLogistic(G, class_weight="balanced", offset=False), SIGN, "Stability bound", "weights"),
+        (KernelLogistic(G, class_weight="balanced", offset=False), SIGN, "Leave-one-out bound", "weights"),
+        (KernelRidge(G, offset=False), np.column_stack([Y, Y]), "Rademacher bound", "more than one output"),
+        (KernelRidge(G, offset=False), np.zeros(80), "Stability bound", "all targets are 0"),
         *(
-            (KernelRegressor(G, loss=Poisson()), np.round(np.exp(Y)), name, "function of them")
+            (KernelRegressor(G, loss=Poisson(), offset=False), np.round(np.exp(Y)), name, "function of them")
             for name in ("Rademacher bound", "Stability bound", "Leave-one-out bound")
         ),
-        (KernelRegressor(Linear(), representation=Lasso()), Y, "Stability bound", "does not minimise"),
+        (
+            KernelRegressor(Linear(), representation=Lasso(), offset=False),
+            Y,
+            "Stability bound",
+            "does not minimise",
+        ),
     ],
 )
 def test_reasons(machine, y, name, why):
@@ -92,18 +101,20 @@ def test_reasons(machine, y, name, why):
 
 def test_what_is_said_of_the_kernel():
     for machine, tuned, words in (
-        (KernelLogistic(G), False, "a kernel fixed before they were seen"),
-        (KernelLogistic(Gaussian()), False, "taken from the points"),
-        (KernelLogistic(G), True, "tuned on them"),
+        (KernelLogistic(G, offset=False), False, "a kernel fixed before they were seen"),
+        (KernelLogistic(Gaussian(), offset=False), False, "taken from the points"),
+        (KernelLogistic(G, offset=False), True, "tuned on them"),
     ):
         margin = found(machine, SIGN, tuned)[2][0]
         assert (
             margin.name == "Margin bound" and margin.assumptions.endswith(words)
         ) or words in margin.assumptions
-    for machine in (KernelLogistic(G), KernelSVC(G), KernelSVC(G, offset=False)):
+    for machine in (KernelLogistic(G, offset=False), KernelSVC(G), KernelSVC(G, offset=False)):
         for bound in found(machine, SIGN, tuned=True)[2]:
             assert "tuned on them" in bound.assumptions, bound.name
-    stable = next(b for b in found(KernelLogistic(Linear()), SIGN)[2] if b.name == "Stability bound")
+    stable = next(
+        b for b in found(KernelLogistic(Linear(), offset=False), SIGN)[2] if b.name == "Stability bound"
+    )
     assert "the largest seen" in stable.assumptions
 
 
@@ -112,8 +123,10 @@ def test_slopes():
         return largest_slope(facts_of(machine.fit(X, y), X, y))
 
     assert slope(KernelSVC(G, offset=False), SIGN) == 1.0
-    assert slope(KernelLogistic(G, lam=1e-3), SIGN) == pytest.approx(1.0, abs=1e-9)
+    assert slope(KernelLogistic(G, lam=1e-3, offset=False), SIGN) == pytest.approx(1.0, abs=1e-9)
     top = np.abs(Y).max()
-    assert slope(KernelRidge(G, lam=0.04), Y) == pytest.approx(2 * top * (1 + 2.5))
-    assert slope(KernelRegressor(G, loss=Huber(0.5)), Y) == 1.0
-    assert slope(KernelClassifier(G, loss=SquaredHinge(), lam=0.25), SIGN) == pytest.approx(2 * (1 + 2))
+    assert slope(KernelRidge(G, lam=0.04, offset=False), Y) == pytest.approx(2 * top * (1 + 2.5))
+    assert slope(KernelRegressor(G, loss=Huber(0.5), offset=False), Y) == 1.0
+    assert slope(KernelClassifier(G, loss=SquaredHinge(), lam=0.25, offset=False), SIGN) == pytest.approx(
+        2 * (1 + 2)
+    )

@@ -23,8 +23,8 @@ from mercer import (
 )
 from mercer.kernels import Gaussian
 from mercer.theory import PointsProblem, binomial_bound, certificate, coverage, mean_bound
+from mercer.theory.applicable import cap_of
 from mercer.theory.certificate import verdict
-from mercer.theory.facts import cap_of
 
 RNG = np.random.default_rng(0)
 DIGITS, NUMBERS = load_digits(return_X_y=True)
@@ -44,11 +44,11 @@ def of(machine, X, y, train, test, **options):
 
 G = Gaussian(2.0)
 BINARY = [
-    KernelLogistic(G, lam=1e-3),
+    KernelLogistic(G, lam=1e-3, offset=False),
     KernelSVC(G, lam=1e-3),
     KernelSVC(G, lam=1e-3, offset=False),
-    KernelLogistic(G, lam=1e-3, representation="nystrom"),
-    KernelLogistic(G, lam=1e-3, representation="features"),
+    KernelLogistic(G, lam=1e-3, representation="nystrom", offset=False),
+    KernelLogistic(G, lam=1e-3, representation="features", offset=False),
 ]
 
 
@@ -70,11 +70,11 @@ def test_odd_and_even_digits(machine):
 @pytest.mark.parametrize(
     "machine",
     [
-        KernelRidge(Gaussian(1.0), lam=0.01),
+        KernelRidge(Gaussian(1.0), lam=0.01, offset=False),
         KernelRidge(Gaussian(1.0), lam=0.01, offset=True),
-        KernelRidge(Gaussian(1.0), lam=0.01, representation="nystrom"),
+        KernelRidge(Gaussian(1.0), lam=0.01, representation="nystrom", offset=False),
         KernelSVR(Gaussian(1.0), lam=0.01),
-        KernelRegressor(Gaussian(1.0), loss="huber", lam=0.01),
+        KernelRegressor(Gaussian(1.0), loss="huber", lam=0.01, offset=False),
     ],
     ids=lambda m: f"{type(m).__name__}-{m.representation}-{m.offset}",
 )
@@ -88,7 +88,7 @@ def test_a_regression(machine):
 
 
 def test_delta_is_shared():
-    machine = KernelLogistic(G, lam=1e-3)
+    machine = KernelLogistic(G, lam=1e-3, offset=False)
     found, _ = of(machine, DIGITS, ODD, TRAIN, TEST, delta=0.08)
     sure = {b.name: b.delta for b in found.bounds if not b.on_average}
     assert set(sure.values()) == {0.02} and len(sure) == 5  # one event for both bounds of PAC–Bayes
@@ -101,7 +101,7 @@ def test_delta_is_shared():
 
 
 def test_in_words():
-    found, _ = of(KernelLogistic(G, lam=1e-3), DIGITS, ODD, TRAIN, TEST)
+    found, _ = of(KernelLogistic(G, lam=1e-3, offset=False), DIGITS, ODD, TRAIN, TEST)
     text = str(found)
     for words in (
         "KernelLogistic, 1,200 examples, λ = 0.001",
@@ -156,14 +156,14 @@ def test_a_perceptron():
 
 
 def test_predictions_made_elsewhere():
-    machine = KernelRidge(Gaussian(1.0), lam=0.01).fit(X[:300], Y[:300])
+    machine = KernelRidge(Gaussian(1.0), lam=0.01, offset=False).fit(X[:300], Y[:300])
     found = certificate(machine, X[:300], Y[:300], y_test=Y[:300], predicted=Y[:300] + 0.25, tuned=True)
     assert found.test == pytest.approx(0.25) and "machines like this one" in found.bounds[0].assumptions
     assert "tuned" in next(b for b in found.bounds if b.name == "Rademacher bound").assumptions
 
 
 def test_what_can_not_be():
-    machine = KernelRidge(Gaussian(1.0)).fit(X[:50], Y[:50])
+    machine = KernelRidge(Gaussian(1.0), offset=False).fit(X[:50], Y[:50])
     with pytest.raises(ValueError, match="y_test needs X_test"):
         certificate(machine, X[:50], Y[:50], y_test=Y[50:60])
     with pytest.raises(ValueError, match="differ in shape"):
@@ -176,7 +176,7 @@ def test_what_can_not_be():
 
 @pytest.mark.parametrize(
     "machine",
-    [KernelLogistic(Gaussian(0.2), lam=0.02), KernelSVC(Gaussian(0.2), lam=0.02)],
+    [KernelLogistic(Gaussian(0.2), lam=0.02, offset=False), KernelSVC(Gaussian(0.2), lam=0.02)],
     ids=lambda m: type(m).__name__,
 )
 def test_promises_are_kept(machine):
@@ -216,13 +216,13 @@ def test_test_examples_come_whole():
     for options in ({"X_test": X}, {"predicted": y}):
         with pytest.raises(ValueError, match="give y_test too"):
             certificate(machine, X, y, **options)
-    ridge = KernelRidge(G).fit(X, y.astype(float))
+    ridge = KernelRidge(G, offset=False).fit(X, y.astype(float))
     with pytest.raises(ValueError, match="contain NaN"):
         certificate(ridge, X, y.astype(float), X_test=X[:2], y_test=[np.nan, 1.0])
 
 
 def test_of_one_example():
-    found = certificate(KernelRidge(G).fit(X[:1], Y[:1]), X[:1], Y[:1])
+    found = certificate(KernelRidge(G, offset=False).fit(X[:1], Y[:1]), X[:1], Y[:1])
     assert dict(found.absent)["Stability bound"] == "there is one example only"
 
 
@@ -242,7 +242,7 @@ def test_groups_count_once():
 
 def test_groups_of_unequal_size():
     """The bound is about the mean of the groups' means; one large group does not drown the others."""
-    machine = KernelRidge(Gaussian(1.0), lam=0.01).fit(X[:200], Y[:200])
+    machine = KernelRidge(Gaussian(1.0), lam=0.01, offset=False).fit(X[:200], Y[:200])
     groups = np.minimum(np.arange(100), 30)
     found = certificate(machine, X[:200], Y[:200], X_test=X[200:300], y_test=Y[200:300], groups_test=groups)
     errors = np.minimum(np.abs(machine.predict(X[200:300]) - Y[200:300]), cap_of(Y[:200]))

@@ -13,7 +13,7 @@ from mercer.theory import CircleProblem, PointsProblem, bias_variance, risk_curv
 def test_kernel_ridge_attains_the_best_rate(b, r):
     problem = CircleProblem(b, r)
     curve = risk_curve(
-        lambda n: KernelRidge(problem.kernel, lam=problem.lam(n)),
+        lambda n: KernelRidge(problem.kernel, lam=problem.lam(n), offset=False),
         problem.draw,
         [50, 100, 200, 400],
         risk=problem.excess,
@@ -26,7 +26,7 @@ def test_kernel_ridge_attains_the_best_rate(b, r):
 def test_too_large_a_lam_does_not_learn():
     problem = CircleProblem()
     curve = risk_curve(
-        KernelRidge(problem.kernel, lam=10.0), problem.draw, [30, 60, 120], risk=problem.excess
+        KernelRidge(problem.kernel, lam=10.0, offset=False), problem.draw, [30, 60, 120], risk=problem.excess
     )
     assert curve.rate.exponent < 0.1
 
@@ -34,19 +34,21 @@ def test_too_large_a_lam_does_not_learn():
 def test_error_rates_on_fresh_examples():
     problem, told = PointsProblem(noise=0.0), []
     machine, sizes = LogisticRegression(), [20, 40]
-    curve = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, seed=1, progress=told.append)
+    curve = risk_curve(
+        machine, problem.labels, sizes, repetitions=3, test=500, random_state=1, progress=told.append
+    )
     assert curve.risks.shape == (3, 2) and (curve.risks < 0.4).all() and curve.rate is None
     assert [line.split(":")[0] for line in told] == ["n = 20", "n = 40"]
-    again = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, seed=1)
+    again = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, random_state=1)
     np.testing.assert_array_equal(curve.risks, again.risks)
-    other = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, seed=2)
+    other = risk_curve(machine, problem.labels, sizes, repetitions=3, test=500, random_state=2)
     assert (curve.risks != other.risks).any()
     assert not hasattr(machine, "coef_")  # a clone was fitted
 
 
 def test_the_floor_is_taken_off():
     problem = CircleProblem(noise=0.5)
-    machine = KernelRidge(problem.kernel, lam=1e-3)
+    machine = KernelRidge(problem.kernel, lam=1e-3, offset=False)
     options = dict(repetitions=4, test=1500)
     with_noise = risk_curve(machine, problem.draw, [30, 60, 120], floor=0.0, **options)
     without = risk_curve(machine, problem.draw, [30, 60, 120], floor=0.25, **options)
@@ -72,7 +74,7 @@ def test_they_pull_in_opposite_directions():
     problem, told = CircleProblem(), []
     at = np.linspace(0, 1, 60)[:, None]
     found = bias_variance(
-        KernelRidge(problem.kernel),
+        KernelRidge(problem.kernel, offset=False),
         "lam",
         np.logspace(-6, 0, 4),
         problem.draw,
@@ -89,7 +91,7 @@ def test_they_pull_in_opposite_directions():
 def test_widths_and_neighbours():
     problem = CircleProblem()
     for machine, name, values in (
-        (KernelRidge(Gaussian(), lam=1e-3), "kernel__sigma", [0.01, 0.2]),
+        (KernelRidge(Gaussian(), lam=1e-3, offset=False), "kernel__sigma", [0.01, 0.2]),
         (KernelNeighborsRegressor(Gaussian(1.0)), "n_neighbors", [1, 20]),
     ):
         found = bias_variance(machine, name, values, problem.draw, problem.truth, 60, repetitions=15)
@@ -99,10 +101,10 @@ def test_widths_and_neighbours():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda d: risk_curve(KernelRidge(), d, []),
-        lambda d: risk_curve(KernelRidge(), d, [10], repetitions=0),
-        lambda d: bias_variance(KernelRidge(), "lam", [1.0], d, len, 10, repetitions=1),
-        lambda d: bias_variance(KernelRidge(), "lam", [], d, len, 10),
+        lambda d: risk_curve(KernelRidge(offset=False), d, []),
+        lambda d: risk_curve(KernelRidge(offset=False), d, [10], repetitions=0),
+        lambda d: bias_variance(KernelRidge(offset=False), "lam", [1.0], d, len, 10, repetitions=1),
+        lambda d: bias_variance(KernelRidge(offset=False), "lam", [], d, len, 10),
     ],
 )
 def test_nothing_to_do(call):

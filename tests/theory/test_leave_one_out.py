@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelLogistic, KernelRidge, KernelSVC
+from mercer.estimators.facts import facts_of
 from mercer.kernels import Gaussian
 from mercer.losses import SquaredHinge
 from mercer.theory import (
@@ -15,7 +16,7 @@ from mercer.theory import (
     support_vector_bound,
     xi_alpha_bound,
 )
-from mercer.theory.facts import facts_of, spread_of
+from mercer.theory.applicable import spread_of
 
 K, LAM, N = Gaussian(0.6), 0.02, 30
 
@@ -42,10 +43,10 @@ def sample(seed, labels=True):
 @pytest.mark.parametrize(
     "machine",
     [
-        KernelRidge(K, lam=LAM),
-        KernelLogistic(K, lam=LAM),
+        KernelRidge(K, lam=LAM, offset=False),
+        KernelLogistic(K, lam=LAM, offset=False),
         KernelSVC(K, lam=LAM, offset=False),
-        KernelClassifier(K, loss=SquaredHinge(), lam=LAM),
+        KernelClassifier(K, loss=SquaredHinge(), lam=LAM, offset=False),
     ],
     ids=lambda m: type(m).__name__,
 )
@@ -73,7 +74,7 @@ def test_with_an_offset():
         X, y = sample(seed)
         machine = KernelSVC(K, lam=LAM).fit(X, y)
         facts, errors = facts_of(machine, X, y), np.mean(y * left_out(machine, X, y) <= 0)
-        spread = spread_of(machine, X, facts)
+        spread = spread_of(facts)
         assert spread == pytest.approx(1 - K(machine.support_vectors_, X).min())
         alpha = xi_alpha_bound(facts.margins, np.abs(facts.coef), spread)
         support = support_vector_bound(facts.support, N)

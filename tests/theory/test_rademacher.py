@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian, Linear
-from mercer.operators import KernelOperator
 from mercer.theory import capped_error_bound, margin_bound, rademacher_bound, rademacher_complexity
 from mercer.theory.strata import share
 
@@ -52,13 +51,13 @@ def test_one_direction_has_the_least():
 
 def test_drawn_signs_without_a_matrix():
     X = RNG.standard_normal((300, 3))
-    operator = KernelOperator(Gaussian(1.0), X, X, Tiled())
+    operator = Tiled().operator(Gaussian(1.0), X)
     found, dense = rademacher_complexity(operator), rademacher_complexity(Gaussian(1.0)(X))
     assert found.value == pytest.approx(dense.value, rel=1e-6) and found.high == pytest.approx(
         1 / math.sqrt(300)
     )
     assert 0 < found.error < 0.02 * found.value and found.low < found.value < found.high
-    other = rademacher_complexity(operator, seed=1)
+    other = rademacher_complexity(operator, random_state=1)
     assert abs(other.value - found.value) < 5 * math.hypot(other.error, found.error)
 
 

@@ -24,7 +24,7 @@ def test_intervals(rows):
     for i in range(200):
         noise = 0.3 * rng.standard_normal((rows, 5))
         risks = 2 / N**0.6 * np.exp(noise)
-        rate = fit_rate(N, risks[0] if rows == 1 else risks, 0.9, seed=i)
+        rate = fit_rate(N, risks[0] if rows == 1 else risks, 0.9, random_state=i)
         held += rate.low <= 0.6 <= rate.high
     assert held >= 165  # of 200, 180 promised
 

@@ -34,7 +34,7 @@ def test_effective_dimension_is_a_trace():
 def test_effective_dimension_from_centres(centres):
     lams = np.logspace(-4, 0, 5)
     exact = effective_dimension(K, lams).low
-    found = effective_dimension(Gaussian(1.0), lams, X, centres=centres, seed=1)
+    found = effective_dimension(Gaussian(1.0), lams, X, centres=centres, random_state=1)
     assert (found.low <= exact * (1 + 1e-6)).all() and (exact <= found.high * (1 + 1e-6)).all()
     if centres == 150:
         np.testing.assert_allclose(found.low[2:], found.high[2:], rtol=0.03)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
+from mercer.estimators.facts import facts_of
 from mercer.kernels import Gaussian
 from mercer.losses import Huber, SquaredHinge
 from mercer.theory import ridge_slope, ridge_stability, stability_bound, uniform_stability
 from mercer.theory.applicable import largest_slope
-from mercer.theory.facts import facts_of
 
 K = Gaussian(0.5)
 
@@ -32,11 +32,11 @@ def pairs(machine, labels, seed, n=25):
 
 
 MACHINES = [
-    (KernelRidge(K, lam=0.05), False),
-    (KernelRegressor(K, loss=Huber(0.3), lam=0.05), False),
-    (KernelLogistic(K, lam=0.02), True),
+    (KernelRidge(K, lam=0.05, offset=False), False),
+    (KernelRegressor(K, loss=Huber(0.3), lam=0.05, offset=False), False),
+    (KernelLogistic(K, lam=0.02, offset=False), True),
     (KernelSVC(K, lam=0.02, offset=False), True),
-    (KernelClassifier(K, loss=SquaredHinge(), lam=0.05), True),
+    (KernelClassifier(K, loss=SquaredHinge(), lam=0.05, offset=False), True),
 ]
 
 
@@ -59,9 +59,9 @@ def test_ridge_keeps_its_norm():
     """‖f‖ ≤ Y/(2√λ), and one example at y = Y with k = λ attains it."""
     for seed in range(10):
         for lam in (1e-3, 0.1, 2.0):
-            _, y, f, _ = pairs(KernelRidge(K, lam=lam), False, seed)
+            _, y, f, _ = pairs(KernelRidge(K, lam=lam, offset=False), False, seed)
             assert f.function_.norm() <= np.abs(y).max() / (2 * math.sqrt(lam)) * (1 + 1e-9)
-    one = KernelRidge(K, lam=1.0).fit([[0.0]], [3.0])
+    one = KernelRidge(K, lam=1.0, offset=False).fit([[0.0]], [3.0])
     assert one.function_.norm() == pytest.approx(3 / 2)
 
 
@@ -70,7 +70,7 @@ def test_squared_errors_of_clipped_predictions():
     beta = ridge_stability(lam, n, 1.0, Y)
     assert beta == pytest.approx(8 * (1 + 1 / (2 * math.sqrt(lam))) / (lam * n))
     for seed in range(8):
-        _, _, f, others = pairs(KernelRidge(K, lam=lam), False, seed, n)
+        _, _, f, others = pairs(KernelRidge(K, lam=lam, offset=False), False, seed, n)
         there = np.linspace(-1, 1, 50)[:, None]
         for g in others:
             a, b = (np.clip(h.predict(there), -Y, Y) for h in (f, g))

@@ -77,7 +77,7 @@ def test_cells_share_all_there_is(k):
 
 
 def test_a_function_is_averaged_over_pixels():
-    box = Rectangle.of(((1, 3), (-1, 0)))
+    box = Rectangle(((1, 3), (-1, 0)))
     rho = PixelDensity.of(lambda p: p[:, 0] ** 3 + p[:, 1] ** 2, box, resolution=8)
     assert rho.values.shape == (4, 8)
     x, y = np.linspace(1, 3, 9), np.linspace(-1, 0, 5)
@@ -88,10 +88,10 @@ def test_a_function_is_averaged_over_pixels():
 def test_many_points_come_in_parts(monkeypatch):
     import sys
 
-    whole = PixelDensity.of(lambda p: p[:, 0], Rectangle.of(((0, 1), (0, 1))), 20)
+    whole = PixelDensity.of(lambda p: p[:, 0], Rectangle(((0, 1), (0, 1))), 20)
     monkeypatch.setattr(sys.modules["mercer.voronoi.density"], "_AT_ONCE", 100)
     calls = []
-    parts = PixelDensity.of(lambda p: (calls.append(len(p)), p[:, 0])[1], Rectangle.of(((0, 1), (0, 1))), 20)
+    parts = PixelDensity.of(lambda p: (calls.append(len(p)), p[:, 0])[1], Rectangle(((0, 1), (0, 1))), 20)
     assert len(calls) == 20 and max(calls) <= 100
     np.testing.assert_array_equal(whole.values, parts.values)
 
@@ -111,6 +111,6 @@ def test_samples_follow_the_density():
 
 def test_images_come_back_as_they_were():
     image = np.array([[1, 2], [3, 4]], dtype=np.uint8)
-    rho = PixelDensity.of(image, Rectangle.of(((0, 1), (0, 1))), 1)
+    rho = PixelDensity.of(image, Rectangle(((0, 1), (0, 1))), 1)
     np.testing.assert_allclose(rho.image(), image)
     np.testing.assert_allclose(rho.values[0] * rho.peak, [3, 4])  # the lowest row

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.inputs import show_point
+from mercer.theory.learnability.inputs import show_point
 
 _WIDTH, _HEIGHT = 49, 15
 _SEVERAL = "*"
@@ -20,7 +20,7 @@ def board(points: Any, labels: str | None = None, hypothesis: Any = None) -> str
 
     Examples
     --------
-    >>> from mercer.theory import Intervals
+    >>> from mercer.theory.learnability import Intervals
     >>> print(board([[1], [2], [3]], "+-+"))
       +                       -                       +
     ────────────────────────────────────────────────────

@@ -32,7 +32,7 @@ def export(
     require_apart(output, model_file)
     require_free(output, force)
     model = load_model(model_file)
-    from mercer.io import to_onnx
+    from mercer.onnx import to_onnx
 
     try:
         graph = to_onnx(model, output, dtype="float32" if float32 else "float64")

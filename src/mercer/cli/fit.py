@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,154 +13,122 @@ import typer
 from mercer.cli.console import fail, print_json, require_apart, spinner, stdout
 from mercer.cli.options import (
     AsJson,
-    Form,
-    Limit,
-    Query,
+    Minutes,
     Quiet,
-    TableFile,
-    TableName,
-    Text,
-    beside,
-    file_of,
-    name_of,
+    Seed,
+    Selection,
+    Target,
+    Task,
+    column_option,
+    option,
+    spoken,
+    with_options,
 )
 from mercer.cli.replacing import Force, model_of, page_of, require_free
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from mercer.tables.model import Model
     from mercer.tables.reading import Table
 
 
-class Task(StrEnum):
-    """What is asked."""
+@dataclass(frozen=True)
+class Roles:
+    """What the target is, and what it is predicted from."""
 
-    regression = "regression"
-    classification = "classification"
-
-
-def _columns(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of columns, for the shell to complete."""
-    from mercer.tables.reading import read
-
-    try:
-        # The parser stops at the option that waits for its value, and leaves the other words.
-        table = ctx.params.get("table") or ctx.args[0]
-        names = read(table, limit=5, table=ctx.params.get("table_name")).names
-    except Exception:  # a shell that completes is no place for errors
-        return []
-    return [name for name in names if name.startswith(incomplete)]
-
-
-def fit(
-    table: TableFile,
-    target: Annotated[
-        str,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="COLUMN",
-            help="What shall be predicted.",
-            autocompletion=_columns,
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Where to write the model; by default TABLE.mercer.", show_default=False
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report", help="Where to write the report; by default beside the model.", show_default=False
-        ),
-    ] = None,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False,
     task: Annotated[
-        Task | None,
-        typer.Option(
-            "--task", help="Numbers or labels? By default guessed from the target.", show_default=False
-        ),
-    ] = None,
-    minutes: Annotated[float, typer.Option("--minutes", min=0.01, help="About how long it may take.")] = 2.0,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=2**32 - 1, help="Decides splits and subsamples.")
-    ] = 0,
-    query: Query = None,
-    table_name: TableName = None,
-    limit: Limit = None,
-    form: Form = None,
-    text: Text = None,
+        Task | None, option("--task", help="Numbers or labels? By default guessed from the target.")
+    ] = None
     ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ignore",
-            metavar="COLUMN",
-            help="Do not look at this column. May be repeated.",
-            autocompletion=_columns,
-            show_default=False,
-        ),
-    ] = None,
+        list[str] | None, column_option("--ignore", help="Do not look at this column. May be repeated.")
+    ] = None
     group: Annotated[
         str | None,
-        typer.Option(
+        column_option(
             "--group",
-            metavar="COLUMN",
             help="Rows with the same value here belong together (a patient, a day): they are learned from or "
             "tested on together. It is not learned from.",
-            autocompletion=_columns,
-            show_default=False,
         ),
-    ] = None,
-    force: Force = False,
+    ] = None
+
+    def columns(self, data: Table, target: str, said: Iterable[str]) -> Table:
+        """Those that are meant; names that are not there are errors, not silence."""
+        ignore = self.ignore or []
+        for name in (target, *said, *([] if self.group is None else [self.group])):
+            data[name]
+        if target in ignore:
+            fail(f"--ignore {target}: this is the target")
+        if self.group == target:
+            fail(f"--group {self.group}: this is the target")
+        if self.group in ignore:
+            fail(f"--ignore {self.group}: this is the column of groups, which is not learned from anyway")
+        return data.drop(*ignore)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The files that are written."""
+
+    output: Annotated[
+        Path | None, option("--output", "-o", help="Where to write the model; by default TABLE.mercer.")
+    ] = None
+    report: Annotated[
+        Path | None, option("--report", help="Where to write the report; by default beside the model.")
+    ] = None
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.")] = False
+    force: Force = False
+
+    def model_and_page(self, source: Selection, target: str) -> tuple[Path, Path | None]:
+        """Where the two go; fails if that is not possible."""
+        output = source.result(self.output, ".mercer")
+        page = None if self.no_report else self.report or output.with_suffix(".html")
+        name = Path(source.name).name
+        require_apart(output, source.table)
+        require_free(output, self.force, model_of(name, target))
+        if page is not None:
+            require_apart(page, source.table, output)
+            require_free(page, self.force, page_of(name, target))
+            if find_spec("matplotlib") is None:
+                fail("the report needs Matplotlib: pip install 'mercer[plot]', or say --no-report")
+        return output, page
+
+
+@with_options
+def fit(
+    source: Selection,
+    target: Target,
+    roles: Roles,
+    results: Results,
+    minutes: Minutes = 2.0,
+    seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Choose, fit and test a kernel machine for a table; write the model and a report."""
-    output = output or beside(table, ".mercer")
-    page = None if no_report else report or output.with_suffix(".html")
-    name = Path(name_of(table)).name  # folders are nobody's business who gets the model
-    require_apart(output, table)
-    require_free(output, force, model_of(name, target))
-    if page is not None:
-        require_apart(page, table, output)
-        require_free(page, force, page_of(name, target))
-        if find_spec("matplotlib") is None:
-            fail("the report needs Matplotlib: pip install 'mercer[plot]', or say --no-report")
+    output, page = results.model_and_page(source, target)
+    name = Path(source.name).name  # folders are nobody's business who gets the model
     with spinner(quiet, 60 * minutes) as step:
         import mercer
-        from mercer.tables.reading import read
 
         step(f"Reading {name}")
-        kinds = dict.fromkeys(text or (), "text")
-        with file_of(table, form) as file:
-            data = read(file, query=query, table=table_name, limit=limit, kinds=kinds)
-        data = _chosen(data, target, text or [], ignore or [], group)
+        with source.file() as file:
+            data = roles.columns(source.read(file, source.kinds), target, source.kinds)
         model = mercer.fit(
             data,
             target=target,
-            task=task and task.value,
+            task=roles.task,
             minutes=minutes,
-            seed=seed,
-            groups=group,
+            random_state=seed,
+            groups=roles.group,
             progress=step,
         )
-        options = _spoken(target, task, minutes, seed, query, table_name, limit, form, text, ignore, group)
-        command = shlex.join(["mercer", "fit", table.name, *options])
-        evidence = replace(model.evidence, command=command, source=name)
-        model = replace(model, evidence=evidence)
+        said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
+        command = shlex.join(["mercer", "fit", source.table.name, *said, *spoken(source, roles)])
+        model = replace(model, evidence=replace(model.evidence, command=command, source=name))
         mercer.save(model, output)
         if page is not None:
-            step("Drawing the report")
-            try:
-                from mercer.tables.report import model_report
-
-                model_report(model).write(page)
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(f"{output} is written, {page} is not") from None
-            except (ValueError, OSError, ImportError) as error:
-                fail(f"{output} is written, but {page} is not: {error}")
+            _draw(model, output, page, step)
     if as_json:
         from mercer.cli.facts import facts
 
@@ -170,36 +137,16 @@ def fit(
         _show(model, output, page)
 
 
-def _chosen(data: Table, target: str, text: list[str], ignore: list[str], group: str | None) -> Table:
-    """The columns that are meant; names that are not there are errors, not silence."""
-    for name in (target, *text, *([] if group is None else [group])):
-        data[name]
-    if target in ignore:
-        fail(f"--ignore {target}: this is the target")
-    if group == target:
-        fail(f"--group {group}: this is the target")
-    if group in ignore:
-        fail(f"--ignore {group}: this is the column of groups, which is not learned from anyway")
-    return data.drop(*ignore)
+def _draw(model: Model, output: Path, page: Path, step: Callable[[str], None]) -> None:
+    step("Drawing the report")
+    try:
+        from mercer.tables.report import model_report
 
-
-def _spoken(target, task, minutes, seed, query, table_name, limit, form, text, ignore, group) -> list[str]:
-    """The options that decide what the model is, as they would be typed."""
-    said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
-    for option, value in (
-        ("--task", task),
-        ("--query", query),
-        ("--table", table_name),
-        ("--limit", limit),
-        ("--format", form),
-        ("--group", group),
-    ):
-        if value is not None:
-            said += [option, str(value)]
-    for option, names in (("--text", text), ("--ignore", ignore)):
-        for name in names or ():
-            said += [option, name]
-    return said
+        model_report(model).write(page)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{output} is written, {page} is not") from None
+    except (ValueError, OSError, ImportError) as error:
+        fail(f"{output} is written, but {page} is not: {error}")
 
 
 def _show(model: Model, output: Path, page: Path | None) -> None:

@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal
 
 import typer
 
 from mercer.cli.console import fail, stdout
 
-Answer = TypeVar("Answer")
-
-
-class Hypotheses(StrEnum):
-    """What the game is played with."""
-
-    left_intervals = "left-intervals"
-    intervals = "intervals"
-    unions = "unions"
-    rectangles = "rectangles"
-    half_spaces = "half-spaces"
-    polynomials = "polynomials"
-    conjunctions = "conjunctions"
-
-
-class Side(StrEnum):
-    """Which side the person takes."""
-
-    place = "place"
-    label = "label"
+# What the game is played with, and which side the person takes.
+Hypotheses = Literal[
+    "left-intervals", "intervals", "unions", "rectangles", "half-spaces", "polynomials", "conjunctions"
+]
+Side = Literal["place", "label"]
 
 
 def game(
     hypotheses: Annotated[
         Hypotheses, typer.Option("--class", help="The class that is to shatter the points.")
-    ] = Hypotheses.half_spaces,
+    ] = "half-spaces",
     points: Annotated[int, typer.Option("--points", min=1, max=10, help="How many points are placed.")] = 3,
     side: Annotated[
         Side,
         typer.Option(
             "--side", help="place: you put down points and look for hypotheses. label: you label them."
         ),
-    ] = Side.label,
+    ] = "label",
     dimension: Annotated[
         int, typer.Option("--dimension", min=1, max=10, help="Coordinates of a point, where that is free.")
     ] = 2,
@@ -57,11 +41,11 @@ def game(
     One side places points and claims that the class shatters them. The other side labels them. The first must
     find a hypothesis that gives these labels, or it loses.
     """
-    from mercer.theory import Game
+    from mercer.theory.learnability import Game
 
     H = _class(hypotheses, dimension, size)
     state = Game(H, points)
-    person_places = side == Side.place
+    person_places = side == "place"
     _say(f"{H!r}, {points} point{'s' * (points > 1)}. You {'place' if person_places else 'label'} them.")
     if person_places:
         state = _asked(_points(state))
@@ -103,7 +87,7 @@ def _round(state: Any, person_places: bool, seed: Any) -> Any:
 
 def _missed(state: Any) -> str:
     """What a person who labelled in vain could have done."""
-    from mercer.theory import shatters
+    from mercer.theory.learnability import shatters
 
     answer = shatters(state.H, state.points)
     if answer:
@@ -169,16 +153,16 @@ def _row(point: Any) -> list[float]:
 
 
 def _class(name: Hypotheses, dimension: int, size: int) -> Any:
-    from mercer import theory
+    from mercer.theory import learnability
 
     return {
-        Hypotheses.left_intervals: theory.LeftIntervals(),
-        Hypotheses.intervals: theory.Intervals(),
-        Hypotheses.unions: theory.UnionsOfIntervals(size),
-        Hypotheses.rectangles: theory.Rectangles(dimension),
-        Hypotheses.half_spaces: theory.HalfSpaces(dimension),
-        Hypotheses.polynomials: theory.PolynomialHalfSpaces(dimension, size),
-        Hypotheses.conjunctions: theory.Conjunctions(dimension),
+        "left-intervals": learnability.LeftIntervals(),
+        "intervals": learnability.Intervals(),
+        "unions": learnability.UnionsOfIntervals(size),
+        "rectangles": learnability.Rectangles(dimension),
+        "half-spaces": learnability.HalfSpaces(dimension),
+        "polynomials": learnability.PolynomialHalfSpaces(dimension, size),
+        "conjunctions": learnability.Conjunctions(dimension),
     }[name]
 
 

@@ -10,13 +10,13 @@ from mercer.cli.console import print_json, stdout
 from mercer.cli.options import AsJson, ModelFile, as_model
 
 if TYPE_CHECKING:
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
 
 def info(model_file: ModelFile, as_json: AsJson = False) -> None:
     """Say what a model is, which columns it needs, how good it is and how that was tested."""
     import mercer
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
     found = mercer.load(model_file)
     file = _file(model_file)
@@ -58,13 +58,13 @@ def _streamed(state: Streamed, file: dict[str, Any], as_json: bool) -> None:
     if as_json:
         left_out = {"now", "seconds", "rows_per_second"}  # of a run, which is over
         known = {name: value for name, value in facts.items() if name not in left_out}
-        classes = machine.classes_ if state.task == "classification" and machine._begun else None
+        classes = machine.classes_ if state.task == "classification" and machine.begun else None
         print_json(known | {"columns": state.kinds, "classes": classes, "file": file})
         return
     console = stdout()
     show_state(console, state, facts, "")
     line(console, f"Columns: {', '.join(f'{name} ({kind})' for name, kind in state.kinds.items())}")
-    if state.task == "classification" and machine._begun:
+    if state.task == "classification" and machine.begun:
         shown = ", ".join(map(str, machine.classes_[:20].tolist()))
         line(console, f"Classes: {shown}{', …' * (len(machine.classes_) > 20)}")
     line(console, f"File: {file['path']}, {size(file['bytes'])}, written by mercer {file['mercer']}")

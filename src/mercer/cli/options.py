@@ -1,15 +1,17 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands have, and objects of those that travel together."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -17,57 +19,80 @@ from mercer.cli.console import fail, note
 
 if TYPE_CHECKING:
     from mercer.tables.model import Model
+    from mercer.tables.reading import Table
 
 STDIN = Path("-")
 
 
-class Format(StrEnum):
-    """What comes through standard input."""
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command of which some parameters are dataclasses: each of their fields is an option of its own."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    flat: dict[str, inspect.Parameter] = {}
+    for parameter in inspect.signature(command).parameters.values():
+        group = groups.get(parameter.name)
+        found = [parameter] if group is None else inspect.signature(group).parameters.values()
+        kinds = hints if group is None else get_type_hints(group, include_extras=True)
+        for one in found:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            flat[one.name] = one.replace(annotation=kinds[one.name], kind=kind)
 
-    csv = "csv"
-    jsonl = "jsonl"
+    @functools.wraps(command)
+    def run(*first: Any, **given: Any) -> None:
+        given |= dict(zip(flat, first))
+        for name, group in groups.items():
+            known = {f.name for f in fields(group)} & given.keys()
+            given[name] = group(**{key: given.pop(key) for key in known})
+        command(**given)
+
+    run.__annotations__ = {name: parameter.annotation for name, parameter in flat.items()}
+    run.__signature__ = inspect.Signature(list(flat.values()))  # type: ignore[attr-defined]
+    return run
 
 
-TableFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="TABLE",
-        help="CSV, TSV, Parquet, Arrow, LIBSVM, JSON lines, SQLite or DuckDB; - is standard input.",
-        show_default=False,
-    ),
-]
-Form = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        help="Of standard input; by default JSON lines if it begins with a brace, else CSV.",
-        show_default=False,
-    ),
-]
+def spoken(*groups: Any) -> list[str]:
+    """The options of some objects that are not as they would be anyway, as they are typed."""
+    said = []
+    for group in groups:
+        hints = get_type_hints(type(group), include_extras=True)
+        for one in fields(group):
+            declared, value = hints[one.name].__metadata__[0], getattr(group, one.name)
+            if isinstance(declared, typer.models.OptionInfo) and value != one.default:
+                # The first name of an option is kept where a default would be.
+                for word in value if isinstance(value, list) else [value]:
+                    said += [str(declared.default), str(word)]
+    return said
+
+
+def option(*names: str, help: str, **more: Any) -> Any:
+    """An option whose default needs no mention."""
+    return typer.Option(*names, help=help, show_default=False, **more)
+
+
+def column_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of columns, for the shell to complete."""
+    from mercer.tables.reading import read
+
+    try:
+        # The parser stops at the option that waits for its value, and leaves the other words.
+        table = ctx.params.get("table") or ctx.args[0]
+        names = read(table, limit=5, table=ctx.params.get("table_name")).names
+    except Exception:  # a shell that completes is no place for errors
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def column_option(*names: str, help: str) -> Any:
+    """An option that names a column."""
+    return option(*names, help=help, metavar="COLUMN", autocompletion=column_names)
+
+
+Piped = Literal["csv", "jsonl"]
+Task = Literal["regression", "classification"]
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that mercer fit wrote.", show_default=False)
 ]
-Query = Annotated[
-    str | None,
-    typer.Option(
-        "--query", metavar="SQL", help="One SELECT; t is the table of the file.", show_default=False
-    ),
-]
-TableName = Annotated[
-    str | None, typer.Option("--table", metavar="NAME", help="Which table of a database.", show_default=False)
-]
-Limit = Annotated[
-    int | None, typer.Option("--limit", min=1, metavar="N", help="Read no more rows.", show_default=False)
-]
-Text = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--text",
-        metavar="COLUMN",
-        help="A column of words, though it looks like numbers. May be repeated.",
-        show_default=False,
-    ),
-]
+Target = Annotated[str, column_option("--target", "-t", help="What shall be predicted.")]
 Raw = Annotated[
     bool,
     typer.Option(
@@ -76,6 +101,103 @@ Raw = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programmes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing, show no progress.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Decides all that is random.")]
+Minutes = Annotated[float, typer.Option("--minutes", min=0.01, help="About how long it may take.")]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that is read row by row: where it is, how many rows, and what its columns are."""
+
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE",
+            help="CSV, TSV, Parquet, Arrow, LIBSVM, JSON lines, SQLite or DuckDB; - is standard input.",
+            show_default=False,
+        ),
+    ]
+    limit: Annotated[int | None, option("--limit", min=1, metavar="N", help="Read no more rows.")] = None
+    form: Annotated[
+        Piped | None,
+        option(
+            "--format", help="Of standard input; by default JSON lines if it begins with a brace, else CSV."
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        column_option("--text", help="A column of words, though it looks like numbers. May be repeated."),
+    ] = None
+    number: Annotated[
+        list[str] | None,
+        column_option("--number", help="A column of numbers, though they begin with 0. May be repeated."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.form is not None and not self.is_piped:
+            raise typer.BadParameter("it is for a table on standard input (-)", param_hint="--format")
+
+    @property
+    def is_piped(self) -> bool:
+        """Whether it comes through standard input."""
+        return self.table == STDIN
+
+    @property
+    def name(self) -> str:
+        """How the table is called where people read of it."""
+        return "standard input" if self.is_piped else str(self.table)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What columns were said to be."""
+        return dict.fromkeys(self.text or (), "text") | dict.fromkeys(self.number or (), "number")
+
+    def result(self, output: Path | None, ending: str) -> Path:
+        """Where to write what is made of the table, if that was not said."""
+        return output or beside(Path("table") if self.is_piped else self.table, ending)
+
+    def mention(self) -> None:
+        """Tell somebody at a terminal that the table is to be typed."""
+        if self.is_piped and sys.stdin is not None and sys.stdin.isatty():
+            note("reading the table from standard input; Ctrl-D ends it")
+
+
+@dataclass(frozen=True)
+class Selection(Source):
+    """A table that is read as a whole: what a query selects, or one of the tables of a database."""
+
+    query: Annotated[
+        str | None, option("--query", metavar="SQL", help="One SELECT; t is the table of the file.")
+    ] = None
+    table_name: Annotated[
+        str | None, option("--table", metavar="NAME", help="Which table of a database.")
+    ] = None
+
+    def read(self, file: Path, kinds: dict[str, str], empty: bool = False) -> Table:
+        """The table of a file that `file` gave."""
+        from mercer.tables.reading import read
+
+        return read(file, query=self.query, table=self.table_name, limit=self.limit, kinds=kinds, empty=empty)
+
+    @contextmanager
+    def file(self) -> Iterator[Path]:
+        """The file that holds the table. What comes through standard input is put into one for a while."""
+        if not self.is_piped:
+            yield self.table
+            return
+        from mercer.tables.reading import TableError
+
+        if sys.stdin is None:
+            raise TableError("standard input is closed: there is no table to read", path="-")
+        self.mention()
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, f"table.{self.form}" if self.form else "table")
+            with open(file, "wb") as out:
+                shutil.copyfileobj(sys.stdin.buffer, out)
+            try:
+                yield file
+            except TableError as e:
+                raise TableError(e.problem, path=self.name, line=e.line, row=e.row, column=e.column) from None
 
 
 def load_model(path: Path) -> Model:
@@ -88,7 +210,7 @@ def load_model(path: Path) -> Model:
 def as_model(found: Any, path: Path) -> Model:
     """What a file held, if it is a model."""
     import mercer
-    from mercer.tables.model import Streamed
+    from mercer.tables.stream import Streamed
 
     if isinstance(found, Streamed):
         fail(f"{path} is of mercer stream, and good for predict and info; this needs a model of mercer fit")
@@ -97,37 +219,6 @@ def as_model(found: Any, path: Path) -> Model:
     return found
 
 
-@contextmanager
-def file_of(table: Path, form: Format | None) -> Iterator[Path]:
-    """The file that holds a table. What comes through standard input is put into one for a while."""
-    if table != STDIN:
-        if form is not None:
-            raise typer.BadParameter("it is for a table on standard input (-)", param_hint="--format")
-        yield table
-        return
-    from mercer.tables.reading import TableError
-
-    if sys.stdin is None:
-        raise TableError("standard input is closed: there is no table to read", path="-")
-    if sys.stdin.isatty():
-        note("reading the table from standard input; Ctrl-D ends it")
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, f"table.{form}" if form else "table")
-        with open(file, "wb") as out:
-            shutil.copyfileobj(sys.stdin.buffer, out)
-        try:
-            yield file
-        except TableError as e:
-            name = name_of(table)
-            raise TableError(e.problem, path=name, line=e.line, row=e.row, column=e.column) from None
-
-
-def name_of(table: Path) -> str:
-    """How a table is called where people read of it."""
-    return "standard input" if table == STDIN else str(table)
-
-
 def beside(path: Path, ending: str) -> Path:
     """A name for what is made of a file, in the current folder: houses.csv.gz gives houses.mercer."""
-    name = "table" if path == STDIN else path.name.removesuffix(".gz")
-    return Path(Path(name).stem + ending)
+    return Path(Path(path.name.removesuffix(".gz")).stem + ending)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,10 +41,7 @@ def model_of(source: str, target: str) -> Callable[[Path], bool]:
     def mine(path: Path) -> bool:
         import mercer
 
-        try:
-            found = mercer.load(path)
-        except mercer.io.ModelFileError:
-            return False
+        found = _loaded(path)
         return (
             isinstance(found, mercer.Model)
             and found.evidence.source == source
@@ -52,6 +49,27 @@ def model_of(source: str, target: str) -> Callable[[Path], bool]:
         )
 
     return mine
+
+
+def stream_of(target: str) -> Callable[[Path], bool]:
+    """Is it what `mercer stream` made of this target before?"""
+
+    def mine(path: Path) -> bool:
+        from mercer.tables.stream import Streamed
+
+        found = _loaded(path)
+        return isinstance(found, Streamed) and found.target == target
+
+    return mine
+
+
+def _loaded(path: Path) -> Any:
+    import mercer
+
+    try:
+        return mercer.load(path)
+    except mercer.io.ModelFileError:
+        return None
 
 
 def page_of(source: str, target: str) -> Callable[[Path], bool]:

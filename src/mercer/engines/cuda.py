@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mercer._xp import issparse
@@ -16,9 +18,10 @@ from mercer.engines._triton.call import (
     symmetric_gram,
     write,
 )
-from mercer.engines.base import Engine, require_columns, require_room
-from mercer.engines.tiled import Tiled, result_dtype
+from mercer.engines.base import Engine
+from mercer.engines.tiled import Tiled
 from mercer.kernels.formula import trace
+from mercer.operators.kernel import KernelOperator, require_columns, require_room
 
 _PRECISIONS = ("float32", "fast")
 # Without a limit of the user's: this share of the memory that is free.
@@ -76,183 +79,19 @@ class Cuda(Engine):
         if self.memory is not None and not (isinstance(self.memory, (int, np.integer)) and self.memory > 0):
             raise ValueError(f"Cuda: memory must be a positive number of bytes or None, got {self.memory!r}")
 
-    # -- the contract -----------------------------------------------------------------------------
-
-    def gram(self, kernel, X, Z=None, *, out=None):
-        """K(X, Z), or the symmetric K(X, X), written into `out` if given."""
-        call = self._call(kernel, X, X if Z is None else Z)
-        if call is None:
-            return self._on_cpu("gram", kernel, X, Z, out=out)
-        same = Z is None or Z is X
-        if out is None:
-            out = call.empty((call.n, call.m))
-        require_room(out, call.n, call.m)
-        if not call.n or not call.m:
-            return out
-        if same and call.whole_fits:
-            symmetric_gram(call, out)
-            return out
-        for rows, A in call.row_chunks():
-            for columns, B in call.column_chunks():
-                pairs = call.pairs(A, B)
-                for i, j in spans(len(A), pairs.height()):
-                    write(pairs, i, j, out[rows.start + i : rows.start + j, columns])
-        if same:
-            mirror_host(out)
-        return out
-
-    def product(self, kernel, X, Z, V):
-        """K(X, Z) V."""
-        call = self._call(kernel, X, Z)
-        if call is None:
-            return self._on_cpu("product", kernel, X, Z, V)
-        require_columns(V, call.m)
-        kind, V2 = call.columns(V)
-        total = call.zeros((call.n, V2.shape[1]))
-        if call.n and call.m and V2.shape[1]:
-            call.multiply(V2, total, X is Z)
-        return call.give(total, kind, V.ndim)
-
-    def normal(self, kernel, X, Z, V, w=None):
-        """K(X,Z)ᵀ (w ∘ (K(X,Z) V)), w of shape (n,) or (n, t)."""
-        call = self._call(kernel, X, Z)
-        if call is None:
-            return self._on_cpu("normal", kernel, X, Z, V, w)
-        require_columns(V, call.m)
-        kind, V2 = call.columns(V)
-        total = call.zeros((call.m, V2.shape[1]))
-        if call.n and call.m and V2.shape[1]:
-            weights = None if w is None else call.columns(w)[1]
-            if not call.columns_fit:
-                middle = call.zeros((call.n, V2.shape[1]))
-                call.multiply(V2, middle, X is Z)
-                middle = middle if weights is None else middle * weights
-                back = Call(self, call.formula, Z, X, call.dtype)
-                back.multiply(middle.to(V2.dtype), total, X is Z)
-                return call.give(total, kind, V.ndim)
-            _, B = next(call.column_chunks())
-            for rows, A in call.row_chunks():
-                same = A is B and len(A) >= SYMMETRIC_FROM
-                S = call.pairs(A, B).multiply(V2, same)
-                if weights is not None:
-                    S = S * weights[rows]
-                total += call.pairs(B, A, B).multiply(S.to(V2.dtype), same)
-        return call.give(total, kind, V.ndim)
-
-    def sandwich(self, kernel, X, Z, V, middle):
-        """K(X,Z)ᵀ m(K(X,Z) V): two products, m on the host, where losses and weights live."""
-        S = middle(slice(0, X.shape[0]), self.product(kernel, X, Z, V))
-        return self.product(kernel, Z, X, S)
-
-    def describe(self, kernel, X, pairs):
-        if issparse(X):
-            return "kernel products by the CPU engine, not on the GPU: the points are sparse"
+    def usable(self):
         try:
-            trace(kernel)
-        except NotTraceable as reason:
-            return f"kernel products by the CPU engine, not on the GPU: {reason}"
-        return f"kernel products on the GPU, precision {self.precision!r}"
+            require(self.device)
+        except (ImportError, RuntimeError):
+            return Tiled()
+        return self
 
-    def reduce(self, kernel, X, Z, step):
-        """step(rows, K[rows]) for blocks of rows, computed on the GPU and handed over as NumPy arrays."""
-        call = self._call(kernel, X, Z)
-        if call is None:
-            return self._on_cpu("reduce", kernel, X, Z, step)
-        total = None
-        for rows, block in call.blocks():
-            part = step(rows, call.download(block))
-            if part is not None:
-                total = part.astype(np.float64) if total is None else total + part
-        return [total]
-
-    # -- more -------------------------------------------------------------------------------------
-
-    def gramian(self, kernel, X, Z, w=None, T=None):
-        """K(X,Z)ᵀ diag(w) K(X,Z), or that of K T: K in the points' precision, the rest in float64.
-
-        Parameters
-        ----------
-        kernel : Kernel
-        X, Z : points
-        w : (n,) array, optional
-        T : (m, r) array, optional
-
-        Returns
-        -------
-        (m, m) or (r, r) array, or a tensor on the device if X is one
-        """
-        call = self._call(kernel, X, Z)
-        if call is None:
-            return self._on_cpu("gramian", kernel, X, Z, w, T)
-        return call.give(call.gramian(w, T), np.float64, 2)
-
-    def room(self):
-        """Bytes that matrices may take on the device."""
+    def free_bytes(self):
         import torch
 
         if torch.device(self.device).type == "cpu":
             return 1 << 33
         return int(_SHARE * torch.cuda.mem_get_info(self.device)[0])
-
-    def whitened(self, kernel, X, Z, L, w=None):
-        """L⁻¹ Kᵀ diag(w) K L⁻ᵀ for a factor L of this engine's, left on the device."""
-        call = self._call(kernel, X, Z)
-        if call is None:
-            return super().whitened(kernel, X, Z, L, w)
-        half = L.solve_lower(call.gramian(w, None))
-        return L.solve_lower(half.T.contiguous())
-
-    def kernel_matrix(self, kernel, Z, dtype=None):
-        """K(Z, Z) as a tensor on the device, symmetric to the last bit, for `factor`.
-
-        Parameters
-        ----------
-        kernel : Kernel
-            One with a formula.
-        Z : points
-        dtype : dtype, optional
-            float32 or float64: what the points are computed in; None: as they are.
-        """
-        import torch
-
-        if dtype is not None and kernel.vectors:
-            double = (
-                np.dtype(dtype) == np.float64
-                if not isinstance(dtype, torch.dtype)
-                else dtype == torch.float64
-            )
-            if isinstance(Z, np.ndarray):
-                Z = Z.astype(np.float64 if double else np.float32, copy=False)
-            else:
-                Z = Z.to(torch.float64 if double else torch.float32)
-        call = self._call(kernel, Z, Z)
-        if call is None:
-            return torch.tensor(Tiled().gram(kernel, Z)).to(self.device)
-        out = torch.empty((call.n, call.n), dtype=call.dtype, device=call.device)
-        if call.n:
-            symmetric_gram(call, out)
-        return out
-
-    def factor(self, A, shift=0.0, max_jitter=1e-2):
-        """Cholesky factor of A + shift·I on the device, in place.
-
-        Parameters
-        ----------
-        A : (n, n) tensor on the device, which is overwritten, or array, which is copied there
-        shift : float
-        max_jitter : float
-            Largest addition to the diagonal that is tried, as a multiple of its mean.
-
-        Returns
-        -------
-        Factor
-            With `solve`, `solve_lower`, `solve_upper`, `jitter`.
-        """
-        from mercer.engines._triton.dense import Factor
-        from mercer.engines._triton.store import upload
-
-        require(self.device)
-        return Factor(upload(A, self.device) if isinstance(A, np.ndarray) else A, shift, max_jitter)
 
     def remember(self, array, tensor):
         """Say that a device tensor holds what a host array holds, so that it isn't uploaded again."""
@@ -270,8 +109,6 @@ class Cuda(Engine):
 
         STORE.clear()
 
-    # -- inside -----------------------------------------------------------------------------------
-
     def budget(self) -> int:
         """Bytes for points on the device."""
         import torch
@@ -284,50 +121,187 @@ class Cuda(Engine):
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return int(_SHARE * (free + kept))
 
-    def _call(self, kernel, X, Z) -> Call | None:
-        """What one call works with; None if the CPU engine has to do it."""
-        self.validate()
-        if kernel.vectors:
-            kernel.validate()
-            kernel.require_resolved()
-        if not kernel.vectors or issparse(X) or issparse(Z):
+
+class CudaOperator(KernelOperator):
+    """K(X, Z) on the device; what has no formula, or sparse points, is left to the CPU engine."""
+
+    def __init__(self, engine: Cuda, kernel: Any, X: Any, Z: Any = None):
+        super().__init__(engine, kernel, X, Z)
+        self._obstacle: str | None = None
+        self._call = self._begin()
+
+    def _begin(self) -> Call | None:
+        """What all calls work with; None if the CPU engine has to do it."""
+        X, Z = self.X, self.Z
+        if not self.kernel.vectors or issparse(X) or issparse(Z):
+            self._obstacle = "the points are sparse" if self.kernel.vectors else "its points are no vectors"
             return None
         if isinstance(X, np.ndarray) != isinstance(Z, np.ndarray):
             raise TypeError("the points on both sides must be NumPy arrays, or on both sides torch tensors")
-        kernel.require_same_width(X, Z)
         if not all(getattr(P, "ndim", 0) == 2 and P.shape[1] > 0 for P in (X, Z)):
             return None
         try:
-            formula = trace(kernel)
-        except NotTraceable:
+            formula = trace(self.kernel)
+        except NotTraceable as reason:
+            self._obstacle = str(reason)
             return None
         if isinstance(X, np.ndarray) and not _squares_fit(formula, X, Z):
             return None  # the CPU engine has float64 for that
-        require(self.device)
+        require(self.engine.device)
         import torch
 
         if isinstance(X, np.ndarray):
-            kind = result_dtype(kernel, X, Z)
-            dtype = {"float32": torch.float32, "float64": torch.float64}.get(kind.name)
+            dtype = {"float32": torch.float32, "float64": torch.float64}.get(self.dtype.name)
         else:
             dtype = torch.promote_types(X.dtype, Z.dtype)
         if dtype not in (torch.float32, torch.float64):
             return None
-        return Call(self, formula, X, Z, dtype)
+        return Call(self.engine, formula, X, Z, dtype)
 
-    def _on_cpu(self, method, kernel, X, Z, *rest, **options):
-        """The same call on the CPU engine, tensors going there and back."""
+    def _on_host(self) -> KernelOperator:
+        X = _host(self.X)
+        return Tiled().operator(self.kernel, X, X if self.symmetric else _host(self.Z))
 
-        def host(value):
-            return value.detach().cpu().numpy() if hasattr(value, "detach") else value
-
-        tensors = hasattr(X, "detach")
-        found = getattr(Tiled(), method)(kernel, host(X), host(Z), *map(host, rest), **options)
-        if not tensors or method == "reduce":
+    def _given(self, found: np.ndarray) -> Any:
+        """What the CPU engine found, as a tensor where the points are such."""
+        if not hasattr(self.X, "detach"):
             return found
         import torch
 
-        return torch.from_numpy(found).to(X.device)
+        return torch.from_numpy(found).to(self.X.device)
+
+    def remark(self, pairs):
+        if self._obstacle is not None:
+            return f"kernel products by the CPU engine, not on the GPU: {self._obstacle}"
+        return f"kernel products on the GPU, precision {self.engine.precision!r}"
+
+    # -- entries ----------------------------------------------------------------------------------
+
+    def dense(self):
+        if self._call is None:
+            return self._given(self._on_host().dense())
+        return self.fill(self._call.empty(self.shape))
+
+    def fill(self, out):
+        if self._call is None:
+            self._on_host().fill(out)
+            return out
+        require_room(out, *self.shape)
+        call = self._call
+        if not call.n or not call.m:
+            return out
+        if self.symmetric and call.whole_fits:
+            symmetric_gram(call, out)
+            return out
+        for rows, A in call.row_chunks():
+            for columns, B in call.column_chunks():
+                pairs = call.pairs(A, B)
+                for i, j in spans(len(A), pairs.height()):
+                    write(pairs, i, j, out[rows.start + i : rows.start + j, columns])
+        if self.symmetric:
+            mirror_host(out)
+        return out
+
+    # -- products ---------------------------------------------------------------------------------
+
+    def product(self, V):
+        if self._call is None:
+            return self._given(self._on_host().product(_host(V)))
+        call = self._call
+        require_columns(V, call.m)
+        kind, V2 = call.columns(V)
+        total = call.zeros((call.n, V2.shape[1]))
+        if call.n and call.m and V2.shape[1]:
+            call.multiply(V2, total, self.symmetric)
+        return call.give(total, kind, V.ndim)
+
+    def normal(self, V, w=None):
+        if self._call is None:
+            return self._given(self._on_host().normal(_host(V), None if w is None else _host(w)))
+        call = self._call
+        require_columns(V, call.m)
+        kind, V2 = call.columns(V)
+        total = call.zeros((call.m, V2.shape[1]))
+        if call.n and call.m and V2.shape[1]:
+            weights = None if w is None else call.columns(w)[1]
+            if not call.columns_fit:
+                middle = call.zeros((call.n, V2.shape[1]))
+                call.multiply(V2, middle, self.symmetric)
+                middle = middle if weights is None else middle * weights
+                back = Call(self.engine, call.formula, self.Z, self.X, call.dtype)
+                back.multiply(middle.to(V2.dtype), total, self.symmetric)
+                return call.give(total, kind, V.ndim)
+            _, B = next(call.column_chunks())
+            for rows, A in call.row_chunks():
+                same = A is B and len(A) >= SYMMETRIC_FROM
+                S = call.pairs(A, B).multiply(V2, same)
+                if weights is not None:
+                    S = S * weights[rows]
+                total += call.pairs(B, A, B).multiply(S.to(V2.dtype), same)
+        return call.give(total, kind, V.ndim)
+
+    def _sandwich(self, V, middle):
+        """Two products, m on the host, where losses and weights live."""
+        return self.T.product(middle(slice(0, self.shape[0]), self.product(V)))
+
+    def reduce(self, step):
+        """step(rows, K[rows]) for blocks of rows, computed on the GPU and handed over as NumPy arrays."""
+        call = self._call
+        if call is None:
+            return self._on_host().reduce(step)
+        total = None
+        for rows, block in call.blocks():
+            part = step(rows, call.download(block))
+            if part is not None:
+                total = part.astype(np.float64) if total is None else total + part
+        return [total]
+
+    def gramian(self, w=None, T=None):
+        """K in the points' precision, the rest in float64."""
+        call = self._call
+        if call is None:
+            w, T = (None if value is None else _host(value) for value in (w, T))
+            return self._given(self._on_host().gramian(w, T))
+        return call.give(call.gramian(w, T), np.float64, 2)
+
+    # -- factors, which stay on the device --------------------------------------------------------
+
+    def matrix(self) -> Any:
+        """K(X, X) as a tensor on the device, symmetric to the last bit."""
+        import torch
+
+        call = self._call
+        if call is None:
+            return torch.tensor(self._on_host().dense()).to(self.engine.device)
+        out = torch.empty((call.n, call.n), dtype=call.dtype, device=call.device)
+        if call.n:
+            symmetric_gram(call, out)
+        return out
+
+    def factor(self, shift=0.0, max_jitter=1e-2):
+        from mercer.engines._triton.dense import DeviceFactor
+
+        require(self.engine.device)
+        return DeviceFactor(self.matrix(), shift, max_jitter)
+
+    def whitened_factor(self, L, w=None, scale=1.0, shift=0.0, max_jitter=1e-2):
+        from mercer.engines._triton.dense import DeviceFactor
+        from mercer.engines._triton.store import upload
+
+        if self._call is None:
+            half = upload(self._on_host().gramian(w), self.engine.device)
+        else:
+            half = self._call.gramian(w, None)
+        H = L.solve_lower(L.solve_lower(half).T.contiguous())
+        return DeviceFactor(H.mul_(scale), shift, max_jitter)
+
+
+Cuda.makes = CudaOperator
+
+
+def _host(value: Any) -> Any:
+    """A tensor as an array; arrays as they are."""
+    return value.detach().cpu().numpy() if hasattr(value, "detach") else value
 
 
 def _squares_fit(formula: Formula, X: np.ndarray, Z: np.ndarray) -> bool:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._threads import cpu_count, parallel_map, stopping_point
 from mercer._xp import issparse
+from mercer.codegen.formula import Formula
 from mercer.codegen.symbols import NotTraceable
-from mercer.engines.base import Engine, require_columns, require_room
-from mercer.engines.threads import cpu_count, parallel_map, stopping_point
+from mercer.engines.base import Engine
 from mercer.kernels.formula import trace
+from mercer.operators.kernel import KernelOperator, require_columns, require_room
+
+if TYPE_CHECKING:
+    from mercer.engines.fused.run import Fused
 
 # A tile of K and the few temporaries its profile makes should stay near a core. Square tiles, because
 # every tile prepares its own rows and columns (centring, norms).
@@ -20,6 +26,8 @@ _TILE_BYTES = 2 << 20
 _PAIRS_WORTH_THREADS = 1 << 17
 # Below this many pairs NumPy is done before a loop would be compiled or even loaded.
 _PAIRS_WORTH_CODE = 1 << 21
+# Columns that rows will face again and again, a few at a time, are worth a loop from here on.
+_COLUMNS_WORTH_CODE = 256
 # Sparse points are written out, zeros and all, up to this size: compiled loops more than make up for it.
 _FILLED_BYTES = 256 << 20
 
@@ -44,8 +52,8 @@ class Tiled(Engine):
     >>> import numpy as np
     >>> from mercer.kernels import Gaussian
     >>> X = np.random.default_rng(0).standard_normal((100, 3))
-    >>> V = np.ones(100)
-    >>> bool(np.allclose(Tiled().product(Gaussian(1.0), X, X, V), Gaussian(1.0)(X) @ V))
+    >>> K = Tiled().operator(Gaussian(1.0), X)
+    >>> bool(np.allclose(K @ np.ones(100), Gaussian(1.0)(X) @ np.ones(100)))
     True
     """
 
@@ -61,202 +69,250 @@ class Tiled(Engine):
         if self.threads is not None and (not isinstance(self.threads, int) or self.threads < 1):
             raise ValueError(f"Tiled: threads must be a positive integer or None, got {self.threads!r}")
 
+    def expecting(self, pairs):
+        return Tiled(self.threads, True) if self.fused is None and pairs >= _PAIRS_WORTH_CODE else self
+
+    def single_threaded(self):
+        return Tiled(1, self.fused)
+
+
+class _Columns:
+    """What is prepared of a kernel and its columns, shared by all operators that have these columns."""
+
+    def __init__(self, kernel: Any):
+        self.kernel = kernel
+        self._formula: Formula | Exception | None = None
+        self.loops: Fused | None = None
+        # Will few rows at a time face these columns, again and again?
+        self.lasting = False
+
+    def formula(self) -> Formula:
+        """The kernel's formula, traced once; raises what tracing it raised."""
+        if self._formula is None:
+            try:
+                self._formula = trace(self.kernel)
+            except Exception as reason:
+                self._formula = reason
+        if isinstance(self._formula, Exception):
+            raise self._formula
+        return self._formula
+
+    def with_others(self) -> _Columns:
+        """The same kernel, for other columns."""
+        other = _Columns(self.kernel)
+        other._formula = self._formula
+        return other
+
+
+class TiledOperator(KernelOperator):
+    """K(X, Z) on the CPU: formula, compiled loops and packed columns are made once and kept."""
+
+    def __init__(self, engine: Tiled, kernel: Any, X: Any, Z: Any = None, prepared: _Columns | None = None):
+        if prepared is None:
+            super().__init__(engine, kernel, X, Z)
+            if self.shape[1] and kernel.maps_points:
+                kernel.require_maps(self.Z)
+        else:
+            kernel.require_same_width(X, Z)
+            self.bind(engine, kernel, X, Z)
+        self._prepared = _Columns(kernel) if prepared is None else prepared
+        self._loops_made: Fused | None = None
+        self._asked = False
+
+    def _made(self, X, Z):
+        same = Z is self.Z
+        prepared = self._prepared if same else self._prepared.with_others()
+        return type(self)(self.engine, self.kernel, X, Z, prepared)
+
+    def facing(self, X):
+        self._prepared.lasting = True
+        return self._made(X, self.Z)
+
+    # -- compiled loops ---------------------------------------------------------------------------
+
     def _threads(self, pairs: int) -> int:
-        self.validate()
         _keep_freed_memory()
         if pairs < _PAIRS_WORTH_THREADS:
             return 1
-        return self.threads or cpu_count()
+        return self.engine.threads or cpu_count()
 
-    def _loops(self, kernel, X, Z):
+    @property
+    def work(self):
+        if self.dear or self._obstacle() is not None or self.engine.fused is False:
+            return np.inf
+        return self.X.shape[1] + 10
+
+    def _worth_code(self) -> bool:
+        n, m = self.shape
+        if not n * m or self.engine.fused is not None:
+            return bool(n * m and self.engine.fused)
+        return n * m >= _PAIRS_WORTH_CODE or (self._prepared.lasting and m >= _COLUMNS_WORTH_CODE)
+
+    def loops(self) -> Fused | None:
         """The compiled loops for this kernel on these points; None where NumPy has to do, or does as well."""
-        pairs = X.shape[0] * Z.shape[0]
-        if kernel.vectors:
-            kernel.validate()
-            kernel.require_resolved()
-        kernel.require_same_width(X, Z)
-        if pairs and kernel.maps_points:
-            kernel.require_maps(Z)
-        if not pairs or self.fused is False or (self.fused is None and pairs < _PAIRS_WORTH_CODE):
-            return None
-        if result_dtype(kernel, X, Z) not in (np.float32, np.float64):
-            return None
-        if _too_sparse(X) or _too_sparse(Z):
-            return None
-        try:
-            formula = trace(kernel)
-            _require_compiler("float32" if X.dtype == np.float32 else "float64")
-        except Exception:  # no formula, or no LLVM: `describe` says which
-            return None
+        if not self._asked:
+            if self._worth_code() and self._obstacle() is None and self.dtype.itemsize in (4, 8):
+                self._loops_made = self._make_loops()
+            self._asked = True
+        return self._loops_made
+
+    def _make_loops(self) -> Fused | None:
         from mercer.engines.fused.run import Fused
 
-        full = _filled(X)
-        X, Z = full, full if Z is X else _filled(Z)
+        threads = self._threads(self.shape[0] * self.shape[1])
+        X = _filled(self.X)
+        there = self._prepared.loops
+        if there is not None and there.dtype == self.dtype and (made := there.facing(X, threads)) is not None:
+            return made
         try:
-            return Fused(formula, X, Z, result_dtype(kernel, X, Z), self._threads(pairs))
+            Z = X if self.symmetric else _filled(self.Z)
+            made = Fused(self._prepared.formula(), X, Z, self.dtype, threads)
         except NotTraceable:  # seen only with the points at hand: a map that gives no vectors
             return None
+        self._prepared.loops = made.columns_only()
+        return made
 
-    def _obstacle(self, kernel, X) -> str | None:
+    def _obstacle(self) -> str | None:
         """Why this kernel can't be compiled on these points; None if it can."""
-        if _too_sparse(X):
+        if _too_sparse(self.X) or _too_sparse(self.Z):
             return "the points are sparse, and too many to be written out"
         try:
-            trace(kernel)
-            _require_compiler("float32" if X.dtype == np.float32 else "float64")
+            self._prepared.formula()
+            _require_compiler("float32" if self.dtype == np.float32 else "float64")
         except NotTraceable as reason:
             return str(reason)
         except Exception as error:
             return f"LLVM does not work here ({type(error).__name__}: {error})"
         return None
 
-    def for_many(self, pairs):
-        return Tiled(self.threads, True) if self.fused is None and pairs >= _PAIRS_WORTH_CODE else self
-
-    def alone(self):
-        return Tiled(1, self.fused)
-
-    def describe(self, kernel, X, pairs):
-        if self.fused is None and pairs < _PAIRS_WORTH_CODE:
+    def remark(self, pairs):
+        if self.engine.fused is None and pairs < _PAIRS_WORTH_CODE:
             return None
-        reason = "it was told not to" if self.fused is False else self._obstacle(kernel, X)
+        reason = "it was told not to" if self.engine.fused is False else self._obstacle()
         if reason is None:
             return "kernel products by a compiled loop"
         return f"kernel products by NumPy blocks, no compiled loop: {reason}"
 
-    @staticmethod
-    def _side(dtype: np.dtype) -> int:
-        return math.isqrt(_TILE_BYTES // dtype.itemsize)
+    # -- tiles ------------------------------------------------------------------------------------
 
-    @classmethod
-    def _columns(cls, m: int, dtype: np.dtype) -> list[slice]:
-        side = cls._side(dtype)
+    def _side(self) -> int:
+        return math.isqrt(_TILE_BYTES // self.dtype.itemsize)
+
+    def _column_tiles(self) -> list[slice]:
+        side, m = self._side(), self.shape[1]
         return [slice(j, min(j + side, m)) for j in range(0, m, side)]
 
-    @classmethod
-    def _rows(cls, n: int, m: int, threads: int, dtype: np.dtype) -> list[slice]:
-        height = max(_TILE_BYTES // (dtype.itemsize * max(min(m, cls._side(dtype)), 1)), 16)
+    def _row_tiles(self, threads: int) -> list[slice]:
+        n, m = self.shape
+        height = max(_TILE_BYTES // (self.dtype.itemsize * max(min(m, self._side()), 1)), 16)
         # At least one tile per thread, if there are rows enough.
         height = max(min(height, -(-n // threads)), 1)
         return [slice(i, min(i + height, n)) for i in range(0, n, height)]
 
-    def gram(self, kernel, X, Z=None, *, out=None):
-        """K(X, Z), or the symmetric K(X, X), written into `out` if given."""
-        symmetric = Z is None or Z is X
-        Z = X if symmetric else Z
-        n, m = X.shape[0], Z.shape[0]
-        if out is None:
-            out = np.empty((n, m), result_dtype(kernel, X, Z))
+    # -- entries ----------------------------------------------------------------------------------
+
+    def fill(self, out):
+        n, m = self.shape
         require_room(out, n, m)
         if n == 0 or m == 0:
             return out
-        loops = self._loops(kernel, X, Z)
+        loops = self.loops()
         if loops is not None and out.dtype == loops.dtype and _whole_rows(out):
             return loops.fill(out)
         threads = self._threads(n * m)
-        if symmetric:
-            return self._symmetric_gram(kernel, X, out, threads)
+        if self.symmetric:
+            return self._fill_symmetric(out, threads)
 
-        def fill(rows):
-            Xi = X[rows]
-            for columns in self._columns(m, out.dtype):
-                out[rows, columns] = kernel.pairwise(Xi, Z[columns])
+        def some(rows):
+            Xi = self.X[rows]
+            for columns in self._column_tiles():
+                out[rows, columns] = self.kernel.pairwise(Xi, self.Z[columns])
 
-        parallel_map(fill, self._rows(n, m, threads, out.dtype), threads)
+        parallel_map(some, self._row_tiles(threads), threads)
         return out
 
-    def row_maker(self, kernel, X):
-        loops = self._loops(kernel, X, X)
+    def _fill_symmetric(self, out: np.ndarray, threads: int) -> np.ndarray:
+        blocks = self._column_tiles()
+
+        def some(b):
+            rows = blocks[b]
+            Xi = self.X[rows]
+            for c in range(b + 1):
+                columns = blocks[c]
+                tile = self.kernel.pairwise(Xi, Xi if c == b else self.X[columns])
+                out[rows, columns] = tile
+                if c != b:
+                    out[columns, rows] = tile.T
+
+        # Longest rows first, so that the threads finish together.
+        parallel_map(some, range(len(blocks) - 1, -1, -1), threads)
+        return out
+
+    def row_filler(self):
+        loops = self.loops()
         if loops is None:
-            return super().row_maker(kernel, X)
+            return super().row_filler()
         some = loops.rows()
 
         def fill(index, out):
             if out.dtype != loops.dtype or not _whole_rows(out):
                 raise ValueError(f"out must hold whole rows of {loops.dtype}")
-            threads = self._threads(len(index) * X.shape[0])
+            threads = self._threads(len(index) * self.shape[1])
             step = max(-(-len(index) // (4 * threads)), 16)
             parts = [slice(i, min(i + step, len(index))) for i in range(0, len(index), step)]
             parallel_map(lambda part: some(index[part], out[part]), parts, threads, blas=loops.blas)
 
         return fill
 
-    def _symmetric_gram(self, kernel, X, out, threads):
-        n = X.shape[0]
-        side = self._side(out.dtype)
-        blocks = [slice(i, min(i + side, n)) for i in range(0, n, side)]
+    # -- products ---------------------------------------------------------------------------------
 
-        def fill(b):
-            rows = blocks[b]
-            Xi = X[rows]
-            for c in range(b + 1):
-                columns = blocks[c]
-                tile = kernel.pairwise(Xi, Xi if c == b else X[columns])
-                out[rows, columns] = tile
-                if c != b:
-                    out[columns, rows] = tile.T
-
-        # Longest rows first, so that the threads finish together.
-        parallel_map(fill, range(len(blocks) - 1, -1, -1), threads)
-        return out
-
-    def product(self, kernel, X, Z, V):
-        """K(X, Z) V."""
-        n, m = X.shape[0], Z.shape[0]
+    def product(self, V):
+        n, m = self.shape
         require_columns(V, m)
         V2 = V[:, None] if V.ndim == 1 else V
-        loops = self._loops(kernel, X, Z)
+        dtype = np.result_type(self.dtype, V2)
+        loops = self.loops()
         if loops is not None:
-            dtype = np.result_type(loops.dtype, V2)
             out = loops.product(V2, dtype == np.float64).astype(dtype, copy=False)
             return out[:, 0] if V.ndim == 1 else out
-        out = np.zeros((n, V2.shape[1]), np.result_type(result_dtype(kernel, X, Z), V2))
+        out = np.zeros((n, V2.shape[1]), dtype)
         threads = self._threads(n * m)
-        dtype = result_dtype(kernel, X, Z)
 
-        def fill(rows):
-            Xi = X[rows]
-            for columns in self._columns(m, dtype):
-                out[rows] += kernel.pairwise(Xi, Z[columns]) @ V2[columns]
+        def some(rows):
+            Xi = self.X[rows]
+            for columns in self._column_tiles():
+                out[rows] += self.kernel.pairwise(Xi, self.Z[columns]) @ V2[columns]
 
         if n and m:
-            parallel_map(fill, self._rows(n, m, threads, dtype), threads)
+            parallel_map(some, self._row_tiles(threads), threads)
         return out[:, 0] if V.ndim == 1 else out
 
-    def sandwich(self, kernel, X, Z, V, middle):
-        """K(X,Z)ᵀ m(K(X,Z) V), each entry of K computed once."""
-        require_columns(V, Z.shape[0])
-        dtype = np.result_type(result_dtype(kernel, X, Z), V)
-        loops = self._loops(kernel, X, Z)
-        if loops is not None:
-            return loops.sandwich(V, middle, dtype == np.float64).astype(dtype, copy=False)
+    def _sandwich(self, V, middle):
+        """Each entry of K is computed once."""
+        loops = self.loops()
+        if loops is None:
+            return super()._sandwich(V, middle)
+        dtype = np.result_type(self.dtype, V)
+        return loops.sandwich(V, middle, dtype == np.float64).astype(dtype, copy=False)
 
-        def step(rows, K):
-            K = K.astype(dtype, copy=False)
-            return K.T @ middle(rows, K @ V)
-
-        parts = [p for p in self.reduce(kernel, X, Z, step) if p is not None]
-        return sum(parts).astype(dtype, copy=False) if parts else np.zeros((Z.shape[0], V.shape[1]), dtype)
-
-    def reduce(self, kernel, X, Z, step):
+    def reduce(self, step):
         """step(rows, K[rows]) for tiles of whole rows.
 
-        `step` may return None, or an array; arrays are added up within a thread, in float64, so
-        the list has one entry a thread and no more memory than that.
+        Arrays are added up within a thread, in float64, so the list has one entry a thread and no more memory
+        than that.
         """
-        n, m = X.shape[0], Z.shape[0]
+        n, m = self.shape
         threads = self._threads(n * m)
-        dtype = result_dtype(kernel, X, Z)
         # Here a tile spans all of Z: fewer rows when m is large, but enough for BLAS to be busy.
-        height = max(min((8 * _TILE_BYTES) // (dtype.itemsize * max(m, 1)), -(-n // threads)), 64)
+        most = (8 * _TILE_BYTES) // (self.dtype.itemsize * max(m, 1))
+        height = max(min(most, -(-n // threads)), 64)
         tiles = [slice(i, min(i + height, n)) for i in range(0, n, height)]
-
-        loops = self._loops(kernel, X, Z)
-        fill = self._blocks(kernel, X, Z, dtype) if loops is None else loops.rows()
+        loops = self.loops()
+        fill = self._fill_rows if loops is None else loops.rows()
 
         def run(share):
             total = None
-            buffer = np.empty((height, m), dtype)
+            buffer = np.empty((height, m), self.dtype)
             for rows in share:
                 stopping_point()
                 K = buffer[: rows.stop - rows.start]
@@ -268,24 +324,23 @@ class Tiled(Engine):
 
         return parallel_map(run, [tiles[t::threads] for t in range(min(threads, len(tiles)))], threads)
 
-    def _blocks(self, kernel, X, Z, dtype):
-        """fill(rows, out): whole rows of K by NumPy."""
-        strip = self._side(dtype)
-
-        def fill(rows, out):
-            for i in range(0, len(out), strip):
-                Xi = X[rows.start + i : min(rows.start + i + strip, rows.stop)]
-                for columns in self._columns(Z.shape[0], dtype):
-                    out[i : i + strip, columns] = kernel.pairwise(Xi, Z[columns])
-
-        return fill
+    def _fill_rows(self, rows: slice, out: np.ndarray) -> None:
+        """Whole rows of K by NumPy."""
+        strip = self._side()
+        for i in range(0, len(out), strip):
+            Xi = self.X[rows.start + i : min(rows.start + i + strip, rows.stop)]
+            for columns in self._column_tiles():
+                out[i : i + strip, columns] = self.kernel.pairwise(Xi, self.Z[columns])
 
 
-def _too_sparse(X):
+Tiled.makes = TiledOperator
+
+
+def _too_sparse(X: Any) -> bool:
     return issparse(X) and X.shape[0] * X.shape[1] * X.dtype.itemsize > _FILLED_BYTES
 
 
-def _filled(X):
+def _filled(X: Any) -> Any:
     return X.toarray() if issparse(X) else X
 
 
@@ -310,11 +365,3 @@ def _keep_freed_memory() -> None:
     large, never touched block raises the threshold; elsewhere this does nothing.
     """
     np.empty(24 << 20, np.uint8)  # its limit is 32 MB
-
-
-def result_dtype(kernel, X, Z):
-    """The dtype of kernel values: that of the points if they are float arrays, else float64."""
-    both = [A.dtype for A in (X, Z) if issparse(A) or isinstance(A, np.ndarray)]
-    if kernel.vectors and len(both) == 2 and all(d.kind == "f" for d in both):
-        return np.result_type(*both)
-    return np.dtype(np.float64)

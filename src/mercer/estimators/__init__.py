@@ -3,7 +3,7 @@
 from mercer.estimators.classification import KernelClassifier, KernelLogistic
 from mercer.estimators.clustering import KernelKMeans
 from mercer.estimators.decomposition import KernelPCA
-from mercer.estimators.lam import FromC
+from mercer.estimators.lam import FromAlpha, FromC
 from mercer.estimators.neighbours import KernelNeighborsClassifier, KernelNeighborsRegressor
 from mercer.estimators.one_class import KernelOneClass
 from mercer.estimators.perceptron import KernelPerceptron
@@ -12,6 +12,7 @@ from mercer.estimators.regression import KernelRegressor, KernelRidge
 from mercer.estimators.svm import KernelSVC, KernelSVR
 
 __all__ = [
+    "FromAlpha",
     "FromC",
     "KernelClassifier",
     "KernelKMeans",

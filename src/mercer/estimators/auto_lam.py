@@ -54,14 +54,14 @@ _SMOOTH = 1e-8
 
 
 @dataclass(frozen=True)
-class Choice:
+class LamChoice:
     """A λ, and how it was found, in a sentence."""
 
     lam: float
     reason: str
 
 
-def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: Solver) -> Choice:
+def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: Solver) -> LamChoice:
     """λ for a problem whose own is not looked at.
 
     X are its points as they came, `squares` their k(x,x), `total` what their weights, as given, add up to.
@@ -70,7 +70,7 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
     closed = problem.loss.quadratic and not isinstance(problem.B, L1)
     if len(sample) < (_FEW if closed else _FEW_HALVES):
         lam = _natural(sample, total)
-        return Choice(
+        return LamChoice(
             lam, f"lam = {lam:.3g}, by the sizes of k(x,x) and y: too few distinct rows to choose by"
         )
     lam, how = _left_out(sample) if closed else _by_other_rows(sample, solver)
@@ -85,7 +85,7 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
         )
     rows = int((sample.w > 0).sum())
     repeated = f"; {rows - len(sample):,} of the {rows:,} rows repeat another" if rows > len(sample) else ""
-    return Choice(lam, f"lam = {lam:.3g} by {how}{repeated}")
+    return LamChoice(lam, f"lam = {lam:.3g} by {how}{repeated}")
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class _Sample:
             return part
         A = part.A
         if isinstance(A, KernelOperator):
-            A = KernelOperator(A.kernel, A.X, A.X, A.engine)
+            A = A.against(A)
         else:
             values = A.rows(np.arange(len(points)))
             A = Matrix(values @ values.T)
@@ -218,15 +218,17 @@ def _nearly_best(costs: np.ndarray, spread: float = 0.0) -> int:
 def _natural(sample: _Sample, n: float) -> float:
     """λ for which one example alone can move its own score by about the size of the targets.
 
-    With slopes of size v at s = 0, f is at most Σ v |k(x_i,·)|/(2λn), and scores of size u are wanted. For
+    With slopes of size v where f = 0, f is at most Σ v |k(x_i,·)|/(2λn), and scores of size u are wanted. For
     the squared loss λn is the mean of k(x,x), and for an SVM 1/(2λn) = C is one over that, which with
-    k(x,x) = 1 is what
-    scikit-learn has by default.
+    k(x,x) = 1 is what scikit-learn has by default.
     """
     problem, kept = sample.problem, sample.w > 0
     y, w = problem.y[kept].astype(np.float64), sample.w[kept]
     with np.errstate(all="ignore"):
-        slopes = np.abs(problem.loss.grad(y, np.zeros_like(y)))
+        # With an offset numbers are learned from the best constant on (which kinked losses have many of).
+        shifted = problem.offset and problem.loss.smooth and not problem.loss.classification
+        start = best_constant(problem)[kept] if shifted else 0.0
+        slopes = np.abs(problem.loss.grad(y, np.zeros_like(y) + start))
     if problem.loss.quadratic:
         slope, unit = 2.0, 1.0
     elif problem.loss.classification:

@@ -15,23 +15,25 @@ from sklearn.utils.validation import (
 )
 
 from mercer import _resolve
+from mercer._state import require
 from mercer._xp import given_up
-from mercer.engines import Engine
 from mercer.estimators.auto_lam import choose, forecast
-from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores
-from mercer.estimators.lam import FromC, check_lam, is_auto
+from mercer.estimators.coefficients import Coefficients
+from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores, like
+from mercer.estimators.lam import check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of
-from mercer.estimators.tensors import engine_for, on_host, remember
+from mercer.estimators.tensors import on_host, remember
 from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
+from mercer.losses.coding import TargetCoding
 from mercer.representations import Features
-from mercer.solvers import Problem
+from mercer.solvers import Problem, Solution
 
 
-class KernelMachine(KernelInputs):
+class KernelMachine(Coefficients, KernelInputs):
     """f minimising (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖²; subclasses say which V and what y means.
 
     fit:      check X, y → encode y → resolve the kernel → build A, B → solve → lift to a function
@@ -46,6 +48,10 @@ class KernelMachine(KernelInputs):
     offset: bool
     random_state: Any
 
+    # λ times the coefficients that a fit begins with, one row an example.
+    _start: np.ndarray | None = None
+    holds = {"function_": Function, "coding_": TargetCoding, "solution_": Solution, "loss_": Loss}
+
     # Does it hold on to the problem after fit, and so to the examples?
     _keeps_problem = False
     _if_indefinite = (
@@ -54,8 +60,8 @@ class KernelMachine(KernelInputs):
 
     # -- what subclasses say ----------------------------------------------------------------------
 
-    def _loss(self, y: np.ndarray) -> Loss:
-        """The loss for these targets."""
+    def loss_for(self, y: np.ndarray) -> Loss:
+        """The loss that `fit` would use for these targets."""
         raise NotImplementedError
 
     def _encode(self, loss: Loss, y: np.ndarray):
@@ -66,20 +72,14 @@ class KernelMachine(KernelInputs):
 
     def _prepare(self, X: Any, y: Any) -> tuple[Kernel, Any, Loss, np.ndarray, Any, Plan]:
         """Everything up to the first kernel evaluation."""
-        kernel = clone(_resolve.kernel_of(self.kernel))
         representation = _resolve.representation_of(self.representation)
         solver = _resolve.solver_of(self.solver)
-        engine: Engine = _resolve.engine_of(engine_for(self.engine, X))
-        for part in (kernel, representation, solver, engine):
-            if part is not None:
-                part.validate()
         check_lam(self.lam)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self._check_X(on_host(X), kernel, reset=True)
-        y = self._check_y(on_host(y))
+        y = self.require_y(y)
+        kernel, engine, X = self._door(X, representation, solver)
+        y = self._check_y(y)
         check_consistent_length(X, y)
-        loss = clone(self._loss(y))
+        loss = clone(self.loss_for(y))
         targets, coding = self._encode(loss, y)
         loss = coding.loss  # a loss of the user's own has been looked at there
         plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
@@ -129,7 +129,7 @@ class KernelMachine(KernelInputs):
             chosen = choose(problem, X, squares, total, plan.solver)
             lam, plan = chosen.lam, replace(plan, reasons=(*plan.reasons[:-1], chosen.reason))
         else:
-            lam = self.lam.value(total) if isinstance(self.lam, FromC) else float(self.lam)
+            lam = self.lam.value(total) if hasattr(self.lam, "value") else float(self.lam)
         return self._adapt(replace(problem, lam=lam)), built, coding, plan
 
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:
@@ -142,21 +142,30 @@ class KernelMachine(KernelInputs):
 
     def _adapt(self, problem: Problem) -> Problem:
         """What a subclass wants said differently, or besides, to the solver."""
-        start = self.__dict__.pop("_start", None)
+        start = self._start
         if start is None or start.shape != problem.y.shape:
             return problem
         return replace(problem, start=start / problem.lam)
 
-    def _begin_at(self, other: KernelMachine, rows: np.ndarray | None = None) -> None:
-        """Let the next fit start from the coefficients (of some examples) of a machine, if it has such.
+    def fit(self, X, y, sample_weight=None):
+        """Fit f to (X, y)."""
+        self._fit(X, y, sample_weight)
+        return self
 
-        Scaled like their bounds, 1/(2λn), coefficients at a bound stay there; `_adapt` knows the next λ.
+    def fit_from(self, other: KernelMachine | None, X, y, sample_weight=None, rows=None):
+        """`fit`, beginning at the coefficients of a machine fitted to a similar problem.
+
+        Of use where the solver has one coefficient per example (`Dual`); otherwise it is `fit`.
+
+        Parameters
+        ----------
+        other : a fitted machine, with another λ or kernel; None: `fit`
+        X, y, sample_weight : as in `fit`
+        rows : int array, optional
+            Which of that machine's examples X holds; all of them, if not given.
         """
-        c = other.solution_.dual_coef
-        if c is None:
-            return
-        part = c if rows is None else c[rows]
-        self._start = part * (other.lam_ * len(c) / len(part))
+        self._start = None if other is None else start_at(other, rows)
+        return self.fit(X, y) if sample_weight is None else self.fit(X, y, sample_weight)
 
     def problem(self, X, y, sample_weight=None):
         """The optimisation problem `fit` would hand to its solver, and the coding of y.
@@ -170,7 +179,10 @@ class KernelMachine(KernelInputs):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """Everything `fit` does; returns the problem that was solved."""
-        problem, built, coding, plan = self._build(X, y, sample_weight)
+        try:
+            problem, built, coding, plan = self._build(X, y, sample_weight)
+        finally:
+            self.__dict__.pop("_start", None)  # it was for this fit only
         solution = plan.solver.run(problem)
         if not self._definite:
             solution = solution.without_claims()
@@ -181,11 +193,10 @@ class KernelMachine(KernelInputs):
             )
         given_up(coef)  # shared by the solution, the machine and its function
         one_column = coef.shape[1] == 1 and getattr(coding, "one_dimensional", True)
-        self.coef_ = coef[:, 0] if one_column else coef
         # Coefficients stay float64: large ones of both signs cancel, and float32 would lose the rest.
-        self.function_: Function = built.lift(self.coef_)
+        self.function_: Function = built.lift(coef[:, 0] if one_column else coef)
         self.intercept_ = float(solution.intercept[0]) if one_column else solution.intercept
-        self.loss_, self._coding = problem.loss, coding
+        self.loss_, self.coding_ = problem.loss, coding
         self.lam_, self.weighted_ = problem.lam, problem.weights is not None
         self.solution_, self.plan_ = solution, plan
         return problem
@@ -196,18 +207,36 @@ class KernelMachine(KernelInputs):
         state.pop("_problem", None)
         return state
 
+    def check_state(self) -> None:
+        super().check_state()
+        outputs = self.function_.outputs or 1
+        self._check_answers(self.coding_, outputs)
+        require(len(self.solution_.intercept) == outputs, "solution_ is not that of as many functions")
+
     # -- predict ----------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """f(X) + b, shape (n, outputs)."""
-        check_is_fitted(self, "function_")
-        given, X = X, self._check_new(X)
+    def scores(self, X: Any) -> np.ndarray:
+        """f(x) + b as the loss takes it, shape (n, outputs): what `coding_` decodes to predictions."""
+        if "function_" not in vars(self):
+            check_is_fitted(self, "function_")
+        given, X = X, self.check_new(X)
         if (engine := getattr(self.function_, "engine", None)) is not None:
             remember(engine, X, given)
-        scores = self.function_(X)
-        # Rounded once, at the end: f and b may be large, and cancel.
+        scores = self.function_.at_points(X)
+        # Rounded after b is added: f and b may be large, and cancel.
         scores = (scores[:, None] if scores.ndim == 1 else scores) + self.solution_.intercept
-        return finite_scores(scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores)
+        return finite_scores(like(scores, X))
+
+
+def start_at(machine: KernelMachine, rows: np.ndarray | None = None) -> np.ndarray | None:
+    """λ times the coefficients of (some of) a machine's examples; None if it has no such coefficients.
+
+    Scaled like their bounds, 1/(2λn), coefficients at a bound stay there whatever the next λ is.
+    """
+    c = machine.solution_.dual_coef
+    if c is None or rows is None:
+        return c if c is None else c * machine.lam_
+    return c[rows] * (machine.lam_ * len(c) / len(rows))
 
 
 def _engine_remarks(kernel: Kernel, X: Any, plan: Plan) -> Iterator[str]:
@@ -217,7 +246,7 @@ def _engine_remarks(kernel: Kernel, X: Any, plan: Plan) -> Iterator[str]:
     some = X[:100]
     if not isinstance(kernel, Precomputed):
         kernel = kernel.resolve(some)  # which values it takes does not matter here
-    remark = plan.engine.describe(kernel, some, plan.examples * plan.unknowns)
+    remark = plan.engine.operator(kernel, some).remark(plan.examples * plan.unknowns)
     if remark is not None:
         yield remark
 

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 
+from mercer._state import require
 from mercer._units import fewest_in_a_class, folds, units_of
 from mercer.estimators.lam import FromC, is_auto
 from mercer.losses.coding import LabelCoding, favouring
@@ -42,7 +43,7 @@ class Calibration:
         rows = np.flatnonzero(w)  # weight 0 means absent: no fold has such examples
         units = units_of(X) if units is None else units
         scores, labels = _out_of_sample(machine, X, y, given, rows, units[rows])
-        return cls.of_scores(scores, labels, machine._coding, w[rows])
+        return cls.of_scores(scores, labels, machine.coding_, w[rows])
 
     @classmethod
     def of_scores(
@@ -61,6 +62,11 @@ class Calibration:
 
         found = minimize(cost, [1.0 / size], bounds=[(1e-3 / size, 1e3 / size)], method="L-BFGS-B")
         return cls((float(found.x[0]),))
+
+    def check_for(self, coding: LabelCoding) -> None:
+        """Require one slope for each side of two classes, or one for more."""
+        slopes = 2 if coding.n_outputs == 1 else 1
+        require(len(self.slopes) == slopes, f"the calibration has not {slopes} slopes")
 
     def probability(self, scores: np.ndarray, coding: LabelCoding) -> np.ndarray:
         """(n, k)"""
@@ -152,5 +158,5 @@ def _out_of_sample(
         here, labels_here = _safe_split(other, X, y, rows[train])
         there, _ = _safe_split(other, X, y, rows[test], rows[train])
         w = None if sample_weight is None else sample_weight[rows[train]]
-        scores[test] = clone(other).fit(here, labels_here, w)._scores(there)
+        scores[test] = clone(other).fit(here, labels_here, w).scores(there)
     return scores, labels

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._warnings import frames_inside
 from mercer.engines import available_memory
-from mercer.operators import KernelOperator, Operator, undisturbed
+from mercer.operators import KernelOperator, Operator, blas_single_threaded
 from mercer.solvers import ConvergenceWarning
-from mercer.solvers.base import _frames_inside
 from mercer.solvers.eigen import largest_eigenpairs
 
 # Up to here, or where a good part of the spectrum is wanted, the matrix is decomposed whole.
@@ -63,7 +63,7 @@ def _iterated(
     n, passes, start = K.shape[0], 0, None
     # Blocks are orthonormal, so that nothing large cancels which float32 would lose: most of the way goes
     # in float32, the last passes in the precision of the data. BLAS stays off the engine's cores.
-    with undisturbed(K):
+    with blas_single_threaded(K):
         rough = K.at(np.float32)
         if K.dtype == np.float64 and rough is not None:
             pairs = largest_eigenpairs(_centred(rough.rounded()), n, count, rng, max(tol, _ROUGH))
@@ -82,7 +82,7 @@ def _iterated(
             f"KernelPCA: {found}. The last components are not yet those of the {count} largest "
             f"eigenvalues, which lie close together: ask for fewer, or for a larger tol (now {tol:g}).",
             ConvergenceWarning,
-            stacklevel=_frames_inside(),
+            stacklevel=frames_inside(),
         )
     return pairs.values, pairs.vectors, found
 

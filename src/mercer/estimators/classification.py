@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.inputs import Labelled, checked_weights
+from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.kernels import Gaussian
 from mercer.losses import Logistic, Loss, Multinomial
@@ -51,7 +52,7 @@ def _chosen_factors(chosen: dict, labels: list) -> np.ndarray:
     return np.array([float(chosen.get(label, 1.0)) for label in labels])
 
 
-class Classifier(Labelled, KernelMachine):
+class Classifier(OtherWords, Labelled, KernelMachine):
     def _encode(self, loss, y):
         return loss.encode_labels(y)
 
@@ -67,7 +68,7 @@ class Classifier(Labelled, KernelMachine):
         raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
 
     def _probability(self, scores: np.ndarray) -> np.ndarray:
-        return self._coding.probability(scores)
+        return self.coding_.probability(scores)
 
     def _example_weights(self, y, sample_weight):
         chosen = getattr(self, "class_weight", None)
@@ -95,15 +96,15 @@ class Classifier(Labelled, KernelMachine):
 
     def fit(self, X, y, sample_weight=None):
         """Fit f to labelled examples."""
-        self._fit(X, y, sample_weight)
-        self.classes_ = self._coding.classes
+        super().fit(X, y, sample_weight)
+        self.classes_ = self.coding_.classes
         return self
 
     @available_if(_gives_probability)
     @follows_data
     def predict_proba(self, X):
         """Probability of each class, rows summing to one."""
-        return self._probability(self._scores(X))
+        return self._probability(self.scores(X))
 
     @available_if(_gives_probability)
     @follows_data
@@ -124,30 +125,27 @@ class KernelClassifier(Classifier):
     loss : Loss or str
         Logistic(), Multinomial(), Hinge(), SquaredHinge(), Exponential(), Squared(), … or one of your own, a
         Loss or a function V(y, s) of y = ±1.
-    lam : "auto" or float > 0
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to (for the
         squared loss by leaving one out); the value is `lam_`, the reason in `plan_`.
-    representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
-    engine : "auto" or an Engine
-    offset : bool
-        Add an unpenalised constant b to f.
+    representation, engine, offset, random_state : as in `KernelRidge`
     class_weight : dict, "balanced" or None
         Factors for the weights of the examples of each class; "balanced": such that the weights of each
         class add up to the same.
-    random_state : int, RandomState or None
 
     Attributes
     ----------
     classes_ : the labels
-    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
+    function_, dual_coef_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------
     >>> from mercer import KernelClassifier
     >>> from mercer.losses import SquaredHinge
-    >>> machine = KernelClassifier(loss=SquaredHinge()).fit([[0.0], [1.0], [2.0]], ["no", "yes", "no"])
-    >>> machine.predict([[1.1]]).tolist()
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "yes", "no"]
+    >>> machine = KernelClassifier(loss=SquaredHinge()).fit(X, y)
+    >>> machine.predict([[1.5]]).tolist()
     ['yes']
     """
 
@@ -159,7 +157,7 @@ class KernelClassifier(Classifier):
         representation="auto",
         solver="auto",
         engine="auto",
-        offset=False,
+        offset=True,
         class_weight=None,
         random_state=None,
     ):
@@ -173,7 +171,7 @@ class KernelClassifier(Classifier):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss, classification=True)
 
 
@@ -186,34 +184,29 @@ class KernelLogistic(Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto" or float > 0
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to; the value
         is `lam_`, the reason in `plan_`. scikit-learn's ``LogisticRegression(C)`` on explicit features is
-        λ = 1/(2Cn).
-    representation : "auto", "full", "nystrom", "features" or a Representation
+        λ = 1/(2Cn): see `from_C`.
     solver : "auto", "newton", "descent" or a Solver
-    engine : "auto" or an Engine
-    offset : bool
-        Add an unpenalised constant b to f.
-    class_weight : dict, "balanced" or None
-        Factors for the weights of the examples of each class; "balanced": such that the weights of each
-        class add up to the same.
-    random_state : int, RandomState or None
+    representation, engine, offset, random_state : as in `KernelRidge`
+    class_weight : as in `KernelClassifier`
 
     Attributes
     ----------
     classes_ : the labels
-    function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
+    function_, dual_coef_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Examples
     --------
     >>> from mercer import KernelLogistic
     >>> from mercer.kernels import Gaussian
-    >>> machine = KernelLogistic(Gaussian(1.0), lam=0.01).fit([[0.0], [1.0], [2.0]], ["no", "yes", "no"])
-    >>> machine.predict([[1.1]]).tolist()
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "yes", "yes", "no"]
+    >>> machine = KernelLogistic(Gaussian(1.0), lam=0.01).fit(X, y)
+    >>> machine.predict([[1.5]]).tolist()
     ['yes']
-    >>> machine.predict_proba([[1.1]]).round(1).tolist()
-    [[0.3, 0.7]]
+    >>> machine.predict_proba([[1.5]]).round(1).tolist()
+    [[0.1, 0.9]]
     """
 
     def __init__(
@@ -223,7 +216,7 @@ class KernelLogistic(Classifier):
         representation="auto",
         solver="auto",
         engine="auto",
-        offset=False,
+        offset=True,
         class_weight=None,
         random_state=None,
     ):
@@ -236,5 +229,5 @@ class KernelLogistic(Classifier):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return Logistic() if len(np.unique(y)) <= 2 else Multinomial()

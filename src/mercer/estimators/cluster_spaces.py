@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,32 +10,26 @@ import numpy as np
 
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.features import ExplicitFeatures
+from mercer.estimators.unpenalised import parts_of
 from mercer.functions import FeatureFunction, Function, KernelFunction
-from mercer.kernels import Finite, Linear
+from mercer.kernels import Finite
 from mercer.kernels.base import Kernel
 from mercer.operators import KernelOperator, Matrix, Operator, in_memory
-from mercer.representations import Features, Full, Lasso, Nystrom, Representation
+from mercer.representations import Features, Nystrom, Representation
 from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, centred, row_squares
 from mercer.solvers.primal import whitening
 
-# Up to here a pass over all pairs takes about a second; more on a GPU.
-_EXACT, _EXACT_REMOTE = 30_000, 1_000_000
-_LARGEST_EXPLICIT = 8_000
 # Up to here K is kept (in float32: 1 GB); beyond, memory is slower than computing it again.
 _STORED = 16_384
 # From here on float64 points are clustered in float32 first, and float64 only has the last word.
 _ROUGH_FROM = 2_048
-
-# Of features or distances at a time: 32 MB of doubles.
-_ENTRIES = 1 << 22
 
 INITS = ("k-means++", "greedy", "random")
 Lift = Callable[[np.ndarray, np.ndarray], tuple[Function, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class ClusterSpace:
     """What k-means works with.
 
     Attributes
@@ -49,26 +42,6 @@ class Space:
     stages: list[Sums]
     how: str
     lift: Lift
-
-
-def choose(
-    representation: Representation | None, kernel: Kernel, points: Any, engine: Engine
-) -> tuple[Representation, str]:
-    """The representation asked for, or one for "auto", and why."""
-    if isinstance(representation, Lasso):
-        raise ValueError("k-means has no penalty: Features() in place of Lasso()")
-    if representation is not None:
-        return representation, "asked for"
-    n = points.shape[0]
-    if isinstance(kernel, Linear):
-        return Features(ExplicitFeatures()), "means of the linear kernel are points"
-    p = kernel.expansion_size(points.shape[1]) if kernel.vectors else math.inf
-    if p < n and p <= _LARGEST_EXPLICIT:
-        return Features(), f"the kernel has {int(p)} coordinates, fewer than the {n:,} points"
-    limit = _EXACT_REMOTE if engine.remote else _EXACT
-    if n <= limit or isinstance(kernel, Finite):
-        return Full(), f"{n:,} points (up to {limit:,})"
-    return Nystrom(), f"{n:,} points are more than {limit:,}; representation='full' insists on all of them"
 
 
 def given_start(init: Any, kernel: Kernel, points: Any, clusters: int, engine: Engine) -> np.ndarray:
@@ -92,19 +65,14 @@ def given_start(init: Any, kernel: Kernel, points: Any, clusters: int, engine: E
             + (f"an array of shape {given.shape}" if given.ndim else repr(init))
         )
     norms, labels = kernel.diagonal(Z), np.empty(n, dtype=np.intp)
+    K = engine.operator(kernel, points, Z)
     for rows in parts_of(n, k):
-        labels[rows] = (norms - 2 * engine.gram(kernel, points[rows], Z)).argmin(axis=1)
+        labels[rows] = (norms - 2 * K.among(rows).dense()).argmin(axis=1)
     return labels
 
 
-def parts_of(n: int, width: int) -> Iterator[slice]:
-    """All n rows, as many at a time as have a few million entries."""
-    step = max(_ENTRIES // max(width, 1), 1)
-    return (slice(i, min(i + step, n)) for i in range(0, n, step))
-
-
 @dataclass(frozen=True, eq=False)
-class Points:
+class ClusterPoints:
     """What is to be clustered: checked points x_i of a resolved kernel, w_i and k(x_i,x_i)."""
 
     kernel: Kernel
@@ -118,10 +86,15 @@ class Points:
 
 
 def place(
-    representation: Representation, X: Points, rng: np.random.Generator, engine: Engine, *, about_zero: bool
-) -> Space:
+    representation: Representation,
+    X: ClusterPoints,
+    rng: np.random.Generator,
+    engine: Engine,
+    *,
+    about_zero: bool,
+) -> ClusterSpace:
     """The space of a representation; `about_zero`: inner products matter, and not only distances."""
-    engine = engine.for_many(len(X) ** 2)
+    engine = engine.expecting(len(X) ** 2)
     if isinstance(representation, Features):
         return _features(representation, X, rng, about_zero)
     if isinstance(representation, Nystrom):
@@ -129,12 +102,12 @@ def place(
     return _full(X, engine)
 
 
-def _full(X: Points, engine: Engine) -> Space:
+def _full(X: ClusterPoints, engine: Engine) -> ClusterSpace:
     kernel: Any = X.kernel
-    n, whole = len(X), KernelOperator(kernel, X.points, X.points, engine)
+    n, whole = len(X), engine.operator(kernel, X.points)
     given = isinstance(kernel, Finite) and np.array_equal(X.points, np.arange(len(kernel)))
     rough = None if given or n < _ROUGH_FROM else _in_float32(whole)
-    stages: list[Operator] = [Matrix(kernel._values()) if given else whole]
+    stages: list[Operator] = [Matrix(kernel.values()) if given else whole]
     if rough is not None:
         stages.insert(0, rough)
     if not engine.remote and n <= _STORED:
@@ -153,7 +126,7 @@ def _full(X: Points, engine: Engine) -> Space:
         return (f if engine.remote or X.clusters == 1 else f.in_groups(mine)), np.zeros(0)
 
     sums: list[Sums] = [KernelSums(K, X.weights, X.squares, X.clusters) for K in stages]
-    return Space(sums, how + (", in float32 first" if rough is not None else ""), lift)
+    return ClusterSpace(sums, how + (", in float32 first" if rough is not None else ""), lift)
 
 
 def _in_float32(K: KernelOperator) -> KernelOperator | None:
@@ -166,17 +139,16 @@ def _in_float32(K: KernelOperator) -> KernelOperator | None:
         return rough if np.isfinite(K.kernel.diagonal(rough.X)).all() else None
 
 
-def _centres(representation: Nystrom, X: Points, rng: np.random.Generator, engine: Engine) -> Space:
+def _centres(
+    representation: Nystrom, X: ClusterPoints, rng: np.random.Generator, engine: Engine
+) -> ClusterSpace:
     seen = None if X.weights.all() else np.flatnonzero(X.weights)
     built = representation.build(X.kernel, X.points, rng, engine, seen)
     K: Any = built.A  # its points may have become float64
     T = whitening(np.asarray(built.B.dense(), np.float64), K.dtype)
     A = K if engine.remote else in_memory(K)
 
-    def columns(index: np.ndarray) -> np.ndarray:
-        return engine.gram(X.kernel, K.X, K.X[index])
-
-    sums = CoordinateSums(A, X.weights, X.squares, X.clusters, T, columns)
+    sums = CoordinateSums(A, X.weights, X.squares, X.clusters, T, K.against(K).columns)
 
     def lift(members: np.ndarray, share: np.ndarray) -> tuple[Function, np.ndarray]:
         sums.restart(members)
@@ -184,11 +156,13 @@ def _centres(representation: Nystrom, X: Points, rng: np.random.Generator, engin
         return built.lift(sums.coef * share), np.zeros(0)
 
     how = f"K with {K.shape[1]:,} centres " + ("in memory" if A is not K else "computed as needed")
-    return Space([sums], how, lift)
+    return ClusterSpace([sums], how, lift)
 
 
-def _features(representation: Features, X: Points, rng: np.random.Generator, about_zero: bool) -> Space:
-    map, Phi = representation._features(X.kernel, X.points, rng)
+def _features(
+    representation: Features, X: ClusterPoints, rng: np.random.Generator, about_zero: bool
+) -> ClusterSpace:
+    map, Phi = representation.mapped(X.kernel, X.points, rng)
     A, shift = (Phi, np.zeros(Phi.shape[1])) if about_zero else centred(Phi)
     sums = CoordinateSums(A, X.weights, row_squares(A), X.clusters)
 
@@ -197,4 +171,4 @@ def _features(representation: Features, X: Points, rng: np.random.Generator, abo
         return FeatureFunction(map, np.where(share > 0, sums.G * share + shift[:, None], 0)), shift
 
     stored = "in memory" if isinstance(Phi, Matrix) else "computed as needed"
-    return Space([sums], f"{Phi.shape[1]:,} coordinates {stored}", lift)
+    return ClusterSpace([sums], f"{Phi.shape[1]:,} coordinates {stored}", lift)

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Iterator
-from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
-from mercer.engines.threads import one_blas_thread
-from mercer.estimators.cluster_spaces import INITS, Points, Space, choose, given_start, parts_of, place
-from mercer.estimators.inputs import KernelInputs, checked_weights
-from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
+from mercer._params import require_count, require_flag, require_nonnegative
+from mercer._state import ArraySpec, require
+from mercer._threads import one_blas_thread
+from mercer._warnings import frames_inside
+from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, place
+from mercer.estimators.inputs import KernelInputs, checked_weights, like
+from mercer.estimators.plan import Plan
+from mercer.estimators.tensors import follows_data, on_host, remember
+from mercer.estimators.unpenalised import choose, parts_of
+from mercer.features import ExplicitFeatures
 from mercer.features.base import generator
-from mercer.functions import FeatureFunction, KernelFunction
+from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
-from mercer.kernels.base import Kernel
 from mercer.kernels.door import require_symmetry
+from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning
-from mercer.solvers.base import _frames_inside
 from mercer.solvers.cluster_sums import squares_of
 from mercer.solvers.lloyd import (
     Cloud,
-    Run,
+    LloydRun,
     at_random,
     leading,
     lloyd,
@@ -99,8 +102,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     centroids_ : array, shape (n_clusters, d), for the linear kernel
     normalized_cut_ : float, with ``normalized``
         Σ_j cut(C_j, all others)/vol(C_j): the energy up to a constant.
-    plan_ : str
-        What was chosen by "auto", and why.
+    plan_ : what was chosen, and why
     kernel_ : the kernel, with parameters found from the data
 
     Notes
@@ -171,13 +173,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def fit(self, X, y=None, sample_weight=None):
         """Find the clusters; y is not used."""
         self._validate()
-        given, kernel = X, clone(_resolve.kernel_of(self.kernel))
-        engine = _resolve.engine_of(engine_for(self.engine, X))
-        representation = _resolve.representation_of(self.representation)
-        for part in (kernel, engine, representation):
-            if part is not None:
-                part.validate()
-        X = self._check_X(on_host(X), kernel, reset=True)
+        representation: Any = _resolve.representation_of(self.representation)
+        given = X
+        kernel, engine, X = self._door(X, representation)
         weights = checked_weights(on_host(sample_weight), X)
         seen = np.flatnonzero(weights)
         if self.n_clusters > len(seen):
@@ -187,30 +185,35 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         points, squares = self._bind(kernel, X, engine, given, weights)
         rng = generator(self.random_state)
-        chosen, why = choose(representation, self.kernel_, points, engine)
+        if representation is None and isinstance(self.kernel_, Linear):
+            representation, why = Features(ExplicitFeatures()), "means of the linear kernel are points"
+        else:
+            representation, why = choose(representation, self.kernel_, points, engine)
         start = None
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
-        everyone = Points(self.kernel_, points, weights, squares, int(self.n_clusters))
-        space = place(chosen, everyone, rng, engine, about_zero=bool(self.normalized))
+        everyone = ClusterPoints(self.kernel_, points, weights, squares, int(self.n_clusters))
+        space = place(representation, everyone, rng, engine, about_zero=bool(self.normalized))
         # Blocks are shared out among threads of our own; those of BLAS would be in their way.
         with one_blas_thread():
             run = self._run(space, start, rng)
         if not math.isfinite(run.energy):
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")
         self._keep(space, run)
-        self.plan_ = f"{chosen!r}: {why}; {space.how}"
+        self.plan_ = Plan(
+            representation, None, engine, len(weights), len(self.means_), 0, 0.0, (why, space.how)
+        )
         return self
 
-    def _admit(self, points):
+    def admit_points(self, points):
         # The weights of a graph's edges need only be symmetric to be cut.
-        return require_symmetry(self.kernel_, points) if self.normalized else super()._admit(points)
+        return require_symmetry(self.kernel_, points) if self.normalized else super().admit_points(points)
 
-    def _run(self, space: Space, start: np.ndarray | None, rng: np.random.Generator) -> Run:
+    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> LloydRun:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""
         look = normalised if self.normalized else plain
         stages = [look(sums) for sums in space.stages]
-        best: Run | None = None
+        best: LloydRun | None = None
         for labels in [start] if start is not None else self._starts(stages[0], rng):
             run = lloyd(stages[0], labels, self.max_iter, self.tol)
             if best is None or run.energy < best.energy:
@@ -247,7 +250,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             cloud, plus_plus(cloud, k, rng, 1 if self.init == "k-means++" else 2 + int(math.log(k)))
         )
 
-    def _keep(self, space: Space, run: Run) -> None:
+    def _keep(self, space: ClusterSpace, run: LloydRun) -> None:
         """What is learned, on the machine."""
         filled = run.totals > 0
         share = np.divide(1, run.totals, out=np.zeros(len(filled)), where=filled)
@@ -275,18 +278,13 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
 
     def _warn(self, what: str) -> None:
-        warnings.warn(f"KernelKMeans: {what}", ConvergenceWarning, stacklevel=_frames_inside())
+        warnings.warn(f"KernelKMeans: {what}", ConvergenceWarning, stacklevel=frames_inside())
 
     def _validate(self) -> None:
         for name, least in (("n_clusters", 1), ("n_init", 1), ("max_iter", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-        tol = self.tol
-        if isinstance(tol, bool) or not isinstance(tol, numbers.Real) or not 0 <= float(tol) < math.inf:
-            raise ValueError(f"tol must be a number of at least 0, got {tol!r}")
-        if not isinstance(self.normalized, (bool, np.bool_)):
-            raise ValueError(f"normalized must be True or False, got {self.normalized!r}")
+            require_count(getattr(self, name), name, least)
+        require_nonnegative(self.tol, "tol")
+        require_flag(self.normalized, "normalized")
         if isinstance(self.init, str) and self.init not in INITS:
             raise ValueError(
                 f"init must be one of {', '.join(map(repr, INITS))} or an array, got {self.init!r}"
@@ -300,8 +298,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Without `squared`, ‖ψ(x)‖² is left out: of a point outside a precomputed matrix it isn't known.
         """
         check_is_fitted(self, "means_")
-        given, X = X, self._check_new(X)
-        if squared and isinstance(self._kernel_fitted, Precomputed):
+        given, X = X, self.check_new(X)
+        if squared and isinstance(self.input_kernel_, Precomputed):
             raise ValueError(
                 "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
                 "unknown: predict does without, and fit_transform knows those of the examples"
@@ -354,7 +352,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def fit_transform(self, X, y=None, sample_weight=None):
         """Find the clusters; the distances of all points to all means. y is not used."""
         self.fit(X, sample_weight=sample_weight)
-        if not isinstance(self._kernel_fitted, Precomputed):
+        if not isinstance(self.input_kernel_, Precomputed):
             return self.transform(X)
         # As examples, and not as rows: then their k(x,x) is known.
         return _roots(self._to_means(np.arange(len(self.labels_)), squared=True), on_host(X))
@@ -370,28 +368,23 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             total += float(w @ np.maximum(D.min(axis=1), 0))
         return -total
 
-    def _check_restored(self) -> None:
-        """Raise if what a file says is not what `fit` leaves."""
-        self._validate()
-        _resolve.representation_of(self.representation)
-        if "means_" not in vars(self):
-            return
+    holds = {
+        "means_": Function,
+        "masses_": ArraySpec("f8", "k"),
+        "squared_norms_": ArraySpec("f8", "k"),
+        "_shift": ArraySpec("f8", None),
+        "energies_": ArraySpec("f8", None),
+    }
+    fitted_by = "means_"
+
+    def check_state(self) -> None:
+        super().check_state()
         f, k = self.means_, len(self.masses_)
-        numbers_ = (self.masses_, self.squared_norms_, self._shift, self.energies_)
-        fine = all(isinstance(a, np.ndarray) and a.dtype == np.float64 and a.ndim == 1 for a in numbers_)
-        fine = fine and isinstance(f, (KernelFunction, FeatureFunction)) and f.outputs == k
-        fine = fine and isinstance(self.kernel_, Kernel) and len(self.squared_norms_) == k
-        if not fine or (isinstance(f, FeatureFunction) and len(self._shift) != len(f)):
-            raise ValueError(f"the means of {k} clusters do not fit together")
-        if self.kernel_.vectors:
-            machine = copy(self)
-            machine.__dict__.pop("feature_names_in_", None)  # or a point without names would be warned of
-            with np.errstate(all="ignore"):
-                machine.predict(np.zeros((1, self.n_features_in_)))
+        shifted = not isinstance(f, FeatureFunction) or len(self._shift) == len(f)
+        require(shifted and f.outputs == k, f"the means of {k} clusters do not fit together")
 
 
 def _roots(blocks: Blocks, X: Any) -> np.ndarray:
     """Distances from blocks of squared ones, in the precision of X."""
     D = np.concatenate([D for _, D, _ in blocks])
-    D = np.sqrt(np.maximum(D, 0, out=D), out=D)
-    return D.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else D
+    return like(np.sqrt(np.maximum(D, 0, out=D), out=D), X)

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from mercer import _resolve
+from mercer._params import require_count, require_positive
+from mercer._state import COUNT, NUMBER, ArraySpec, require, require_held
 from mercer.estimators import preimages
 from mercer.estimators.centred import Decomposition, eigenpairs
-from mercer.estimators.inputs import KernelInputs
-from mercer.estimators.scatter import Coordinates, Moments
-from mercer.estimators.tensors import engine_for, follows_data, on_host
+from mercer.estimators.inputs import KernelInputs, like
+from mercer.estimators.plan import Plan
+from mercer.estimators.scatter import Moments, OrthonormalCoordinates
+from mercer.estimators.tensors import follows_data, on_host
+from mercer.estimators.unpenalised import choose, has_few_coordinates
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
-from mercer.kernels.base import Kernel
-from mercer.operators import KernelOperator
-from mercer.representations import Features, Full, Lasso, Nystrom, Representation
+from mercer.representations import Features, Full, Nystrom, Representation
+from mercer.solvers.primal import whitening
 
 _GAUSSIAN = Gaussian()
-# Without centres, a pass over all pairs takes seconds up to here; more on a GPU.
-_EXACT, _EXACT_REMOTE = 30_000, 1_000_000
-_LARGEST_PRIMAL = 8000
 # A leading part of the spectrum needs few centres, and the work grows with their square.
 _CENTRES = 1000
 # Directions with less of the largest eigenvalue than this hold rounding only.
@@ -76,7 +75,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     mean_function_ : Function, x ↦ ⟨mean of φ, φ(x)⟩
     intercept_ : (k,) −f̄
     components_, mean_ : (k, d) directions and the mean, for the linear kernel
-    spectrum_ : how the components were found, and how well
+    decomposition_ : how the components were found, and how well
+    plan_ : what was chosen, and why
     kernel_, n_components_, n_samples_seen_
 
     Examples
@@ -139,8 +139,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     def _fit(self, X: Any) -> np.ndarray | None:
         """Find the components; the embedding of the examples where it comes for nothing."""
-        kernel, points, engine = self._start(X)
-        representation = self._representation(kernel, points, engine)
+        points, engine = self._start(X)
+        representation = self._representation(points, engine)
         rng = generator(self.random_state)
         if isinstance(representation, Full):
             return self._fit_full(points, engine, rng)
@@ -155,30 +155,29 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         other kernels Nyström centres are chosen from the first batch, so that it should be a mixed sample.
         """
         if not hasattr(self, "function_"):
-            kernel, points, engine = self._start(X)
-            self._begin(kernel, points, engine)
+            self._begin(*self._start(X))
             return self
-        kernel, points = self._kernel_fitted, self._check_new(X)
+        points = self.check_new(X)
         if not hasattr(self, "moments_"):
             examples: Any = self.function_  # of a fit: they are the first batch
-            self._begin(kernel, examples.points, examples.engine)
+            self._begin(examples.points, examples.engine)
         self._see(self.kernel_.points(points))
         return self
 
-    def _begin(self, kernel: Kernel, X: Any, engine: Any) -> None:
+    def _begin(self, X: Any, engine: Any) -> None:
         """Fix the coordinates, and take in the first batch."""
-        self._map(self._for_batches(kernel, X, engine), X, engine, generator(self.random_state))
+        self._map(self._for_batches(X, engine), X, engine, generator(self.random_state))
         self._see(X)
 
-    def _for_batches(self, kernel: Kernel, X: Any, engine: Any) -> Representation:
+    def _for_batches(self, X: Any, engine: Any) -> Representation:
         """Coordinates whose number does not depend on how many rows came first."""
         automatic = _resolve.representation_of(self.representation) is None
-        if automatic and _own_coordinates(self.kernel_, X) <= _LARGEST_PRIMAL:
-            return Features()
-        representation = self._representation(kernel, X, engine)
+        if automatic and has_few_coordinates(self.kernel_, X):
+            return self._plan(Features(), engine, "the kernel has few coordinates")
+        representation = self._representation(X, engine)
         if not isinstance(representation, Full):
             return representation
-        if not automatic or isinstance(kernel, Precomputed):
+        if not automatic or isinstance(self.input_kernel_, Precomputed):
             raise ValueError(
                 "partial_fit needs a fixed number of coordinates: representation='nystrom', "
                 "'features' or 'auto', and a kernel that isn't given by its matrix"
@@ -189,43 +188,39 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
                 f"the first batch has {rows} rows, too few for the centres of n_components="
                 f"{self.n_components}: begin with a larger one, a mixed sample if possible"
             )
-        return Nystrom(min(_CENTRES, rows))
+        return self._plan(Nystrom(min(_CENTRES, rows)), engine, "batches need a fixed number of coordinates")
 
-    def _start(self, X: Any) -> tuple[Kernel, Any, Any]:
+    def _start(self, X: Any) -> tuple[Any, Any]:
         """Check everything; forget an earlier fit."""
-        kernel = clone(_resolve.kernel_of(self.kernel))
-        engine = _resolve.engine_of(engine_for(self.engine, X))
-        for part in (kernel, engine):
-            part.validate()
-        _check_count(self.n_components)
+        if self.n_components is not None:
+            require_count(self.n_components, "n_components", 1, " (or None, for all)")
         if self.preimage not in ("learned", "fixed_point"):
             raise ValueError(f"preimage must be 'learned' or 'fixed_point', got {self.preimage!r}")
-        if not (isinstance(self.tol, numbers.Real) and 0 < float(self.tol) < math.inf):
-            raise ValueError(f"tol must be a positive number, got {self.tol!r}")
-        points = self._check_X(on_host(X), kernel, reset=True)
+        require_positive(self.tol, "tol")
+        kernel, engine, points = self._door(X)
         for name in ("moments_", "_coordinates", "_inverse", "_examples", "components_", "mean_"):
             self.__dict__.pop(name, None)
-        points, _ = self._bind(kernel, points, engine, X)
-        return kernel, points, engine
+        return self._bind(kernel, points, engine, X)[0], engine
 
-    def _representation(self, kernel: Kernel, X: Any, engine: Any) -> Representation:
+    def _representation(self, points: Any, engine: Any) -> Representation:
+        """What is asked for, or chosen, with the reason in `plan_`."""
         asked = _resolve.representation_of(self.representation)
-        if isinstance(asked, Lasso):
-            raise ValueError("a Lasso has no norm to be orthogonal in: representation='features' has")
-        if asked is not None:
-            asked.validate()
-            return asked
-        n = X.shape[0]
-        if _own_coordinates(self.kernel_, X) < min(n, _LARGEST_PRIMAL + 1):
-            return Features()
-        given = isinstance(kernel, Precomputed)
-        most = _EXACT_REMOTE if engine.remote else _EXACT
-        return Full() if given or n <= most else Nystrom(max(_CENTRES, 10 * (self.n_components or 0)))
+        chosen, why = choose(asked, self.kernel_, points, engine, self._centres)
+        self._plan(chosen, engine, why)
+        return chosen
+
+    @property
+    def _centres(self) -> int:
+        return max(_CENTRES, 10 * (self.n_components or 0))
+
+    def _plan(self, chosen: Representation, engine: Any, why: str) -> Representation:
+        self.plan_ = Plan(chosen, None, engine, 0, 0, 0, 0.0, (why,))
+        return chosen
 
     # -- all examples -----------------------------------------------------------------------------
 
     def _fit_full(self, X: Any, engine: Any, rng: np.random.Generator) -> np.ndarray:
-        K = KernelOperator(self.kernel_, X, X, engine)
+        K = engine.operator(self.kernel_, X)
         n = K.shape[0]
         count = min(self.n_components or n, n)
         sums = K @ np.ones(n)
@@ -248,19 +243,17 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
         self._keep(lift, coef, np.full(n, 1 / n), sums / n @ coef, squared_mean)
         self._explain(values, total, n, found)
-        return _like(vectors * roots, X)
+        return like(vectors * roots, X)
 
     # -- coordinates ------------------------------------------------------------------------------
 
     def _map(self, representation: Representation, X: Any, engine: Any, rng: np.random.Generator) -> None:
         """Orthonormal coordinates for the span of centres or features."""
         built = representation.build(self.kernel_, X, rng, engine)
-        whitening = None
+        T = None
         if not isinstance(representation, Features):
-            values, vectors = np.linalg.eigh(built.B.dense())
-            kept = values > len(values) * np.finfo(float).eps * max(values[-1], 0)
-            whitening = vectors[:, kept] / np.sqrt(values[kept])
-        self._coordinates = Coordinates(built.lift(np.zeros(built.A.shape[1])), whitening)
+            T = whitening(np.asarray(built.B.dense(), np.float64), np.dtype(np.float64))
+        self._coordinates = OrthonormalCoordinates(built.lift(np.zeros(built.A.shape[1])), T)
 
     def _see(self, X: Any) -> None:
         """Take in rows, and decompose the scatter of all that were seen."""
@@ -301,7 +294,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     def _keep(self, lift: Callable, coef, mean, shift, squared_mean: float) -> None:
         self.function_ = lift(coef)
         self.mean_function_: Function = lift(mean)
-        self.intercept_, self._squared_mean = -shift, squared_mean
+        self.intercept_, self.mean_squared_norm_ = -shift, squared_mean
         self.n_components_ = coef.shape[1]
         self.__dict__.pop("_inverse", None)
 
@@ -309,19 +302,47 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         self.eigenvalues_ = values
         self.explained_variance_ = values / max(n - 1, 1)
         self.explained_variance_ratio_ = values / total if total > 0 else np.zeros_like(values)
-        self.n_samples_seen_, self.spectrum_ = n, found
+        self.n_samples_seen_, self.decomposition_ = n, found
+        reasons = (self.plan_.reasons[0], found.how)
+        self.plan_ = replace(self.plan_, examples=n, unknowns=len(self.function_), reasons=reasons)
+
+    holds = {
+        "function_": Function,
+        "mean_function_": Function,
+        "n_components_": COUNT,
+        "mean_squared_norm_": NUMBER,
+        **dict.fromkeys(
+            ("intercept_", "eigenvalues_", "explained_variance_", "explained_variance_ratio_"),
+            ArraySpec("f", "n_components_"),
+        ),
+    }
+
+    def check_state(self) -> None:
+        super().check_state()
+        f, mean = self.function_, self.mean_function_
+        require(f.outputs == self.n_components_, "there are not as many functions as components")
+        same = type(mean) is type(f) and mean.outputs is None and len(mean) == len(f)
+        require(same, "the mean is another's")
+        if "moments_" in vars(self):
+            require_held(self, {"moments_": Moments, "_coordinates": OrthonormalCoordinates})
+            zero, size = self._coordinates.zero, len(self._coordinates)
+            same = type(zero) is type(f) and len(zero) == len(f) and size == len(self.moments_.mean)
+            require(same, "moments_ are those of other coordinates")
+        if "components_" in vars(self):
+            weights = ArraySpec("f", "n_components_", "n_features_in_")
+            require_held(self, {"components_": weights, "mean_": ArraySpec("f", "n_features_in_")})
 
     # -- use --------------------------------------------------------------------------------------
 
     def _points(self, X: Any) -> Any:
         check_is_fitted(self, "function_")
-        return self._check_new(X)
+        return self.check_new(X)
 
     @follows_data
     def transform(self, X):
         """t_j(x) = f_j(x) − f̄_j, shape (n, k)."""
         X = self._points(X)
-        return _like(self.function_(X) + self.intercept_, X)
+        return like(self.function_(X) + self.intercept_, X)
 
     def reconstruction_error(self, X):
         """Squared distance in feature space between φ(x) and its projection, for every row.
@@ -330,11 +351,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         eigenvalues that were not taken.
         """
         X = self._points(X)
-        if isinstance(self._kernel_fitted, Precomputed):
+        if isinstance(self.input_kernel_, Precomputed):
             raise ValueError("k(x,x) of new points isn't known from a matrix: give the kernel itself")
         scores = np.asarray(self.function_(X), dtype=np.float64) + self.intercept_
         squares = np.asarray(self.kernel_.diagonal(self.kernel_.points(X)), dtype=np.float64)
-        squares = squares - 2 * self.mean_function_(X) + self._squared_mean
+        squares = squares - 2 * self.mean_function_(X) + self.mean_squared_norm_
         return np.maximum(squares - np.einsum("ij,ij->i", scores, scores), 0)
 
     def inverse_transform(self, T):
@@ -347,7 +368,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         T = check_array(T, dtype=[np.float64, np.float32])
         if T.shape[1] != self.n_components_:
             raise ValueError(f"T has {T.shape[1]} columns, but there are {self.n_components_} components")
-        return _like(self._preimages(T.astype(np.float64, copy=False)), T)
+        return like(self._preimages(T.astype(np.float64, copy=False)), T)
 
     def _preimages(self, T: np.ndarray) -> np.ndarray:
         if hasattr(self, "components_"):
@@ -361,25 +382,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         return preimages.fixed_point(self.function_, self.mean_function_, T, start)
 
 
-def _own_coordinates(kernel: Kernel, X: Any) -> float:
-    """How many coordinates the kernel itself has on such points; infinity where they aren't known."""
-    return kernel.expansion_size(X.shape[1]) if kernel.vectors else math.inf
-
-
 def _upright(vectors: np.ndarray) -> np.ndarray:
     """Signs such that the largest entry of every column is positive: the same each time."""
     if vectors.size == 0:
         return vectors
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
     return vectors * np.where(largest < 0, -1.0, 1.0)
-
-
-def _like(scores: np.ndarray, X: Any) -> np.ndarray:
-    return scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores
-
-
-def _check_count(count: Any) -> None:
-    if count is not None and (
-        isinstance(count, bool) or not isinstance(count, numbers.Integral) or int(count) < 1
-    ):
-        raise ValueError(f"n_components must be a whole number from 1 on, or None for all; got {count!r}")

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from mercer import _resolve
 from mercer._params import Params
-from mercer._xp import as_csr, frozen
+from mercer._state import parameters_of, require
+from mercer._warnings import frames_inside
+from mercer._xp import as_csr, frozen, n_points
 from mercer.engines import Engine
-from mercer.estimators.tensors import follows_data, on_host, remember
+from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
+from mercer.functions import Function
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.points import as_objects
-from mercer.solvers.base import _frames_inside
+from mercer.losses.coding import LabelCoding
+
+# A point that is made for a trial has as many numbers; nothing in a file need be as large.
+MOST_FEATURES = 1 << 22
 
 
 class KernelInputs(BaseEstimator):
     """An estimator on points of a kernel."""
 
     kernel: Any
+    engine: Any
     kernel_: Kernel
+
+    holds: dict[str, Any] = {"kernel_": Kernel}
+    fitted_by = "function_"
 
     def set_params(self, **params):
         """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
@@ -47,7 +58,10 @@ class KernelInputs(BaseEstimator):
         tags.input_tags.sparse = bool(kernel.sparse)
         return tags
 
-    def _check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
+    def check_X(self, X: Any, kernel: Kernel, *, reset: bool) -> Any:
+        """Points as this kernel takes them; `reset`: their features are those that `predict` will expect."""
+        if not reset and self._needs_no_check(X):
+            return X
         if kernel.vectors or isinstance(kernel, Precomputed):
             require_numbers(X, "X")
             sparse: Any = "csr" if kernel.sparse else False
@@ -73,16 +87,47 @@ class KernelInputs(BaseEstimator):
                 self.__dict__.pop(name, None)
         return points
 
+    def _needs_no_check(self, X: Any) -> bool:
+        """Are these plain finite numbers, as many a row as there were in `fit`?
+
+        scikit-learn's check takes longer than predicting a row does, and would find nothing.
+        """
+        width = getattr(self, "n_features_in_", None)
+        if type(X) is not np.ndarray or X.ndim != 2 or X.shape[1] != width or not len(X):
+            return False
+        if X.dtype not in (np.float64, np.float32) or hasattr(self, "feature_names_in_"):
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            return math.isfinite(X.sum())
+
+    def _door(self, X: Any, *parts: Any) -> tuple[Kernel, Engine, Any]:
+        """A kernel of the machine's own, its engine, and X checked: what every fit begins with.
+
+        `parts` are what else the machine was given: value objects, or None.
+        """
+        kernel = clone(_resolve.kernel_of(self.kernel))
+        engine: Engine = _resolve.engine_of(engine_for(self.engine, X))
+        for part in (kernel, engine, *parts):
+            if part is not None:
+                part.validate()
+        return kernel, engine, self.check_X(on_host(X), kernel, reset=True)
+
+    def require_y(self, y: Any) -> Any:
+        """Targets on the host, or a ValueError if there are none."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        return on_host(y)
+
     @property
-    def _kernel_fitted(self) -> Kernel:
-        """The kernel as `fit` took it, whatever `kernel` has been set to since."""
+    def input_kernel_(self) -> Kernel:
+        """The kernel of points as `predict` takes them: `kernel_`; after a fit to a matrix, Precomputed()."""
         # A precomputed matrix became Finite; points of a Finite that was given have no features.
         precomputed = isinstance(self.kernel_, Finite) and hasattr(self, "n_features_in_")
         return Precomputed() if precomputed else self.kernel_
 
-    def _check_new(self, X: Any) -> Any:
+    def check_new(self, X: Any) -> Any:
         """Points to predict for, as the fitted kernel takes them."""
-        return self._check_X(on_host(X), self._kernel_fitted, reset=False)
+        return self.check_X(on_host(X), self.input_kernel_, reset=False)
 
     # What is made of a function that is no kernel but wanted even so; empty where the solver says it.
     _if_indefinite = (
@@ -113,15 +158,54 @@ class KernelInputs(BaseEstimator):
                 f"{self.kernel_!r} gives NaN or infinity for k(x,x) on these points; are they too large?"
             )
         seen = points if weights is None or weights.all() else points[np.flatnonzero(weights)]
-        self._definite = self._admit(seen)
+        self._definite = self.admit_points(seen)
         if engine.remote or keep:
             points = frozen(points)
             remember(engine, points, given)
         return points, squares
 
-    def _admit(self, points: Any) -> bool:
+    def admit_points(self, points: Any) -> bool:
         """The door: refuse what is no kernel on these points, or say that it is none."""
-        return admit(self.kernel_, points, self._if_indefinite, _frames_inside())
+        return admit(self.kernel_, points, self._if_indefinite, frames_inside())
+
+    # -- what is remembered: see `mercer._state` ----------------------------------------------------
+
+    def check_parameters(self) -> None:
+        """Refuse names of kernels, engines, … that nothing has."""
+        cls: Any = type(self)
+        for name in ("kernel", "engine", "representation", "solver"):
+            if name in parameters_of(cls):
+                getattr(_resolve, f"{name}_of")(getattr(self, name))
+        self._validate()
+
+    def _validate(self) -> None:
+        """Refuse parameters that are out of range."""
+
+    def check_state(self) -> None:
+        """Refuse what does not belong together, and so was not left by `fit`."""
+        width = getattr(self, "n_features_in_", None)
+        require(not self.kernel_.vectors or width is not None, "n_features_in_ is missing")
+        f: Any = getattr(self, "function_", vars(self).get(type(self).fitted_by))
+        if isinstance(f, Function):
+            require(f.n_features in (None, width), "it is a function of other features")
+
+    def _check_answers(self, coding: Any, outputs: int) -> None:
+        require(coding.classes is None or len(coding.classes) > 1, "there is one class only")
+        require(coding.n_outputs == outputs, f"{coding.n_outputs} outputs are made of {outputs} functions")
+        require(getattr(self, "classes_", None) is coding.classes, "classes_ are others than coded")
+
+    def try_state(self) -> None:
+        """Answer for one point, of those that are known if there are any."""
+        if not self.kernel_.vectors:
+            return
+        require(self.n_features_in_ <= MOST_FEATURES, "it takes more features than there can be")
+        known = getattr(getattr(self, "function_", None), "points", None)
+        point = known[:1] if known is not None and n_points(known) else np.zeros((1, self.n_features_in_))
+        machine: Any = copy(self)
+        machine.__dict__.pop("feature_names_in_", None)  # or a point without names would be warned of
+        for method in ("predict", "predict_proba", "decision_function", "transform"):
+            if hasattr(machine, method):
+                getattr(machine, method)(point)
 
 
 def checked_labels(y: Any) -> np.ndarray:
@@ -162,6 +246,11 @@ def checked_weights(sample_weight: Any, X: Any) -> np.ndarray:
     return w
 
 
+def like(scores: np.ndarray, X: Any) -> np.ndarray:
+    """What is said of points in float32 is float32: rounded once, at the end."""
+    return scores.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else scores
+
+
 def finite_scores(scores: np.ndarray) -> np.ndarray:
     """These scores; of numbers that are none no answer is made, least of all the first class."""
     if not np.isfinite(scores).all():
@@ -175,10 +264,12 @@ def finite_scores(scores: np.ndarray) -> np.ndarray:
 
 
 class Labelled(ClassifierMixin):
-    """Labels in, labels out; a subclass has `_scores(X)` and `_coding`."""
+    """Labels in, labels out; a subclass has `scores(X)` and `coding_`."""
 
-    _scores: Any
-    _coding: Any
+    scores: Any
+    coding_: Any
+
+    holds: dict[str, Any] = {"coding_": LabelCoding}
 
     def _check_y(self, y: Any) -> np.ndarray:
         return checked_labels(y)
@@ -186,11 +277,11 @@ class Labelled(ClassifierMixin):
     @follows_data
     def decision_function(self, X):
         """Scores: one column for two classes (positive: the second), one per class otherwise."""
-        scores = self._scores(X)
-        return self._coding.decision(scores)
+        scores = self.scores(X)
+        return self.coding_.decision(scores)
 
     @follows_data
     def predict(self, X):
         """The label of the largest score (or probability: they never disagree)."""
-        scores = self._scores(X)
-        return self._coding.decode(scores)
+        scores = self.scores(X)
+        return self.coding_.decode(scores)

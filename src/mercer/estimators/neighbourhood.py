@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-import numbers
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
+from mercer._params import require_count
+from mercer._state import ONE_OR_MORE, require
 from mercer._units import units_of
 from mercer._xp import frozen
 from mercer.estimators.inputs import KernelInputs
-from mercer.estimators.search import WAYS, Search
-from mercer.estimators.tensors import engine_for, on_host, remember
+from mercer.estimators.nearest import WAYS, NeighbourSearch
+from mercer.estimators.plan import Plan
+from mercer.estimators.tensors import engine_for, remember
 from mercer.kernels import Gaussian
 
 _GAUSSIAN = Gaussian()
@@ -62,15 +63,9 @@ class KernelNeighbours(KernelInputs, ABC):
 
     def fit(self, X, y):
         """Keep the examples; with n_neighbors="auto", choose R."""
-        given, kernel = X, clone(_resolve.kernel_of(self.kernel))
-        engine = _resolve.engine_of(engine_for(self.engine, X))
-        kernel.validate()
-        engine.validate()
         self._validate()
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = self._check_X(on_host(X), kernel, reset=True)
-        y = on_host(y)
+        given, y = X, self.require_y(y)
+        kernel, engine, X = self._door(X)
         check_consistent_length(X, y)
         n = X.shape[0]
         self._targets = self._learn(y)
@@ -80,8 +75,10 @@ class KernelNeighbours(KernelInputs, ABC):
             _require_count(self.n_neighbors, n, n, "n_neighbors")
         self._points, _ = self._bind(kernel, X, engine, given, keep=True)
         self.n_samples_fit_ = n
-        self._found = Search(self.kernel_, self._points, self.search)
+        self._found = NeighbourSearch(self.kernel_, self._points, self.search)
         self.search_ = self._found.way
+        why = f"search by {self.search_}: {self._found.why}"
+        self.plan_ = Plan(None, None, engine, n, 0, 0, 0.0, (why,))
         self.__dict__.pop("loo_errors_", None)
         if automatic:
             self.loo_errors_ = self._leave_one_out(engine)
@@ -169,7 +166,7 @@ class KernelNeighbours(KernelInputs, ABC):
         engine = _resolve.engine_of(engine_for(self.engine, X))
         if X is None:
             return (None, *self._searcher().nearest(None, count, engine))
-        given, X = X, self._check_new(X)
+        given, X = X, self.check_new(X)
         X = self.kernel_.points(X)
         if engine.remote:
             X = frozen(X)
@@ -211,9 +208,9 @@ class KernelNeighbours(KernelInputs, ABC):
         # So that a sum of large ones is a number.
         return weights / np.maximum(weights.max(axis=1, keepdims=True, initial=0.0), 1)
 
-    def _searcher(self) -> Search:
+    def _searcher(self) -> NeighbourSearch:
         if "_found" not in self.__dict__:  # after a trip through a file
-            self._found = Search(self.kernel_, self._points, self.search_)
+            self._found = NeighbourSearch(self.kernel_, self._points, self.search_)
         return self._found
 
     # -- files ------------------------------------------------------------------------------------
@@ -224,21 +221,24 @@ class KernelNeighbours(KernelInputs, ABC):
         state.pop("_found", None)
         return state
 
-    def _check_restored(self) -> None:
-        """Raise if what a file says is not what `fit` leaves."""
-        self._validate()
-        if "n_neighbors_" not in vars(self):
-            return
+    holds = {"n_samples_fit_": ONE_OR_MORE, "n_neighbors_": ONE_OR_MORE, "_targets": np.ndarray}
+    fitted_by = "n_neighbors_"
+
+    def check_state(self) -> None:
+        super().check_state()
         _require_weights(self.weights_)
-        n, count = self.n_samples_fit_, self.n_neighbors_
-        whole = type(n) is int and type(count) is int and self.search_ in WAYS[1:]
-        if not whole or not 1 <= count <= n or self._points.shape[0] != n or len(self._targets) != n:
-            raise ValueError("examples, targets and the number of neighbours do not belong together")
-        points = self.kernel_.points(self._points)
-        if self.kernel_.vectors and points.shape[1] != self.n_features_in_:
-            raise ValueError("the examples have other features")
+        require(self.search_ in WAYS[1:], f"search_ is {self.search_!r}")
+        n, points = self.n_samples_fit_, self.kernel_.points(self._points)
+        together = self.n_neighbors_ <= n and points.shape[0] == n == len(self._targets)
+        require(together, "examples, targets and the number of neighbours do not belong together")
+        same = not self.kernel_.vectors or points.shape[1] == self.n_features_in_
+        require(same, "the examples have other features")
+
+    def try_state(self) -> None:
+        """Ask one example: a search among all may have to build a tree."""
+        one = self.kernel_.points(self._points)[:1]
         self._answer(self._targets[:1, None], np.ones((1, 1)))
-        Search(self.kernel_, points[:1], self.search_).nearest(points[:1], 1, _resolve.engine_of("auto"))
+        NeighbourSearch(self.kernel_, one, self.search_).nearest(one, 1, _resolve.engine_of("auto"))
 
     @abstractmethod
     def _answer(self, theirs: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -255,8 +255,7 @@ def _require_weights(weights: Any) -> None:
 
 def _require_count(value: Any, most: int | None, n: int | None, name: str, besides: str = "") -> None:
     """Raise ValueError unless it is a whole number of at least 1, and of neighbours that there are."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or int(value) < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1{besides}, got {value!r}")
+    require_count(value, name, 1, besides)
     if most is not None and int(value) > most:
         others = " besides itself" if n != most else ""
         raise ValueError(

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array
 
+from mercer._state import ArraySpec, positions, require
 from mercer.estimators.inputs import checked_labels
 from mercer.estimators.neighbourhood import KernelNeighbours
 from mercer.estimators.tensors import follows_data
@@ -49,6 +50,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
         With "auto": the share of examples that the R nearest others get wrong, for R = 1, …, R_max.
     kernel_ : the kernel with its parameters found
     search_ : "blocks" or "tree"
+    plan_ : what was chosen, and why
     n_samples_fit_ : number of examples
 
     Notes
@@ -103,12 +105,12 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
         shares = self._answer(*self._asked(X))
         return shares / shares.sum(axis=1, keepdims=True)
 
-    def _check_restored(self):
-        if "n_neighbors_" in vars(self):
-            codes, k = self._targets, len(self.classes_)
-            if codes.ndim != 1 or codes.dtype.kind != "i" or not 0 <= codes.min() <= codes.max() < k:
-                raise ValueError("the examples have labels that are none of the classes")
-        super()._check_restored()
+    holds = {"classes_": ArraySpec("", "k"), "_targets": ArraySpec("i", "n")}
+
+    def check_state(self):
+        super().check_state()
+        known = positions(self._targets, len(self.classes_))
+        require(known, "the examples have labels that are none of the classes")
 
     def _answer(self, theirs, weights):
         k = len(self.classes_)
@@ -154,7 +156,7 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbour
     loo_errors_ : array, shape (R_max,)
         With "auto": the mean squared error (over outputs, too) of every example's prediction by the R nearest
         others, for R = 1, …, R_max.
-    kernel_, search_, n_samples_fit_ : as in `KernelNeighborsClassifier`
+    kernel_, search_, plan_, n_samples_fit_ : as in `KernelNeighborsClassifier`
 
     Notes
     -----

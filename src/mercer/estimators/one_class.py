@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 
+from mercer._state import NUMBER
 from mercer.estimators.lam import FromC
 from mercer.estimators.svm import SupportVectors
 from mercer.estimators.tensors import follows_data, on_host
@@ -20,8 +21,8 @@ from mercer.losses.coding import TargetCoding
 from mercer.losses.dual import DualForm
 
 _GAUSSIAN = Gaussian()
-# Free support vectors lie on the edge, and no rounding should throw them out.
-_ROUNDING = 1e-8
+# Relative to ρ. Free support vectors lie on the edge, and no rounding should throw them out.
+EDGE = 1e-8
 
 
 class _Below(Loss):
@@ -75,6 +76,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
 
     lam: Any = FromC(1.0)
     offset = True
+    holds = {"offset_": NUMBER}
 
     def __init__(
         self,
@@ -94,7 +96,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    def _loss(self, y):
+    def loss_for(self, y):
         return _Below()
 
     def _check_y(self, y):
@@ -126,8 +128,8 @@ class KernelOneClass(OutlierMixin, SupportVectors):
     @follows_data
     def decision_function(self, X):
         """f(x) − ρ: negative outside; on the edge, to rounding, exactly 0."""
-        decision = self._scores(X)[:, 0]
-        decision[np.abs(decision) <= _ROUNDING * abs(self.offset_)] = 0
+        decision = self.scores(X)[:, 0]
+        decision[np.abs(decision) <= EDGE * abs(self.offset_)] = 0
         return decision
 
     @follows_data

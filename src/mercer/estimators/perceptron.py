@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mercer import _resolve
+from mercer._params import require_count, require_flag
+from mercer._state import positions, require
+from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores
-from mercer.estimators.tensors import engine_for, on_host, remember
+from mercer.estimators.coefficients import Coefficients
+from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores, like
+from mercer.estimators.plan import Plan
+from mercer.estimators.tensors import remember
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
 from mercer.kernels import Gaussian
 from mercer.losses import Hinge
 from mercer.losses.coding import LabelCoding
-from mercer.solvers.base import _frames_inside
-from mercer.solvers.mistakes import MoreClasses, Rule, Sweeps, TwoClasses, sweeps_of, vote
+from mercer.representations import Full
+from mercer.solvers.mistakes import MistakeRule, MoreClasses, Sweeps, TwoClasses, sweeps_of, vote
 
 _GAUSSIAN = Gaussian()
 
@@ -32,7 +34,7 @@ _PREDICTIONS = ("last", "averaged", "voted")
 _Path = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class KernelPerceptron(Labelled, KernelInputs):
+class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     """The kernel perceptron: go through the examples, and where f errs, add y_i k(x_i,·) to it.
 
     Two classes, coded y = ±1. From f = 0, each example in turn is classified by
@@ -66,10 +68,12 @@ class KernelPerceptron(Labelled, KernelInputs):
     classes_ : the labels
     function_ : KernelFunction
         The last function, or their average, on the examples that were ever mistaken.
-    coef_ : array, shape (n,) or (n, classes)
-        Its coefficients for all examples.
+    support_ : int array
+        Which examples these are.
+    dual_coef_ : array, shape (len(support_),) or (len(support_), classes)
+        Their coefficients α.
     mistakes_ : int array, shape (n,)
-        Mistakes made on each example; for two classes and the last function, |coef_|.
+        Mistakes made on each example; for two classes and the last function, |α|.
     history_ : int array, shape (n_iter_,)
         Mistakes in each pass.
     n_iter_ : int
@@ -83,6 +87,10 @@ class KernelPerceptron(Labelled, KernelInputs):
         Novikoff's bound on the number of mistakes, (R/γ)² with R² = max_i k(x_i,x_i), and 2(R/γ)² with
         more classes; infinite where γ ≤ 0.
     kernel_ : the kernel, with parameters found from the data
+    plan_ : how many examples f is made of, and what computes
+    votes_ : tuple or None
+        With prediction="voted", of every function on the way: which term of `function_` changed, by how much
+        for each output, and for how many examples it lasted.
 
     Notes
     -----
@@ -130,42 +138,35 @@ class KernelPerceptron(Labelled, KernelInputs):
         self.random_state = random_state
 
     def _validate(self) -> None:
-        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
-            raise ValueError(f"max_iter must be a whole number of at least 1, got {self.max_iter!r}")
+        require_count(self.max_iter, "max_iter")
         if not (isinstance(self.prediction, str) and self.prediction in _PREDICTIONS):
             raise ValueError(
                 f"prediction must be one of {', '.join(map(repr, _PREDICTIONS))}, got {self.prediction!r}"
             )
-        if not isinstance(self.shuffle, (bool, np.bool_)):
-            raise ValueError(f"shuffle must be True or False, got {self.shuffle!r}")
+        require_flag(self.shuffle, "shuffle")
 
     # -- fit --------------------------------------------------------------------------------------
 
     def fit(self, X, y):
         """Go through labelled examples until none is mistaken, max_iter times at most."""
-        given, kernel = X, clone(_resolve.kernel_of(self.kernel))
-        engine = _resolve.engine_of(engine_for(self.engine, X))
-        kernel.validate()
-        engine.validate()
         self._validate()
-        if y is None:
-            raise ValueError("KernelPerceptron requires y to be passed, but the target y is None")
-        X = self._check_X(on_host(X), kernel, reset=True)
-        y = self._check_y(on_host(y))
+        given, y = X, self.require_y(y)
+        kernel, engine, X = self._door(X)
+        y = self._check_y(y)
         check_consistent_length(X, y)
         # The perceptron has no loss; the coding asks one only whether several columns are one question.
-        targets, self._coding = LabelCoding.learn(Hinge(), y)
-        self.classes_ = self._coding.classes
+        targets, self.coding_ = LabelCoding.learn(Hinge(), y)
+        self.classes_ = self.coding_.classes
         points, diagonal = self._bind(kernel, X, engine, given)
         rule = TwoClasses(targets) if targets.shape[1] == 1 else MoreClasses(targets)
-        scores, path = self._run(rule, sweeps_of(engine, self.kernel_, points), len(targets))
+        scores, path = self._run(rule, sweeps_of(engine.operator(self.kernel_, points)), len(targets))
         last = self._measure(rule, scores, path, diagonal)
         self._keep(rule, last, path, points, engine)
         if not self.converged_:
             self._warn(len(targets))
         return self
 
-    def _run(self, rule: Rule, sweeps: Sweeps, n: int) -> tuple[np.ndarray, _Path]:
+    def _run(self, rule: MistakeRule, sweeps: Sweeps, n: int) -> tuple[np.ndarray, _Path]:
         """Passes over the examples; the scores of the last function, and who erred when."""
         rng = generator(self.random_state)
         scores = np.zeros((rule.outputs, n))
@@ -190,7 +191,9 @@ class KernelPerceptron(Labelled, KernelInputs):
         self.n_iter_ = len(history)
         return scores, (np.concatenate(index), np.concatenate(rivals), np.concatenate(steps))
 
-    def _measure(self, rule: Rule, scores: np.ndarray, path: _Path, diagonal: np.ndarray) -> np.ndarray:
+    def _measure(
+        self, rule: MistakeRule, scores: np.ndarray, path: _Path, diagonal: np.ndarray
+    ) -> np.ndarray:
         """Mistakes and the margin; returns the coefficients of the last function."""
         index, rivals, _ = path
         n = scores.shape[1]
@@ -207,7 +210,7 @@ class KernelPerceptron(Labelled, KernelInputs):
             self.mistake_bound_ = float(rule.spread * diagonal.max() / self.margin_**2)
         return last
 
-    def _keep(self, rule: Rule, coef: np.ndarray, path: _Path, points: Any, engine: Engine) -> None:
+    def _keep(self, rule: MistakeRule, coef: np.ndarray, path: _Path, points: Any, engine: Engine) -> None:
         """The function that predicts, on the examples that were ever mistaken."""
         index, rivals, steps = path
         total = self.n_iter_ * len(coef)
@@ -216,13 +219,33 @@ class KernelPerceptron(Labelled, KernelInputs):
             coef = np.zeros_like(coef)
             np.add.at(coef, index, rule.changes(index, rivals) * (total - steps)[:, None])
             coef /= total
-        self.coef_ = coef[:, 0] if rule.outputs == 1 else coef
-        support = np.flatnonzero(self.mistakes_)
-        self.function_ = KernelFunction(self.kernel_, take(points, support), self.coef_[support], engine)
-        self._votes = None
+        support = self.support_
+        kept = coef[support, 0] if rule.outputs == 1 else coef[support]
+        self.function_ = KernelFunction(self.kernel_, take(points, support), kept, engine)
+        why = f"{len(support):,} of {len(coef):,} examples were ever mistaken: f is made of those"
+        self.plan_ = Plan(Full(), None, engine, len(coef), len(support), 0, 0.0, (why,))
+        self.votes_ = None
         if self.prediction == "voted":
             changes = rule.changes(index, rivals).astype(np.int8)
-            self._votes = (np.searchsorted(support, index), changes, np.diff(steps, append=total))
+            self.votes_ = (np.searchsorted(support, index), changes, np.diff(steps, append=total))
+
+    holds = {"function_": KernelFunction, "votes_": (None, tuple[np.ndarray, np.ndarray, np.ndarray])}
+
+    def check_state(self) -> None:
+        super().check_state()
+        outputs = self.function_.outputs or 1
+        self._check_answers(self.coding_, outputs)
+        if self.votes_ is not None:
+            where, changes, survival = self.votes_
+            require(positions(where, len(self.function_)), "votes are for other points")
+            fine = changes.shape == (len(where), outputs) and changes.dtype.kind == "i"
+            require(fine, "changes are not those of the votes")
+            require(survival.shape == where.shape and survival.dtype.kind == "i", "the votes are miscounted")
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Positions of the examples that were ever mistaken."""
+        return np.flatnonzero(self.mistakes_)
 
     def _warn(self, n: int) -> None:
         other = "" if self.prediction != "last" else "; prediction='averaged' does better on such data"
@@ -231,17 +254,16 @@ class KernelPerceptron(Labelled, KernelInputs):
             f"mistakes on {n} examples in the last. Raise max_iter, or take a kernel that separates the "
             f"classes, such as a narrower Gaussian; equal points with different labels never are{other}.",
             ConvergenceWarning,
-            stacklevel=_frames_inside(),
+            stacklevel=frames_inside(),
         )
 
     # -- predict ----------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """What predicts, shape (n, outputs)."""
+    def scores(self, X: Any) -> np.ndarray:
+        """What predicts, as `coding_` decodes it, shape (n, outputs)."""
         check_is_fitted(self, "function_")
-        given, X = X, self._check_new(X)
+        given, X = X, self.check_new(X)
         remember(self.function_.engine, X, given)
-        scores = self.function_(X) if self._votes is None else vote(self.function_, X, *self._votes)
-        if getattr(X, "dtype", None) == np.float32:
-            scores = scores.astype(np.float32)
-        return finite_scores(scores[:, None] if scores.ndim == 1 else scores)
+        f = self.function_
+        scores = f(X) if self.votes_ is None else vote(f.facing(X), *self.votes_)
+        return finite_scores(like(scores[:, None] if scores.ndim == 1 else scores, X))

@@ -1,20 +1,21 @@
-"""Choosing representation and solver, and saying why."""
+"""Choosing representation and solver: candidates in order, and why each was taken or passed over."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer._memory import available_memory
 from mercer._xp import issparse
-from mercer.engines import Engine, available_memory
+from mercer.engines import Engine
+from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
-from mercer.operators import STORED_SHARE
 from mercer.representations import Features, Full, Nystrom, Representation
-from mercer.representations.base import SMALL
 from mercer.solvers import (
     CG,
     Cholesky,
@@ -26,10 +27,7 @@ from mercer.solvers import (
     Smoothing,
     Solver,
 )
-from mercer.solvers.forms import _DIRECT_EXAMPLES
-from mercer.solvers.full import _MIXED_FROM
-from mercer.solvers.preconditioners import low_rank_columns, sampled_rows
-from mercer.solvers.primal_form import _DIRECT_FEATURES, _DIRECT_FLOPS
+from mercer.solvers.cost import LARGEST_FACTOR, SQUARES, Shape
 
 # Up to here an exact solution takes seconds on an ordinary machine.
 _EXACT_LEAST_SQUARES = 10_000
@@ -43,15 +41,10 @@ _DUAL_FEATURES = 1_000
 _EXACT_JOINT = 3_000
 # From here on conjugate gradients on the stored matrix are faster than factoring it.
 _CG_FROM = 3_000
-_LARGEST_PRIMAL_FACTOR = 8_000
 # In float32, from so many centres, and so many examples for each of them, on, conjugate gradients beat
 # the normal equations (which need float64).
 _CG_CENTRES = 700
 _CG_ROWS = 20
-# Matrices of the size of the unknowns squared that a factored problem holds at once.
-_SQUARES = 5
-_PANELS = 512
-_TILES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -60,40 +53,63 @@ class Plan:
 
     Attributes
     ----------
-    representation, solver, engine : the objects chosen
+    representation, solver, engine : the objects chosen; None where a machine has no such choice
     examples, unknowns : n, and the number of coefficients per output
-    memory : bytes expected beyond the data
-    flops : order of the arithmetic
+    memory : bytes expected beyond the data; 0 where there is no estimate
+    flops : order of the arithmetic; 0 where there is no estimate
     reasons : one sentence each
+    passed_over : what was looked at before, in order, and what spoke against it
     """
 
-    representation: Representation
-    solver: Solver
+    representation: Any
+    solver: Any
     engine: Engine
     examples: int
     unknowns: int
     memory: int
     flops: float
     reasons: tuple[str, ...]
+    passed_over: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        head = (
-            f"{self.representation!r} with {self.solver!r} on {self.engine!r}: {self.examples:,} examples, "
-            f"{self.unknowns:,} unknowns, about {_bytes(self.memory)} and {self.flops:.0e} operations"
-        )
+        parts = [f"{part!r}" for part in (self.representation, self.solver) if part is not None]
+        head = f"{' with '.join(parts) or 'the examples'} on {self.engine!r}: {self.examples:,} examples"
+        if self.unknowns:
+            head += f", {self.unknowns:,} unknowns"
+        if self.flops:
+            head += f", about {_bytes(self.memory)} and {self.flops:.0e} operations"
         return "\n".join([head, *(f"- {r}" for r in self.reasons)])
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The shape of a problem, before anything is computed."""
+    """What is known of examples before anything is computed; see `mercer.solvers.cost.Shape`."""
 
     n: int
     d: int
     outputs: int
     itemsize: int
-    single: bool = True
+    float32: bool = True
     points: int = 0  # bytes
+
+    def shape(self, kernel: Kernel, representation: Representation, remote: bool, free: float, joint: bool):
+        """The shape of the problem a representation makes of them."""
+        unknowns = representation.size(kernel, self.n, self.d)
+        kinds = {Full: "full", Nystrom: "centres"}
+        kind = next((name for known, name in kinds.items() if isinstance(representation, known)), "features")
+        return Shape(
+            *(self.n, self.d, self.outputs, unknowns, kind, self.itemsize, self.float32),
+            *(remote, joint, self.points, free),
+        )
+
+
+@dataclass(frozen=True)
+class Option:
+    """What could be done: why one would, and what speaks against it (nothing, if None)."""
+
+    choice: Any
+    reason: str
+    objection: str | None = None
 
 
 def make_plan(
@@ -108,177 +124,135 @@ def make_plan(
     """Fill in what was left to "auto", within the memory that is free."""
     free = available_memory() if memory is None else memory
     reasons: list[str] = []
+    passed: list[str] = []
+
+    def first(candidates: Iterator[Option]) -> Any:
+        for found in candidates:
+            if found.objection is None:
+                reasons.append(found.reason)
+                return found.choice
+            passed.append(f"{found.choice!r}: {found.objection}")
+        raise AssertionError("the last candidate takes everything")
+
     if representation is None:
-        representation = _choose_representation(kernel, loss, engine, sizes, free, reasons)
+        representation = first(_representations(kernel, loss, engine.remote, sizes, free))
     else:
         reasons.append(f"{representation!r} was asked for")
-    unknowns = representation.size(kernel, sizes.n, sizes.d)
+    shape = sizes.shape(kernel, representation, engine.remote, free, loss.joint)
     if solver is None:
-        solver = _choose_solver(loss, representation, engine, unknowns, sizes, free, reasons)
+        solver = first(_solvers(loss, representation, shape))
     else:
         reasons.append(f"{solver!r} was asked for")
     refusal = solver.refusal(loss, representation.penalty)
     if refusal is not None:
         raise IncompatibleError(refusal)
-    need = _memory(representation, solver, engine, unknowns, sizes, loss, free)
-    if need > free:
-        reasons.append(f"this may not fit: about {_bytes(need)} for {_bytes(free)} free")
+    cost = solver.cost(shape)
+    if cost.memory > free:
+        reasons.append(f"this may not fit: about {_bytes(cost.memory)} for {_bytes(free)} free")
     return Plan(
-        representation,
-        solver,
-        engine,
-        sizes.n,
-        unknowns,
-        need,
-        _flops(representation, solver, unknowns, sizes),
-        tuple(reasons),
+        *(representation, solver, engine, sizes.n, shape.unknowns, cost.memory, cost.flops),
+        *(tuple(reasons), tuple(passed)),
     )
 
 
-def _choose_representation(kernel, loss, engine, sizes, free, reasons) -> Representation:
+def _representations(kernel: Kernel, loss: Loss, remote: bool, sizes: Sizes, free: float) -> Iterator[Option]:
     n, d = sizes.n, sizes.d
     p = kernel.expansion_size(d) if kernel.vectors else math.inf
-    if p < n and p <= _LARGEST_PRIMAL_FACTOR:
-        reasons.append(
-            f"the kernel has {int(p)} explicit coordinates, fewer than the {n:,} examples: solved there"
-        )
-        return Features()
+    fewer = p < n and p <= LARGEST_FACTOR
+    size = f"{p:,.0f} explicit coordinates" if p < math.inf else "no finite number of explicit coordinates"
+    yield Option(
+        Features(),
+        f"the kernel has {p:.0f} explicit coordinates, fewer than the {n:,} examples: solved there",
+        None if fewer else f"the kernel has {size}, for {n:,} examples",
+    )
+    if isinstance(kernel, (Finite, Precomputed)):
+        yield Option(Full(), "the kernel is given by its matrix: solved exactly")
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
-    if engine.remote and loss.quadratic:
+    if remote and loss.quadratic:
         limit, need = _EXACT_REMOTE, 0  # no matrix is kept, and products are fast
     if _kinked(loss):
-        limit, need = (_EXACT_DUAL_REMOTE if engine.remote else _EXACT_DUAL), 0
-    if _indexed(kernel):
-        reasons.append("the kernel is given by its matrix: solved exactly")
-        return Full()
-    if n <= limit and need <= 0.6 * free:
-        reasons.append(f"{n:,} examples (up to {limit:,}): solved exactly")
-        return Full()
-    chosen = Nystrom()
-    m = chosen.size(kernel, n, d)
-    most = max(int(math.sqrt(max(0.5 * (free - _vectors(sizes)), 0) / (_SQUARES * 8))), 1)
-    if m > most:
-        chosen, m = Nystrom(m=most), most
-    why = f"{n:,} examples are more than {limit:,}" if n > limit else f"the {n:,}×{n:,} matrix would not fit"
+        limit, need = (_EXACT_DUAL_REMOTE if remote else _EXACT_DUAL), 0
+    objection = None
+    if n > limit:
+        objection = f"{n:,} examples are more than {limit:,}"
+    elif need > 0.6 * free:
+        objection = f"the {n:,}×{n:,} matrix would not fit"
+    yield Option(Full(), f"{n:,} examples (up to {limit:,}): solved exactly", objection)
+    vectors = Shape(n, d, sizes.outputs, 0, "centres", points=sizes.points).vectors
+    most = max(int(math.sqrt(max(0.5 * (free - vectors), 0) / (SQUARES * 8))), 1)
+    m = min(Nystrom().size(kernel, n, d), most)
     limited = ", as many as memory allows" if m == most else ""
-    reasons.append(
-        f"{why}: {m:,} Nyström centres{limited}; representation='full' insists on the exact solution"
-        ", random_state=… on the same centres each time"
+    yield Option(
+        Nystrom(n_centres=most) if m == most else Nystrom(),
+        f"{objection}: {m:,} Nyström centres{limited}; representation='full' insists on the exact solution"
+        ", random_state=… on the same centres each time",
     )
-    return chosen
 
 
 def _kinked(loss: Loss) -> bool:
     return not loss.smooth and loss.has_dual
 
 
-def _indexed(kernel: Kernel) -> bool:
-    from mercer.kernels import Finite, Precomputed
-
-    return isinstance(kernel, (Finite, Precomputed))
-
-
-def _choose_solver(loss, representation, engine, unknowns, sizes, free, reasons) -> Solver:
-    if representation.penalty == "lasso":
-        reasons.append("penalty λ‖c‖₁: coordinate descent")
-        return Coordinate()
+def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterator[Option]:
+    lasso = representation.penalty == "lasso"
+    yield Option(
+        Coordinate(),
+        "penalty λ‖c‖₁: coordinate descent",
+        None if lasso else "the penalty is λ‖f‖², not λ‖c‖₁",
+    )
     if _kinked(loss):
-        if isinstance(representation, Full):
-            reasons.append(f"{loss!r} has kinks: its dual problem, by working sets")
-            return Dual()
-        if loss.prices_offset or (sizes.n <= _DUAL_FEATURES and not engine.remote):
-            few = "" if loss.prices_offset else f", and {sizes.n:,} examples are few"
-            reasons.append(f"{loss!r} has kinks{few}: its dual problem")
-            return Dual()
-        reasons.append(f"{loss!r} has kinks: rounded off more and more finely, to a stated duality gap")
-        return Smoothing()
-    if not loss.quadratic and loss.smooth and not loss.curved:
-        reasons.append(f"{loss!r} has no second derivative: gradient descent")
-        return GradientDescent()
+        yield from _for_kinks(loss, shape)
     if not loss.quadratic:
-        reasons.append(f"{loss!r}: Newton's method")
-        return Newton()
-    if isinstance(representation, Full):
-        need = _memory(representation, Cholesky(), engine, unknowns, sizes, loss, free)
-        if unknowns <= _CG_FROM and need <= 0.8 * free:
-            reasons.append(f"the {unknowns:,}×{unknowns:,} matrix fits: factored")
-            return Cholesky()
-        stored = not engine.remote and CG().would_store(unknowns, sizes.single, free)
+        bent = loss.curved or not loss.smooth
+        yield Option(
+            GradientDescent(),
+            f"{loss!r} has no second derivative: gradient descent",
+            f"{loss!r} has second derivatives, and Newton's method takes fewer steps" if bent else None,
+        )
+        yield Option(Newton(), f"{loss!r}: Newton's method")
+    yield from _for_least_squares(shape)
+
+
+def _for_kinks(loss: Loss, shape: Shape) -> Iterator[Option]:
+    if shape.full:
+        yield Option(Dual(), f"{loss!r} has kinks: its dual problem, by working sets")
+    few = shape.n <= _DUAL_FEATURES and not shape.remote
+    why = "" if loss.prices_offset else f", and {shape.n:,} examples are few"
+    yield Option(
+        Dual(),
+        f"{loss!r} has kinks{why}: its dual problem",
+        None if loss.prices_offset or few else f"{shape.n:,} examples are many for one pair after the other",
+    )
+    yield Option(
+        Smoothing(), f"{loss!r} has kinks: rounded off more and more finely, to a stated duality gap"
+    )
+
+
+def _for_least_squares(shape: Shape) -> Iterator[Option]:
+    n, p = shape.n, shape.unknowns
+    if shape.full:
+        need = Cholesky().cost(shape).memory
+        many = f"{p:,} examples are more than {_CG_FROM:,}" if p > _CG_FROM else None
+        large = f"a factor takes {_bytes(need)}" if need > 0.8 * shape.free else None
+        yield Option(Cholesky(), f"the {p:,}×{p:,} matrix fits: factored", many or large)
+        stored = not shape.remote and CG().would_store(p, shape.float32, shape.free)
         how = "on the matrix kept in memory" if stored else f"without the matrix in memory ({_bytes(need)})"
-        reasons.append(f"{unknowns:,} examples: conjugate gradients {how} beat a factorisation")
-        return CG()
-    if isinstance(representation, Nystrom) and engine.remote:
-        reasons.append("centres on a GPU: conjugate gradients, preconditioned by their factored matrix")
-        return CG()
-    many = unknowns >= _CG_CENTRES and sizes.n >= _CG_ROWS * unknowns
-    if isinstance(representation, Nystrom) and sizes.itemsize == 4 and many:
-        reasons.append(
-            f"{sizes.n:,} examples, {unknowns:,} centres: conjugate gradients, a few passes over the data, "
-            "beat the normal equations"
+        yield Option(CG(), f"{p:,} examples: conjugate gradients {how} beat a factorisation")
+    if shape.kind == "centres" and shape.remote:
+        yield Option(CG(), "centres on a GPU: conjugate gradients, preconditioned by their factored matrix")
+    if shape.kind == "centres" and shape.itemsize == 4 and p >= _CG_CENTRES and n >= _CG_ROWS * p:
+        yield Option(
+            CG(),
+            f"{n:,} examples, {p:,} centres: conjugate gradients, a few passes over the data, "
+            "beat the normal equations",
         )
-        return CG()
-    if unknowns <= _LARGEST_PRIMAL_FACTOR:
-        reasons.append(f"{unknowns:,} unknowns: normal equations, factored")
-        return Cholesky()
-    reasons.append(f"{unknowns:,} unknowns are too many to factor: conjugate gradients")
-    return CG()
-
-
-def _vectors(sizes: Sizes) -> int:
-    """Bytes of what every solver has: tiles, a few vectors as long as y, and the machine's own points."""
-    return _TILES + 6 * sizes.n * sizes.outputs * 8 + sizes.points
-
-
-def _memory(representation, solver, engine, unknowns, sizes, loss, free) -> int:
-    n = sizes.n
-    item = 8 if n * unknowns <= SMALL else sizes.itemsize  # small problems are computed in float64
-    small = _vectors(sizes)
-    if engine.remote and not isinstance(representation, Features) and not isinstance(solver, Cholesky):
-        # Matrices are the engine's; here are only vectors, and the points once more in float64.
-        return small + 12 * n * sizes.d
-    if isinstance(solver, Dual):
-        kept = (
-            min(int(solver.cache), n * n * item) if isinstance(representation, Full) else n * unknowns * item
-        )
-        return small + kept + 3 * min(solver.size(n), n) ** 2 * item
-    if isinstance(representation, Full):
-        panels = 3 * n * _PANELS * 8
-        stored = n * n * item if n * n * item <= STORED_SHARE * free else 0
-        if isinstance(solver, Cholesky):
-            factor_item = 4 if n >= _MIXED_FROM else item
-            return small + n * n * factor_item + panels
-        if isinstance(solver, CG):
-            kept = n * n * (4 if sizes.single else 8) if solver.would_store(n, sizes.single, free) else 0
-            return small + kept + n * solver.default_rank(n) * item * 3 + panels
-        if loss.joint:  # K, its factor, the way back to coefficients and a preconditioner, all float64
-            return small + 6 * n * n * 8
-        if isinstance(solver, Newton) and n <= _DIRECT_EXAMPLES:
-            return small + stored + n * n * item + panels
-        return small + stored + (n * low_rank_columns(n) * item * 3 if isinstance(solver, Newton) else 0)
-    factored = unknowns <= _LARGEST_PRIMAL_FACTOR
-    # Centres are made orthonormal whatever their number, which takes their matrix and its inverse root.
-    square = unknowns * unknowns * 8 if factored or isinstance(representation, Nystrom) else 0
-    # Only least squares in float32 computes K(X,Z) again at every pass.
-    stores = isinstance(representation, Features) or item == 8 or not isinstance(solver, (Cholesky, CG))
-    stored = n * unknowns * item if stores and n * unknowns * item <= STORED_SHARE * free else 0
-    sample = sampled_rows(unknowns) * unknowns * 8 if isinstance(solver, CG) and factored else 0
-    return small + stored + sample + (2 if isinstance(solver, GradientDescent) else _SQUARES) * square
-
-
-def _flops(representation, solver, unknowns, sizes) -> float:
-    n, p, t = sizes.n, float(unknowns), sizes.outputs
-    pairs = n * p * (2 * sizes.d + 20)
-    rounds = {Cholesky: 1, CG: 50, Newton: 100, Dual: 20, Smoothing: 60, GradientDescent: 1000}.get(
-        type(solver), 100
+    yield Option(
+        Cholesky(),
+        f"{p:,} unknowns: normal equations, factored",
+        None if p <= LARGEST_FACTOR else f"{p:,} unknowns are too many to factor",
     )
-    if isinstance(representation, Full):
-        factor = p**3 / 3 if isinstance(solver, Cholesky) else 0.0
-        return pairs + factor + rounds * 2 * p * p * t
-    direct = isinstance(solver, Cholesky) or (p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS)
-    return pairs + (
-        n * p * p * (1 if isinstance(solver, Cholesky) else 10 * t) if direct else rounds * 4 * n * p * t
-    )
+    yield Option(CG(), f"{p:,} unknowns are too many to factor: conjugate gradients")
 
 
 def _bytes(count: float) -> str:

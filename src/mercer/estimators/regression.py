@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.inputs import require_numbers
+from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
 from mercer.losses import Loss, Squared
@@ -22,7 +23,7 @@ _GAUSSIAN = Gaussian()
 _SMALLEST, _LARGEST = 1e-70, 1e70
 
 
-class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
+class Regressor(OtherWords, MultiOutputMixin, RegressorMixin, KernelMachine):
     def _check_y(self, y: Any) -> np.ndarray:
         require_numbers(y, "y")
         y = check_array(y, ensure_2d=False, allow_nd=False, dtype=None, input_name="y", ensure_min_samples=0)
@@ -39,8 +40,8 @@ class Regressor(MultiOutputMixin, RegressorMixin, KernelMachine):
     @follows_data
     def predict(self, X):
         """Predictions for X, shaped as y was at fit."""
-        scores = self._scores(X)
-        return self._coding.decode(scores)
+        scores = self.scores(X)
+        return self.coding_.decode(scores)
 
 
 class KernelRegressor(Regressor):
@@ -53,25 +54,16 @@ class KernelRegressor(Regressor):
         Squared(), Huber(), Absolute(), Quantile(0.9), EpsilonInsensitive(), Poisson(), … or one of your
         own, a Loss or a function V(y, s). ``Quantile([0.1, 0.5, 0.9])`` predicts one column a level; they
         never cross.
-    lam : "auto" or float > 0
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" chooses it at about the price of one more fit: by leaving one out for the squared loss, for
         others by the loss on rows not fitted to; the value is `lam_`, the reason in `plan_`. In
-        scikit-learn's terms alpha = λn.
-    representation : "auto", "full", "nystrom", "features" or a Representation
+        scikit-learn's terms alpha = λn, C = 1/(2λn): see `from_alpha`, `from_C`.
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
-    engine : "auto" or an Engine
-    offset : bool
-        Add an unpenalised constant b to f.
-    random_state : int, RandomState or None
+    representation, engine, offset, random_state : as in `KernelRidge`
 
     Attributes
     ----------
-    function_ : the fitted f in H_K (without the offset)
-    coef_, intercept_ : its coefficients, and b
-    kernel_ : the kernel with its parameters found
-    solution_ : Solution, with its certificate
-    plan_ : what was chosen, and why
-    lam_ : the λ that was used
+    function_, dual_coef_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
 
     Notes
     -----
@@ -97,7 +89,7 @@ class KernelRegressor(Regressor):
         representation="auto",
         solver="auto",
         engine="auto",
-        offset=False,
+        offset=True,
         random_state=None,
     ):
         self.kernel = kernel
@@ -109,13 +101,8 @@ class KernelRegressor(Regressor):
         self.offset = offset
         self.random_state = random_state
 
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss)
-
-    def fit(self, X, y, sample_weight=None):
-        """Fit f to (X, y)."""
-        self._fit(X, y, sample_weight)
-        return self
 
     def score(self, X, y, sample_weight=None):
         """R², or for several quantiles the share of the pinball loss of constants that is explained (D²)."""
@@ -142,7 +129,7 @@ class KernelRidge(Regressor):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto" or float > 0
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" chooses it by leaving one out (of a part of the rows, where they are many), at about the
         price of one more fit; the value is `lam_`, the reason in `plan_`. scikit-learn's
         ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`.
@@ -150,13 +137,18 @@ class KernelRidge(Regressor):
     solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
     engine : "auto" or an Engine
     offset : bool
-        Add an unpenalised constant b to f.
+        The unpenalised constant b: f + b predicts. Without, predictions far from all examples tend to 0.
     random_state : int, RandomState or None
 
     Attributes
     ----------
     function_ : the fitted f in H_K (without the offset)
-    coef_, intercept_ : its coefficients, and b
+    dual_coef_ : array, shape (terms,) or (terms, outputs)
+        c of f = Σ_j c_j k(z_j,·), z_j = function_.points (examples whose c is not 0, or centres); absent
+        where f is a combination of features.
+    coef_ : array, shape (features,) or (outputs, features)
+        w of f = ⟨w, φ(·)⟩, where f is a combination of features, and for Linear(); else absent.
+    intercept_ : b
     kernel_ : the kernel with its parameters found
     solution_ : Solution, with its certificate
     plan_ : what was chosen, and why
@@ -188,7 +180,7 @@ class KernelRidge(Regressor):
         representation="auto",
         solver="auto",
         engine="auto",
-        offset=False,
+        offset=True,
         random_state=None,
     ):
         self.kernel = kernel
@@ -199,24 +191,14 @@ class KernelRidge(Regressor):
         self.offset = offset
         self.random_state = random_state
 
-    @classmethod
-    def from_alpha(cls, alpha: float, n: int, **parameters):
-        """The machine that equals scikit-learn's ``KernelRidge(alpha)`` on n examples: λ = alpha/n.
-
-        >>> KernelRidge.from_alpha(1.0, n=50).lam
-        0.02
-        """
-        return cls(lam=alpha / n, **parameters)
-
     _keeps_problem = True
 
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return Squared()
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit f to (X, y)."""
-        self._problem = self._fit(X, y, sample_weight)  # for leave-one-out
-        return self
+    def _fit(self, X, y, sample_weight):
+        self._problem = super()._fit(X, y, sample_weight)  # for leave-one-out
+        return self._problem
 
     def loo_residuals(self) -> np.ndarray:
         """Leave-one-out residuals y_i − f₋ᵢ(x_i) in closed form, computed when first asked for.
@@ -232,6 +214,6 @@ class KernelRidge(Regressor):
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
             self._loo: tuple = (
                 self.solution_,
-                residuals[:, 0] if self._coding.one_dimensional else residuals,
+                residuals[:, 0] if self.coding_.one_dimensional else residuals,
             )
         return self._loo[1]

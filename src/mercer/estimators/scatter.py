@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-# Of the coordinates of a block of rows: 32 MB of doubles.
-_ENTRIES = 1 << 22
+from mercer._state import ArraySpec
+from mercer.estimators.unpenalised import parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,8 @@ class Moments:
     scatter: np.ndarray
     squares: float
 
+    holds = {"mean": ArraySpec("f", "p"), "scatter": ArraySpec("f", "p", "p")}
+
     @classmethod
     def of(cls, Phi: np.ndarray, squares: float) -> Moments:
         """Those of a few rows."""
@@ -46,7 +48,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates:
+class OrthonormalCoordinates:
     """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features.
 
     Attributes
@@ -62,7 +64,7 @@ class Coordinates:
         return len(self.zero.coef) if self.whitening is None else self.whitening.shape[1]
 
     def lift(self, coef: np.ndarray) -> Any:
-        return self.zero._with(coef)
+        return self.zero.with_coef(coef)
 
     def coefficients(self, v: np.ndarray) -> np.ndarray:
         """Of the function with coordinates v."""
@@ -70,9 +72,7 @@ class Coordinates:
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """(rows, coordinates of X[rows]), a bounded number at a time."""
-        n, height = X.shape[0], max(_ENTRIES // max(len(self), 1), 1)
         whole = None if self.whitening is None else self.lift(self.whitening)
-        for i in range(0, n, height):
-            rows = slice(i, min(i + height, n))
+        for rows in parts_of(X.shape[0], len(self)):
             Phi = self.zero.map.transform(X[rows]) if whole is None else whole(X[rows])
             yield rows, np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else Phi, dtype=np.float64)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._state import require_held
 from mercer._xp import take
 from mercer.engines import available_memory
-from mercer.estimators.base import KernelMachine
+from mercer.estimators.base import KernelMachine, start_at
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
-from mercer.estimators.lam import FromC
 from mercer.estimators.regression import Regressor
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.functions import KernelFunction
@@ -65,15 +65,13 @@ class SupportVectors(KernelMachine):
         return c
 
     def _fit(self, X, y, sample_weight):
-        if self.warm_start and "_start" not in self.__dict__ and hasattr(self, "solution_"):
-            old, n = self.solution_.dual_coef, None if self.solution_.dual_coef is None else len(y)
-            if n is not None and len(old) == n:
-                self._begin_at(self)
+        if self.warm_start and self._start is None and hasattr(self, "solution_"):
+            self._start = start_at(self)
         problem = super()._fit(X, y, sample_weight)
         # Centres and features do not keep the examples.
         self._vectors = None
         if not problem.full and self.solution_.dual_coef is not None:
-            points = self._check_new(X)
+            points = self.check_new(X)
             self._vectors = take(points, self.support_)
         return problem
 
@@ -88,24 +86,18 @@ class KernelSVC(SupportVectors, Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto", float > 0, or FromC(C)
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ. "auto" begins with C = 1 (where k(x,x) = 1; with fewer than 40 rows it stays there) and goes down
         or up as long as the loss on rows not fitted to falls; the value is `lam_`, the reason in `plan_`.
         ``FromC(C)`` is λ = 1/(2 C Σw), whatever the number of examples turns out to be.
-    representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "dual", "smoothing" or a Solver
-    engine : "auto" or an Engine
-    offset : bool
-        The unpenalised constant b.
+    representation, engine, offset, random_state : as in `KernelRidge`
     multiclass : "ovo" or "ovr"
-    class_weight : dict, "balanced" or None
-        Factors for the weights of the examples of each class; "balanced": such that the weights of each
-        class add up to the same.
+    class_weight : as in `KernelClassifier`
     probability : bool
         Learn probabilities from five-fold out-of-sample scores at fit. They never contradict `predict`.
     warm_start : bool
         Start from the last fit, if that was on as many examples: for a path of λ, C or kernel parameters.
-    random_state : int, RandomState or None
 
     Attributes
     ----------
@@ -153,16 +145,7 @@ class KernelSVC(SupportVectors, Classifier):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    @classmethod
-    def from_C(cls, C: float = 1.0, kernel=_GAUSSIAN, **parameters):
-        """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw).
-
-        >>> KernelSVC.from_C(10.0).lam
-        FromC(C=10.0)
-        """
-        return cls(kernel, lam=FromC(C), **parameters)
-
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return Hinge()
 
     def _encode(self, loss, y):
@@ -187,12 +170,12 @@ class KernelSVC(SupportVectors, Classifier):
             labels = np.searchsorted(self.classes_, self._check_y(on_host(y)))
             self._counts = np.bincount(labels[self.support_], minlength=len(self.classes_))
             self._group(labels[self.support_])
-        self.__dict__.pop("_calibration", None)
+        self.__dict__.pop("calibration_", None)
         if self.probability:
             weights = self._example_weights(y, on_host(sample_weight))
-            points = self._check_new(X)
+            points = self.check_new(X)
             labels = self._check_y(on_host(y))
-            self._calibration = Calibration.learn(self, points, labels, on_host(sample_weight), weights)
+            self.calibration_ = Calibration.learn(self, points, labels, on_host(sample_weight), weights)
         return self
 
     @property
@@ -204,23 +187,23 @@ class KernelSVC(SupportVectors, Classifier):
     def _group(self, labels: np.ndarray) -> None:
         """A support vector has a say in the pairs of its own class only: of use where pairs are many."""
         f = self.function_
-        if isinstance(f, KernelFunction) and isinstance(self._coding, PairCoding) and len(f) == len(labels):
+        if isinstance(f, KernelFunction) and isinstance(self.coding_, PairCoding) and len(f) == len(labels):
             width = f.points.shape[1] if f.kernel.vectors else np.inf
-            if self._coding.n_outputs > 2 * width:
+            if self.coding_.n_outputs > 2 * width:
                 self.function_ = f.in_groups(labels)
 
     @follows_data
     def pair_decision_function(self, X):
         """Scores of every pair of classes, (n, k(k−1)/2), positive for the first: what votes are made of."""
-        if not isinstance(self._coding, PairCoding):
+        if not isinstance(self.coding_, PairCoding):
             raise AttributeError(
                 "there are no pairs: two classes, or multiclass='ovr'; use decision_function"
             )
-        return self._scores(X)
+        return self.scores(X)
 
     def _has_probability(self):
         fitted = "function_" in vars(self)
-        if "_calibration" in vars(self) if fitted else self.probability:
+        if "calibration_" in vars(self) if fitted else self.probability:
             return True
         again = "this machine was fitted without; fit it again" if self.probability else "set it, and fit"
         raise AttributeError(
@@ -228,8 +211,14 @@ class KernelSVC(SupportVectors, Classifier):
             "without"
         )
 
+    def check_state(self) -> None:
+        super().check_state()
+        if "calibration_" in vars(self):
+            require_held(self, {"calibration_": Calibration})
+            self.calibration_.check_for(self.coding_)
+
     def _probability(self, scores):
-        return self._calibration.probability(scores, self._coding)
+        return self.calibration_.probability(scores, self.coding_)
 
 
 class KernelSVR(SupportVectors, Regressor):
@@ -238,7 +227,7 @@ class KernelSVR(SupportVectors, Regressor):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto", float > 0, or FromC(C)
+    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
         λ; C = 1/(2λn): see `from_C`. "auto" as in `KernelSVC`, beginning with C = the spread of y.
     epsilon : float ≥ 0
         The error that costs nothing, in the units of y.
@@ -281,15 +270,5 @@ class KernelSVR(SupportVectors, Regressor):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    @classmethod
-    def from_C(cls, C: float = 1.0, kernel=_GAUSSIAN, **parameters):
-        """The machine that minimises ½‖f‖² + C Σ w_i V_i: λ = 1/(2 C Σw)."""
-        return cls(kernel, lam=FromC(C), **parameters)
-
-    def _loss(self, y) -> Loss:
+    def loss_for(self, y) -> Loss:
         return EpsilonInsensitive(self.epsilon)
-
-    def fit(self, X, y, sample_weight=None):
-        """Fit to (X, y)."""
-        self._fit(X, y, sample_weight)
-        return self

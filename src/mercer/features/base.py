@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._threads import cpu_count, parallel_map
 from mercer._xp import as_csr
-from mercer.engines.threads import cpu_count, parallel_map
 from mercer.kernels import Kernel
 
 # A block of features and the temporaries behind it should stay in a core's cache.

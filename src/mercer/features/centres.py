@@ -59,12 +59,13 @@ class KMeansPlusPlus(Centres):
         self.per_round = per_round
 
     def choose(self, kernel, X, m, rng, engine):
-        diagonal = np.asarray(kernel.diagonal(X), dtype=np.float64)
+        whole = engine.operator(kernel, X)
+        diagonal = whole.diag()
         chosen = [int(rng.integers(X.shape[0]))]
         nearest = np.full(X.shape[0], np.inf)
         fresh = np.array(chosen)
         while len(chosen) < m:
-            K = engine.gram(kernel, X, X[fresh])
+            K = whole.columns(fresh)
             gap = diagonal[:, None] + diagonal[fresh][None, :] - 2 * K
             nearest = np.maximum(np.minimum(nearest, gap.min(axis=1)), 0)
             nearest[chosen] = 0
@@ -108,7 +109,7 @@ class Leverage(Centres):
         n = X.shape[0]
         q = min(n, max(self.sample, min(2 * m, 2000)))
         pilot = X[np.sort(rng.choice(n, q, replace=False))]
-        G = engine.gram(kernel, pilot).astype(np.float64)
+        G = engine.operator(kernel, pilot).dense().astype(np.float64)
         # ℓ_i ≈ (k_ii − k_iᵀ(G + λqI)⁻¹k_i)/(λn), with the sample standing for all n points.
         values, vectors = np.linalg.eigh(G)
         values = np.maximum(values, 0)
@@ -124,7 +125,7 @@ class Leverage(Centres):
         def step(rows, K):
             explained[rows] = np.square(K.astype(np.float64) @ inverse.T).sum(axis=1)
 
-        engine.reduce(kernel, X, pilot, step)
+        engine.operator(kernel, X, pilot).reduce(step)
         # Only proportions matter for drawing, so the factor 1/(λn) is left out.
         scores = np.maximum(np.asarray(kernel.diagonal(X), dtype=np.float64) - explained, 0)
         scores = np.maximum(scores, 1e-12 * scores.max(initial=0.0))
@@ -165,7 +166,7 @@ class PivotedCholesky(Centres):
     def choose(self, kernel, X, m, rng, engine):
         _, pivots = randomly_pivoted_cholesky(
             np.asarray(kernel.diagonal(X), dtype=np.float64),
-            lambda index: engine.gram(kernel, X, X[index]),
+            engine.operator(kernel, X).columns,
             m,
             rng,
             block=self.block,

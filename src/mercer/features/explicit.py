@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from itertools import groupby
+from functools import cached_property
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from mercer._state import ArraySpec, require
 from mercer._xp import issparse
 from mercer.features.base import FeatureMap, over_rows
 from mercer.kernels import Polynomial
@@ -72,12 +74,31 @@ class ExplicitFeatures(FeatureMap):
         self.kernel_ = kernel
         self.monomials_ = sorted(terms, key=lambda a: (len(a), a))
         self.weights_ = np.array([terms[a] for a in self.monomials_], dtype=np.float64)
-        self._plan = _plan(self.monomials_)
+        self.__dict__["levels_"] = _levels(self.monomials_)  # so that `transform` changes nothing
         return self
 
-    @property
-    def _n_features_out(self):
-        return len(self.monomials_)
+    holds = {"monomials_": list[tuple[int, ...]], "weights_": ArraySpec("f", None)}
+    fitted_by = "monomials_"
+
+    def check_state(self) -> None:
+        """Refuse what is no list of monomials, each with its weight."""
+        monomials, variables = self.monomials_, range(self.n_features_in_)
+        known = all(type(a) is tuple and all(type(k) is int and k in variables for k in a) for a in monomials)
+        require(known, "monomials_ are not products of features")
+        rising = all((len(a), a) < (len(b), b) for a, b in pairwise(monomials))
+        require(rising, "monomials_ are not in order")
+        fine = len(self.weights_) == len(monomials) and (self.weights_ >= 0).all()
+        require(fine, "weights_ are not those of the monomials")
+
+    @cached_property
+    def levels_(self) -> list[tuple[Any, Any, Any, slice]]:
+        """How to compute the monomials degree by degree, each from one of lower degree times one variable.
+
+        For each degree: parents' positions in the level below, the variable to multiply by, which of the
+        level to keep (None: all), and where those go in the result. Parents that are no feature themselves
+        (x₀, when only x₀² is wanted) are part of a level too.
+        """
+        return _levels(self.monomials_)
 
     def transform(self, X):
         """Φ(X), shape (n, number of monomials), in the dtype of X."""
@@ -93,7 +114,7 @@ class ExplicitFeatures(FeatureMap):
         def fill(rows):
             x = np.ascontiguousarray((X[rows].toarray() if issparse(X) else X[rows]).T)
             level = np.ones((1, x.shape[1]), X.dtype)
-            for parent, factor, wanted, place in self._plan:
+            for parent, factor, wanted, place in self.levels_:
                 if parent is not None:
                     level = level[parent]
                     level *= x[factor]
@@ -136,20 +157,14 @@ def _expansion(kernel: Kernel, d: int) -> dict[Monomial, float]:
     return {a: w for a, w in terms.items() if w > 0} or {(): 0.0}
 
 
-def _plan(monomials: list[Monomial]) -> list[tuple[Any, Any, Any, slice]]:
-    """How to compute monomials degree by degree, each from one of lower degree times one variable.
-
-    For each degree: parents' positions in the level below, the variable to multiply by, which of the
-    level to keep (None: all), and where those go in the result. Parents that are no feature
-    themselves (x₀, when only x₀² is wanted) are part of a level too.
-    """
+def _levels(monomials: list[Monomial]) -> list[tuple[Any, Any, Any, slice]]:
     by_degree = {n: list(group) for n, group in groupby(monomials, key=len)}
     needed: dict[int, list[Monomial]] = {}
     above: list[Monomial] = []
     for degree in range(max(by_degree, default=0), -1, -1):
         above = sorted({*by_degree.get(degree, []), *(a[:-1] for a in above)})
         needed[degree] = above
-    plan, start = [], 0
+    levels, start = [], 0
     for degree in range(len(needed)):
         level, features = needed[degree], by_degree.get(degree, [])
         parent = factor = None
@@ -161,9 +176,9 @@ def _plan(monomials: list[Monomial]) -> list[tuple[Any, Any, Any, slice]]:
         wanted = (
             None if len(features) == len(level) else np.array([position[a] for a in features], dtype=np.intp)
         )
-        plan.append((parent, factor, wanted, slice(start, start + len(features))))
+        levels.append((parent, factor, wanted, slice(start, start + len(features))))
         start += len(features)
-    return plan
+    return levels
 
 
 def _name(monomial: Monomial, weight: float, names: Any) -> str:

@@ -7,6 +7,7 @@ import numbers
 import numpy as np
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from mercer._state import NOT_NEGATIVE, ArraySpec
 from mercer.features.base import FeatureMap, generator, over_rows
 from mercer.kernels import Gaussian
 
@@ -33,6 +34,8 @@ class RandomFourierFeatures(FeatureMap):
     kernel_ : Kernel
         The kernel, its data-driven parameters found.
     frequencies_ : array, shape (p/2, n_features_in_)
+    amplitude_ : float
+        k(0).
     n_features_in_ : int
 
     References
@@ -62,7 +65,7 @@ class RandomFourierFeatures(FeatureMap):
         kernel, X = self._start(X)
         count = (int(self.n_features) + 1) // 2
         try:
-            self._amplitude = float(kernel.amplitude())
+            self.amplitude_ = float(kernel.amplitude())
             self.frequencies_ = kernel.frequencies(generator(self.random_state), count, X.shape[1])
         except NotImplementedError as reason:
             raise ValueError(
@@ -72,16 +75,15 @@ class RandomFourierFeatures(FeatureMap):
         self.kernel_ = kernel
         return self
 
-    @property
-    def _n_features_out(self):
-        return 2 * len(self.frequencies_)
+    holds = {"frequencies_": ArraySpec("f", None, "n_features_in_"), "amplitude_": NOT_NEGATIVE}
+    fitted_by = "frequencies_"
 
     def transform(self, X):
         """Φ(X), shape (n, p), in the dtype of X."""
         X = self._check(X)
         half = len(self.frequencies_)
         W = self.frequencies_.T.astype(X.dtype)
-        scale = X.dtype.type(np.sqrt(self._amplitude / half))
+        scale = X.dtype.type(np.sqrt(self.amplitude_ / half))
         out = np.empty((X.shape[0], 2 * half), X.dtype)
 
         def fill(rows):

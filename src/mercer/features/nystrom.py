@@ -7,6 +7,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._state import ArraySpec, require
+from mercer._xp import n_points
 from mercer.engines import Tiled
 from mercer.features.centres import centres_of
 from mercer.kernels import Gaussian, Kernel
@@ -24,7 +26,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Parameters
     ----------
     kernel : Kernel
-    n_features : int
+    n_centres : int
         Number of centres (at most the number of training points).
     centres : "uniform", "k-means++", "leverage", "pivoted_cholesky" or a Centres object
         How they are chosen.
@@ -34,19 +36,20 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     kernel_ : the resolved kernel
     centres_ : the chosen points
+    whitening_ : array, shape (centres, features), T with TᵀK(Z,Z)T = I
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.linspace(0, 3, 20)[:, None]
-    >>> phi = NystromFeatures(Gaussian(1.0), n_features=8, random_state=0).fit(X)
+    >>> phi = NystromFeatures(Gaussian(1.0), n_centres=8, random_state=0).fit(X)
     >>> bool(np.abs(phi.transform(X) @ phi.transform(X).T - Gaussian(1.0)(X)).max() < 1e-3)
     True
     """
 
-    def __init__(self, kernel=_GAUSSIAN, n_features=100, centres="uniform", random_state=None):
+    def __init__(self, kernel=_GAUSSIAN, n_centres=100, centres="uniform", random_state=None):
         self.kernel = kernel
-        self.n_features = n_features
+        self.n_centres = n_centres
         self.centres = centres
         self.random_state = random_state
 
@@ -60,8 +63,8 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Resolve the kernel and choose the centres."""
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {self.kernel!r}")
-        if not isinstance(self.n_features, (int, np.integer)) or self.n_features < 1:
-            raise ValueError(f"n_features must be a positive integer, got {self.n_features!r}")
+        if not isinstance(self.n_centres, (int, np.integer)) or self.n_centres < 1:
+            raise ValueError(f"n_centres must be a positive integer, got {self.n_centres!r}")
         if self.kernel.vectors:
             X = validate_data(
                 self, X, accept_sparse="csr" if self.kernel.sparse else False, dtype=[np.float64, np.float32]
@@ -69,29 +72,43 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.kernel_, points = self.kernel.bind(X)
         admit(self.kernel_, points, "the features are those of its positive part")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        m = min(self.n_features, points.shape[0])
+        m = min(self.n_centres, points.shape[0])
         index = centres_of(self.centres).choose(self.kernel_, points, m, np.random.default_rng(seed), Tiled())
         self.centres_ = points[index]
-        K = np.asarray(Tiled().gram(self.kernel_, double(self.centres_)), dtype=np.float64)
+        K = np.asarray(Tiled().operator(self.kernel_, double(self.centres_)).dense(), dtype=np.float64)
         values, vectors = np.linalg.eigh(K)
         # Directions without weight carry no information, only rounding: that of the values `transform` makes.
         single = getattr(points, "dtype", None) == np.float32
         kept = values > len(K) * np.finfo(np.float32 if single else np.float64).eps * values[-1]
         self.whitening_ = vectors[:, kept] / np.sqrt(values[kept])
-        self._n_features_out = self.whitening_.shape[1]
         return self
+
+    holds = {"kernel": Kernel, "kernel_": Kernel, "whitening_": ArraySpec("f", None, None)}
+    fitted_by = "whitening_"
+
+    def check_state(self) -> None:
+        """Refuse centres that are not those of the whitening."""
+        centres = self.kernel_.points(self.centres_)
+        require(n_points(centres) == len(self.whitening_), "centres_ and whitening_ differ in number")
+        same = not self.kernel_.vectors or centres.shape[1] == self.n_features_in_
+        require(same, "centres_ have other features")
+        self.kernel_.require_resolved()
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.whitening_.shape[1]
 
     def transform(self, X):
         """φ(X), shape (n, number of features)."""
         check_is_fitted(self)
-        if self.kernel.vectors:
+        if self.kernel_.vectors:
             X = validate_data(
                 self,
                 X,
                 reset=False,
-                accept_sparse="csr" if self.kernel.sparse else False,
+                accept_sparse="csr" if self.kernel_.sparse else False,
                 dtype=[np.float64, np.float32],
             )
         points = self.kernel_.points(X)
-        K = Tiled().gram(self.kernel_, points, self.centres_)
+        K = Tiled().operator(self.kernel_, points, self.centres_).dense()
         return K @ self.whitening_.astype(K.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import frozen
+from mercer._xp import frozen, given_up
 
 
 class Function(ABC):
@@ -25,9 +25,23 @@ class Function(ABC):
 
     coef: np.ndarray
 
+    # What is known besides what the constructor takes: see `mercer._state`.
+    holds: dict[str, Any] = {}
+
+    @classmethod
+    def from_state(cls, parameters: dict[str, Any], state: dict[str, Any]) -> Function:
+        """The function again; nobody else holds its arrays, so they are not copied."""
+        f = cls(**{name: given_up(value) for name, value in parameters.items()})
+        vars(f).update(state)
+        return f
+
     @abstractmethod
     def __call__(self, X: Any) -> np.ndarray:
         """f at each of a set of points: shape (m,), or (m, t) for t functions."""
+
+    def at_points(self, X: Any) -> np.ndarray:
+        """f at points that are already checked, in the form in which the kernel takes them."""
+        return self(X)
 
     @abstractmethod
     def at(self, x: Any) -> Any:
@@ -42,7 +56,7 @@ class Function(ABC):
         """Σ coef_i k(x_i,·) as an element of the space of f."""
 
     @abstractmethod
-    def _with(self, coef: np.ndarray) -> Function:
+    def with_coef(self, coef: np.ndarray) -> Function:
         """The same terms with other coefficients."""
 
     @abstractmethod
@@ -56,6 +70,11 @@ class Function(ABC):
         return self.coef.shape[0]
 
     @property
+    def n_features(self) -> int | None:
+        """Of the vectors it is a function of; None where it takes others, or any."""
+        raise NotImplementedError
+
+    @property
     def outputs(self) -> int | None:
         """t if f is t functions at once, None if it is one."""
         return self.coef.shape[1] if self.coef.ndim == 2 else None
@@ -64,11 +83,11 @@ class Function(ABC):
         """Function j of t (or, given a slice or a list, several of them)."""
         if self.outputs is None:
             raise ValueError("this is a single function, it has no outputs to choose from")
-        return self._with(self.coef[:, j])
+        return self.with_coef(self.coef[:, j])
 
     def zero(self) -> Function:
         """The zero of the same space, with as many outputs."""
-        return self._with(np.zeros_like(self.coef))
+        return self.with_coef(np.zeros_like(self.coef))
 
     # -- vector space -----------------------------------------------------------------------------
 
@@ -84,7 +103,7 @@ class Function(ABC):
     __radd__ = __add__
 
     def __neg__(self) -> Function:
-        return self._with(-self.coef)
+        return self.with_coef(-self.coef)
 
     def __sub__(self, g: Any) -> Function:
         return self + (-g)
@@ -94,12 +113,12 @@ class Function(ABC):
 
     def __mul__(self, c: Any) -> Function:
         # A Python float is weak: it leaves float32 coefficients float32, as a NumPy double would not.
-        return self._with(self.coef * float(c)) if _is_scalar(c) else NotImplemented
+        return self.with_coef(self.coef * float(c)) if _is_scalar(c) else NotImplemented
 
     __rmul__ = __mul__
 
     def __truediv__(self, c: Any) -> Function:
-        return self._with(self.coef / float(c)) if _is_scalar(c) else NotImplemented
+        return self.with_coef(self.coef / float(c)) if _is_scalar(c) else NotImplemented
 
     # -- Hilbert space ----------------------------------------------------------------------------
 

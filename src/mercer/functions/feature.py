@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer._xp import n_points
 from mercer.functions.base import Function, as_coefficients, column_products
@@ -57,13 +58,25 @@ class FeatureFunction(Function):
             raise ValueError(f"coef must have shape (p,) or (p, t), got {coef.shape}")
         self.map, self.coef, self.double = map, coef, bool(double)
 
-    def _with(self, coef):
+    @property
+    def n_features(self):
+        return getattr(self.map, "n_features_in_", None)
+
+    holds = {"map": BaseEstimator}
+
+    def try_state(self) -> None:
+        """Map one point: there must be as many features as coefficients."""
+        if self.n_features is not None:
+            self(np.zeros((1, self.n_features)))
+
+    def with_coef(self, coef):
         return FeatureFunction(self.map, coef, self.double)
 
     def _space(self):
         return repr(self.map)
 
-    def _blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+    def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+        """(rows, features of X[rows]), a bounded number of rows at a time."""
         X = X if hasattr(X, "shape") else as_objects(X)
         height = max(_ENTRIES // max(len(self), 1), 1)
         for i in range(0, n_points(X), height):
@@ -77,7 +90,7 @@ class FeatureFunction(Function):
             yield rows, Phi
 
     def __call__(self, X):
-        parts = [Phi @ self.coef for _, Phi in self._blocks(X)]
+        parts = [Phi @ self.coef for _, Phi in self.blocks(X)]
         return np.concatenate(parts) if parts else np.zeros((0, *self.coef.shape[1:]), self.coef.dtype)
 
     def at(self, x):
@@ -87,9 +100,9 @@ class FeatureFunction(Function):
     def combination(self, X, coef):
         coef = np.asarray(coef)
         total = np.zeros((len(self), *coef.shape[1:]))
-        for rows, Phi in self._blocks(X):
+        for rows, Phi in self.blocks(X):
             total += Phi.T @ coef[rows]
-        return self._with(total)
+        return self.with_coef(total)
 
     def _require_same_space(self, g):
         if not isinstance(g, FeatureFunction):
@@ -98,7 +111,7 @@ class FeatureFunction(Function):
             raise ValueError("functions of different feature maps live in different spaces")
 
     def _plus(self, g):
-        return self._with(self.coef + g.coef)
+        return self.with_coef(self.coef + g.coef)
 
     def inner(self, g):
         self._require_same_space(g)

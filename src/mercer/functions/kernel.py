@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._state import positions, require
 from mercer._xp import frozen, issparse, n_points, take
 from mercer.engines import Engine, Tiled
 from mercer.functions import terms
@@ -13,6 +14,7 @@ from mercer.functions.base import Function, as_coefficients, as_columns, column_
 from mercer.kernels import Kernel
 from mercer.kernels.points import as_objects
 from mercer.kernels.separation import AllPairs, separation
+from mercer.operators import KernelOperator
 
 # Numbers held at once while differentiating: 32 MB of doubles.
 _ENTRIES = 1 << 22
@@ -73,8 +75,42 @@ class KernelFunction(Function):
     # Which coefficients are not zero, where those of some outputs are in many terms: see `in_groups`.
     _groups: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
+    holds = {"_groups": tuple[tuple[np.ndarray, np.ndarray], ...]}
+
+    @classmethod
+    def from_state(cls, parameters, state):
+        """The function again, on the CPU where its engine's device is not there."""
+        engine, shape = parameters.get("engine"), np.shape(parameters["coef"])
+        engine = None if engine is None else engine.usable()
+        if len(shape) in (1, 2) and shape[0] == 0:
+            # Of the points of a sum without terms not even the form is known.
+            return zero(parameters["kernel"], shape[1] if len(shape) == 2 else None, engine)
+        return super().from_state({**parameters, "engine": engine}, state)
+
+    def check_state(self) -> None:
+        """Refuse groups of terms that are not there."""
+        require(isinstance(self.engine, Engine), "a function has no engine")
+        for rows, columns in self._groups:
+            there = positions(rows, len(self)) and positions(columns, self.outputs or 0)
+            require(there, "groups of terms are of other terms or outputs")
+
+    def try_state(self) -> None:
+        """The value at one of its points."""
+        if len(self):
+            self(take(self.points, slice(0, 1)))
+
     def _set(self, kernel, points, coef, engine):
         self.kernel, self.points, self.coef, self.engine = kernel, points, coef, engine
+
+    # K(points, points), bound when first asked for: what is prepared of it serves all predictions.
+    _bound: KernelOperator | None = None
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_bound"}
+
+    @property
+    def n_features(self):
+        return self.points.shape[1] if self.kernel.vectors and len(self) else None
 
     def in_groups(self, labels: np.ndarray) -> KernelFunction:
         """The same functions, told that terms with the same label count in the same few outputs.
@@ -95,7 +131,7 @@ class KernelFunction(Function):
         f._set(self.kernel, points, coef, self.engine)
         return f
 
-    def _with(self, coef):
+    def with_coef(self, coef):
         return self._made(self.points, coef)
 
     def zero(self):
@@ -113,16 +149,27 @@ class KernelFunction(Function):
             self.kernel.require_same_width(X, self.points)
         return X
 
+    def facing(self, X: Any) -> KernelOperator:
+        """K(X, points) as an operator; what it takes to make it is prepared once and kept with f."""
+        return self._facing(self._points(X))
+
+    def _facing(self, X: Any) -> KernelOperator:
+        if self._bound is None:
+            self._bound = self.engine.operator(self.kernel, self.points)
+        return self._bound.facing(X)
+
     def __call__(self, X):
-        X = self._points(X)
+        return self.at_points(self._points(X))
+
+    def at_points(self, X):
         if not len(self):
             return np.zeros((n_points(X), *self.coef.shape[1:]), self.coef.dtype)
+        K = self._facing(X)
         if not self._groups:
-            return self.engine.product(self.kernel, X, self.points, self.coef)
+            return K.product(self.coef)
         out = np.zeros((n_points(X), self.coef.shape[1]))
         for rows, columns in self._groups:
-            some = self.coef[np.ix_(rows, columns)]
-            out[:, columns] += self.engine.product(self.kernel, X, take(self.points, rows), some)
+            out[:, columns] += K.among(columns=rows).product(self.coef[np.ix_(rows, columns)])
         return out
 
     def at(self, x):
@@ -157,7 +204,7 @@ class KernelFunction(Function):
             return np.zeros(several) if several else 0.0
         X = terms.double(self.points)
         Z = X if g.points is self.points else terms.double(g.points)
-        values = self.engine.product(self.kernel, X, Z, b)
+        values = self.engine.operator(self.kernel, X, Z).product(b)
         return column_products(a, values)
 
     def squared_norm(self):
@@ -230,7 +277,7 @@ class KernelFunction(Function):
         for i in range(0, n, rows):
             Xi = _dense(X[i : i + rows])
             for j in range(0, m, columns):
-                slope = self.kernel.slope_x(Xi, _dense(Z[j : j + columns]))
+                slope = self.kernel.gradient_x(Xi, _dense(Z[j : j + columns]))
                 out[i : i + rows] += np.einsum("imd,mt->itd", slope, alpha[j : j + columns], optimize=True)
         return out[:, 0] if self.outputs is None else out
 

@@ -136,7 +136,8 @@ def greedy(
     """
     n = n_points(points)
     alpha = as_columns(coef)
-    residual = engine.product(kernel, points, points, alpha)
+    K = engine.operator(kernel, points)
+    residual = K.product(alpha)
     left = total = float(np.sum(alpha * residual))
     power = kernel.diagonal(points).astype(np.float64)
     floor = _DEPENDENT * power.max()
@@ -151,7 +152,7 @@ def greedy(
             return None
         if k == basis.shape[1]:
             basis = np.concatenate([basis, np.empty_like(basis)], axis=1)
-        column = engine.gram(kernel, points, take(points, [best]))[:, 0]
+        column = K.columns(np.array([best]))[:, 0]
         v = (column - basis[:, :k] @ basis[best, :k]) / np.sqrt(power[best])
         step = residual[best] / np.sqrt(power[best])
         basis[:, k] = v

@@ -17,7 +17,7 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
-from mercer.engines import available_memory
+from mercer._memory import available_memory
 from mercer.io import arrays
 from mercer.io.arrays import Entry
 from mercer.io.errors import ModelFileError

@@ -107,9 +107,8 @@ def write(stream: BinaryIO, array: np.ndarray) -> None:
     """Header and data of an array that `portable` returned."""
     entry = Entry.of(array)
     stream.write(entry.header)
-    data = _flat(array, entry.order).view(np.uint8).data
-    for i in range(0, len(data), _CHUNK):
-        stream.write(data[i : i + _CHUNK])
+    # In the order in which the data lie in memory, as one axis; no copy.
+    stream.write((array if entry.order == "C" else array.T).reshape(-1).view(np.uint8).data)
 
 
 def read(stream: BinaryIO, entry: Entry) -> np.ndarray:
@@ -119,21 +118,13 @@ def read(stream: BinaryIO, entry: Entry) -> np.ndarray:
         raise ModelFileError("the header of an array is not what the list of arrays says")
     flat = np.empty(math.prod(entry.shape), entry.dtype)
     data = flat.view(np.uint8).data
-    at = 0
-    while at < len(data):
-        part = stream.read(min(_CHUNK, len(data) - at))
-        if not part:
+    for i in range(0, len(data), _CHUNK):
+        part = data[i : i + _CHUNK]
+        if stream.readinto(part) != len(part):  # type: ignore[attr-defined]
             raise ModelFileError("an array ends too early")
-        data[at : at + len(part)] = part
-        at += len(part)
     # Values that no array made by NumPy has, and that it does not expect to meet.
     if entry.dtype.kind == "U" and flat.size and int(flat.view("<u4").max()) > _LAST_CHARACTER:
         raise ModelFileError("an array of text holds numbers that are no characters")
     if entry.dtype.kind == "b" and flat.size and int(flat.view(np.uint8).max()) > 1:
         raise ModelFileError("an array of truth values holds other values than 0 and 1")
     return flat.reshape(entry.shape, order=entry.order)  # type: ignore[call-overload]
-
-
-def _flat(array: np.ndarray, order: str) -> np.ndarray:
-    """The data in the order in which they lie in memory, as one axis; no copy."""
-    return (array if order == "C" else array.T).reshape(-1)

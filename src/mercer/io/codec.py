@@ -11,15 +11,26 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from mercer._params import Params
-from mercer.estimators.tensors import on_host
-from mercer.functions import Function
+from mercer._state import is_storable
+from mercer.io import kinds
 from mercer.io.errors import ModelFileError
-from mercer.io.kind import Kind
-from mercer.io.kinds import BY_NAME, KINDS
+from mercer.io.objects import ObjectKind, PipelineKind
 
+KINDS: tuple[kinds.Kind, ...] = (
+    kinds.SequenceKind(list),
+    kinds.SequenceKind(tuple),
+    kinds.DictKind(),
+    kinds.SliceKind(),
+    kinds.ScalarKind(),
+    kinds.ArrayKind(),
+    kinds.ObjectArrayKind(),
+    kinds.SparseKind(),
+    kinds.RandomKind(),
+    PipelineKind(),
+    ObjectKind(),
+)
+BY_NAME: dict[Any, kinds.Kind] = {kind.name: kind for kind in KINDS}
 # Deeper objects would exhaust Python's stack when they are used.
 _DEEPEST = 100
 # Objects counted as often as they are met: shared parts could otherwise double at every level.
@@ -62,7 +73,7 @@ class Encoder:
         if len(self._open) >= _DEEPEST:
             raise ModelFileError(f"{path[:200]}… is nested more than {_DEEPEST} deep")
         self._open.add(identity)
-        kind = _kind_for(x := on_host(x), path)
+        kind = _kind_for(x := _on_host(x), path)
         children: list[int] = []
 
         def put(child: Any, where: str) -> Any:
@@ -172,7 +183,13 @@ class _Sizes:
         self._weight.append(weight)
 
 
-def _kind_for(x: Any, path: str) -> Kind:
+def _on_host(x: Any) -> Any:
+    """A tensor as the array it holds; torch is not imported here, tensors bring it along."""
+    tensor = type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "numpy")
+    return x.numpy(force=True) if tensor else x
+
+
+def _kind_for(x: Any, path: str) -> kinds.Kind:
     for kind in KINDS:
         if kind.takes(x):
             return kind
@@ -187,7 +204,7 @@ def _described(x: Any) -> str:
             f"the Python function or class {getattr(x, '__qualname__', x)}: files hold data, not code. Use "
             "one of mercer's kernels, losses or feature maps there"
         )
-    if isinstance(x, (Params, BaseEstimator, Function)):
+    if is_storable(cls):
         return (
             f"a {cls.__name__} of {cls.__module__}. Files hold objects of mercer's own classes only, since "
             "no code is ever loaded from them: save the parts that are mercer's, or use pickle, for readers "

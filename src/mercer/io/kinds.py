@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer._xp import issparse
 from mercer.io.arrays import dtype_of, is_portable, portable, shape_of
 from mercer.io.errors import ModelFileError
-from mercer.io.kind import Kind
-from mercer.io.objects import Object, Steps
+
+if TYPE_CHECKING:
+    from mercer.io.codec import Decoder, Encoder
+
+Put = Callable[[Any, str], Any]
+Get = Callable[[Any], Any]
 
 # So many keys of a dict may have one hash; of those nobody has chosen, hardly two do.
 _MOST_ALIKE = 16
@@ -19,7 +24,27 @@ _MOST_ALIKE = 16
 _CHARACTER, _PADDING = 4, 64
 
 
-class Row(Kind):
+class Kind:
+    """Contract: which things it takes, how they are written down as entries of a row, and the way back.
+
+    ``put(part, where)`` is the description of a part, found at `where` below `path`; ``get(description)`` is
+    the part again. `decode` may be given anything in its entries.
+    """
+
+    name: str = ""
+    fields: tuple[str, ...] = ()
+
+    def takes(self, x: Any) -> bool:
+        raise NotImplementedError
+
+    def encode(self, x: Any, put: Put, encoder: Encoder, path: str) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def decode(self, row: dict[str, Any], get: Get, decoder: Decoder) -> Any:
+        raise NotImplementedError
+
+
+class SequenceKind(Kind):
     """A list or a tuple."""
 
     fields = ("items",)
@@ -37,7 +62,7 @@ class Row(Kind):
         return self.cls(map(get, _list(row["items"])))
 
 
-class Table(Kind):
+class DictKind(Kind):
     """A dict; keys may be anything that can be a key."""
 
     name = "dict"
@@ -58,7 +83,7 @@ class Table(Kind):
         return dict(pairs)
 
 
-class Slice(Kind):
+class SliceKind(Kind):
     """The columns from here to there."""
 
     name = "slice"
@@ -77,7 +102,7 @@ class Slice(Kind):
         return slice(*ends)
 
 
-class Scalar(Kind):
+class ScalarKind(Kind):
     """A number, text or date of NumPy's."""
 
     name = "scalar"
@@ -107,7 +132,7 @@ class Scalar(Kind):
         return np.array(value, dtype=dtype)[()]
 
 
-class Array(Kind):
+class ArrayKind(Kind):
     """An array of numbers, text or dates; arrays on the same memory are on the same memory again."""
 
     name = "array"
@@ -132,7 +157,7 @@ class Array(Kind):
         return stored.reshape(shape)
 
 
-class ObjectArray(Kind):
+class ObjectArrayKind(Kind):
     """An array of Python objects, item by item; such as labels and names that came from pandas."""
 
     name = "objects"
@@ -155,7 +180,7 @@ class ObjectArray(Kind):
         return flat.reshape(shape)
 
 
-class Sparse(Kind):
+class SparseKind(Kind):
     """A sparse matrix by rows (CSR); other layouts become that."""
 
     name = "sparse"
@@ -185,7 +210,7 @@ class Sparse(Kind):
         return out
 
 
-class Randomness(Kind):
+class RandomKind(Kind):
     """The state of a random number generator of NumPy's."""
 
     name = "random"
@@ -240,19 +265,3 @@ def _list(value: Any, length: int | None = None) -> list[Any]:
 
 def _ends(x: slice) -> tuple[Any, Any, Any]:
     return x.start, x.stop, x.step
-
-
-KINDS: tuple[Kind, ...] = (
-    Row(list),
-    Row(tuple),
-    Table(),
-    Slice(),
-    Scalar(),
-    Array(),
-    ObjectArray(),
-    Sparse(),
-    Randomness(),
-    Steps(),
-    Object(),
-)
-BY_NAME: dict[Any, Kind] = {kind.name: kind for kind in KINDS}

@@ -6,21 +6,16 @@ the room changes nothing. A name from a file is looked up here; it is never impo
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
-import inspect
 import pkgutil
 from functools import cache
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 import mercer
-from mercer._params import Params
-from mercer.functions import Function
+from mercer._state import is_storable
 
-# Rooms above this one, and those that hold nothing but tests of others.
-_ABOVE = {"io", "plot", "cli", "lab", "testing", "tables.report", "tables.serve", "tables.stream"}
+# Rooms that hold nothing: they show, serve, write down or test what others do.
+_WITHOUT = {"codegen", "io", "onnx", "plot", "cli", "lab", "testing", "tables.report", "tables.serve"}
 
 
 def room_of(cls: type) -> str | None:
@@ -29,30 +24,9 @@ def room_of(cls: type) -> str | None:
     return rest.partition(".")[0] if rest and not package else None
 
 
-def is_storable(cls: Any) -> bool:
-    """Values, functions, estimators and dataclasses, which are made by a constructor from data; and classes
-    that say what they are made of (`_kept`, names of attributes)."""
-    if not inspect.isclass(cls) or inspect.isabstract(cls):
-        return False
-    if issubclass(cls, BaseEstimator) and cls.__init__ is object.__init__:
-        return False  # what machines have in common
-    if issubclass(cls, (Params, Function, BaseEstimator)) or dataclasses.is_dataclass(cls):
-        return True
-    return hasattr(cls, "_kept")
-
-
-# Classes that had another name when files began to be written, and keep it there.
-_CALLED = {"kernels.OnColumns": "kernels.Columns"}
-
-
-def _called(cls: type) -> str:
-    name = f"{room_of(cls)}.{cls.__name__}"
-    return _CALLED.get(name, name)
-
-
 def name_of(cls: type) -> str | None:
     """The name of a class in files; None if it has none."""
-    name = _called(cls)
+    name = f"{room_of(cls)}.{cls.__name__}"
     return name if classes().get(name) is cls else None
 
 
@@ -61,12 +35,12 @@ def classes() -> dict[str, type]:
     """Every class that files may name."""
     found: dict[str, type] = {}
     for room in pkgutil.iter_modules(mercer.__path__):
-        if room.name.startswith("_") or room.name in _ABOVE:
+        if room.name.startswith("_") or room.name in _WITHOUT:
             continue
         for module in _modules(f"mercer.{room.name}"):
             for cls in vars(module).values():
                 if getattr(cls, "__module__", None) == module.__name__ and is_storable(cls):
-                    found[_called(cls)] = cls
+                    found[f"{room_of(cls)}.{cls.__name__}"] = cls
     return found
 
 
@@ -78,4 +52,4 @@ def _modules(name: str) -> list[Any]:
         return []
     below = getattr(module, "__path__", ())
     names = [f"{name}.{info.name}" for info in pkgutil.iter_modules(below)]
-    return [module, *(m for n in names if n.removeprefix("mercer.") not in _ABOVE for m in _modules(n))]
+    return [module, *(m for n in names if n.removeprefix("mercer.") not in _WITHOUT for m in _modules(n))]

@@ -50,10 +50,10 @@ class Constant(Kernel):
     def separation(self, X, Z, pairs):
         return 0 * pairs.plainly(self, X, Z)
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         return np.zeros((X.shape[0], Z.shape[0], X.shape[1]), self._dtype(X, Z))
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         return {"value": self.pairwise(X, Z)}
 
     def amplitude(self):

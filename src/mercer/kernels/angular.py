@@ -43,7 +43,7 @@ class Angular(Kernel):
             K[zero] = 0
         return K
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         S, xx, zz, zero = self._statistics(X, Z)
         in_s = self.profile(DualNumber(S, np.ones_like(S)), DualNumber.of(xx), DualNumber.of(zz), dual).slope
         in_xx = self.profile(
@@ -52,7 +52,7 @@ class Angular(Kernel):
         slope = in_s[:, :, None] * Z[None, :, :] + 2 * in_xx[:, :, None] * X[:, None, :]
         return np.where(zero[:, :, None], 0, slope)
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         return {}
 
 

@@ -36,7 +36,7 @@ class Kernel(Params):
 
     # Parameters that must be positive numbers (None = found from the data by `resolve`).
     positive: tuple[str, ...] = ()
-    # Those of them whose logarithm `slope_log_params` differentiates in.
+    # Those of them whose logarithm `gradient_log_params` differentiates in.
     log_params: tuple[str, ...] = ()
     # Does the kernel take SciPy sparse matrices?
     sparse: bool = False
@@ -210,18 +210,18 @@ class Kernel(Params):
 
     # -- derivatives ------------------------------------------------------------------------------
 
-    def slope_x(self, X: Any, Z: Any) -> np.ndarray:
+    def gradient_x(self, X: Any, Z: Any) -> np.ndarray:
         """∂k(x_i, z_j)/∂x_i, shape (n, m, d)."""
         raise NotImplementedError(f"{type(self).__name__} has no derivative in x")
 
-    def slope_log_params(self, X: Any, Z: Any) -> dict[str, np.ndarray]:
+    def gradient_log_params(self, X: Any, Z: Any) -> dict[str, np.ndarray]:
         """∂k(x_i, z_j)/∂log θ for every positive continuous parameter θ, by (nested) name.
 
         A parameter with one value per feature gives shape (n, m, d), others (n, m).
         """
         raise NotImplementedError(f"{type(self).__name__} has no derivative in its parameters")
 
-    def pull_log_params(self, X: Any, W: np.ndarray) -> dict[str, Any]:
+    def vjp_log_params(self, X: Any, W: np.ndarray) -> dict[str, Any]:
         """Σ_ij W_ij ∂k(x_i, x_j)/∂log θ for every positive continuous parameter θ, by (nested) name.
 
         What a derivative of a function of the Gram matrix needs: W holds its slope in each entry. A number,
@@ -231,7 +231,7 @@ class Kernel(Params):
         step = max(1, _NUMBERS_AT_ONCE // max(n * d, 1))
         total: dict[str, Any] = {}
         for a in range(0, n, step):
-            for name, slope in self.slope_log_params(X[a : a + step], X).items():
+            for name, slope in self.gradient_log_params(X[a : a + step], X).items():
                 part = np.tensordot(W[a : a + step], slope, axes=2)
                 total[name] = total[name] + part if name in total else part
         return {k: v if np.ndim(v) else float(v) for k, v in total.items()}

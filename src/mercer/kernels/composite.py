@@ -83,21 +83,21 @@ class _Combined(_Composite):
             slopes.append(DualNumber.of(self.combine(*varied, xp=dual)).slope)
         return slopes
 
-    def slope_x(self, X, Z):
-        inner = self._values("slope_x", X, Z)
+    def gradient_x(self, X, Z):
+        inner = self._values("gradient_x", X, Z)
         return sum(times(dk, outer) for dk, outer in zip(inner, self._outer_slopes(X, Z), strict=True))
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         out: dict[str, Any] = {}
         for part, outer in zip(self.parts, self._outer_slopes(X, Z), strict=True):
-            inner = getattr(self, part).slope_log_params(X, Z)
+            inner = getattr(self, part).gradient_log_params(X, Z)
             out |= prefixed(part, {name: times(dk, outer) for name, dk in inner.items()})
         return out
 
-    def pull_log_params(self, X, W):
+    def vjp_log_params(self, X, W):
         out: dict[str, Any] = {}
         for part, outer in zip(self.parts, self._outer_slopes(X, X), strict=True):
-            out |= prefixed(part, getattr(self, part).pull_log_params(X, W * outer))
+            out |= prefixed(part, getattr(self, part).vjp_log_params(X, W * outer))
         return out
 
 

@@ -72,7 +72,8 @@ class Finite(Kernel):
     def validate(self):
         square_symmetric(self.matrix, "Finite: the matrix")
 
-    def _values(self) -> np.ndarray:
+    def values(self) -> np.ndarray:
+        """The matrix, dense, in float32 or float64."""
         M = self.matrix.toarray() if issparse(self.matrix) else np.asarray(self.matrix)
         return M if M.dtype in (np.float32, np.float64) else M.astype(np.float64)
 
@@ -81,7 +82,7 @@ class Finite(Kernel):
 
     def dimension(self) -> int:
         """Dimension of the space: the rank of the matrix."""
-        return int(np.linalg.matrix_rank(self._values(), hermitian=True))
+        return int(np.linalg.matrix_rank(self.values(), hermitian=True))
 
     def points(self, X):
         X = np.asarray(X)
@@ -111,18 +112,18 @@ class Finite(Kernel):
             return X[:, Z]
         if Z.ndim == 2:
             return Z[:, X].T
-        return self._values()[np.ix_(X, Z)]
+        return self.values()[np.ix_(X, Z)]
 
     def diagonal(self, X):
         if X.ndim == 2:
             raise ValueError("k(x, x) of a point outside the domain is unknown")
-        return np.diag(self._values())[X]
+        return np.diag(self.values())[X]
 
     def require_same_width(self, X, Z):  # type: ignore[override]
         pass
 
     def rule(self):
-        M = self._values()
+        M = self.values()
         if len(M) > LARGEST_EIGENPROBLEM:
             return None
         values = np.linalg.eigvalsh(M) if M.size else np.zeros(1)

@@ -66,7 +66,7 @@ class HistogramIntersection(_Histogram):
     def profile(self, s, xp):
         return s
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         return {}
 
     def rule(self):

@@ -57,12 +57,12 @@ class Profiled(Kernel):
         k = self._plain()
         return k._profile_slope(k.statistic.pairwise(X, Z))
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         k = self._plain()
         S = k.statistic.pairwise(X, Z)
-        return k._profile_slope(S)[:, :, None] * k.statistic.slope_x(X, Z)
+        return k._profile_slope(S)[:, :, None] * k.statistic.gradient_x(X, Z)
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         k = self._plain()
         S = k.statistic.pairwise(X, Z)
         out = {}

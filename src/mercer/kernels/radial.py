@@ -115,38 +115,38 @@ class Laplacian(Radial):
 
 
 class Matern(Radial):
-    """Matérn kernel of smoothness ν = 1/2, 3/2 or 5/2, with a = √(2ν)‖x−z‖/ℓ:
+    """Matérn kernel of smoothness ν = 1/2, 3/2 or 5/2, with a = √(2ν)‖x−z‖/σ:
     e^{−a}, (1+a)e^{−a}, (1+a+a²/3)e^{−a}.
 
     Parameters
     ----------
     nu : 0.5, 1.5 or 2.5
-    scale : float, optional
-        Length scale ℓ > 0. None: the median distance between training points.
+    sigma : float, optional
+        Width σ > 0. None: the median distance between training points.
 
     Examples
     --------
-    >>> Matern(1.5, scale=1.0)([[0.0]], [[1.0]]).round(4)
+    >>> Matern(1.5, sigma=1.0)([[0.0]], [[1.0]]).round(4)
     array([[0.4834]])
     """
 
-    positive = log_params = ("scale",)
+    positive = log_params = ("sigma",)
     induced_order = Radial.falls_with_distance
 
-    def __init__(self, nu=1.5, scale=None):
+    def __init__(self, nu=1.5, sigma=None):
         self.nu = nu
-        self.scale = scale
+        self.sigma = sigma
 
     def validate(self):
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(
                 f"Matern: nu must be 0.5, 1.5 or 2.5 (closed forms), got {self.nu!r}; "
-                f"nu → ∞ is Gaussian(sigma=scale)"
+                f"nu → ∞ is Gaussian(sigma)"
             )
         super().validate()
 
     def profile(self, r2, xp):
-        a = xp.sqrt(r2) * (float(np.sqrt(2 * self.nu)) / self.scale)
+        a = xp.sqrt(r2) * (float(np.sqrt(2 * self.nu)) / self.sigma)
         decay = xp.exp(-a)
         if self.nu == 0.5:
             return decay
@@ -155,34 +155,34 @@ class Matern(Radial):
         return ((a * (1 / 3) + 1.0) * a + 1.0) * decay
 
     def frequencies(self, rng, count, d):
-        return _student(rng, count, d, 2 * self.nu) / self.scale
+        return _student(rng, count, d, 2 * self.nu) / self.sigma
 
     def rule(self):
         return "Matérn: its spectral density is a Student density, so Bochner's theorem applies"
 
 
 class RationalQuadratic(Radial):
-    """(1 + ‖x−z‖²/(2αℓ²))^{−α}: a mixture of Gaussians of many widths.
+    """(1 + ‖x−z‖²/(2ασ²))^{−α}: a mixture of Gaussians of many widths.
 
     Parameters
     ----------
     alpha : float > 0
-    scale : float, optional
-        Length scale ℓ > 0. None: the median distance between training points.
+    sigma : float, optional
+        Width σ > 0. None: the median distance between training points.
 
     Examples
     --------
-    >>> RationalQuadratic(alpha=1.0, scale=1.0)([[0.0]], [[2.0]]).round(4)
+    >>> RationalQuadratic(alpha=1.0, sigma=1.0)([[0.0]], [[2.0]]).round(4)
     array([[0.3333]])
     """
 
-    positive = log_params = ("alpha", "scale")
+    positive = log_params = ("alpha", "sigma")
     infinitely_divisible = True
     induced_order = Radial.falls_with_distance
 
-    def __init__(self, alpha=1.0, scale=None):
+    def __init__(self, alpha=1.0, sigma=None):
         self.alpha = alpha
-        self.scale = scale
+        self.sigma = sigma
 
     def validate(self):
         if not is_number(self.alpha):
@@ -190,11 +190,11 @@ class RationalQuadratic(Radial):
         super().validate()
 
     def profile(self, r2, xp):
-        return (r2 * (0.5 / (self.alpha * self.scale * self.scale)) + 1.0) ** (-self.alpha)
+        return (r2 * (0.5 / (self.alpha * self.sigma * self.sigma)) + 1.0) ** (-self.alpha)
 
     def frequencies(self, rng, count, d):
         precision = rng.gamma(self.alpha, 1 / self.alpha, (count, 1))
-        return rng.standard_normal((count, d)) * np.sqrt(precision) / self.scale
+        return rng.standard_normal((count, d)) * np.sqrt(precision) / self.sigma
 
     def rule(self):
         return "rational quadratic: a mixture of Gaussian kernels with positive weights"

@@ -69,7 +69,7 @@ def _cached_rows(S: np.ndarray) -> Iterator[slice]:
 
 
 class Statistic:
-    """Contract: pairwise(X, Z) → (n, m); slope_x(X, Z) → (n, m, d), the derivative in x."""
+    """Contract: pairwise(X, Z) → (n, m); gradient_x(X, Z) → (n, m, d), the derivative in x."""
 
     name = ""
     sparse = False
@@ -87,7 +87,7 @@ class Statistic:
     def pairwise(self, X, Z) -> np.ndarray:
         raise NotImplementedError
 
-    def slope_x(self, X, Z) -> np.ndarray:
+    def gradient_x(self, X, Z) -> np.ndarray:
         raise NotImplementedError
 
     def diag(self, X) -> np.ndarray:
@@ -98,16 +98,16 @@ class Statistic:
         """The statistic of x_i and z_i, for two lists of points."""
         raise NotImplementedError
 
-    def pull_log_scales(self, X, W) -> np.ndarray:
+    def vjp_log_scales(self, X, W) -> np.ndarray:
         """Σ_ij W_ij ∂s(x_i, x_j)/∂log a_k, shape (d,), where a_k multiplies coordinate k of all points."""
         out = np.zeros(X.shape[1])
         step = max(1, _NUMBERS_AT_ONCE // max(X.size, 1))
         for a in range(0, len(X), step):
             here, w = X[a : a + step], W[a : a + step]
             # x_k ∂s/∂x_k of the first point, and of the second, the statistic being symmetric.
-            out += np.einsum("ij,ijk,ik->k", w, self.slope_x(here, X), here, optimize=True)
+            out += np.einsum("ij,ijk,ik->k", w, self.gradient_x(here, X), here, optimize=True)
             w = W[:, a : a + step].T
-            out += np.einsum("ij,ijk,ik->k", w, self.slope_x(here, X), here, optimize=True)
+            out += np.einsum("ij,ijk,ik->k", w, self.gradient_x(here, X), here, optimize=True)
         return out
 
 
@@ -121,7 +121,7 @@ class DotProduct(Statistic):
         S = X @ Z.T
         return S.toarray() if issparse(S) else S
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         return np.broadcast_to(Z[None, :, :], (X.shape[0], *Z.shape))
 
     def diag(self, X):
@@ -130,7 +130,7 @@ class DotProduct(Statistic):
     def paired(self, X, Z):
         return np.asarray(X.multiply(Z).sum(axis=1)).ravel() if issparse(X) else np.einsum("ij,ij->i", X, Z)
 
-    def pull_log_scales(self, X, W):
+    def vjp_log_scales(self, X, W):
         return 2 * np.einsum("ik,ik->k", X, W @ X)
 
 
@@ -219,7 +219,7 @@ class SquaredDistance(Statistic):
             np.fill_diagonal(S, 0)
         return S.astype(dtype, copy=False)
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         return 2 * (X[:, None, :] - Z[None, :, :])
 
     def diag(self, X):
@@ -228,7 +228,7 @@ class SquaredDistance(Statistic):
     def paired(self, X, Z):
         return squared_norms(X - Z)
 
-    def pull_log_scales(self, X, W):
+    def vjp_log_scales(self, X, W):
         # Σ W_ij 2(x_i − x_j)², written out; centred, so that little cancels.
         X = X - X.mean(axis=0)
         own = (W.sum(axis=1) + W.sum(axis=0)) @ (X * X)
@@ -256,7 +256,7 @@ class _CoordinateSum(Statistic):
                 here += self.term(X[rows, k, None], z[None, :], np)
         return S
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         return np.stack([self.term_slope(X[:, k, None], Z[None, :, k]) for k in range(X.shape[1])], axis=-1)
 
     def diag(self, X):
@@ -280,7 +280,7 @@ class L1Distance(_CoordinateSum):
     def term_slope(x, z):
         return np.sign(x - z)
 
-    def pull_log_scales(self, X, W):
+    def vjp_log_scales(self, X, W):
         out, columns = np.zeros(X.shape[1]), np.ascontiguousarray(X.T)
         for rows in _cached_rows(W):
             distance = np.empty(W[rows].shape)
@@ -343,7 +343,7 @@ class CircleDistance(_CoordinateSum):
     def term_slope(self, x, z):
         return (4 * np.pi / self.period) * np.sin(2 * np.pi * (x - z) / self.period)
 
-    def slope_log_period(self, X, Z):
+    def gradient_log_period(self, X, Z):
         """Derivative in log p."""
         S = np.zeros((len(X), len(Z)), np.result_type(X, Z))
         for k in range(X.shape[1]):

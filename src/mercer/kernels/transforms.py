@@ -51,11 +51,11 @@ class _Transformed(_Composite):
     def infinitely_divisible(self):  # type: ignore[override]
         return self.kernel.infinitely_divisible
 
-    def slope_log_params(self, X, Z):
-        return prefixed("kernel", self.kernel.slope_log_params(self.child_points(X), self.child_points(Z)))
+    def gradient_log_params(self, X, Z):
+        return prefixed("kernel", self.kernel.gradient_log_params(self.child_points(X), self.child_points(Z)))
 
-    def pull_log_params(self, X, W):
-        return prefixed("kernel", self.kernel.pull_log_params(self.child_points(X), W))
+    def vjp_log_params(self, X, W):
+        return prefixed("kernel", self.kernel.vjp_log_params(self.child_points(X), W))
 
 
 class OnColumns(_Transformed):
@@ -95,8 +95,8 @@ class OnColumns(_Transformed):
     def child_points(self, X):
         return self.kernel.points(X[:, self._index(X.shape[1])])
 
-    def slope_x(self, X, Z):
-        inner = self.kernel.slope_x(self.child_points(X), self.child_points(Z))
+    def gradient_x(self, X, Z):
+        inner = self.kernel.gradient_x(self.child_points(X), self.child_points(Z))
         out = np.zeros((X.shape[0], Z.shape[0], X.shape[1]), inner.dtype)
         # A column may be chosen twice; its slopes then add.
         np.add.at(out, (slice(None), slice(None), self._index(X.shape[1])), inner)  # type: ignore[arg-type]
@@ -172,23 +172,23 @@ class LengthScales(_Transformed):
         inverse = self._inverse(X)
         return X.multiply(inverse[None, :]).tocsr() if issparse(X) else X * inverse
 
-    def slope_x(self, X, Z):
-        return self.kernel.slope_x(self.child_points(X), self.child_points(Z)) * self._inverse(X)
+    def gradient_x(self, X, Z):
+        return self.kernel.gradient_x(self.child_points(X), self.child_points(Z)) * self._inverse(X)
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         tX, tZ = self.child_points(X), self.child_points(Z)
         # log ℓ_k shrinks coordinate k of both points: −(x_k ∂/∂x_k + z_k ∂/∂z_k), and k is symmetric.
-        in_x = self.kernel.slope_x(tX, tZ) * tX[:, None, :]
-        in_z = np.swapaxes(self.kernel.slope_x(tZ, tX), 0, 1) * tZ[None, :, :]
-        return {"lengths": -(in_x + in_z), **prefixed("kernel", self.kernel.slope_log_params(tX, tZ))}
+        in_x = self.kernel.gradient_x(tX, tZ) * tX[:, None, :]
+        in_z = np.swapaxes(self.kernel.gradient_x(tZ, tX), 0, 1) * tZ[None, :, :]
+        return {"lengths": -(in_x + in_z), **prefixed("kernel", self.kernel.gradient_log_params(tX, tZ))}
 
-    def pull_log_params(self, X, W):
+    def vjp_log_params(self, X, W):
         if not isinstance(self.kernel, Profiled):
-            return Kernel.pull_log_params(self, X, W)
+            return Kernel.vjp_log_params(self, X, W)
         tX = self.child_points(X)
         slope = self.kernel.slope_statistic(tX, tX)
-        inner = prefixed("kernel", self.kernel.pull_log_params(tX, W))
-        return {"lengths": -self.kernel.statistic.pull_log_scales(tX, W * slope), **inner}
+        inner = prefixed("kernel", self.kernel.vjp_log_params(tX, W))
+        return {"lengths": -self.kernel.statistic.vjp_log_scales(tX, W * slope), **inner}
 
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d) / np.asarray(self.lengths, dtype=float)
@@ -249,8 +249,8 @@ class Mahalanobis(_Transformed):
     def child_points(self, X):
         return self.kernel.points(X @ self._root().astype(X.dtype))
 
-    def slope_x(self, X, Z):
-        inner = self.kernel.slope_x(self.child_points(X), self.child_points(Z))
+    def gradient_x(self, X, Z):
+        inner = self.kernel.gradient_x(self.child_points(X), self.child_points(Z))
         return inner @ self._root().astype(inner.dtype)
 
     def frequencies(self, rng, count, d):

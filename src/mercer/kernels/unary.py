@@ -60,11 +60,11 @@ class Scale(_OfOne):
     def separation(self, X, Z, pairs):
         return self.kernel.separation(X, Z, pairs) * float(self.factor)
 
-    def slope_log_params(self, X, Z):
-        return {"factor": self.pairwise(X, Z), **super().slope_log_params(X, Z)}
+    def gradient_log_params(self, X, Z):
+        return {"factor": self.pairwise(X, Z), **super().gradient_log_params(X, Z)}
 
-    def pull_log_params(self, X, W):
-        return {"factor": float(np.vdot(W, self.pairwise(X, X))), **super().pull_log_params(X, W)}
+    def vjp_log_params(self, X, W):
+        return {"factor": float(np.vdot(W, self.pairwise(X, X))), **super().vjp_log_params(X, W)}
 
     def induced_order(self, view):
         return self.kernel.induced_order(view) if self.factor > 0 else None  # all distances are 0
@@ -215,28 +215,28 @@ class Normalized(_Composite):
     def separation(self, X, Z, pairs):
         return of_normalised(self.kernel.separation(X, Z, pairs), *pairs.diagonals(self.kernel, X, Z))
 
-    def slope_x(self, X, Z):
+    def gradient_x(self, X, Z):
         a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
         K = self.kernel.pairwise(X, Z)
-        dK = self.kernel.slope_x(X, Z)
+        dK = self.kernel.gradient_x(X, Z)
         # d/dx k(x,x) is twice the slope in the first argument, taken at z = x.
-        own = np.stack([self.kernel.slope_x(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])
+        own = np.stack([self.kernel.gradient_x(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])
         # a³bK would overflow where k(x,x) is tiny; in this order every factor is of moderate size.
         relative = own * a**2
         return (a * b)[:, :, None] * dK - (a * K * b)[:, :, None] * relative[:, None, :]
 
-    def slope_log_params(self, X, Z):
+    def gradient_log_params(self, X, Z):
         a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
         K = a * self.kernel.pairwise(X, Z) * b
         out = {}
         dx, dz = self._diagonal_slopes(X), self._diagonal_slopes(Z)
-        for name, slope in self.kernel.slope_log_params(X, Z).items():
+        for name, slope in self.kernel.gradient_log_params(X, Z).items():
             relative = times(dx[name], a[:, 0] ** 2)[:, None] + times(dz[name], b[0] ** 2)[None, :]
             out[name] = times(slope, a * b) - 0.5 * times(relative, K)
         return prefixed("kernel", out)
 
     def _diagonal_slopes(self, X):
-        rows = [self.kernel.slope_log_params(X[i : i + 1], X[i : i + 1]) for i in range(len(X))]
+        rows = [self.kernel.gradient_log_params(X[i : i + 1], X[i : i + 1]) for i in range(len(X))]
         return {name: np.stack([r[name][0, 0] for r in rows]) for name in rows[0]}
 
     def amplitude(self):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mercer._state import ONE_OR_MORE, ArraySpec, require
+
 if TYPE_CHECKING:
     from mercer.losses.base import Loss
 
@@ -42,6 +44,17 @@ class TargetCoding:
     n_outputs: int = 1
 
     classes = None
+
+    holds = {"one_dimensional": bool, "n_outputs": ONE_OR_MORE}
+
+    def check_state(self) -> None:
+        """Refuse a coding without a loss, or of other outputs than its loss has."""
+        _require_loss(self.loss)
+        require(not self.one_dimensional or self.n_outputs == 1, "several outputs can't be one-dimensional")
+        levels = getattr(self.loss, "levels", None)
+        require(
+            levels is None or len(levels) in (1, self.n_outputs), "quantiles and outputs differ in number"
+        )
 
     @classmethod
     def learn(cls, loss: Loss, y: ArrayLike) -> tuple[Array, TargetCoding]:
@@ -89,6 +102,15 @@ class LabelCoding:
 
     loss: Loss
     classes: Array
+
+    holds = {"classes": ArraySpec("", "k")}
+    # One class: a machine that learns example by example begins with that.
+    _fewest = 1
+
+    def check_state(self) -> None:
+        """Refuse a coding without a loss or classes."""
+        _require_loss(self.loss)
+        require(len(self.classes) >= self._fewest, f"there are {len(self.classes)} classes")
 
     @classmethod
     def learn(cls, loss: Loss, y: ArrayLike) -> tuple[Array, LabelCoding]:
@@ -163,6 +185,12 @@ class LabelCoding:
     @staticmethod
     def _best(decision: Array) -> Array:
         return (decision > 0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
+
+
+def _require_loss(loss: Any) -> None:
+    from mercer.losses.base import Loss  # which imports this file
+
+    require(isinstance(loss, Loss), "a coding has no loss")
 
 
 def numbers(y: ArrayLike) -> Array:

@@ -33,6 +33,8 @@ class PairCoding(LabelCoding):
     ['c']
     """
 
+    _fewest = 3
+
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Positions in `classes` of the two classes of every question."""

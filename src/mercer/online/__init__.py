@@ -23,34 +23,41 @@ from mercer.online.budgets import (
 from mercer.online.classification import OnlineKernelClassifier
 from mercer.online.drift import MeanShift
 from mercer.online.encoding import Encoding
-from mercer.online.mistakes import Mistakes
+from mercer.online.metrics import Metrics
+from mercer.online.perceptron_loss import PerceptronLoss
 from mercer.online.record import progressive
 from mercer.online.regression import OnlineKernelRegressor
 from mercer.online.regret import Regret, regret
-from mercer.online.steps import Constant, InverseRoot, PassiveAggressive, Pegasos, Recursive, Step
-from mercer.online.tally import Tally
+from mercer.online.steps import (
+    ConstantStep,
+    InverseRootStep,
+    PassiveAggressiveStep,
+    PegasosStep,
+    RecursiveStep,
+    Step,
+)
 
 __all__ = [
     "AtRandom",
     "Budget",
-    "Constant",
+    "ConstantStep",
     "Encoding",
     "Forgetron",
-    "InverseRoot",
+    "InverseRootStep",
     "MeanShift",
     "Merge",
-    "Mistakes",
+    "PerceptronLoss",
     "Oldest",
     "OnlineKernelClassifier",
     "OnlineKernelRegressor",
-    "PassiveAggressive",
-    "Pegasos",
+    "PassiveAggressiveStep",
+    "PegasosStep",
     "Projection",
-    "Recursive",
+    "RecursiveStep",
     "Regret",
     "Smallest",
     "Step",
-    "Tally",
+    "Metrics",
     "Unlimited",
     "Window",
     "forgetron",

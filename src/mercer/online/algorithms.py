@@ -7,9 +7,9 @@ from typing import Any
 from mercer.losses import EpsilonInsensitive
 from mercer.online.budgets import Forgetron, Oldest, Projection
 from mercer.online.classification import OnlineKernelClassifier
-from mercer.online.mistakes import Mistakes
+from mercer.online.perceptron_loss import PerceptronLoss
 from mercer.online.regression import OnlineKernelRegressor
-from mercer.online.steps import PassiveAggressive, Pegasos, Recursive
+from mercer.online.steps import PassiveAggressiveStep, PegasosStep, RecursiveStep
 
 
 def perceptron(kernel: Any = "gaussian", budget: Any = None, **options: Any) -> OnlineKernelClassifier:
@@ -22,23 +22,23 @@ def perceptron(kernel: Any = "gaussian", budget: Any = None, **options: Any) -> 
     >>> machine.n_mistakes_, machine.predict([[5.0]])
     (1, array([1]))
     """
-    return OnlineKernelClassifier(kernel, Mistakes(), lam=0.0, step=1.0, budget=budget, **options)
+    return OnlineKernelClassifier(kernel, PerceptronLoss(), lam=0.0, step=1.0, budget=budget, **options)
 
 
-def forgetron(kernel: Any = "gaussian", size: int = 500, **options: Any) -> OnlineKernelClassifier:
+def forgetron(kernel: Any = "gaussian", n_terms: int = 500, **options: Any) -> OnlineKernelClassifier:
     """The self-tuned Forgetron: a perceptron with a budget and a bound on its mistakes (for k(x,x) ≤ 1).
 
     Examples
     --------
     >>> from mercer.online import forgetron
-    >>> forgetron(size=100).budget
-    Forgetron(size=100)
+    >>> forgetron(n_terms=100).budget
+    Forgetron(n_terms=100)
     """
-    return perceptron(kernel, Forgetron(size), **options)
+    return perceptron(kernel, Forgetron(n_terms), **options)
 
 
 def projectron(
-    kernel: Any = "gaussian", size: int = 500, threshold: float = 0.1, **options: Any
+    kernel: Any = "gaussian", n_terms: int = 500, threshold: float = 0.1, **options: Any
 ) -> OnlineKernelClassifier:
     """The Projectron: a perceptron whose mistakes are projected on what it holds, where that is near enough.
 
@@ -48,21 +48,21 @@ def projectron(
     >>> projectron(threshold=0.2).budget
     Projection(threshold=0.2)
     """
-    return perceptron(kernel, Projection(size, threshold), **options)
+    return perceptron(kernel, Projection(n_terms, threshold), **options)
 
 
 def norma(
-    kernel: Any = "gaussian", lam: float = 1e-3, eta: float = 0.5, size: int = 500, **options: Any
+    kernel: Any = "gaussian", lam: float = 1e-3, eta: float = 0.5, n_terms: int = 500, **options: Any
 ) -> OnlineKernelClassifier:
     """NORMA: stochastic gradient descent in H_K on the hinge loss, the oldest terms dropped.
 
     Examples
     --------
     >>> from mercer.online import norma
-    >>> norma(size=100).budget
-    Oldest(size=100)
+    >>> norma(n_terms=100).budget
+    Oldest(n_terms=100)
     """
-    return OnlineKernelClassifier(kernel, "hinge", lam=lam, step=eta, budget=Oldest(size), **options)
+    return OnlineKernelClassifier(kernel, "hinge", lam=lam, step=eta, budget=Oldest(n_terms), **options)
 
 
 def pegasos(
@@ -74,9 +74,9 @@ def pegasos(
     --------
     >>> from mercer.online import pegasos
     >>> pegasos(lam=0.01).step
-    Pegasos()
+    PegasosStep()
     """
-    return OnlineKernelClassifier(kernel, "hinge", lam=lam, step=Pegasos(), budget=budget, **options)
+    return OnlineKernelClassifier(kernel, "hinge", lam=lam, step=PegasosStep(), budget=budget, **options)
 
 
 def passive_aggressive(
@@ -97,7 +97,7 @@ def passive_aggressive(
     >>> passive_aggressive(regression=True, epsilon=0.2).loss
     EpsilonInsensitive(epsilon=0.2)
     """
-    step = PassiveAggressive(C, variant)
+    step = PassiveAggressiveStep(C, variant)
     if regression:
         return OnlineKernelRegressor(
             kernel, EpsilonInsensitive(epsilon), lam=0.0, step=step, budget=budget, **options
@@ -107,7 +107,7 @@ def passive_aggressive(
 
 def krls(
     kernel: Any = "gaussian",
-    size: int = 500,
+    n_terms: int = 500,
     threshold: float = 0.01,
     penalty: float = 1e-2,
     forgetting: float = 1.0,
@@ -119,13 +119,13 @@ def krls(
     --------
     >>> from mercer.online import krls
     >>> krls(forgetting=0.999).step
-    Recursive(penalty=0.01, forgetting=0.999)
+    RecursiveStep(penalty=0.01, forgetting=0.999)
     """
     return OnlineKernelRegressor(
         kernel,
         "squared",
         lam=0.0,
-        step=Recursive(penalty, forgetting),
-        budget=Projection(size, threshold),
+        step=RecursiveStep(penalty, forgetting),
+        budget=Projection(n_terms, threshold),
         **options,
     )

@@ -6,7 +6,7 @@ import math
 import numbers
 from typing import Any
 
-from mercer._params import Params
+from mercer._params import Params, require_count, require_nonnegative
 from mercer.online import loops
 
 
@@ -22,15 +22,12 @@ class Budget(Params):
     projects = False
     threshold: Any = 0.0
 
-    def __init__(self, size=500):
-        self.size = size
+    def __init__(self, n_terms=500):
+        self.n_terms = n_terms
 
     def validate(self) -> None:
-        """Refuse a size that is none."""
-        if isinstance(self.size, bool) or not isinstance(self.size, numbers.Integral) or self.size < 1:
-            raise ValueError(
-                f"{type(self).__name__} needs a whole number of at least 1 as size, got {self.size!r}"
-            )
+        """Refuse a number of terms that is none."""
+        require_count(self.n_terms, f"{type(self).__name__}: n_terms")
 
 
 class Unlimited(Budget):
@@ -48,7 +45,7 @@ class Unlimited(Budget):
     def validate(self):
         pass
 
-    size = 0
+    n_terms = 0
 
 
 class Oldest(Budget):
@@ -56,7 +53,7 @@ class Oldest(Budget):
 
     Parameters
     ----------
-    size : int
+    n_terms : int
         B, the most terms f may have.
 
     References
@@ -80,7 +77,7 @@ class Smallest(Budget):
 
     Parameters
     ----------
-    size : int
+    n_terms : int
 
     Examples
     --------
@@ -101,7 +98,7 @@ class AtRandom(Budget):
 
     Parameters
     ----------
-    size : int
+    n_terms : int
 
     References
     ----------
@@ -120,11 +117,11 @@ class AtRandom(Budget):
 
 
 class Window(Budget):
-    """Only the last `size` examples may be in f, whether they had a loss or not.
+    """Only the last `n_terms` examples may be in f, whether they had a loss or not.
 
     Parameters
     ----------
-    size : int
+    n_terms : int
 
     Examples
     --------
@@ -140,14 +137,14 @@ class Window(Budget):
 class Forgetron(Budget):
     """All terms are shrunk before the oldest goes, by so much that its loss is paid for.
 
-    With `Mistakes()` as loss, λ = 0, η = 1 and k(x,x) ≤ 1 this is the self-tuned Forgetron: against every g
+    With `PerceptronLoss()`, λ = 0, η = 1 and k(x,x) ≤ 1 this is the self-tuned Forgetron: against every g
     with ‖g‖ ≤ U = ¼ √((B+1)/ln(B+1)) and B ≥ 83 it makes at most 2‖g‖² + 4 Σ hinge(y_t g(x_t)) mistakes
     (`mistake_bound`). With other losses the same rule is applied to weights in units of η, and there is no
     such bound.
 
     Parameters
     ----------
-    size : int
+    n_terms : int
         B
 
     References
@@ -168,14 +165,14 @@ class Forgetron(Budget):
     @property
     def largest_norm(self) -> float:
         """U: against functions of larger norm nothing is promised."""
-        return math.sqrt((self.size + 1) / math.log(self.size + 1)) / 4
+        return math.sqrt((self.n_terms + 1) / math.log(self.n_terms + 1)) / 4
 
     def mistake_bound(self, norm: float, hinge: float) -> float:
         """At most so many mistakes, where some g of this norm has this sum of hinge losses; inf if ‖g‖ >
         U."""
         if norm < 0 or hinge < 0:
             raise ValueError("a norm and a sum of losses are not negative")
-        promised = self.size >= 83 and norm <= self.largest_norm
+        promised = self.n_terms >= 83 and norm <= self.largest_norm
         return 2 * norm**2 + 4 * hinge if promised else math.inf
 
 
@@ -188,7 +185,7 @@ class Merge(Budget):
 
     Parameters
     ----------
-    size : int
+    n_terms : int
 
     Examples
     --------
@@ -206,13 +203,13 @@ class Projection(Budget):
     """Nothing is given up: what has no place of its own is projected on the span of the others.
 
     An example farther than `threshold` from that span, √(k(x,x) − ‖Px‖²), becomes a term while there is room
-    for it. With `Mistakes()` as loss, λ = 0 and η = 1 this is the Projectron: with k(x,x) ≤ 1, θ the
+    for it. With `PerceptronLoss()` as loss, λ = 0 and η = 1 this is the Projectron: with k(x,x) ≤ 1, θ the
     threshold, a budget that is never reached, and any g with θ‖g‖ < 1 and sum of hinge losses D, the number M
     of mistakes satisfies M (1 − θ‖g‖) ≤ ‖g‖ √M + D (`mistake_bound`).
 
     Parameters
     ----------
-    size : int
+    n_terms : int
     threshold : float ≥ 0
         A distance in H_K; 0 takes every example that is not in the span already.
 
@@ -233,18 +230,13 @@ class Projection(Budget):
 
     projects = True
 
-    def __init__(self, size=500, threshold=0.1):
-        self.size = size
+    def __init__(self, n_terms=500, threshold=0.1):
+        self.n_terms = n_terms
         self.threshold = threshold
 
     def validate(self):
         super().validate()
-        if (
-            isinstance(self.threshold, bool)
-            or not isinstance(self.threshold, numbers.Real)
-            or not 0 <= float(self.threshold) < math.inf
-        ):
-            raise ValueError(f"threshold must be a number of at least 0, got {self.threshold!r}")
+        require_nonnegative(self.threshold, "threshold")
 
     def mistake_bound(self, norm: float, hinge: float) -> float:
         """At most so many mistakes, where some g of this norm has this sum of hinge losses; inf if θ‖g‖ ≥ 1.

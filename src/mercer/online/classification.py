@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer import _resolve
+from mercer._state import COUNT
 from mercer.estimators.inputs import Labelled, checked_labels
 from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
 from mercer.losses.coding import LabelCoding
-from mercer.online.machine import OnlineMachine
-from mercer.online.one import OneLabel
+from mercer.online.river import RiverClassifierMixin
 from mercer.online.turns import in_turn
 
 _GAUSSIAN = Gaussian()
@@ -21,7 +21,7 @@ _GAUSSIAN = Gaussian()
 
 def _gives_probability(machine) -> bool:
     try:
-        loss = machine.loss_ if machine._begun else machine._loss()
+        loss = machine.loss_ if machine.begun else machine.loss_for()
     except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
         raise AttributeError(str(error)) from None
     if loss.has_probability:
@@ -29,7 +29,7 @@ def _gives_probability(machine) -> bool:
     raise AttributeError(f"{loss!r} has no probabilities; use loss='logistic' for predict_proba")
 
 
-class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
+class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
     """Classification one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
     Two classes are coded ±1; more are done one against the rest, or jointly by Multinomial(). A class that
@@ -40,7 +40,7 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
     ----------
     kernel : Kernel, str or function of two points
     loss : Loss or str
-        Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.Mistakes() (a
+        Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.PerceptronLoss() (a
         perceptron), … Squared() needs a step below 1/k(x,x), such as 0.25.
     lam, step, budget, representation, offset, averaging, passes, engine, random_state
         As in `OnlineKernelRegressor`.
@@ -48,7 +48,7 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
     Attributes
     ----------
     classes_ : the labels seen or named so far
-    function_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_
+    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_
         As in `OnlineKernelRegressor`.
     n_mistakes_ : int
         Labels that were predicted wrongly before they were learned.
@@ -93,27 +93,29 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
         self.engine = engine
         self.random_state = random_state
 
-    def _loss(self):
+    holds = {"n_mistakes_": COUNT}
+
+    def loss_for(self, y=None):
         return _resolve.loss_of(self.loss, classification=True)
 
     def _check_targets(self, y):
-        plain = self._begun and isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU"
+        plain = self.begun and isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "iubU"
         return y if plain else checked_labels(y)
 
-    def _forget(self):
-        super()._forget()
+    def forget(self):
+        super().forget()
         self.n_mistakes_ = 0
 
     @property
     def classes_(self) -> np.ndarray:
         """The labels, sorted."""
         self._require()
-        return self._coding.classes
+        return self.coding_.classes
 
     def _code_targets(self, y, classes):
-        loss = self._rule_.loss
+        loss = self.rule_.loss
         seen = np.unique(y)
-        if not hasattr(self, "_coding"):
+        if not hasattr(self, "coding_"):
             known = seen if classes is None else np.unique(checked_labels(classes))
             _require_all(seen, known)
             if len(known) == 1:
@@ -122,9 +124,9 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
                     "name those to come in the first call, partial_fit(X, y, classes=[…]), or begin with "
                     "learn_one"
                 )
-            _, self._coding = loss.encode_labels(known)
+            _, self.coding_ = loss.encode_labels(known)
         else:
-            known = self._coding.classes
+            known = self.coding_.classes
             same = classes is None or np.array_equal(classes, known)
             if not same and not np.array_equal(np.unique(checked_labels(classes)), known):
                 raise ValueError(
@@ -134,29 +136,29 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
             _require_one_kind(known, seen)
             if len(unseen := np.setdiff1d(seen, known)):
                 self._more_classes(np.union1d(known, unseen))
-        return self._coding.encode(y)
+        return self.coding_.encode(y)
 
     def _meet(self, label: Any) -> None:
         """A label that comes by itself; the first one makes a problem of a single class."""
-        known = self._coding.classes if hasattr(self, "_coding") else checked_labels([label])[:0]
+        known = self.coding_.classes if hasattr(self, "coding_") else checked_labels([label])[:0]
         fresh = checked_labels([label])
         _require_one_kind(known, fresh)
         classes = np.union1d(known, fresh)
         if len(known):
             self._more_classes(classes)
         else:
-            self._coding = LabelCoding(self._rule_.loss, classes)
+            self.coding_ = LabelCoding(self.rule_.loss, classes)
 
     def _more_classes(self, classes: np.ndarray) -> None:
         """Functions for classes nobody has named before; those of the others stay."""
-        before, after = self._coding, LabelCoding(self._rule_.loss, classes)
+        before, after = self.coding_, LabelCoding(self.rule_.loss, classes)
         old, new = _by_class(before), _by_class(after)
         place = np.searchsorted(classes, before.classes)
         scores = np.zeros((len(classes), before.n_outputs))
         scores[place] = old
         # Where two classes share a function (only one of them was known before), it is that of the second.
-        self._learner.spread(new.T @ scores)
-        self._coding = after
+        self.learner_.spread(new.T @ scores)
+        self.coding_ = after
 
     # Scores and labels are those of one moment.
     decision_function = in_turn(Labelled.decision_function)
@@ -168,17 +170,17 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
 
         classes : labels to expect, needed in the first call only if its examples are all of one class
         """
-        if not self._begun:
-            self._forget()
+        if not self.begun:
+            self.forget()
         self._learn(X, y, classes, sample_weight)
         return self
 
     def _follow(self, scores, targets, weight):
         super()._follow(scores, targets, weight)
-        if scores.shape[1] == 1 and len(self._coding.classes) == 2:
+        if scores.shape[1] == 1 and len(self.coding_.classes) == 2:
             right = (scores > 0) == (targets > 0)
         else:
-            right = self._coding.decode(targets) == self._coding.decode(scores)
+            right = self.coding_.decode(targets) == self.coding_.decode(scores)
         self.n_mistakes_ += len(right) - int(np.count_nonzero(right))
 
     @available_if(_gives_probability)
@@ -186,8 +188,8 @@ class OnlineKernelClassifier(OneLabel, Labelled, OnlineMachine):
     @in_turn
     def predict_proba(self, X):
         """Probability of each class, rows summing to one."""
-        scores = self._scores(X)
-        return self._coding.probability(scores)
+        scores = self.scores(X)
+        return self.coding_.probability(scores)
 
 
 def _by_class(coding: LabelCoding) -> np.ndarray:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dtrmm, dtrsm
 from scipy.linalg.lapack import dtrtri
+from sklearn.base import BaseEstimator
 
+from mercer._state import COUNT, NOT_NEGATIVE, doubles, require, require_held
 from mercer._xp import issparse, take
 from mercer.engines import Engine
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.code import loop
-from mercer.online.learner import Learner, Rule, engine_for_chunk, stacked, widened
+from mercer.online.learner import Learner, UpdateRule, check_points, engine_for_chunk, stacked, widened
 from mercer.online.linear_loops import Directions
-from mercer.online.steps import Recursive
+from mercer.online.steps import RecursiveStep
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
 _FEW = 4096
@@ -32,6 +34,8 @@ class Basis:
     """Coordinates of points: `rows`, and the way from coefficients back to a function."""
 
     width: int
+    engine: Any = None
+    holds: dict[str, Any] = {}  # besides what the constructor takes
 
     def rows(self, points: Any) -> np.ndarray:
         """φ of points, shape (n, width)."""
@@ -46,13 +50,16 @@ class Basis:
         return coef
 
 
-class Mapped(Basis):
+class FeatureBasis(Basis):
     """Features of a fitted map."""
-
-    _kept = ("map", "width")
 
     def __init__(self, map: Any, width: int):
         self.map, self.width = map, width
+
+    def check_state(self) -> None:
+        require_held(self, {"map": BaseEstimator, "width": COUNT})
+        nothing = np.zeros((1, self.map.n_features_in_))
+        require(self.rows(nothing).shape[1] == self.width, "the feature map has another number of features")
 
     def rows(self, points):
         F = self.map.transform(points)
@@ -62,13 +69,16 @@ class Mapped(Basis):
         return FeatureFunction(self.map, coef)
 
 
-class Centres(Basis):
+class CentreBasis(Basis):
     """Kernels at fixed points, made orthonormal: φ(x) = Tᵀ k(Z, x) with TᵀK(Z,Z)T = I."""
-
-    _kept = ("kernel", "points", "T", "engine")
 
     def __init__(self, kernel: Kernel, points: Any, T: np.ndarray, engine: Engine):
         self.kernel, self.points, self.T, self.engine = kernel, points, T, engine
+
+    def check_state(self) -> None:
+        require_held(self, {"kernel": Kernel, "engine": Engine, "T": doubles(None, None)})
+        require(len(self.T), "there are no centres")
+        check_points(self, len(self.T))
 
     @property
     def width(self):  # type: ignore[override]
@@ -77,9 +87,10 @@ class Centres(Basis):
     def values(self, points: Any) -> np.ndarray:
         """K(points, Z)"""
         few = points.shape[0] * self.points.shape[0] < _FEW and not self.engine.remote
+        if few:
+            return np.asarray(self.kernel.pairwise(points, self.points), np.float64)
         engine = engine_for_chunk(self.engine, points, self.points)
-        gram = self.kernel.pairwise if few else partial(engine.gram, self.kernel)
-        return np.asarray(gram(points, self.points), np.float64)
+        return np.asarray(engine.operator(self.kernel, points, self.points).dense(), np.float64)
 
     def rows(self, points):
         return self.values(points) @ self.T
@@ -91,13 +102,16 @@ class Centres(Basis):
         return KernelFunction(self.kernel, self.points, coef, self.engine)
 
 
-class Span(Centres):
+class SpanBasis(CentreBasis):
     """Kernels at points that were met, orthonormal in their order: K(Z,Z) = L Lᵀ and φ(x) = L⁻¹ k(Z, x)."""
-
-    _kept = ("kernel", "points", "L", "engine")
 
     def __init__(self, kernel: Kernel, points: Any, L: np.ndarray, engine: Engine):
         self.kernel, self.points, self.L, self.engine = kernel, points, np.asfortranarray(L), engine
+
+    def check_state(self) -> None:
+        require_held(self, {"kernel": Kernel, "engine": Engine, "L": doubles("m", "m")})
+        require((np.diagonal(self.L) > 0).all(), "points are in the span of earlier ones")
+        check_points(self, len(self.L))
 
     @property
     def width(self):  # type: ignore[override]
@@ -121,28 +135,45 @@ class Span(Centres):
         return dtrsm(1.0, self.L, coef, lower=1, trans_a=1) if self.width else coef
 
 
-class Coordinates(Learner):
+class CoordinateLearner(Learner):
     """A linear machine in coordinates; with `size` > 0 they are those of a growing span of examples."""
 
-    def __init__(self, basis: Basis, rule: Rule, outputs: int, most: int = 0, threshold: float = 0.0):
+    def __init__(self, basis: Basis, rule: UpdateRule, outputs: int, most: int = 0, threshold: float = 0.0):
         super().__init__(rule, outputs)
         self.basis, self.most, self.threshold = basis, most, threshold
         self.A = np.zeros((outputs, basis.width))
         self.U = np.zeros((outputs, basis.width))
         self.P = np.zeros((0, 0))
-        if isinstance(rule.step, Recursive):
+        if isinstance(rule.step, RecursiveStep):
             self.P = np.eye(basis.width) / rule.step.penalty
 
     _by_output = ("offset", "A", "U")
-    _kept = ("basis", "most", "threshold", *Learner._kept, "A", "U", "P")
+    holds = {
+        "basis": Basis,
+        "most": COUNT,
+        "threshold": NOT_NEGATIVE,
+        "A": doubles("outputs", "size"),
+        "U": doubles("outputs", None),
+        "P": doubles("p", "p"),
+    }
+
+    def check_state(self) -> None:
+        w, grows = self.size, isinstance(self.basis, SpanBasis)
+        require(grows == (self.most > 0) and (not grows or w <= self.most), "coordinates can't grow so")
+        require(not self.rule.averaging or self.U.shape[1] == w, "the sum of functions has other coordinates")
+        require(len(self.P) == (w if self.recursive else 0), "the matrix of recursive steps is another's")
 
     @property
     def recursive(self) -> bool:
-        return isinstance(self.rule.step, Recursive)
+        return isinstance(self.rule.step, RecursiveStep)
 
     @property
     def size(self) -> int:
         return self.basis.width
+
+    @property
+    def engine(self) -> Engine | None:  # type: ignore[override]
+        return self.basis.engine
 
     def _learn(self, points, Y, weight):
         m, n, t = self.size, points.shape[0], self.outputs
@@ -195,10 +226,10 @@ class Coordinates(Learner):
         """More points span more."""
         basis: Any = self.basis
         every = stacked(basis.points, points) if basis.width else points
-        self.basis = Span(basis.kernel, every, L, basis.engine)
+        self.basis = SpanBasis(basis.kernel, every, L, basis.engine)
 
     def widen(self, columns):
-        if not isinstance(self.basis, Centres):
+        if not isinstance(self.basis, CentreBasis):
             super().widen(columns)
         basis: Any = copy(self.basis)
         basis.points = widened(basis.points, columns)

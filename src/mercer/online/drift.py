@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer._state import COUNT, NOT_NEGATIVE, NUMBER, doubles
+
 
 @dataclass(eq=False)
 class MeanShift:
@@ -95,13 +97,10 @@ class MeanShift:
         self.count = self.mean = self.squares = self.largest = 0.0
         self.seen = self.tests = 0
 
-    def _check_restored(self) -> None:
-        """What must hold of one that comes from a file."""
-        self.__post_init__()
-        numbers = (self.count, self.mean, self.squares, self.largest)
-        fine = all(isinstance(v, float) and math.isfinite(v) for v in numbers)
-        fine = fine and self.count >= 0 and self.squares >= 0 and self.largest >= 0
-        fine = fine and all(type(n) is int and n >= 0 for n in (self.seen, self.tests))
-        shape = self.recent.shape in ((0,), (self.window,)) and self.recent.dtype == np.float64
-        if not (fine and shape and np.isfinite(self.recent).all()):
-            raise ValueError("the state of a detector of changes makes no sense")
+    holds = {
+        "seen": COUNT,
+        "tests": COUNT,
+        "mean": NUMBER,
+        **dict.fromkeys(("count", "squares", "largest"), NOT_NEGATIVE),
+        "recent": (doubles(0), doubles("window")),
+    }

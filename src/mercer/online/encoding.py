@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from mercer._state import doubles, require
 
 # Coordinates for the words of one column, at most.
 LEVELS = 32
@@ -119,20 +120,17 @@ class Encoding:
                 numbers.append(column)
         return numbers, texts
 
-    def _check_restored(self) -> None:
-        """What must hold of one that comes from a file."""
-        plain = [k for k in self.kinds if k != "text"]
-        texts = len(self.kinds) - len(plain)
+    holds = dict.fromkeys(("count", "mean", "squares"), doubles("columns"))
 
-        def require(fine: Any) -> None:
-            if not fine:
-                raise ValueError("the encoding of columns makes no sense")
-
-        require(set(self.kinds) <= {"number", "date", "text"} and len(set(self.names)) == len(self.kinds))
-        require(len(self.rooms) == len(self.words) == texts)
-        require(all(type(r) is int and 2 <= r <= LEVELS for r in self.rooms))
+    def check_state(self) -> None:
+        """Refuse words, rooms and columns that do not belong together."""
+        texts = self.kinds.count("text")
+        fine = set(self.kinds) <= {"number", "date", "text"} and len(set(self.names)) == len(self.kinds)
+        fine = fine and len(self.rooms) == len(self.words) == texts == len(self.kinds) - len(self.count)
         for words, room in zip(self.words, self.rooms):
-            require(list(words.values()) == list(range(len(words))) and len(words) <= room)
-        for array in (self.count, self.mean, self.squares):
-            require(array.dtype == np.float64 and array.shape == (len(plain),) and np.isfinite(array).all())
-        require((self.count >= 0).all() and (self.squares >= 0).all())
+            fine = fine and type(room) is int and max(len(words), 2) <= room <= LEVELS
+            fine = fine and list(words.values()) == list(range(len(words)))
+        require(
+            fine and (self.count >= 0).all() and (self.squares >= 0).all(),
+            "the encoding of columns makes no sense",
+        )

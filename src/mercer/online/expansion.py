@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._state import MOST, ArraySpec, doubles, require
 from mercer._xp import issparse, take
 from mercer.engines import Engine
 from mercer.functions import KernelFunction
@@ -13,7 +14,16 @@ from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Budget
 from mercer.online.code import loop
-from mercer.online.learner import CHUNK, Learner, Rule, draws, engine_for_chunk, stacked, widened
+from mercer.online.learner import (
+    CHUNK,
+    Learner,
+    UpdateRule,
+    check_points,
+    draws,
+    engine_for_chunk,
+    stacked,
+    widened,
+)
 
 # Fewer kernel values than this are quicker in NumPy than through an engine.
 _FEW = 4096
@@ -22,7 +32,7 @@ GONE = -1
 _NOTHING = np.zeros(1)
 
 
-class Expansion(Learner):
+class ExpansionLearner(Learner):
     """Terms at examples, oldest first.
 
     Dropped terms stay where they are, with coefficient 0, until there are many of them: a step that moved
@@ -30,12 +40,25 @@ class Expansion(Learner):
     """
 
     _by_output = ("offset", "A", "U")
-    _kept = (
-        *("kernel", "points", "budget", "engine", *Learner._kept),
-        *("A", "U", "diagonal", "birth", "K", "partner", "near"),
-    )
+    holds = {
+        "kernel": Kernel,
+        "points": Any,
+        "budget": Budget,
+        "engine": Engine,
+        "birth": ArraySpec("i8", "m"),
+        "A": doubles("outputs", "m"),
+        "U": doubles("outputs", None),
+        "diagonal": doubles("m"),
+        "K": ArraySpec("f", "pairs", "pairs", finite=True),
+        "partner": ArraySpec("i8", "merged"),
+        "near": ArraySpec("f8", "merged"),
+    }
 
-    def __init__(self, kernel: Kernel, points: Any, rule: Rule, outputs: int, budget: Budget, engine: Engine):
+    engine: Engine
+
+    def __init__(
+        self, kernel: Kernel, points: Any, rule: UpdateRule, outputs: int, budget: Budget, engine: Engine
+    ):
         super().__init__(rule, outputs)
         self.kernel, self.budget, self.engine = kernel, budget, engine
         self.points = points[:0]
@@ -44,12 +67,38 @@ class Expansion(Learner):
         self.diagonal = np.zeros(0)
         self.birth = np.zeros(0, np.int64)
         # Of terms: kernel values between them and, to merge, who is most like whom.
-        self.K = np.zeros((0, 0), self._dtype(points))
+        self.K = np.zeros((0, 0), self.dtype_for(points))
         self.partner, self.near = np.zeros(0, np.int64), np.zeros(0)
         self._room: dict[str, np.ndarray] = {}
 
+    def check_state(self) -> None:
+        budget, held, m = self.budget, self.birth != GONE, len(self.birth)
+        require(not budget.projects, "the budget is one of coordinates")
+        budget.validate()
+        require(0 <= int(budget.n_terms) <= MOST, "the budget is larger than any memory")
+        births = self.birth[held]
+        few = budget.policy == loops.NOBODY or len(births) <= budget.n_terms
+        require(few, "there are more terms than the budget allows")
+        # First the range: differences of numbers beyond it may wrap round.
+        rising = births.min(initial=1) >= 1 and births.max(initial=0) <= self.seen
+        rising = rising and (np.diff(births) > 0).all()
+        require(rising, "terms are not in the order of their age")
+        require(not self.A[:, ~held].any(), "terms that are gone have coefficients")
+        require(self.U.shape[1] == (m if self.rule.averaging else 0), "the sum of functions has other terms")
+        check_points(self, m)
+        square = len(self.K) == (m if budget.pairs else 0) and self.K.dtype == self.dtype_for(self.points)
+        require(square, "kernel values between terms are wrong")
+        merged = m if budget.policy == loops.MERGE else 0
+        require(len(self.partner) == merged, "partners of terms are wrong")
+        if merged:
+            partner = self.partner[held]
+            alone = partner == -1
+            there = ((partner >= 0) & (partner < m) | alone).all() and held[partner[~alone]].all()
+            require(there and np.isfinite(self.near[held]).all(), "partners of terms are wrong")
+        self.__dict__.setdefault("_room", {})  # made when needed
+
     @staticmethod
-    def _dtype(points: Any) -> Any:
+    def dtype_for(points: Any) -> Any:
         return np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64
 
     @property
@@ -63,7 +112,7 @@ class Expansion(Learner):
 
     def _learn(self, points, Y, weight):
         n, t, pairs = points.shape[0], self.outputs, self.budget.pairs
-        if len(self.birth) + n > (self.budget.size or 2 * self.size) + CHUNK:
+        if len(self.birth) + n > (self.budget.n_terms or 2 * self.size) + CHUNK:
             self._clear()
         m = len(self.birth)
         every = self._with(points)
@@ -72,7 +121,7 @@ class Expansion(Learner):
             self._fill(points, every, K[m:])
             K[:m, m:] = K[m:, :m].T
         else:
-            K = np.empty((n, m + n), self._dtype(every))
+            K = np.empty((n, m + n), self.dtype_for(every))
             self._fill(points, every, K)
         A, U = np.zeros((t, m + n)), np.zeros((t, m + n if self.rule.averaging else 0))
         A[:, :m] = self.A
@@ -95,7 +144,7 @@ class Expansion(Learner):
             loops.Terms(K, A, U, size, diagonal, birth, partner, near),
             chunk,
             course,
-            loops.Keeping(chance, self.budget.policy, int(self.budget.size), m if pairs else 0, m),
+            loops.Keeping(chance, self.budget.policy, int(self.budget.n_terms), m if pairs else 0, m),
             self.code.record,
         )
         scale = self._end(chunk.S, course, A)
@@ -111,9 +160,9 @@ class Expansion(Learner):
 
     def _fill(self, X: Any, Z: Any, out: np.ndarray) -> None:
         if self.engine.remote:
-            out[:] = self.engine.gram(self.kernel, X, Z)
+            out[:] = self.engine.operator(self.kernel, X, Z).dense()
         elif out.size > _FEW:
-            engine_for_chunk(self.engine, X, Z).gram(self.kernel, X, Z, out=out)
+            engine_for_chunk(self.engine, X, Z).operator(self.kernel, X, Z).fill(out)
         else:
             out[:] = self.kernel.pairwise(X, Z)
 
@@ -121,7 +170,7 @@ class Expansion(Learner):
 
     def _most(self, needed: int) -> int:
         """Columns to make room for."""
-        return max(needed, self.budget.size + CHUNK if self.budget.size else 2 * needed)
+        return max(needed, self.budget.n_terms + CHUNK if self.budget.n_terms else 2 * needed)
 
     def _with(self, points: Any) -> Any:
         """All points, these below the others; the others are not copied if there is room beside them."""
@@ -179,6 +228,6 @@ class Expansion(Learner):
             return np.zeros((points.shape[0], self.outputs)) + self.intercept
         coef = self._mean(self.A, self.U).T
         if points.shape[0] * len(coef) > _FEW:
-            values = self.engine.product(self.kernel, points, self.points, coef)
+            values = self.engine.operator(self.kernel, points, self.points).product(coef)
             return np.asarray(values, np.float64) + self.intercept
         return self.kernel.pairwise(points, self.points) @ coef + self.intercept

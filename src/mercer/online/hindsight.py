@@ -21,7 +21,7 @@ _TOLERANCE = 1e-4
 _TRIES, _LEAP = 60, 4.0
 
 
-class Batch(KernelMachine):
+class HindsightMachine(KernelMachine):
     """The batch machine of a kernel and a loss, on targets that are coded already."""
 
     def __init__(self, kernel: Kernel, loss: Loss, lam: float):
@@ -29,7 +29,7 @@ class Batch(KernelMachine):
         self.representation = self.solver = self.engine = "auto"
         self.offset, self.random_state = False, 0
 
-    def _loss(self, y):
+    def loss_for(self, y):
         return self.loss
 
     def _check_y(self, y):
@@ -40,11 +40,6 @@ class Batch(KernelMachine):
 
     def _remarks(self, loss, targets):
         return iter(())
-
-    def fit(self, X, y):
-        """f for targets of shape (n, t)."""
-        self._fit(X, y, None)
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +68,20 @@ def total(loss: Loss, targets: np.ndarray, scores: np.ndarray) -> float:
 
 
 def penalised(
-    kernel: Kernel, points: Any, targets: np.ndarray, loss: Loss, lam: float, begin: Batch | None = None
-) -> tuple[Best, Batch]:
+    kernel: Kernel,
+    points: Any,
+    targets: np.ndarray,
+    loss: Loss,
+    lam: float,
+    begin: HindsightMachine | None = None,
+) -> tuple[Best, HindsightMachine]:
     """f minimising Σ [V(y_t, f(x_t)) + λ‖f‖²]: T times the objective of a batch machine with this λ."""
-    machine = Batch(kernel, loss, lam)
-    if begin is not None:
-        machine._begin_at(begin)
+    machine = HindsightMachine(kernel, loss, lam)
     with warnings.catch_warnings():
         # Whether it converged is what the gap says.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit(points, targets)
-    scores = np.asarray(machine._scores(points), np.float64)
+        machine.fit_from(begin, points, targets)
+    scores = np.asarray(machine.scores(points), np.float64)
     gap = machine.solution_.certificate.gap
     known = gap is not None and not isinstance(machine.plan_.representation, Nystrom)
     return (

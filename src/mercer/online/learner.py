@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import issparse
+from mercer._state import COUNT, NOT_NEGATIVE, ONE_OR_MORE, NumberSpec, doubles, require
+from mercer._xp import issparse, n_points
 from mercer.engines import Engine
-from mercer.functions import Function
+from mercer.functions import Function, KernelFunction
+from mercer.losses import Squared
 from mercer.losses.base import Loss
 from mercer.online import loops
 from mercer.online.code import LossCode
-from mercer.online.steps import Step
+from mercer.online.steps import RecursiveStep, Step
 
 # Chunk whose kernel values are computed together, and the most values of them at a time.
 CHUNK, _ENTRIES = 512, 1 << 22
@@ -23,7 +25,7 @@ _WORTH_THREADS = 1 << 25
 
 
 @dataclass(frozen=True)
-class Rule:
+class UpdateRule:
     """How f is changed: everything about a step that is not f itself."""
 
     loss: Loss
@@ -32,6 +34,15 @@ class Rule:
     offset: bool
     averaging: bool
     seed: int
+
+    holds = {"lam": NOT_NEGATIVE, "seed": NumberSpec(int, 0, 2**31)}
+
+    def check_state(self) -> None:
+        """Refuse steps that this λ or loss can't go with."""
+        self.step.validate_for(self.lam)
+        if isinstance(self.step, RecursiveStep):
+            plain = isinstance(self.loss, Squared) and not self.offset and not self.averaging
+            require(plain, "recursive steps are those of least squares alone")
 
 
 class Diverged(ValueError):
@@ -48,11 +59,28 @@ class Learner(ABC):
     offset : b of each output, and its sum over the examples
     """
 
-    # Attributes that files keep: with these f goes on as if nothing had happened, the rest is made again.
-    _kept: tuple[str, ...] = ("rule", "outputs", "seen", "offset", "tallies")
+    # With what it holds f goes on as if nothing had happened; the rest is made again. Loops look up terms by
+    # number and stop at marks (see `online.loops`), so shapes, places and sizes are checked to the last one:
+    # there is nothing between a wrong one and foreign memory.
+    holds: dict[str, Any] = {
+        "rule": UpdateRule,
+        "outputs": ONE_OR_MORE,
+        "offset": doubles("outputs", 2),
+        "seen": COUNT,
+        "tallies": doubles(3),
+    }
     _code: LossCode | None = None
+    # What computes kernel values; None where there are none.
+    engine: Engine | None = None
 
-    def __init__(self, rule: Rule, outputs: int):
+    @classmethod
+    def from_state(cls, parameters: dict[str, Any], state: dict[str, Any]) -> Learner:
+        """f again, without the constructor, which makes f = 0."""
+        f = object.__new__(cls)
+        vars(f).update(state)
+        return f
+
+    def __init__(self, rule: UpdateRule, outputs: int):
         self.rule, self.outputs = rule, outputs
         self.seen = 0
         # b of every output and, for the mean, the sum of all b so far.
@@ -179,7 +207,16 @@ class Learner(ABC):
 def engine_for_chunk(engine: Engine, X: Any, Z: Any) -> Engine:
     """The engine, on one thread where handing blocks to others takes longer than computing them."""
     work = X.shape[0] * Z.shape[0] * (X.shape[1] if X.ndim == 2 else 1)
-    return engine.alone() if work < _WORTH_THREADS else engine
+    return engine.single_threaded() if work < _WORTH_THREADS else engine
+
+
+def check_points(x: Any, m: int) -> None:
+    """Require m points of a learner or basis; make them what its kernel takes, and its engine one of here."""
+    x.engine = x.engine.usable()
+    there = hasattr(x.points, "shape") and n_points(x.points) == m
+    require(there, "points and coefficients differ in number")
+    if m:
+        x.points = KernelFunction(x.kernel, x.points, np.zeros(m)).points
 
 
 def stacked(first: Any, second: Any) -> Any:
@@ -197,11 +234,6 @@ def widened(points: Any, columns: int) -> Any:
 
 
 def draws(seed: int, first: int, n: int) -> np.ndarray:
-    """Numbers in [0, 1) that depend on the seed and on an example's number only (SplitMix64)."""
-    with np.errstate(over="ignore"):
-        z = np.arange(first + 1, first + n + 1, dtype=np.uint64) + (np.uint64(seed) << np.uint64(32))
-        z = z * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-    return (z >> np.uint64(11)) * 2.0**-53
+    """Numbers in [0, 1) that depend on the seed and on an example's number only."""
+    # Philox makes four numbers of each value of its counter; the counter is the example's.
+    return np.random.Generator(np.random.Philox(key=seed, counter=first)).random(4 * n)[::4].copy()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import warnings
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,13 @@ from sklearn.utils.validation import (
 )
 
 from mercer import _resolve
+from mercer._params import require_count, require_flag, require_nonnegative
+from mercer._state import require
+from mercer._warnings import frames_inside
 from mercer._xp import frozen
-from mercer.estimators.inputs import KernelInputs, finite_scores
+from mercer.estimators.coefficients import Coefficients
+from mercer.estimators.inputs import KernelInputs, finite_scores, like
+from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
 from mercer.functions import Function
@@ -27,15 +31,15 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.door import by_rule
 from mercer.kernels.points import as_objects
 from mercer.losses import Loss, Squared
+from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.online import loops
 from mercer.online.budgets import Budget, Unlimited, budget_of
-from mercer.online.coordinates import Centres, Coordinates, Mapped, Span
-from mercer.online.expansion import Expansion
-from mercer.online.learner import Learner, Rule, stacked
-from mercer.online.steps import Recursive, Step, step_of
+from mercer.online.coordinates import CentreBasis, CoordinateLearner, FeatureBasis, SpanBasis
+from mercer.online.expansion import ExpansionLearner
+from mercer.online.learner import Learner, UpdateRule, stacked
+from mercer.online.steps import RecursiveStep, Step, step_of
 from mercer.online.turns import in_turn
 from mercer.representations import Features, Full, Nystrom
-from mercer.solvers.base import _frames_inside
 from mercer.solvers.primal import whitening
 
 # When steps that fall have fallen.
@@ -46,7 +50,7 @@ _MADE_UP = 200
 _LOOKED_AT = 64
 
 
-class OnlineMachine(KernelInputs):
+class OnlineMachine(Coefficients, KernelInputs):
     """Predict, receive the loss, f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·): one example after another.
 
     fit / partial_fit:  check X, y → encode y → learner.learn, chunk by chunk
@@ -67,15 +71,16 @@ class OnlineMachine(KernelInputs):
     engine: Any
     random_state: Any
 
-    _rule_: Rule
-    _learner: Learner
-    _coding: Any
+    rule_: UpdateRule
+    learner_: Learner
+    coding_: Any
     cumulative_loss_: float
 
     def _check_targets(self, y: Any) -> np.ndarray:
         raise NotImplementedError
 
-    def _loss(self) -> Loss:
+    def loss_for(self, y: Any = None) -> Loss:
+        """The loss that a machine that begins would use; targets don't matter."""
         raise NotImplementedError
 
     def _code_targets(self, y: np.ndarray, classes: Any) -> np.ndarray:
@@ -84,25 +89,29 @@ class OnlineMachine(KernelInputs):
 
     # -- what was asked for ------------------------------------------------------------------------
 
-    def _rule(self) -> Rule:
-        lam = self.lam
-        if isinstance(lam, bool) or not isinstance(lam, numbers.Real) or not 0 <= float(lam) < math.inf:
-            raise ValueError(f"lam must be a number of at least 0, got {lam!r}")
+    def validate(self) -> None:
+        """Raise ValueError, with the reason, if a parameter is out of range."""
+        clone(self)._rule()
+        self._budget()
+
+    def _rule(self) -> UpdateRule:
+        lam = require_nonnegative(self.lam, "lam")
         for name in ("offset", "averaging"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        if isinstance(self.passes, bool) or not isinstance(self.passes, numbers.Integral) or self.passes < 1:
-            raise ValueError(f"passes must be a whole number of at least 1, got {self.passes!r}")
+            require_flag(getattr(self, name), name)
+        require_count(self.passes, "passes")
         step: Step = clone(step_of(self.step))
-        step.validate_for(float(lam))
-        loss = clone(self._loss())
+        step.validate_for(lam)
+        loss = clone(self.loss_for())
         loss.validate()
-        if isinstance(step, Recursive) and (not isinstance(loss, Squared) or self.offset or self.averaging):
+        if isinstance(step, RecursiveStep) and (
+            not isinstance(loss, Squared) or self.offset or self.averaging
+        ):
             raise ValueError(
-                "Recursive() steps are those of least squares: use loss='squared', no offset and no averaging"
+                "the steps of RecursiveStep() are those of least squares: use loss='squared', no offset and "
+                "no averaging"
             )
         seed = int(generator(self.random_state).integers(2**31 - 1))
-        return Rule(loss, step, float(lam), bool(self.offset), bool(self.averaging), seed)
+        return UpdateRule(loss, step, lam, bool(self.offset), bool(self.averaging), seed)
 
     def _budget(self) -> Budget:
         budget: Budget = clone(budget_of(self.budget))
@@ -111,46 +120,48 @@ class OnlineMachine(KernelInputs):
 
     def _learner_for(self, kernel: Kernel, points: Any, outputs: int, X: Any) -> Learner:
         """An empty f of the form asked for."""
-        rule, budget = self._rule_, self._budget()
-        engine = _resolve.engine_of(engine_for(self.engine, X)).for_many(1 << 40)
+        rule, budget = self.rule_, self._budget()
+        engine = _resolve.engine_of(engine_for(self.engine, X)).expecting(1 << 40)
         engine.validate()
         form = _resolve.representation_of(self.representation) or Full()
         form.validate()
         if isinstance(form, (Features, Nystrom)):
-            if not isinstance(budget, Unlimited) and self.budget != _default(self, "budget"):
+            default = signature(type(self)).parameters["budget"].default
+            if not isinstance(budget, Unlimited) and self.budget != default:
                 raise ValueError(
                     f"{form!r} has a fixed number of coordinates, and no use for budget={self.budget!r}"
                 )
-            return Coordinates(self._basis(form, kernel, points, engine), rule, outputs)
+            return CoordinateLearner(self._basis(form, kernel, points, engine), rule, outputs)
         if budget.projects:
-            empty = Span(kernel, points[:0], np.zeros((0, 0)), engine)
-            return Coordinates(empty, rule, outputs, int(budget.size), float(budget.threshold))
-        if isinstance(rule.step, Recursive):
+            empty = SpanBasis(kernel, points[:0], np.zeros((0, 0)), engine)
+            return CoordinateLearner(empty, rule, outputs, int(budget.n_terms), float(budget.threshold))
+        if isinstance(rule.step, RecursiveStep):
             raise ValueError(
-                "Recursive() steps need coordinates: budget=Projection(500), or representation='features'"
+                "the steps of RecursiveStep() need coordinates: budget=Projection(500), or "
+                "representation='features'"
             )
-        return Expansion(kernel, points, rule, outputs, budget, engine)
+        return ExpansionLearner(kernel, points, rule, outputs, budget, engine)
 
     def _basis(self, form: Any, kernel: Kernel, points: Any, engine: Any) -> Any:
-        rng = np.random.default_rng(self._rule_.seed)
+        rng = np.random.default_rng(self.rule_.seed)
         if isinstance(form, Features):
-            map, Phi = form._features(kernel, points, rng)
-            return Mapped(map, Phi.shape[1])
+            map, Phi = form.mapped(kernel, points, rng)
+            return FeatureBasis(map, Phi.shape[1])
         given = (
             form.centres is not None
             and not isinstance(form.centres, str)
             and hasattr(form.centres, "__len__")
         )
-        if not given and form.m is not None and points.shape[0] < form.m:
+        if not given and form.n_centres is not None and points.shape[0] < form.n_centres:
             raise ValueError(
                 f"{form!r} takes its centres from the first batch, which has {points.shape[0]} examples: "
                 "begin with a larger one, give the points (Nystrom(centres=Z)), or use "
-                f"budget=Projection({form.m}), which finds them on the way"
+                f"budget=Projection({form.n_centres}), which finds them on the way"
             )
         built = form.build(kernel, points, rng, engine)
         function: Any = built.lift(np.zeros(built.B.shape[0]))
         T = whitening(np.asarray(built.B.dense(), np.float64), np.dtype(getattr(points, "dtype", np.float64)))
-        return Centres(kernel, function.points, T, engine)
+        return CentreBasis(kernel, function.points, T, engine)
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -162,7 +173,7 @@ class OnlineMachine(KernelInputs):
                 "them; use a FunctionKernel, or Finite(matrix) with indices as points"
             )
         kernel.validate()
-        return as_objects(self._check_X(on_host(X), kernel, reset=reset))
+        return as_objects(self.check_X(on_host(X), kernel, reset=reset))
 
     def _start(self, points: Any, X: Any, targets: np.ndarray, weight: np.ndarray) -> None:
         kernel = clone(_resolve.kernel_of(self.kernel))
@@ -179,7 +190,7 @@ class OnlineMachine(KernelInputs):
         if not by_rule(self.kernel_):
             self._looked_at = points[:0]
             self._look_at(points)
-        self._learner = self._learner_for(self.kernel_, points, targets.shape[1], X)
+        self.learner_ = self._learner_for(self.kernel_, points, targets.shape[1], X)
         self._mind_the_step(float(np.max(self.kernel_.diagonal(points))))
 
     def _look_at(self, points: Any) -> None:
@@ -192,7 +203,7 @@ class OnlineMachine(KernelInputs):
         same = before > 0 and held.shape[1:] == points.shape[1:]
         held = frozen((stacked(held, points) if same else points)[:_LOOKED_AT])
         n = held.shape[0]
-        fine = before.bit_length() == n.bit_length() or self._admit(held)
+        fine = before.bit_length() == n.bit_length() or self.admit_points(held)
         if fine and n < _LOOKED_AT:
             self._looked_at = held
         else:
@@ -200,34 +211,32 @@ class OnlineMachine(KernelInputs):
 
     def _mind_the_step(self, power: float) -> None:
         """Warn of steps that go on to overshoot: f(x) moves by η V' k(x,x), and V' by V'' times that."""
-        step, curvature = self._rule_.step, self._rule_.loss.curvature
-        if curvature is None or step.rate != loops.TOLD or isinstance(step, Recursive):
+        step, curvature = self.rule_.step, self.rule_.loss.curvature
+        if curvature is None or step.rate != loops.TOLD or isinstance(step, RecursiveStep):
             return
-        late = float(step.checked_sizes(np.array([_LATE]), self._rule_.lam)[0])
+        late = float(step.checked_sizes(np.array([_LATE]), self.rule_.lam)[0])
         if late * curvature * power >= 2:
             warnings.warn(
-                f"steps of {late:g} overshoot: with {self._rule_.loss!r} and k(x,x) up to {power:g} errors "
+                f"steps of {late:g} overshoot: with {self.rule_.loss!r} and k(x,x) up to {power:g} errors "
                 f"grow with steps of {2 / (curvature * power):.3g} or more. Take "
-                f"step={0.5 / (curvature * power):.2g}, or one that falls: InverseRoot(…)",
+                f"step={0.5 / (curvature * power):.2g}, or one that falls: InverseRootStep(…)",
                 UserWarning,
-                stacklevel=_frames_inside(),
+                stacklevel=frames_inside(),
             )
 
     @in_turn
     def fit(self, X, y, sample_weight=None):
         """Forget everything, and go through the examples in their order, `passes` times."""
-        self._forget()
+        self.forget()
         self._learn(X, y, None, sample_weight, int(self.passes) if self._rule() else 1)
         return self
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, passes: int = 1) -> np.ndarray:
         """Learn; the scores each example (of weight above 0) had just before."""
-        first = not self._begun
-        rule = self._rule() if first else self._rule_
+        first = not self.begun
+        rule = self._rule() if first else self.rule_
         points = self._points(X, reset=first)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        y = self._check_targets(on_host(y))
+        y = self._check_targets(self.require_y(y))
         check_consistent_length(points, y)
         weight = self._weights(on_host(sample_weight), points)
         # Weight 0 means absent: such examples say nothing of classes, widths or centres either.
@@ -235,32 +244,32 @@ class OnlineMachine(KernelInputs):
         if len(used) < len(weight):
             points, y, weight = points[used], y[used], weight[used]
         if first:
-            self._rule_ = rule
+            self.rule_ = rule
         try:
             targets = self._code_targets(y, classes)
             if first:
-                self._rule_ = replace(rule, loss=self._coding.loss)  # as it was found to be
+                self.rule_ = replace(rule, loss=self.coding_.loss)  # as it was found to be
                 self._start(points, X, targets, weight)
             else:
                 self._look_at(points)
         except BaseException:
             if first:
-                self._forget()
+                self.forget()
             raise
         try:
             for _ in range(passes):
-                scores = self._learner.learn(points, targets, weight)
+                scores = self.learner_.learn(points, targets, weight)
                 self._follow(scores, targets, weight)
         except BaseException:
             if first:
-                self._forget()  # so that another step or kernel can be tried
+                self.forget()  # so that another step or kernel can be tried
             raise
         return scores
 
     def _follow(self, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray) -> None:
         """Keep count of what was lost on the way."""
         with np.errstate(over="ignore"):
-            value = self._rule_.loss.value(targets, scores)
+            value = self.rule_.loss.value(targets, scores)
         total = value if value.ndim == 1 else value.sum(axis=1)
         self.cumulative_loss_ += float(weight @ total)
 
@@ -270,14 +279,66 @@ class OnlineMachine(KernelInputs):
         # Made again when needed, and only of use in the beginning.
         return {name: value for name, value in state.items() if name not in ("_one", "_looked_at")}
 
-    @property
-    def _begun(self) -> bool:
-        return hasattr(self, "_learner")
+    holds = {"learner_": Learner, "rule_": UpdateRule, "coding_": TargetCoding, "cumulative_loss_": float}
+    fitted_by = "learner_"
 
-    def _forget(self) -> None:
-        for name in ("_learner", "_coding", "_rule_", "kernel_", "_names", "_one", "_looked_at"):
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        # Names of features are known before anything is learned.
+        names, width = vars(self).get("_names", {}), vars(self).get("n_features_in_")
+        numbered = isinstance(names, dict) and list(names.values()) == list(range(len(names)))
+        require(numbered and len(names) in (0, width), "features are not numbered by their names")
+
+    def check_state(self) -> None:
+        super().check_state()
+        learner, rule, coding = self.learner_, self.rule_, self.coding_
+        require(learner.rule is rule, "it follows another rule")
+        plain = type(coding) in (LabelCoding, TargetCoding) and coding.loss is rule.loss
+        require(plain, "the coding of answers is another's")
+        require(coding.n_outputs == learner.outputs, "there is not one function for each output")
+        place = getattr(learner, "basis", learner)
+        require(getattr(place, "kernel", self.kernel_) is self.kernel_, "it learned with another kernel")
+
+    # -- for those who feed it, example by example: streams, figures -------------------------------
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has learned anything; `kernel_` and, of a classifier, `classes_` are known then."""
+        return hasattr(self, "learner_")
+
+    def forget(self) -> None:
+        """Go back to the beginning. The parameters stay."""
+        for name in ("learner_", "coding_", "rule_", "kernel_", "_names", "_one", "_looked_at"):
             self.__dict__.pop(name, None)
         self.cumulative_loss_ = 0.0
+
+    @in_turn
+    def predict_then_learn(self, X, y, classes=None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Learn examples in their order, each predicted just before it is learned.
+
+        classes : labels to expect, as in `partial_fit` of a classifier
+
+        Returns the predictions, and the probabilities of `classes_` (n, classes) where the loss has some.
+        Labels that are new are known to all predictions of the same call: who minds cuts the examples there.
+        """
+        if not self.begun:
+            self.forget()
+        if self.averaging and self.begun:
+            scores = self._one_after_another(X, y)
+        else:
+            scores = self._learn(X, y, classes, None)
+        likely = self.rule_.loss.has_probability and hasattr(self, "classes_")
+        return self.coding_.decode(scores), self.coding_.probability(scores) if likely else None
+
+    def _one_after_another(self, X: Any, y: Any) -> np.ndarray:
+        """The scores of the mean function, which predicts, and which a loop over many does not compute."""
+        points, targets = self._points(X, reset=False), self._code_targets(y, None)
+        scores, one = np.empty((len(y), self.learner_.outputs)), np.ones(1)
+        for i in range(len(y)):
+            point, target = points[i : i + 1], targets[i : i + 1]
+            scores[i] = self.learner_.scores(point)
+            self._follow(self.learner_.learn(point, target, one), target, one)
+        return scores
 
     @staticmethod
     def _weights(sample_weight: Any, points: Any) -> np.ndarray:
@@ -292,40 +353,56 @@ class OnlineMachine(KernelInputs):
     # -- what was learned --------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._begun
-
-    @property
-    @in_turn
-    def coef_(self) -> np.ndarray:
-        """Coefficients of the function that predicts, shape (terms,) or (terms, outputs)."""
-        self._require()
-        coef = self._learner.coefficients()
-        return coef[:, 0] if coef.shape[1] == 1 else coef
+        return self.begun
 
     @property
     @in_turn
     def function_(self) -> Function:
         """The function that predicts, without the offset: the last one or, with averaging, the mean of
         all."""
-        return self._learner.function(self.coef_)
+        self._require()
+        coef = self.learner_.coefficients()
+        return self.learner_.function(coef[:, 0] if coef.shape[1] == 1 else coef)
 
     @property
     @in_turn
     def intercept_(self) -> Any:
         """b: a number, or one for each output."""
         self._require()
-        b = self._learner.intercept
+        b = self.learner_.intercept
         return float(b[0]) if len(b) == 1 else b.copy()
+
+    @property
+    def plan_(self) -> Plan:
+        """What f is made of, and what computes."""
+        self._require()
+        form, learner = _resolve.representation_of(self.representation) or Full(), self.learner_
+        reasons = (f"steps by {self.rule_.step!r}", f"terms within {self._budget()!r}")
+        return Plan(
+            form,
+            None,
+            learner.engine or _resolve.engine_of(self.engine),
+            learner.seen,
+            learner.size,
+            0,
+            0.0,
+            reasons,
+        )
 
     @property
     def n_seen_(self) -> int:
         """Examples learned from so far."""
-        return self._learner.seen if self._begun else 0
+        return self.learner_.seen if self.begun else 0
 
     @property
     def n_updates_(self) -> int:
         """Examples that changed f, apart from shrinking it."""
-        return self._learner.updates if self._begun else 0
+        return self.learner_.updates if self.begun else 0
+
+    @property
+    def n_terms_(self) -> int:
+        """Terms of f, or its coordinates."""
+        return self.learner_.size if self.begun else 0
 
     def _require(self) -> None:
         check_is_fitted(self)
@@ -334,18 +411,11 @@ class OnlineMachine(KernelInputs):
     def loss_(self) -> Loss:
         """The loss, as it is used."""
         self._require()
-        return self._rule_.loss
+        return self.rule_.loss
 
     @in_turn
-    def _scores(self, X: Any) -> np.ndarray:
+    def scores(self, X: Any) -> np.ndarray:
+        """f(x) + b as the loss takes it, shape (n, outputs): what `coding_` decodes to predictions."""
         self._require()
         points = self._points(X, reset=False)
-        scores = self._learner.scores(points)
-        single = getattr(points, "dtype", None) == np.float32
-        return finite_scores(scores.astype(np.float32) if single else scores)
-
-
-def _default(machine: Any, name: str) -> Any:
-    import inspect
-
-    return inspect.signature(type(machine)).parameters[name].default
+        return finite_scores(like(self.learner_.scores(points), points))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.online.coordinates import Coordinates
+from mercer.online.coordinates import CoordinateLearner
 from mercer.online.machine import OnlineMachine
 from mercer.online.record import begin
 
@@ -27,8 +27,8 @@ def occupancy(
     (array([3, 6]), [array([2, 3]), array([5, 6])])
     """
     run, points, targets = begin(machine, X, y)
-    learner: Any = run._learner
-    if isinstance(learner, Coordinates) and not learner.most:
+    learner: Any = run.learner_
+    if isinstance(learner, CoordinateLearner) and not learner.most:
         raise ValueError("features and fixed centres hold no examples: there is nothing to show")
     n = len(targets)
     seen = np.unique(np.linspace(0, n, min(frames, n) + 1).round().astype(np.int64))
@@ -36,7 +36,7 @@ def occupancy(
     births = np.zeros(0, np.int64)
     for start, stop in pairwise(seen):
         learner.learn(points[start:stop], targets[start:stop], np.ones(stop - start))
-        if isinstance(learner, Coordinates):
+        if isinstance(learner, CoordinateLearner):
             # Points stay in the order in which they were taken; new ones are of this chunk.
             births = np.concatenate([births, np.full(learner.size - len(births), stop)])
         else:

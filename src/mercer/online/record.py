@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_consistent_length
 
 from mercer._xp import take
 from mercer.estimators.tensors import on_host
+from mercer.functions import Function
 from mercer.kernels import Linear
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Unlimited
-from mercer.online.coordinates import Coordinates
+from mercer.online.coordinates import CoordinateLearner
 from mercer.online.machine import OnlineMachine
+from mercer.online.steps import RecursiveStep
 
 
 def begin(machine: OnlineMachine, X: Any, y: Any) -> tuple[OnlineMachine, Any, np.ndarray]:
@@ -28,14 +30,20 @@ def begin(machine: OnlineMachine, X: Any, y: Any) -> tuple[OnlineMachine, Any, n
     if y is None:
         raise ValueError("a stream needs its y")
     run = clone(machine)
-    run._forget()
-    run._rule_ = run._rule()
+    run.forget()
+    run.rule_ = run._rule()
     points = run._points(X, reset=True)
     y = run._check_targets(on_host(y))
     check_consistent_length(points, y)
     targets = np.asarray(run._code_targets(y, None), np.float64)
     run._start(points, X, targets, np.ones(len(targets)))
     return run, points, targets
+
+
+def function_after(run: OnlineMachine, points: Any, targets: np.ndarray, t: int) -> Function:
+    """What `begin` gave learns example t; its function then."""
+    run.learner_.learn(points[t : t + 1], targets[t : t + 1], np.ones(1))
+    return run.function_
 
 
 def progressive(machine: OnlineMachine, X: Any, y: Any) -> np.ndarray:
@@ -62,8 +70,8 @@ def progressive(machine: OnlineMachine, X: Any, y: Any) -> np.ndarray:
     True
     """
     run, points, targets = begin(machine, X, y)
-    scores = run._learner.learn(points, targets, np.ones(len(targets)))
-    return np.asarray(run._coding.decode(scores))
+    scores = run.learner_.learn(points, targets, np.ones(len(targets)))
+    return np.asarray(run.coding_.decode(scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +108,7 @@ class Record:
     @property
     def lam(self) -> float:
         """λ"""
-        return self.machine._rule_.lam
+        return self.machine.rule_.lam
 
     @property
     def squared_gradients(self) -> np.ndarray:
@@ -115,12 +123,13 @@ class Record:
 def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
     """Let a clone of a machine learn a stream, and note everything."""
     run, points, targets = begin(machine, X, y)
-    rule, n = run._rule_, len(targets)
-    learner: Any = run._learner
-    fixed = isinstance(learner, Coordinates) and not learner.most
-    told = rule.step.rate == loops.TOLD and _is_descent(rule.step)
+    rule, n = run.rule_, len(targets)
+    learner: Any = run.learner_
+    fixed = isinstance(learner, CoordinateLearner) and not learner.most
+    # Steps of second order are not along the gradient.
+    told = rule.step.rate == loops.TOLD and not isinstance(rule.step, RecursiveStep)
     budget = run._budget()
-    whole = fixed or isinstance(budget, Unlimited) or (not budget.projects and budget.size >= n)
+    whole = fixed or isinstance(budget, Unlimited) or (not budget.projects and budget.n_terms >= n)
     eta = np.asarray(rule.step.sizes(np.arange(1.0, n + 1), rule.lam), np.float64) if told else None
     kernel, space = (Linear(), learner.basis.rows(points)) if fixed else (run.kernel_, points)
     power = np.asarray(kernel.diagonal(space), np.float64)
@@ -135,13 +144,6 @@ def record(machine: OnlineMachine, X: Any, y: Any) -> Record:
         norms = _norms(scores, slopes, power, eta, rule.lam)
     losses = losses if losses.ndim == 1 else losses.sum(axis=1)
     return Record(run, kernel, space, targets, scores, losses, slopes, power, eta, norms, left, lost)
-
-
-def _is_descent(step: Any) -> bool:
-    """Is a step along the gradient? (Those of second order are not.)"""
-    from mercer.online.steps import Recursive
-
-    return not isinstance(step, Recursive)
 
 
 def _after(norm, shrink, eta, score, slope, power):
@@ -172,7 +174,7 @@ def _watched(learner: Any, rule: Any, points: Any, targets: np.ndarray, power: n
         slope = rule.loss.grad(target, scores[t : t + 1])[0]
         shrink = 1 - 2 * eta[t] * rule.lam
         u = _after(now, shrink, eta[t], scores[t], slope, power[t])
-        if isinstance(learner, Coordinates):
+        if isinstance(learner, CoordinateLearner):
             # What is not in the span is left out, and orthogonal to all the rest.
             now = float(np.square(learner.A).sum())
             rest = max(power[t] - float(np.square(learner.basis.rows(x)).sum()), 0.0)

@@ -8,14 +8,13 @@ from sklearn.utils.validation import check_array
 from mercer import _resolve
 from mercer.estimators.tensors import follows_data
 from mercer.kernels import Gaussian
-from mercer.online.machine import OnlineMachine
-from mercer.online.one import OneNumber
+from mercer.online.river import RiverRegressorMixin
 from mercer.online.turns import in_turn
 
 _GAUSSIAN = Gaussian()
 
 
-class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineMachine):
+class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixin):
     """Regression one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
     `partial_fit` takes batches, `learn_one` and `predict_one` one example (a dict of features, as river's
@@ -31,8 +30,8 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
     lam : float ≥ 0
         λ: f is multiplied by 1 − 2ηλ in every step.
     step : float or a Step
-        η: a constant, `InverseRoot`, `Pegasos`, `PassiveAggressive`, or `Recursive` (least squares of second
-        order).
+        η: a constant, `InverseRootStep`, `PegasosStep`, `PassiveAggressiveStep`, or `RecursiveStep` (least
+        squares of second order).
     budget : int, a Budget or None
         How many terms f may have, and what happens then: `Merge` (an int means this one), `Projection`,
         `Oldest`, `Smallest`, `AtRandom`, `Window`, `Forgetron`; None: no limit, and every step costs more
@@ -54,7 +53,8 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
     ----------
     function_ : Function
         What predicts, in H_K (without b).
-    coef_, intercept_ : its coefficients, and b
+    dual_coef_, coef_, intercept_
+        Coefficients of kernels at `function_.points`, or weights of features; and b.
     kernel_ : the kernel with its parameters found
     n_seen_, n_updates_ : examples so far, and those that changed f
     cumulative_loss_ : float
@@ -103,7 +103,7 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
         self.engine = engine
         self.random_state = random_state
 
-    def _loss(self):
+    def loss_for(self, y=None):
         return _resolve.loss_of(self.loss)
 
     def _check_targets(self, y):
@@ -112,8 +112,8 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
         )
 
     def _code_targets(self, y, classes):
-        targets, coding = self._rule_.loss.encode_targets(y)
-        known = self.__dict__.setdefault("_coding", coding)
+        targets, coding = self.rule_.loss.encode_targets(y)
+        known = self.__dict__.setdefault("coding_", coding)
         if coding.n_outputs != known.n_outputs:
             raise ValueError(f"y has {coding.n_outputs} columns, and had {known.n_outputs} before")
         return targets
@@ -121,8 +121,8 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
     @in_turn
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from some more examples, in their order."""
-        if not self._begun:
-            self._forget()
+        if not self.begun:
+            self.forget()
         self._learn(X, y, None, sample_weight)
         return self
 
@@ -130,5 +130,5 @@ class OnlineKernelRegressor(OneNumber, MultiOutputMixin, RegressorMixin, OnlineM
     @in_turn
     def predict(self, X):
         """Predictions for X, shaped as y was."""
-        scores = self._scores(X)
-        return self._coding.decode(scores)
+        scores = self.scores(X)
+        return self.coding_.decode(scores)

@@ -35,7 +35,7 @@ import numpy as np
 
 from mercer.online.hindsight import Best, in_ball, penalised
 from mercer.online.machine import OnlineMachine
-from mercer.online.mistakes import Mistakes
+from mercer.online.perceptron_loss import PerceptronLoss
 from mercer.online.record import Record, record
 
 _TIMES = 24
@@ -58,7 +58,7 @@ class Regret:
         where f* is only the best of an approximation
     regret : cumulative_loss − best_loss
     bound : what the regret can't exceed, by the lengths of the steps that were taken; with a budget that
-        includes `price`; nan for PassiveAggressive and Recursive steps, and for losses that are not convex,
+        includes `price`; nan for PassiveAggressiveStep and RecursiveStep, and for losses that are not convex,
         by their own word or as the stream shows
     price : what the budget added to the bound, as measured; nothing bounds it beforehand
     gradients : G, the largest ‖∇C_t(f_t)‖ so far
@@ -190,10 +190,10 @@ def regret(
     >>> import numpy as np
     >>> from mercer import OnlineKernelClassifier
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.online import Pegasos, regret
+    >>> from mercer.online import PegasosStep, regret
     >>> X = np.random.default_rng(0).standard_normal((400, 2))
     >>> y = X[:, 0] * X[:, 1] > 0
-    >>> machine = OnlineKernelClassifier(Gaussian(1.0), "hinge", lam=0.01, step=Pegasos(), budget=None)
+    >>> machine = OnlineKernelClassifier(Gaussian(1.0), "hinge", lam=0.01, step=PegasosStep(), budget=None)
     >>> found = regret(machine, X, y, times=[100, 200, 400])
     >>> found.promise
     'the bound is a theorem for these steps'
@@ -205,8 +205,10 @@ def regret(
             "regret is measured in H_K, and an offset is outside of it: use a kernel that has the "
             "constants, machine.set_params(kernel=kernel + 1.0, offset=False)"
         )
-    if isinstance(getattr(machine, "loss", None), Mistakes):
-        raise ValueError("no function costs less than f = 0 by Mistakes(): for regret take loss='hinge'")
+    if isinstance(getattr(machine, "loss", None), PerceptronLoss):
+        raise ValueError(
+            "no function costs less than f = 0 by PerceptronLoss(): for regret take loss='hinge'"
+        )
     if radius is not None and not (isinstance(radius, numbers.Real) and 0 < float(radius) < math.inf):
         raise ValueError(f"radius must be a positive number, got {radius!r}")
     run = record(machine, X, y)
@@ -227,14 +229,14 @@ def regret(
             losses, best = losses + own, best + lam * when * norms**2
         gradients = np.sqrt(np.maximum.accumulate(run.squared_gradients))[when - 1]
         price = np.array([_price(run, int(T), b) for T, b in zip(when, found)])
-        if run.machine._rule_.loss.convex and all(_above_tangents(run, b) for b in found):
+        if run.machine.rule_.loss.convex and all(_above_tangents(run, b) for b in found):
             bound = np.array([_bound(run, int(T), b) for T, b in zip(when, found)]) + price
             if radius is not None:
                 # Without the penalty on either side.
                 bound += lam * when * norms**2 - own
     return Regret(
         *(when, losses, best, norms, np.array([b.gap for b in found]), bound, price, gradients),
-        *(None if radius is None else float(radius), lam, run.machine._rule_.step),
+        *(None if radius is None else float(radius), lam, run.machine.rule_.step),
         *(run.lost is not None, _doubt(run.kernel), run.losses),
     )
 
@@ -249,7 +251,7 @@ def _times(times: Any, n: int) -> np.ndarray:
 
 
 def _in_hindsight(run: Record, when: np.ndarray, radius: float | None) -> list[Best]:
-    loss, points = run.machine._rule_.loss, run.points
+    loss, points = run.machine.rule_.loss, run.points
     if getattr(points, "dtype", None) == np.float32:
         points = points.astype(np.float64)
     found: list[Best] = []
@@ -266,7 +268,7 @@ def _in_hindsight(run: Record, when: np.ndarray, radius: float | None) -> list[B
 def _above_tangents(run: Record, best: Best) -> bool:
     """Does V, at the scores of f*, lie above its tangents at those of f_t? All that convexity is used for."""
     T = len(best.scores)
-    values = run.machine._rule_.loss.value(run.targets[:T], best.scores)
+    values = run.machine.rule_.loss.value(run.targets[:T], best.scores)
     values = values if values.ndim == 1 else values.sum(axis=1)
     rise = np.einsum("ij,ij->i", run.slopes[:T], best.scores - run.scores[:T])
     rounding = _ROUNDING * (np.abs(values) + np.abs(run.losses[:T]) + np.abs(rise) + 1)

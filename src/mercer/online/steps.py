@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any
 
 import numpy as np
 
-from mercer._params import Params
+from mercer._params import Params, require_count, require_positive
 from mercer.online import loops
-
-
-def positive(value: Any, name: str, advice: str = "") -> float:
-    """A positive number, or a ValueError."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
-        raise ValueError(f"{name} must be a positive number, got {value!r}{advice}")
-    return float(value)
 
 
 class Step(Params):
@@ -72,7 +64,7 @@ class Step(Params):
         return np.ascontiguousarray(eta, np.float64)
 
 
-class Constant(Step):
+class ConstantStep(Step):
     """η_t = η: goes on learning for ever, as drifting data want it.
 
     Parameters
@@ -82,7 +74,7 @@ class Constant(Step):
     Examples
     --------
     >>> import numpy as np
-    >>> Constant(0.5).sizes(np.arange(1, 4), 0.0)
+    >>> ConstantStep(0.5).sizes(np.arange(1, 4), 0.0)
     array([0.5, 0.5, 0.5])
     """
 
@@ -90,13 +82,13 @@ class Constant(Step):
         self.eta = eta
 
     def validate(self):
-        positive(self.eta, "eta")
+        require_positive(self.eta, "eta")
 
     def sizes(self, t, lam):
         return np.full(len(t), float(self.eta))
 
 
-class InverseRoot(Step):
+class InverseRootStep(Step):
     """η_t = η/√t: regret grows no faster than √T.
 
     Parameters
@@ -106,7 +98,7 @@ class InverseRoot(Step):
     Examples
     --------
     >>> import numpy as np
-    >>> InverseRoot(1.0).sizes(np.array([1, 4, 16]), 0.0)
+    >>> InverseRootStep(1.0).sizes(np.array([1, 4, 16]), 0.0)
     array([1.  , 0.5 , 0.25])
     """
 
@@ -114,13 +106,13 @@ class InverseRoot(Step):
         self.eta = eta
 
     def validate(self):
-        positive(self.eta, "eta")
+        require_positive(self.eta, "eta")
 
     def sizes(self, t, lam):
         return float(self.eta) / np.sqrt(t)
 
 
-class Pegasos(Step):
+class PegasosStep(Step):
     """η_t = 1/(2λt), the step of Pegasos: for λ > 0 the objective is 2λ-strongly convex, and regret grows as
     log T.
 
@@ -134,7 +126,7 @@ class Pegasos(Step):
     Examples
     --------
     >>> import numpy as np
-    >>> Pegasos().sizes(np.array([1, 2, 10]), 0.05)
+    >>> PegasosStep().sizes(np.array([1, 2, 10]), 0.05)
     array([10.,  5.,  1.])
     """
 
@@ -142,19 +134,20 @@ class Pegasos(Step):
         self.delay = delay
 
     def validate(self):
-        if isinstance(self.delay, bool) or not isinstance(self.delay, numbers.Integral) or self.delay < 0:
-            raise ValueError(f"delay must be a whole number of at least 0, got {self.delay!r}")
+        require_count(self.delay, "delay", 0)
 
     def validate_for(self, lam):
         self.validate()
         if lam <= 0:
-            raise ValueError("Pegasos() has steps 1/(2λt) and needs lam > 0: set lam, or use InverseRoot()")
+            raise ValueError(
+                "PegasosStep() has steps 1/(2λt) and needs lam > 0: set lam, or use InverseRootStep()"
+            )
 
     def sizes(self, t, lam):
         return 1 / (2 * lam * (t + self.delay))
 
 
-class PassiveAggressive(Step):
+class PassiveAggressiveStep(Step):
     """η = V/(‖V'‖² k(x,x)): just so long that, to first order, the example costs nothing afterwards.
 
     With the hinge or the ε-insensitive loss that is the passive-aggressive algorithm; with others, Polyak's
@@ -175,7 +168,7 @@ class PassiveAggressive(Step):
     --------
     >>> from mercer import OnlineKernelClassifier
     >>> from mercer.kernels import Linear
-    >>> machine = OnlineKernelClassifier(Linear(), loss="hinge", lam=0.0, step=PassiveAggressive(C=1.0))
+    >>> machine = OnlineKernelClassifier(Linear(), loss="hinge", lam=0.0, step=PassiveAggressiveStep(C=1.0))
     >>> machine.fit([[1.0], [-2.0]], [1, 0]).decision_function([[1.0]])
     array([1.])
     """
@@ -189,20 +182,20 @@ class PassiveAggressive(Step):
         return (loops.PLAIN, loops.CAPPED, loops.SOFT)[self.variant]
 
     def validate(self):
-        positive(self.C, "C")
+        require_positive(self.C, "C")
         if self.variant not in (0, 1, 2) or isinstance(self.variant, bool):
             raise ValueError(f"variant must be 0, 1 or 2, got {self.variant!r}")
 
     def validate_for(self, lam):
         self.validate()
         if lam != 0:
-            raise ValueError("PassiveAggressive() does not shrink f: set lam=0.0")
+            raise ValueError("PassiveAggressiveStep() does not shrink f: set lam=0.0")
 
     def sizes(self, t, lam):
         return np.full(len(t), float(self.C))
 
 
-class Recursive(Step):
+class RecursiveStep(Step):
     """Recursive least squares: every step leads to the minimiser of all squared losses so far.
 
     After T examples f minimises Σ_t ρ^(T−t) (y_t − f(x_t))² + ρ^T μ ‖f‖²; with ρ = 1 that is kernel ridge
@@ -230,8 +223,8 @@ class Recursive(Step):
     >>> X = np.linspace(0, 3, 30)[:, None]
     >>> y = np.sin(X[:, 0])
     >>> budget = Projection(30, threshold=0.0)
-    >>> machine = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=Recursive(0.3), budget=budget)
-    >>> batch = KernelRidge(Gaussian(1.0), lam=0.3 / 30).fit(X, y)
+    >>> machine = OnlineKernelRegressor(Gaussian(1.0), lam=0.0, step=RecursiveStep(0.3), budget=budget)
+    >>> batch = KernelRidge(Gaussian(1.0), lam=0.3 / 30, offset=False).fit(X, y)
     >>> bool(np.allclose(machine.fit(X, y).predict(X), batch.predict(X), atol=1e-4))
     True
     """
@@ -241,14 +234,14 @@ class Recursive(Step):
         self.forgetting = forgetting
 
     def validate(self):
-        positive(self.penalty, "penalty")
-        if not 0 < positive(self.forgetting, "forgetting") <= 1:
+        require_positive(self.penalty, "penalty")
+        if not 0 < require_positive(self.forgetting, "forgetting") <= 1:
             raise ValueError(f"forgetting must be at most 1, got {self.forgetting!r}")
 
     def validate_for(self, lam):
         self.validate()
         if lam != 0:
-            raise ValueError("Recursive(penalty) has a penalty of its own: set lam=0.0")
+            raise ValueError("RecursiveStep(penalty) has a penalty of its own: set lam=0.0")
 
     def sizes(self, t, lam):
         return np.ones(len(t))
@@ -259,7 +252,7 @@ def step_of(value: Any) -> Step:
     if isinstance(value, Step):
         return value
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return Constant(value)
+        return ConstantStep(value)
     raise TypeError(
-        f"step must be a number or one of mercer.online's steps, such as InverseRoot(1.0); got {value!r}"
+        f"step must be a number or one of mercer.online's steps, such as InverseRootStep(1.0); got {value!r}"
     )

@@ -1,4 +1,7 @@
-"""Looking: every function takes Axes (or makes some) and returns Axes. The only room that imports Matplotlib.
+"""Looking: every function takes Axes (`ax`; None makes some) and returns Axes.
+
+This is the only room that imports Matplotlib. `colour` is that of what is drawn: call a function again on the
+same Axes, in another colour and with another label, to compare. `resolution`: the points of a grid, a side.
 
 Backgrounds are transparent and lines are neutral grey, so that a figure sits on a light page and on a
 dark one; colours are those of Okabe and Ito, which stay apart for colour-blind readers.
@@ -11,11 +14,10 @@ except ImportError as error:
         "mercer.plot draws with Matplotlib, which is not installed: pip install 'mercer[plot]'"
     ) from error
 
-from mercer.plot.classification import confusion, decision_regions, image_sheet
+from mercer.plot.classification import confusion, decision_regions, image_sheet, margin
 from mercer.plot.clouds import cloud, covariance, spectrum
 from mercer.plot.clusters import cluster_cells, cluster_classes, cluster_energy
-from mercer.plot.functions import function_1d
-from mercer.plot.margins import margin, quantiles
+from mercer.plot.curves import convergence, function_1d, lam_path, predicted_vs_true, quantiles, regression_1d
 from mercer.plot.model import (
     contenders,
     coverage,
@@ -30,8 +32,6 @@ from mercer.plot.model import (
 from mercer.plot.neighbours import neighbour_errors, neighbours
 from mercer.plot.online import budget_use, bumps, learning_curve, regret_curve
 from mercer.plot.rates import bias_variance, bounds, decay, risk_curve, slack
-from mercer.plot.regression import lam_path, predicted_vs_true, regression_1d
-from mercer.plot.solving import convergence
 from mercer.plot.style import COLOURS, INK, axes
 from mercer.plot.svg import to_svg
 from mercer.plot.theory import failure_rates, learned_rectangle, shattering

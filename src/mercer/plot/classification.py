@@ -1,9 +1,7 @@
-"""Figures of classification: soft regions in the plane, confusion, a sheet of small images."""
+"""Figures of classification: soft regions in the plane, the margin, confusion, a sheet of small images."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
-from mercer.plot.style import COLOURS, INK, bare, dressed, legend
+from mercer.plot.plane import answers, two_features, window
+from mercer.plot.style import BESIDE, COLOURS, INK, bare, dressed, legend, tinted
 
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 _MARKERS = "os^Dvp"
@@ -27,13 +26,6 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
     X : array, shape (n, 2)
     y : array, shape (n,)
         Labels; each class has its own marker as well as its own colour.
-    ax : Axes, optional
-    resolution : int
-        Grid points a side.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -44,18 +36,13 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b']
     """
-    X, y = np.asarray(X, dtype=float), np.asarray(y)
-    if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"regions in the plane need two features: X must have shape (n, 2), got {X.shape}")
+    X, y = two_features(X, "regions"), np.asarray(y)
     classes = machine.classes_
     if len(classes) > len(COLOURS):
         raise ValueError(f"at most {len(COLOURS)} classes can be told apart by colour, got {len(classes)}")
     ax = dressed(ax, grid=False)
-    low, high = X.min(axis=0), X.max(axis=0)
-    margin = 0.08 * np.where(high > low, high - low, 1.0)
-    u, v = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin, strict=True))
-    U, V = np.meshgrid(u, v)
-    P = _shares(machine, np.column_stack([U.ravel(), V.ravel()]), classes).reshape(*U.shape, len(classes))
+    corners = window(ax, X, 0.08, alone=1.0)
+    U, V, P = answers(lambda points: _shares(machine, points), corners, resolution)
     for j, colour in enumerate(COLOURS[: len(classes)]):
         # By how much class j leads the best of the others. Levels lie on top of each other: no seams.
         lead = P[:, :, j] - np.delete(P, j, axis=2).max(axis=2)
@@ -68,10 +55,8 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
         if j and lead.min() < 0:
             ax.contour(U, V, lead, levels=[0], colors=[INK], linewidths=1.2)
     for j, label in enumerate(classes):
-        inside = y == label
         ax.plot(
-            X[inside, 0],
-            X[inside, 1],
+            *X[y == label].T,
             _MARKERS[j],
             color=COLOURS[j],
             markersize=5,
@@ -79,23 +64,45 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
             markeredgewidth=0.5,
             label=str(label),
         )
-    ax.set_xlim(u[0], u[-1])
-    ax.set_ylim(v[0], v[-1])
-    legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return ax
+    return legend(ax, **BESIDE)
 
 
-def _shares(machine: Any, points: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def _shares(machine: Any, points: np.ndarray) -> np.ndarray:
     if hasattr(machine, "predict_proba"):
-        return asked(machine.predict_proba, points)
-    return (asked(machine.predict, points)[:, None] == classes[None, :]).astype(float)
+        return machine.predict_proba(points)
+    return (machine.predict(points)[:, None] == machine.classes_[None, :]).astype(float)
 
 
-def asked(method: Callable[[np.ndarray], Any], points: np.ndarray) -> Any:
-    """What a machine says of a figure's own points, whatever its features were called at fit."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return method(points)
+def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 150) -> Axes:
+    """The border of a support vector machine in the plane, its margin, and the support vectors ringed.
+
+    Parameters
+    ----------
+    machine : fitted KernelSVC with two features and two classes
+    X : array, shape (n, 2)
+        The examples it was fitted to.
+    y : array, shape (n,)
+
+    Examples
+    --------
+    >>> from mercer import KernelSVC
+    >>> from mercer.plot import axes
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ["a", "b", "b", "a"]
+    >>> ax = margin(KernelSVC(lam=0.01).fit(X, y), X, y, axes(), resolution=20)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['a', 'b', 'support vectors']
+    """
+    if len(machine.classes_) != 2:
+        raise ValueError(f"a margin lies between two classes, and here are {len(machine.classes_)}")
+    ax = decision_regions(machine, X, y, ax, resolution=resolution)
+    corners = np.array([ax.get_xlim(), ax.get_ylim()]).T
+    U, V, scores = answers(machine.decision_function, corners, resolution)
+    for level in (-1, 1):
+        if scores.min() < level < scores.max():
+            ax.contour(U, V, scores, levels=[level], colors=[INK], linewidths=0.9, linestyles="dashed")
+    ring: Any = {"markersize": 9, "markerfacecolor": "none", "markeredgecolor": INK, "markeredgewidth": 0.9}
+    ax.plot(*np.asarray(X, dtype=float)[machine.support_].T, "o", **ring, label="support vectors")
+    return legend(ax, **BESIDE)
 
 
 def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:
@@ -104,12 +111,6 @@ def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = C
     Parameters
     ----------
     y, predicted : arrays of labels, shape (n,)
-    ax : Axes, optional
-    colour : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -130,13 +131,11 @@ def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = C
         ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=colour, alpha=shade, linewidth=0))
         ink = "white" if share[i, j] > 0.3 else INK
         ax.text(j, i, str(counts[i, j]), ha="center", va="center", fontsize=9, color=ink)
-    ax.set_xticks(range(len(labels)), [str(label) for label in labels])
-    ax.set_yticks(range(len(labels)), [str(label) for label in labels])
+    for ticks in (ax.set_xticks, ax.set_yticks):
+        ticks(range(len(labels)), [str(label) for label in labels])
     ax.set_xlim(-0.5, len(labels) - 0.5)
     ax.set_ylim(len(labels) - 0.5, -0.5)
-    ax.set_aspect("equal")
-    ax.set_xlabel("predicted")
-    ax.set_ylabel("true")
+    ax.set(aspect="equal", xlabel="predicted", ylabel="true")
     return ax
 
 
@@ -148,12 +147,7 @@ def image_sheet(images: Any, captions: Any, ax: Axes | None = None, *, columns: 
     images : array, shape (n, height, width)
         Larger means more ink.
     captions : n strings
-    ax : Axes, optional
     columns : int
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -164,18 +158,14 @@ def image_sheet(images: Any, captions: Any, ax: Axes | None = None, *, columns: 
     """
     images = np.asarray(images, dtype=float)
     ax = bare(ax)
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xticks=[], yticks=[])
     n, height, width = images.shape
     step_x, step_y = 1.5 * width, 1.75 * height
     for i, (image, caption) in enumerate(zip(images, captions, strict=True)):
         row, column = divmod(i, columns)
         x, y = column * step_x, row * step_y
-        ink = np.empty((height, width, 4))
-        ink[:] = to_rgba(COLOURS[0])
-        span = image.max() - image.min()
-        ink[:, :, 3] = (image - image.min()) / (span if span > 0 else 1)
-        ax.imshow(ink, extent=(x, x + width, y + height, y), interpolation="none")
+        ink = (image - image.min()) / (np.ptp(image) or 1)
+        ax.imshow(tinted(ink, COLOURS[0]), extent=(x, x + width, y + height, y), interpolation="none")
         ax.text(x + width / 2, y + 1.12 * height, caption, ha="center", va="top", fontsize=9, color=INK)
     rows = -(-n // columns)
     ax.set_xlim(-0.25 * width, min(n, columns) * step_x - 0.25 * width)

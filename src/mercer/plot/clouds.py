@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
-from mercer.plot.style import COLOURS, INK, bare, dressed, legend
+from mercer.plot.style import BESIDE, COLOURS, INK, bare, dressed, legend, tinted, whole_ticks
 
 _MARKERS = "o^sDvP"
 
@@ -32,10 +31,6 @@ def cloud(
         Of the markers, in points.
     labels : str, optional
         What the axes are called: "component" gives "component 1", "component 2", …
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -106,13 +101,8 @@ def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COL
     Parameters
     ----------
     C : array, shape (d, d)
-    ax : Axes, optional
     colours : two colours
         Of positive and of negative entries.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -122,20 +112,17 @@ def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COL
     (3, 3, 4)
     """
     C = _symmetric(C)
-    largest = np.abs(C).max()
-    ink = np.empty((*C.shape, 4))
     positive, negative = colours
-    ink[C >= 0], ink[C < 0] = to_rgba(positive), to_rgba(negative)
-    ink[:, :, 3] = np.abs(C) / (largest if largest > 0 else 1)
+    strength = np.abs(C) / (np.abs(C).max() or 1)
+    ink = np.where((C >= 0)[..., None], tinted(strength, positive), tinted(strength, negative))
     ax = bare(ax)
     ax.imshow(ink, interpolation="none")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator("auto", integer=True))
+    whole_ticks(ax.xaxis)
+    whole_ticks(ax.yaxis)
     for colour, label, there in ((positive, "positive", C > 0), (negative, "negative", C < 0)):
         if there.any():
             ax.plot([], [], "s", color=colour, label=label)
-    legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return ax
+    return legend(ax, **BESIDE)
 
 
 def spectrum(
@@ -152,16 +139,10 @@ def spectrum(
     ----------
     values : array, shape (d,) or (d, d)
         Eigenvalues of a covariance matrix, or the matrix.
-    ax : Axes, optional
     total : float, optional
         The whole variance, if these are only the first eigenvalues; their sum by default.
     share : float
         Marked is the number of components that together explain this share.
-    colour : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -185,7 +166,7 @@ def spectrum(
         raise ValueError(f"the total must be positive and at least the sum of the values, got {total:g}")
     shares, places = values / total, np.arange(1, len(values) + 1)
     so_far = np.cumsum(shares)
-    ax = dressed(ax)
+    ax = dressed(ax, "component", "variance explained")
     ax.bar(places, shares, color=colour, alpha=0.75, linewidth=0)
     ax.plot(places, so_far, color=COLOURS[1], linewidth=2, label="all so far")
     enough = np.flatnonzero(so_far >= share - 1e-12)
@@ -194,12 +175,9 @@ def spectrum(
         ax.plot(count, so_far[count - 1], "o", color=COLOURS[1], label=f"{100 * share:g} % with {count}")
     ax.set_xlim(0.4, len(values) + 0.6)
     ax.set_ylim(0, 1.02)
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    whole_ticks(ax.xaxis)
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    ax.set_xlabel("component")
-    ax.set_ylabel("variance explained")
-    legend(ax, loc="center right")
-    return ax
+    return legend(ax, loc="center right")
 
 
 def _symmetric(C: Any) -> np.ndarray:

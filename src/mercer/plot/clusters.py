@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.ticker import MaxNLocator
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.plot.classification import asked
-from mercer.plot.style import COLOURS, INK, dressed, legend, number
+from mercer.plot.plane import answers, two_features, window
+from mercer.plot.style import BESIDE, COLOURS, INK, dressed, legend, number, whole_ticks
 
 _MARKERS = "os^Dvp"
 
@@ -29,15 +28,8 @@ def cluster_cells(
     machine : fitted KernelKMeans with two features
     X : array, shape (n, 2)
         The points it was fitted to.
-    ax : Axes, optional
     iteration : int, optional
         Show how things stood after so many iterations; 0 is the start. None: the end.
-    resolution : int
-        Grid points a side.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -51,11 +43,7 @@ def cluster_cells(
     >>> cluster_cells(machine, X, axes(), iteration=0, resolution=20).get_title().startswith("start, energy")
     True
     """
-    points = np.asarray(X, dtype=float)
-    if points.ndim != 2 or points.shape[1] != 2:
-        raise ValueError(
-            f"cells in the plane need two features: X must have shape (n, 2), got {points.shape}"
-        )
+    points = two_features(X, "cells")
     check_is_fitted(machine, "means_")
     title, energy = "", machine.inertia_
     if iteration is not None:
@@ -65,28 +53,21 @@ def cluster_cells(
         energy = machine.energies_[min(iteration, machine.n_iter_)]
         machine = _after(machine, X, iteration)
     ax = dressed(ax, grid=False)
-    low, high = points.min(axis=0), points.max(axis=0)
-    margin = 0.08 * np.where(high > low, high - low, 1.0)
-    u, v = (np.linspace(a, b, resolution) for a, b in zip(low - margin, high + margin, strict=True))
-    U, V = np.meshgrid(u, v)
-    cells = asked(machine.predict, np.column_stack([U.ravel(), V.ravel()])).reshape(U.shape)
+    U, V, cells = answers(machine.predict, window(ax, points, 0.08, alone=1.0), resolution)
     for j in range(len(machine.masses_)):
         colour, inside = COLOURS[j % len(COLOURS)], (cells == j).astype(float)
         if inside.any():
             ax.contourf(U, V, inside, levels=[0.5, 2], colors=[colour], alpha=0.16)
         if inside.any() and not inside.all():
             ax.contour(U, V, inside, levels=[0.5], colors=[INK], linewidths=0.9)
-        mine = points[machine.labels_ == j]
         # Colours come again after six clusters, together with another marker.
         marker = _MARKERS[j // len(COLOURS) % len(_MARKERS)]
-        ax.plot(mine[:, 0], mine[:, 1], marker, color=colour, markersize=3.5, markeredgewidth=0)
+        ax.plot(*points[machine.labels_ == j].T, marker, color=colour, markersize=3.5, markeredgewidth=0)
     for centre in getattr(machine, "centroids_", ()):
         ax.plot(
             *centre, "o", markersize=9, markerfacecolor=to_rgba("white", 0.9), markeredgecolor=INK,
             markeredgewidth=1.6,
         )  # fmt: skip
-    ax.set_xlim(u[0], u[-1])
-    ax.set_ylim(v[0], v[-1])
     ax.set_title(f"{title}energy {number(energy)}", fontsize=10)
     return ax
 
@@ -108,11 +89,6 @@ def cluster_classes(labels: Any, y: Any, ax: Axes | None = None) -> Axes:
         Clusters, such as ``machine.labels_``.
     y : array of class labels, shape (n,)
         At most twelve classes.
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -127,7 +103,7 @@ def cluster_classes(labels: Any, y: Any, ax: Axes | None = None) -> Axes:
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) > 2 * len(COLOURS):
         raise ValueError(f"at most {2 * len(COLOURS)} classes can be told apart, got {len(classes)}")
-    ax = dressed(ax)
+    ax = dressed(ax, "cluster", "points")
     ax.grid(False, axis="x")
     clusters = np.unique(labels)
     places, bottom = np.arange(len(clusters)), np.zeros(len(clusters))
@@ -138,10 +114,7 @@ def cluster_classes(labels: Any, y: Any, ax: Axes | None = None) -> Axes:
         ax.bar(places, counts, 0.75, bottom=bottom, color=[colour], label=str(name))
         bottom += counts
     ax.set_xticks(places, [str(j) for j in clusters])
-    ax.set_xlabel("cluster")
-    ax.set_ylabel("points")
-    legend(ax, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    return ax
+    return legend(ax, **BESIDE)
 
 
 def cluster_energy(machine: Any, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:
@@ -150,12 +123,6 @@ def cluster_energy(machine: Any, ax: Axes | None = None, *, colour: str = COLOUR
     Parameters
     ----------
     machine : fitted KernelKMeans
-    ax : Axes, optional
-    colour : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -166,9 +133,7 @@ def cluster_energy(machine: Any, ax: Axes | None = None, *, colour: str = COLOUR
     'energy'
     """
     check_is_fitted(machine, "energies_")
-    ax = dressed(ax)
+    ax = dressed(ax, "iteration", "energy")
     ax.plot(np.arange(len(machine.energies_)), machine.energies_, "o-", color=colour, markersize=4)
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-    ax.set_xlabel("iteration")
-    ax.set_ylabel("energy")
+    whole_ticks(ax.xaxis)
     return ax

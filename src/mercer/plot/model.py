@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLocator
 
-from mercer.plot.regression import predicted_vs_true
-from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, number
+from mercer.plot.curves import predicted_vs_true
+from mercer.plot.style import ABOVE, COLOURS, INK, dressed, legend, log_ticks, number
 from mercer.plot.svg import FORBIDDEN
 
 if TYPE_CHECKING:
@@ -45,11 +45,6 @@ def contenders(names: Sequence[str], scores: Sequence[Score], ax: Axes | None = 
     ----------
     names : of the models
     scores : one each, of the same measure
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -124,7 +119,7 @@ def error_histogram(errors: Any, half_width: float | None = None, ax: Axes | Non
     'test rows'
     """
     errors = np.asarray(errors, dtype=float)
-    ax = dressed(ax)
+    ax = dressed(ax, "true − predicted", "test rows")
     reach = 1.15 * float(np.quantile(np.abs(errors), 0.99)) or 1.0
     bins = int(np.clip(np.sqrt(len(errors)), 7, 31)) | 1  # an odd number: one bar sits at zero
     edges = np.linspace(-reach, reach, bins + 1).tolist()
@@ -134,8 +129,6 @@ def error_histogram(errors: Any, half_width: float | None = None, ax: Axes | Non
     ax.axvline(0, color=INK, linewidth=1, dashes=(4, 3))
     ax.grid(False, axis="x")
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=[1, 2, 5, 10]))
-    ax.set_xlabel("true − predicted")
-    ax.set_ylabel("test rows")
     return ax
 
 
@@ -145,7 +138,6 @@ def reliability(bins: Sequence[tuple[float, float, int]], ax: Axes | None = None
     Parameters
     ----------
     bins : (mean probability of the predicted class, share that was right, rows), as in `Evidence.reliability`
-    ax : Axes, optional
 
     Examples
     --------
@@ -153,7 +145,7 @@ def reliability(bins: Sequence[tuple[float, float, int]], ax: Axes | None = None
     >>> reliability([(0.6, 0.5, 12), (0.95, 0.97, 300)], axes()).get_xlabel()
     'how sure it was'
     """
-    ax = dressed(ax)
+    ax = dressed(ax, "how sure it was", "how often it was right")
     sure, right, count = (np.array(column, dtype=float) for column in zip(*bins, strict=True))
     half = 1.96 * np.sqrt(np.maximum(right * (1 - right), 0.25 / (count + 4)) / count)
     ax.axline((0, 0), (1, 1), color=INK, linewidth=1, dashes=(4, 3))
@@ -162,8 +154,6 @@ def reliability(bins: Sequence[tuple[float, float, int]], ax: Axes | None = None
     ax.set_xlim(max(0.0, float(sure.min()) - 0.08), 1.03)
     ax.set_ylim(max(0.0, min(float((right - half).min()), float(sure.min())) - 0.08), 1.06)
     _percent(ax, "xy")
-    ax.set_xlabel("how sure it was")
-    ax.set_ylabel("how often it was right")
     return ax
 
 
@@ -207,7 +197,7 @@ def length_scales(items: Sequence[Importance], ax: Axes | None = None) -> Axes:
     >>> length_scales([Importance("age", 2.0, 0.1, 1.5)], axes()).get_xscale()
     'log'
     """
-    ax = dressed(ax)
+    ax = dressed(ax, "length scale ℓ")
     lengths = np.array([np.nan if i.length is None else i.length for i in items])
     place = np.arange(len(items))
     _rows(ax, [i.column for i in items])
@@ -220,7 +210,6 @@ def length_scales(items: Sequence[Importance], ax: Axes | None = None) -> Axes:
             ax.xaxis.set_major_locator(LogLocator(10, (1.0, 2.0, 5.0)))
         ax.hlines(place[known], lengths[known], ax.get_xlim()[1], color=COLOURS[2], linewidth=2, alpha=0.35)
         ax.plot(lengths[known], place[known], "o", color=COLOURS[2], markersize=7)
-    ax.set_xlabel("length scale ℓ")
     return ax
 
 
@@ -237,7 +226,7 @@ def loo_curve(lams: Any, loo: Any, chosen: float | None = None, ax: Axes | None 
     lams, loo = np.asarray(lams, dtype=float), np.asarray(loo, dtype=float)
     order = np.argsort(lams)[np.isfinite(loo[np.argsort(lams)])]
     lams, loo = lams[order], loo[order]
-    ax = dressed(ax)
+    ax = dressed(ax, "λ", "leave-one-out error / variance")
     ax.plot(lams, loo, color=COLOURS[0], linewidth=2)
     log_ticks(ax, "x")
     if chosen is not None:
@@ -250,10 +239,7 @@ def loo_curve(lams: Any, loo: Any, chosen: float | None = None, ax: Axes | None 
     # And what is flat shall look flat.
     span = max(top - low, 0.25 * low) or 1.0
     ax.set_ylim(low - 0.06 * span, low + 1.06 * span)
-    ax.set_xlabel("λ")
-    ax.set_ylabel("leave-one-out error / variance")
-    legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)
-    return ax
+    return legend(ax, **ABOVE)
 
 
 def coverage(pairs: Sequence[tuple[float, float]], rows: int, ax: Axes | None = None) -> Axes:
@@ -263,7 +249,6 @@ def coverage(pairs: Sequence[tuple[float, float]], rows: int, ax: Axes | None = 
     ----------
     pairs : (nominal, measured), as in ``Evidence.coverage``
     rows : on how many rows they were measured
-    ax : Axes, optional
 
     Examples
     --------
@@ -271,7 +256,7 @@ def coverage(pairs: Sequence[tuple[float, float]], rows: int, ax: Axes | None = 
     >>> coverage([(0.5, 0.52), (0.9, 0.91)], 400, axes()).get_xlabel()
     'promised'
     """
-    ax = dressed(ax)
+    ax = dressed(ax, "promised", "held on test rows")
     nominal, measured = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
     line = np.linspace(max(0.0, nominal.min() - 0.05), min(1.0, nominal.max() + 0.04), 60)
     # Two standard deviations; twice the variance, as the intervals come from as many rows again.
@@ -282,8 +267,6 @@ def coverage(pairs: Sequence[tuple[float, float]], rows: int, ax: Axes | None = 
     _percent(ax, "xy")
     for scale in (ax.xaxis, ax.yaxis):
         scale.set_major_locator(MultipleLocator(0.1))
-    ax.set_xlabel("promised")
-    ax.set_ylabel("held on test rows")
     return ax
 
 
@@ -303,7 +286,6 @@ def dependence(
     values : (m,) numbers, dates or words
     curves : (m, t)
     labels : t names; a legend tells them apart if there are several
-    ax : Axes, optional
     band : (m, 2) prediction intervals, optional
     share : bool
         The curves are probabilities.
@@ -345,10 +327,7 @@ def dependence(
         _percent(ax, along)
     # Above the axes, where constrained layout makes room; long names get a line each.
     columns = 2 if all(len(label) <= 8 for label in labels) else 1
-    legend(
-        ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.2, handlelength=1.2
-    )
-    return ax
+    return legend(ax, **ABOVE, ncols=columns, handlelength=1.2)
 
 
 def _rows(ax: Axes, names: Sequence[str], most: int = 24) -> None:
@@ -364,8 +343,6 @@ def _percent(ax: Axes, which: str) -> None:
     for axis in which:
         scale = getattr(ax, f"{axis}axis")
         scale.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-        scale.set_major_formatter(FuncFormatter(_share))
-
-
-def _share(value: float, _: Any = None) -> str:
-    return f"{round(100 * value, 6) + 0.0:.3g} %".replace("-", "−")
+        scale.set_major_formatter(
+            FuncFormatter(lambda value, _: f"{round(100 * value, 6) + 0.0:.3g} %".replace("-", "−"))
+        )

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelNeighborsClassifier
 from mercer.plot.classification import decision_regions
-from mercer.plot.style import COLOURS, dressed, legend, number
+from mercer.plot.style import COLOURS, dressed, legend, number, panels, whole_ticks
 
 
 def neighbours(
@@ -37,8 +37,6 @@ def neighbours(
     counts : whole numbers
         One figure for each R.
     axes : as many Axes, optional
-    resolution : int
-        Grid points a side.
 
     Returns
     -------
@@ -64,22 +62,17 @@ def neighbours(
     most = machine.n_samples_fit_
     if wrong := [r for r in counts if not (isinstance(r, (int, np.integer)) and 1 <= r <= most)]:
         raise ValueError(f"counts must be whole numbers from 1 to the {most} examples, got {wrong[0]!r}")
-    if axes is None:
-        from matplotlib import pyplot
-
-        axes = pyplot.subplots(1, len(counts), figsize=(4.2 * len(counts), 3.8), layout="constrained")[1]
-    panels = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-    if len(panels) != len(counts):
-        raise ValueError(f"{len(counts)} numbers of neighbours need as many Axes, got {len(panels)}")
-    for i, (count, ax) in enumerate(zip(counts, panels, strict=True)):
+    needed = f"{len(counts)} numbers of neighbours need as many Axes"
+    row = panels(axes, (len(counts),), needed, (4.2, 3.8))
+    for i, (count, ax) in enumerate(zip(counts, row, strict=True)):
         asked = copy(machine)
         asked.n_neighbors_ = int(count)
         decision_regions(asked, X, y, ax, resolution=resolution)
         ax.set_title(f"R = {count}", fontsize=10)
         # One legend serves all.
-        if i < len(panels) - 1 and (legend := ax.get_legend()) is not None:
+        if i < len(row) - 1 and (legend := ax.get_legend()) is not None:
             legend.remove()
-    return panels
+    return row
 
 
 def neighbour_errors(machine: Any, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:
@@ -88,12 +81,6 @@ def neighbour_errors(machine: Any, ax: Axes | None = None, *, colour: str = COLO
     Parameters
     ----------
     machine : fitted KernelNeighborsClassifier or KernelNeighborsRegressor with n_neighbors="auto"
-    ax : Axes, optional
-    colour : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -111,13 +98,10 @@ def neighbour_errors(machine: Any, ax: Axes | None = None, *, colour: str = COLO
         )
     best, classes = machine.n_neighbors_, is_classifier(machine)
     least = f"{errors[best - 1]:.1%}" if classes else number(errors[best - 1])
-    ax = dressed(ax)
+    ax = dressed(ax, "R", "left out and wrong" if classes else "squared error, left out")
     ax.plot(np.arange(1, len(errors) + 1), errors, color=colour, linewidth=1.6)
     ax.plot(best, errors[best - 1], "o", color=COLOURS[1], markersize=7, label=f"R = {best}: {least}")
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    whole_ticks(ax.xaxis)
     if classes:
         ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    ax.set_xlabel("R")
-    ax.set_ylabel("left out and wrong" if classes else "squared error, left out")
-    legend(ax)
-    return ax
+    return legend(ax)

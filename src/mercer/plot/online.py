@@ -12,8 +12,8 @@ from mercer.functions import KernelFunction
 from mercer.online import OnlineKernelClassifier, Regret, progressive
 from mercer.online.machine import OnlineMachine
 from mercer.online.occupancy import occupancy
-from mercer.online.record import begin
-from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks
+from mercer.online.record import begin, function_after
+from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, panels
 
 _GRID = 400
 # More panels than this can't be told apart.
@@ -21,12 +21,7 @@ _MOST_UPDATES = 8
 
 
 def bumps(
-    machine: OnlineMachine,
-    X: Any,
-    y: Any,
-    axes: Axes | Sequence[Axes] | None = None,
-    *,
-    grid: Any = None,
+    machine: OnlineMachine, X: Any, y: Any, axes: Axes | Sequence[Axes] | None = None, *, grid: Any = None
 ) -> np.ndarray:
     """The function after each of a few examples: the kernels it is the sum of, in colour, and their sum.
 
@@ -62,7 +57,7 @@ def bumps(
             f"bumps are drawn for one function of one variable and up to {_MOST_UPDATES} examples, got X of "
             f"shape {np.shape(points)} and {targets.shape[1]} outputs"
         )
-    row = _row(n, axes)
+    row = panels(axes, (1, n), f"{n} examples need {n} Axes, or one for the last", (3.2, 3.0), sharey=True)
     x = points[:, 0].astype(float)
     if grid is None:
         margin = 0.6 * (np.ptp(x) if n > 1 else 0) + 0.5
@@ -71,9 +66,9 @@ def bumps(
     first = n - len(row)  # panels are those of the last examples
     for t in range(n):
         before = run.function_
-        run._learner.learn(points[t : t + 1], targets[t : t + 1], np.ones(1))
+        after = function_after(run, points, targets, t)
         if t >= first:
-            _bumps(row[t - first], run.function_, None if t == first else before, grid, x, targets[:, 0], t)
+            _bumps(row[t - first], after, None if t == first else before, grid, x, targets[:, 0], t)
     low, high = (f(ax.get_ylim()[i] for ax in row) for i, f in enumerate((min, max)))
     for ax in row:
         ax.set_ylim(low, high)
@@ -83,35 +78,22 @@ def bumps(
 def _bumps(ax: Axes, f: Any, before: Any, grid: np.ndarray, x: np.ndarray, y: np.ndarray, t: int) -> None:
     if not isinstance(f, KernelFunction):
         raise TypeError(f"only a sum of kernels has bumps to draw, and this is {f!r}")
-    ax = dressed(ax)
+    ax = dressed(ax, "x")
     ax.axhline(0, color=INK, linewidth=0.8)
-    coef = np.asarray(f.coef).reshape(len(f.points))
-    for value, z in zip(coef, f.points, strict=True):
+    for value, z in zip(np.ravel(f.coef), f.points, strict=True):
         colour = COLOURS[int(np.flatnonzero(x == z[0])[0]) % len(COLOURS)]
         bump = value * f.kernel(grid[:, None], z[None])[:, 0]
         ax.fill_between(grid, bump, color=colour, alpha=0.15, linewidth=0)
         ax.plot(grid, bump, color=colour, linewidth=1.3)
     if before is not None:
-        values = np.asarray(before(grid[:, None])).reshape(len(grid))
-        ax.plot(grid, values, color=INK, linewidth=1.1, dashes=(4, 3), label="f before")
-    values = np.asarray(f(grid[:, None])).reshape(len(grid))
-    ax.plot(grid, values, color=INK, linewidth=2.4, label="f")
+        ax.plot(
+            grid, np.ravel(before(grid[:, None])), color=INK, linewidth=1.1, dashes=(4, 3), label="f before"
+        )
+    ax.plot(grid, np.ravel(f(grid[:, None])), color=INK, linewidth=2.4, label="f")
     for i in range(t + 1):
         ax.plot(x[i], y[i], "o", color=COLOURS[i % len(COLOURS)], markersize=7 if i == t else 4.5)
-    ax.set_xlabel("x")
     ax.set_title(f"after {t + 1} example{'s' * (t > 0)}", fontsize=10)
     legend(ax)
-
-
-def _row(n: int, axes: Any) -> np.ndarray:
-    if axes is None:
-        from matplotlib import pyplot
-
-        axes = pyplot.subplots(1, n, figsize=(3.2 * n, 3.0), layout="constrained", sharey=True)[1]
-    row = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
-    if len(row) not in (1, n):
-        raise ValueError(f"{n} examples need {n} Axes, or one for the last; got {len(row)}")
-    return row
 
 
 def learning_curve(
@@ -126,23 +108,16 @@ def learning_curve(
 ) -> Axes:
     """The error of predictions made before each example was learned, over the last few of them.
 
-    Labels: the share that was wrong; numbers: the root of the mean square. Call it again on the same Axes,
-    with other labels and colours, to compare machines.
+    Labels: the share that was wrong; numbers: the root of the mean square.
 
     Parameters
     ----------
     machine : OnlineKernelRegressor or OnlineKernelClassifier
         A clone of it learns.
     X, y : the stream, in its order
-    ax : Axes, optional
     window : int, optional
         Over how many examples; None: a twentieth of the stream.
     label : str, optional
-    colour : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -167,15 +142,12 @@ def learning_curve(
     sums = np.concatenate([[0.0], np.cumsum(errors)])
     ends = np.arange(window, n + 1)
     mean = np.maximum(sums[ends] - sums[ends - window], 0) / window
-    ax = dressed(ax)
+    kind = "wrong labels" if labels else "error (root mean square)"
+    ax = dressed(ax, "examples", f"{kind} over {window} examples")
     ax.plot(ends, mean if labels else np.sqrt(mean), color=colour, linewidth=1.8, label=label)
     ax.set_xlim(0, n)
     ax.set_ylim(bottom=0, auto=True)  # others may come, and be higher
-    ax.set_xlabel("examples")
-    kind = "wrong labels" if labels else "error (root mean square)"
-    ax.set_ylabel(f"{kind} over {window} examples")
-    legend(ax)
-    return ax
+    return legend(ax)
 
 
 def regret_curve(
@@ -192,26 +164,21 @@ def regret_curve(
     ----------
     found : Regret
         ``mercer.online.regret(machine, X, y)``.
-    ax : Axes, optional
     label : str
-    colour : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer import OnlineKernelRegressor, plot
-    >>> from mercer.online import InverseRoot, regret
+    >>> from mercer.online import InverseRootStep, regret
     >>> X = np.random.default_rng(0).uniform(0, 6, (200, 1))
-    >>> machine = OnlineKernelRegressor(lam=0.01, step=InverseRoot(0.5), budget=None)
+    >>> machine = OnlineKernelRegressor(lam=0.01, step=InverseRootStep(0.5), budget=None)
     >>> ax = plot.regret_curve(regret(machine, X, np.sin(X[:, 0])), plot.axes())
     >>> len(ax.lines)
     3
     """
-    ax = dressed(ax)
+    against = "" if found.radius is None else f" against ‖f‖ ≤ {found.radius:g}"
+    ax = dressed(ax, "examples T", f"regret{against}")
     values, T = found.regret, found.times
     power = found.exponent
     name = label if np.isnan(power) else f"{label}, as T^{power:.2f}"
@@ -222,14 +189,10 @@ def regret_curve(
     if np.isfinite(found.text_bound).any():
         ax.plot(T, found.text_bound, color=INK, linewidth=1.2, linestyle=":", label="‖∇‖·‖f*‖·√T (best η)")
     if (values > 0).all():
-        log_ticks(ax, "x")
-        log_ticks(ax, "y")
+        log_ticks(ax, "xy")
     else:
         ax.axhline(0, color=INK, linewidth=0.8)
-    ax.set_xlabel("examples T")
-    ax.set_ylabel("regret" if found.radius is None else f"regret against ‖f‖ ≤ {found.radius:g}")
-    legend(ax)
-    return ax
+    return legend(ax)
 
 
 def budget_use(
@@ -242,12 +205,6 @@ def budget_use(
     machine : OnlineKernelRegressor or OnlineKernelClassifier
         With a budget or without, not with features. A clone of it learns.
     X, y : the stream, in its order
-    ax : Axes, optional
-    colour : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -260,14 +217,12 @@ def budget_use(
     '20 terms after 200 examples'
     """
     seen, held = occupancy(machine, X, y)
-    ax = dressed(ax)
+    ax = dressed(ax, "examples seen", "examples in f, by their number")
     ax.plot([0, seen[-1]], [0, seen[-1]], color=INK, linewidth=0.8)
     when = np.repeat(seen, [len(h) for h in held])
     ax.plot(when, np.concatenate(held), ".", color=colour, markersize=1.6, markeredgewidth=0)
     ax.set_xlim(0, seen[-1])
     ax.set_ylim(0, seen[-1])
-    ax.set_xlabel("examples seen")
-    ax.set_ylabel("examples in f, by their number")
     last = len(held[-1])
     ax.set_title(f"{last:,} term{'s' * (last != 1)} after {seen[-1]:,} examples", fontsize=10)
     return ax

@@ -26,15 +26,9 @@ def risk_curve(
     ----------
     curve : RiskCurve
         From `mercer.theory.risk_curve`.
-    ax : Axes, optional
     expected : float, optional
         The exponent theory gives: a dashed line of that slope through the middle of the measurements.
     label : str
-    colour : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -47,7 +41,7 @@ def risk_curve(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['risk', 'n^−0.50 (95 %: 0.50 to 0.50)']
     """
-    ax = dressed(ax)
+    ax = dressed(ax, "examples n", "risk")
     n, mean = curve.sizes, curve.mean
     if len(curve.risks) > 1:
         for row in curve.risks:
@@ -61,12 +55,8 @@ def risk_curve(
         middle = np.exp(np.log(n).mean()), np.exp(np.log(mean).mean())
         line = middle[1] * (n / middle[0]) ** -expected
         ax.plot(n, line, "--", color=INK, linewidth=1.2, label=f"theory: n^−{expected:.2f}")
-    log_ticks(ax, "x")
-    log_ticks(ax, "y")
-    ax.set_xlabel("examples n")
-    ax.set_ylabel("risk")
-    legend_above(ax, columns=3)
-    return ax
+    log_ticks(ax, "xy")
+    return legend_above(ax, columns=3)
 
 
 def bias_variance(found: BiasVariance, ax: Axes | None = None, *, name: str | None = None) -> Axes:
@@ -76,13 +66,8 @@ def bias_variance(found: BiasVariance, ax: Axes | None = None, *, name: str | No
     ----------
     found : BiasVariance
         From `mercer.theory.bias_variance`.
-    ax : Axes, optional
     name : str, optional
         What the parameter is called; its own name by default.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -94,7 +79,7 @@ def bias_variance(found: BiasVariance, ax: Axes | None = None, *, name: str | No
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('λ', ['bias²', 'variance', 'sum', 'least sum: 0.1'])
     """
-    ax = dressed(ax)
+    ax = dressed(ax, y="squared error")
     values = np.asarray(found.values, dtype=float)
     for height, label, colour in (
         (found.bias, "bias²", COLOURS[0]),
@@ -112,9 +97,7 @@ def bias_variance(found: BiasVariance, ax: Axes | None = None, *, name: str | No
     ax.set_ylim(bottom=0)
     last = found.name.split("__")[-1]
     ax.set_xlabel(name or {"lam": "λ", "sigma": "σ", "n_neighbors": "neighbours R"}.get(last, found.name))
-    ax.set_ylabel("squared error")
-    legend_above(ax, columns=4)
-    return ax
+    return legend_above(ax, columns=4)
 
 
 def decay(
@@ -130,15 +113,10 @@ def decay(
     ----------
     found : GramSpectrum
         From `mercer.theory.spectrum`.
-    ax : Axes, optional
     law : Decay, optional
         From `mercer.theory.fit_decay`.
     smoothness : Smoothness, optional
         From `mercer.theory.smoothness`: adds the law of the target's coefficients and the noise.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -150,7 +128,7 @@ def decay(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['eigenvalues', 'i^−2.00']
     """
-    ax = dressed(ax)
+    ax = dressed(ax, "i", "size")
     i = np.arange(1, found.n + 1)
     kept = found.values > found.values[0] * found.n * np.finfo(float).eps
     if found.energy is not None:
@@ -163,10 +141,8 @@ def decay(
     if smoothness is not None:
         energy, along = smoothness.energy, np.geomspace(2, max(4, found.n // 8), 50)
         ax.plot(along, energy.at(along), color=COLOURS[1], linewidth=1.6, label=f"i^−{energy.exponent:.2f}")
-        ax.axhline(
-            smoothness.noise / found.n, color=COLOURS[1], linewidth=1, linestyle=":", label="noise σ²/n"
-        )
         floor = smoothness.noise / found.n
+        ax.axhline(floor, color=COLOURS[1], linewidth=1, linestyle=":", label="noise σ²/n")
         ax.set_ylim(bottom=min(floor, float(found.values[kept].min())) / 30)
     # An exponential is a straight line over i itself.
     if law is None or law.kind == "polynomial":
@@ -174,10 +150,7 @@ def decay(
     elif smoothness is None:
         ax.set_xlim(0, 2 * law.last)
     log_ticks(ax, "y")
-    ax.set_xlabel("i")
-    ax.set_ylabel("size")
-    legend_above(ax, columns=3)
-    return ax
+    return legend_above(ax, columns=3)
 
 
 def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:
@@ -187,12 +160,6 @@ def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str 
     ----------
     certificate : RiskCertificate
         From `mercer.theory.certificate`. Bounds of another measure than its own are left out.
-    ax : Axes, optional
-    colour : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -202,7 +169,7 @@ def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str 
     >>> [text.get_text() for text in bounds(found, axes()).get_legend().get_texts()]
     ['bound', 'best constant: 0.5', 'measured']
     """
-    ax = dressed(ax)
+    ax = dressed(ax, certificate.measure)
     shown = [b for b in certificate.bounds if b.risk.startswith(certificate.measure)]
     if not shown:
         raise ValueError("the certificate has no bound on what it measures")
@@ -223,12 +190,9 @@ def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str 
             )  # fmt: skip
     ax.axvline(certificate.guess, color=COLOURS[1], linestyle="--", linewidth=1.2,
                label=f"best constant: {certificate.guess:.3g}")  # fmt: skip
-    names = [b.name + "\n(average)" * b.on_average for b in shown]
-    ax.set_yticks(places, names)
+    ax.set_yticks(places, [b.name + "\n(average)" * b.on_average for b in shown])
     ax.set_xlim(0, 1.02 * top)
-    ax.set_xlabel(certificate.measure)
-    legend_above(ax, columns=3)
-    return ax
+    return legend_above(ax, columns=3)
 
 
 def slack(
@@ -241,12 +205,7 @@ def slack(
     sizes : numbers of examples
     series : from the name of a bound to its values at these sizes
     risk : the true risk at these sizes
-    ax : Axes, optional
     ylabel : str
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -255,14 +214,10 @@ def slack(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['VC bound', 'true risk']
     """
-    ax = dressed(ax)
-    for (name, values), colour in zip(series.items(), (*COLOURS, *COLOURS), strict=False):
-        again = "--" if list(series).index(name) >= len(COLOURS) else "-"
-        ax.plot(sizes, values, again, color=colour, marker="o", markersize=4, linewidth=2, label=name)
+    ax = dressed(ax, "examples n", ylabel)
+    for i, (name, values) in enumerate(series.items()):
+        colour, style = COLOURS[i % len(COLOURS)], "-" if i < len(COLOURS) else "--"
+        ax.plot(sizes, values, style, color=colour, marker="o", markersize=4, linewidth=2, label=name)
     ax.plot(sizes, risk, color=INK, linewidth=2.4, label="true risk")
-    log_ticks(ax, "x")
-    log_ticks(ax, "y")
-    ax.set_xlabel("examples n")
-    ax.set_ylabel(ylabel)
-    legend_above(ax, columns=3)
-    return ax
+    log_ticks(ax, "xy")
+    return legend_above(ax, columns=3)

@@ -7,15 +7,22 @@ import warnings
 from textwrap import fill
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 # Okabe and Ito's palette without its black and yellow, which vanish on dark and on light paper.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 # A grey that reads on white and on black. `to_svg` turns it into the text colour of the page.
 INK = "#737a82"
+
+# Where a legend may stand outside of the axes.
+BESIDE = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+ABOVE = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -28,10 +35,6 @@ def axes(width: float = 5.2, height: float = 3.5) -> Axes:
     width, height : float
         Inches.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> axes(4, 3).figure.get_size_inches().tolist()
@@ -41,8 +44,8 @@ def axes(width: float = 5.2, height: float = 3.5) -> Axes:
     return figure.subplots()
 
 
-def dressed(ax: Axes | None, *, grid: bool = True) -> Axes:
-    """These Axes (None: new ones from pyplot) with the look of the library."""
+def dressed(ax: Axes | None, x: str = "", y: str = "", *, grid: bool = True) -> Axes:
+    """These Axes (None: new ones from pyplot) with the look of the library, and what stands at x and y."""
     if ax is None:
         from matplotlib import pyplot
 
@@ -58,6 +61,10 @@ def dressed(ax: Axes | None, *, grid: bool = True) -> Axes:
         text.set_color(INK)
         text.set_fontsize(10)
     ax.set_axisbelow(True)
+    if x:
+        ax.set_xlabel(x)
+    if y:
+        ax.set_ylabel(y)
     if grid:
         ax.grid(True, color=INK, alpha=0.18, linewidth=0.7)
     return ax
@@ -72,14 +79,40 @@ def bare(ax: Axes | None) -> Axes:
     return ax
 
 
-def legend(ax: Axes, **where: Any) -> None:
+def panels(
+    axes: Any, counts: tuple[int, ...], what: str, size: tuple[float, float], **layout: Any
+) -> np.ndarray:
+    """These Axes in a row (None: new ones from pyplot, of that size each), as many as one of the counts."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        most = max(counts)
+        columns = layout.pop("columns", most)
+        rows = math.ceil(most / columns)
+        figsize = (size[0] * columns, size[1] * rows)
+        axes = pyplot.subplots(rows, columns, figsize=figsize, layout="constrained", **layout)[1]
+    row = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()
+    if len(row) not in counts:
+        raise ValueError(f"{what}, got {len(row)}")
+    return row
+
+
+def tinted(strength: np.ndarray, colour: str) -> np.ndarray:
+    """An image in one colour, as opaque at every place as its strength there, from 0 to 1."""
+    image = np.empty((*strength.shape, 4))
+    image[:] = to_rgba(colour)
+    image[..., 3] = strength
+    return image
+
+
+def legend(ax: Axes, **where: Any) -> Axes:
     """A legend without a box, if there is anything to tell apart."""
-    handles, _ = ax.get_legend_handles_labels()
-    if handles:
-        ax.legend(frameon=False, labelcolor=INK, fontsize=9, **where)
+    if "handles" in where or ax.get_legend_handles_labels()[0]:
+        ax.legend(**{"frameon": False, "labelcolor": INK, "fontsize": 9, **where})
+    return ax
 
 
-def legend_above(ax: Axes, columns: int) -> None:
+def legend_above(ax: Axes, columns: int) -> Axes:
     """A legend above the axes, no wider than they are, so that it lies within the figure.
 
     It has so many columns, or as many as there is room for; where one is too many, labels are broken into
@@ -87,17 +120,18 @@ def legend_above(ax: Axes, columns: int) -> None:
     """
     made = None
     for count in range(columns, 0, -1):
-        legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=count, borderaxespad=0.2)
+        legend(ax, **ABOVE, ncols=count)
         made = ax.get_legend()
         if made is None or _fits(made, ax):
-            return
+            return ax
     assert made is not None
     labels = [(text, text.get_text()) for text in made.get_texts()]
     for width in (32, 24, 16, 12):
         for text, words in labels:
             text.set_text(fill(words, width, break_long_words=False))
         if _fits(made, ax):
-            return
+            break
+    return ax
 
 
 def _fits(made: Legend, ax: Axes) -> bool:
@@ -112,13 +146,19 @@ def _fits(made: Legend, ax: Axes) -> bool:
     return bool(across and bottom <= box.y0 and box.y1 <= top)
 
 
-def log_ticks(ax: Axes, axis: str) -> None:
-    """A logarithmic axis with labels such as 10⁻³: plain text, the same in every output format."""
-    getattr(ax, f"set_{axis}scale")("log")
-    scale = getattr(ax, f"{axis}axis")
-    scale.set_major_locator(LogLocator(10, numticks=7))
-    scale.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
-    scale.set_minor_formatter(NullFormatter())
+def log_ticks(ax: Axes, axes: str) -> None:
+    """Logarithmic axes ("x", "y" or "xy") with labels such as 10⁻³: plain text, in every output format."""
+    for axis in axes:
+        getattr(ax, f"set_{axis}scale")("log")
+        scale = getattr(ax, f"{axis}axis")
+        scale.set_major_locator(LogLocator(10, numticks=7))
+        scale.set_major_formatter(FuncFormatter(lambda value, _: power_of_ten(value)))
+        scale.set_minor_formatter(NullFormatter())
+
+
+def whole_ticks(scale: Axis) -> None:
+    """An axis that counts: no ticks between whole numbers."""
+    scale.set_major_locator(MaxNLocator("auto", integer=True))
 
 
 def power_of_ten(value: float) -> str:

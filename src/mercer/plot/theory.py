@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +12,18 @@ from matplotlib.patches import Patch, PathPatch
 from matplotlib.patches import Rectangle as Drawn
 from matplotlib.path import Path
 
-from mercer.plot.style import COLOURS, INK, bare, dressed, legend, legend_above, log_ticks, number
-from mercer.theory import Box, HypothesisClass, PolynomialSet, Rectangles, Simulation, sample_size
-from mercer.theory.inputs import as_labels, signs
-from mercer.theory.shattering import labellings
+from mercer.plot.plane import window
+from mercer.plot.style import COLOURS, INK, bare, dressed, legend, legend_above, log_ticks, number, panels
+from mercer.theory.learnability import (
+    Box,
+    HypothesisClass,
+    PolynomialSet,
+    Rectangles,
+    Simulation,
+    sample_size,
+)
+from mercer.theory.learnability.inputs import as_labels, signs
+from mercer.theory.learnability.shattering import labellings
 
 _POSITIVE, _NEGATIVE = COLOURS[0], COLOURS[1]
 _GRID = 301
@@ -44,7 +51,7 @@ def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = No
     --------
     >>> from matplotlib.figure import Figure
     >>> from mercer.plot import shattering
-    >>> from mercer.theory import Intervals
+    >>> from mercer.theory.learnability import Intervals
     >>> drawn = shattering(Intervals(), [1, 2], Figure().subplots(1, 4))
     >>> [ax.get_title() for ax in drawn]
     ['--', '-+', '+-', '++']
@@ -56,23 +63,22 @@ def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = No
             f"a shattering can be drawn for up to {_MOST_POINTS} points in one or two dimensions, "
             f"got shape {X.shape}"
         )
-    row = _grid_of(1 << len(X), axes)
+    count = 1 << len(X)
+    columns = min(count, 8 if count > 16 else 4)
+    row = panels(axes, (count,), f"{count} labellings need {count} Axes", (1.7, 1.8), columns=columns)
     bounds = _window(X.astype(float))
     for ax, labels in zip(row, labellings(len(X)), strict=True):
         h = _with_room(H.find(X, np.array(labels)), X, np.array(labels), bounds)
-        bare(ax).set_xticks([])
-        ax.set_yticks([])
+        bare(ax).set(xticks=[], yticks=[])
         if h is not None:
             _region(ax, h, X.shape[1], bounds)
         # A labelling that defeats the class stands out.
-        _frame(ax, *((INK, 0.5) if h is not None else (_NEGATIVE, 1.4)))
+        more, colour, width = ("", INK, 0.5) if h is not None else (": none", _NEGATIVE, 1.4)
+        for spine in ax.spines.values():
+            spine.set(visible=True, color=colour, linewidth=width)
         _points(ax, X, labels)
-        (left, right), (bottom, top) = bounds
-        ax.set_xlim(left, right)
-        ax.set_ylim(bottom, top)
-        ax.set_title(signs(labels) + ("" if h is not None else ": none"), fontsize=9, color=INK)
-        if h is None:
-            ax.title.set_color(_NEGATIVE)
+        ax.set(xlim=bounds[0], ylim=bounds[1])
+        ax.set_title(signs(labels) + more, fontsize=9, color=colour)
     return row
 
 
@@ -85,17 +91,12 @@ def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Ax
         In the plane.
     X : array, shape (m, 2)
     y : labels
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer import plot
-    >>> from mercer.theory import Box
+    >>> from mercer.theory.learnability import Box
     >>> X = np.random.default_rng(0).uniform(size=(50, 2))
     >>> target = Box((0.2, 0.3), (0.8, 0.7))
     >>> ax = plot.learned_rectangle(target, X, target(X), plot.axes(4, 4))
@@ -120,29 +121,15 @@ def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Ax
         colour = INK if box is target else _POSITIVE
         ax.add_patch(Drawn(box.low, *sides, fill=False, edgecolor=colour, linewidth=1.6, **style))  # type: ignore[arg-type]
     _points(ax, X, labels, size=18)
-    low = np.minimum(X.min(axis=0), target.low)
-    high = np.maximum(X.max(axis=0), target.high)
-    margin = 0.04 * (high - low)
-    ax.set_xlim(low[0] - margin[0], high[0] + margin[0])
-    ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
+    window(ax, np.vstack([X, target.low, target.high]), 0.04)
     ax.set_aspect("equal")
     handles = [
         Patch(facecolor="none", edgecolor=INK, linestyle=(0, (3, 2)), label="target"),
         Patch(facecolor="none", edgecolor=_POSITIVE, label="tightest fit"),
         Patch(facecolor=missed, edgecolor="none", label="where it errs"),
     ]
-    ax.legend(
-        handles=handles,
-        frameon=False,
-        labelcolor=INK,
-        fontsize=9,
-        ncols=3,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.06),
-        columnspacing=1.0,
-        handlelength=1.4,
-    )
-    return ax
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.06)}
+    return legend(ax, handles=handles, **below, ncols=3, columnspacing=1.0, handlelength=1.4)
 
 
 def failure_rates(
@@ -153,27 +140,22 @@ def failure_rates(
     Parameters
     ----------
     simulation : Simulation
-        From `mercer.theory.simulate`, with several m.
-    ax : Axes, optional
+        From `mercer.theory.learnability.simulate`, with several m.
     delta : float, optional
         Mark this level.
     H : HypothesisClass, optional
         With delta: mark the m that `sample_size` asks for.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> from mercer import plot
-    >>> from mercer.theory import UniformBox, simulate
+    >>> from mercer.theory.learnability import UniformBox, simulate
     >>> found = simulate(UniformBox([0.2, 0.2], [0.8, 0.8]), m=[20, 40, 80], epsilon=0.1, random_state=0)
     >>> ax = plot.failure_rates(found, plot.axes(), delta=0.05)
     >>> ax.get_xlabel()
     'examples m'
     """
-    ax = dressed(ax)
+    ax = dressed(ax, "examples m", f"P(error > {number(simulation.epsilon)})")
     m, rates = simulation.m, simulation.rates
     ax.fill_between(m, simulation.lower, simulation.upper, color=_POSITIVE, alpha=0.2, linewidth=0)
     trials = simulation.errors.shape[1]
@@ -187,29 +169,9 @@ def failure_rates(
         if H is not None:
             enough = sample_size(H, epsilon=simulation.epsilon, delta=delta)
             ax.axvline(enough, color=INK, linewidth=1, dashes=(1, 2), label=f"m = {enough:,} suffices")
-    least = 0.3 / trials
     log_ticks(ax, "y")
-    ax.set_ylim(max(least, 1e-6), 1.5)
-    ax.set_xlim(float(m.min()), float(m.max()))
-    ax.set_xlabel("examples m")
-    ax.set_ylabel(f"P(error > {number(simulation.epsilon)})")
-    legend_above(ax, 2) if delta is not None else legend(ax)
-    return ax
-
-
-def _grid_of(count: int, axes: Sequence[Axes] | None) -> np.ndarray:
-    if axes is None:
-        from matplotlib import pyplot
-
-        columns = min(count, 8 if count > 16 else 4)
-        rows = math.ceil(count / columns)
-        size = (1.7 * columns, 1.8 * rows)
-        made = pyplot.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)[1]
-        return made.ravel()
-    row = np.asarray(axes, dtype=object).ravel()
-    if len(row) != count:
-        raise ValueError(f"{count} labellings need {count} Axes, got {len(row)}")
-    return row
+    ax.set(ylim=(max(0.3 / trials, 1e-6), 1.5), xlim=(float(m.min()), float(m.max())))
+    return legend_above(ax, 2) if delta is not None else legend(ax)
 
 
 def _window(X: np.ndarray) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -246,12 +208,11 @@ def _region(ax: Axes, h: Any, d: int, bounds: Any) -> None:
     else:
         grid = np.stack(np.meshgrid(across, np.linspace(bottom, top, _GRID)), axis=-1)
         inside = h(grid.reshape(-1, 2)).reshape(_GRID, _GRID)
-    colours = ListedColormap([(0, 0, 0, 0), to_rgba(_POSITIVE, 0.25)])
     ax.imshow(
         inside.astype(int),
         origin="lower",
         extent=(left, right, bottom, top),
-        cmap=colours,
+        cmap=ListedColormap([(0, 0, 0, 0), to_rgba(_POSITIVE, 0.25)]),
         vmin=0,
         vmax=1,
         aspect="auto",
@@ -259,21 +220,13 @@ def _region(ax: Axes, h: Any, d: int, bounds: Any) -> None:
     )
 
 
-def _frame(ax: Axes, colour: str, width: float) -> None:
-    for spine in ax.spines.values():
-        spine.set_visible(True)
-        spine.set_color(colour)
-        spine.set_linewidth(width)
-
-
 def _points(ax: Axes, X: Any, labels: Any, size: float = 40) -> None:
     X = np.asarray(X, dtype=float)
     xy = X if X.shape[1] == 2 else np.c_[X[:, 0], np.zeros(len(X))]
     y = np.asarray(labels)
-    full, hollow = xy[y], xy[~y]
-    ax.scatter(full[:, 0], full[:, 1], s=size, color=_POSITIVE, zorder=3, linewidths=0)
+    ax.scatter(xy[y, 0], xy[y, 1], s=size, color=_POSITIVE, zorder=3, linewidths=0)
     ax.scatter(
-        hollow[:, 0], hollow[:, 1], s=size, facecolors="none", edgecolors=_NEGATIVE, zorder=3, linewidths=1.4
+        xy[~y, 0], xy[~y, 1], s=size, facecolors="none", edgecolors=_NEGATIVE, zorder=3, linewidths=1.4
     )
 
 

@@ -13,7 +13,7 @@ from mercer._params import show
 from mercer.estimators import KernelRidge
 from mercer.kernels import Matern
 from mercer.plot.style import COLOURS, INK, dressed, legend_above, log_ticks, number
-from mercer.selection import Choice, LogUniform, Trial, Tuning, path
+from mercer.selection import Choice, Real, Tuning, TuningTrial, path
 from mercer.selection.dimensions import Dimension
 
 # Widths to interpolate with, in units of a parameter's range: the one with the least error is taken.
@@ -46,14 +46,8 @@ def surface(
         A parameter, as in ``tuning.best_params``.
     y : str, optional
         A second one; both must be numbers then.
-    ax : Axes, optional
-    colour : str
     resolution : int
         Points of the curve, or of the grid a side.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -82,8 +76,7 @@ def surface(
         _curve(ax, chart, x, scales[0], colour, resolution)
     else:
         _contours(ax, chart, names, scales, colour, resolution)
-    legend_above(ax, columns=3)
-    return ax
+    return legend_above(ax, columns=3)
 
 
 class Chart:
@@ -106,11 +99,11 @@ class Chart:
                 return self.tuning.space.axes[j].dimension
         paths = [t.lams for t in self.tuning.trials if t.lams is not None]
         if name == "lam" and paths:
-            return LogUniform(min(p.min() for p in paths), max(p.max() for p in paths))
+            return Real(min(p.min() for p in paths), max(p.max() for p in paths), log=True)
         known = sorted({name for t in self.tuning.trials for name in t.params})
         raise ValueError(f"{name!r} was not tuned; what was: {', '.join(known)}")
 
-    def place(self, name: str, trial: Trial) -> float:
+    def place(self, name: str, trial: TuningTrial) -> float:
         """Where in a parameter's range a trial lies."""
         j = self.tuning.space.position(name, trial.point)
         assert j is not None  # it is one of the trial's parameters
@@ -143,7 +136,7 @@ class Chart:
             z = np.array([self._along(t, lams) for t in trials])
         return _interpolated(space.features(np.array([t.point for t in trials]))[0], z, space.features(at)[0])
 
-    def _along(self, trial: Trial, lams: np.ndarray) -> np.ndarray:
+    def _along(self, trial: TuningTrial, lams: np.ndarray) -> np.ndarray:
         assert trial.lams is not None and trial.lam_scores is not None
         return np.interp(np.log(lams), np.log(trial.lams), self.height(trial.lam_scores))
 
@@ -152,7 +145,7 @@ def _interpolated(F: np.ndarray, z: np.ndarray, G: np.ndarray) -> np.ndarray:
     """Kernel ridge regression through (F, z), at G; width and λ by the least leave-one-out error."""
     # A few hopeless settings, orders of magnitude off, would make all the rest wave.
     z = np.minimum(z, z.min() + 3 * (np.quantile(z, 0.75) - z.min()))
-    machines = [KernelRidge(Matern(2.5, scale=width), offset=True) for width in _WIDTHS]
+    machines = [KernelRidge(Matern(2.5, sigma=width), offset=True) for width in _WIDTHS]
     paths = [path(machine, F, z, np.logspace(-9, 0, 20)) for machine in machines]
     machine, found = min(zip(machines, paths, strict=True), key=lambda pair: pair[1].loo_mse.min())
     return machine.set_params(lam=found.best_lam).fit(F, z).predict(G)

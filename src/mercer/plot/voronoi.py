@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
-from mercer.plot.style import COLOURS, INK, bare, dressed, legend, number
+from mercer.plot.plane import window
+from mercer.plot.style import COLOURS, INK, bare, dressed, legend, number, panels, tinted, whole_ticks
 from mercer.voronoi import Cells, Quantization, hexagon_bound, lloyd
 
 # Six sides are the rule, so they stay pale; five and seven are the defects one looks for.
@@ -39,7 +39,6 @@ def cells(
     ----------
     partition : Quantization or Cells
         From `mercer.voronoi.lloyd` or `mercer.voronoi.cells`.
-    ax : Axes, optional
     by : {"sides", "mass", "density"}
         Fill inner cells by their number of sides, all cells by their mass (of `Cells`: area; the darker,
         the more), or none, with the density underneath.
@@ -47,10 +46,6 @@ def cells(
         For a quantization, which one to draw: the last by default, 0 is the start.
     colour : str
         For mass and density.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -66,8 +61,7 @@ def cells(
         raise ValueError("cells alone have no density: pass a Quantization, or by='sides'")
     drawn = partition.cells(iteration) if isinstance(partition, Quantization) else partition
     ax = bare(ax)
-    ax.set_xticks([])
-    ax.set_yticks([])
+    ax.set(xticks=[], yticks=[], aspect="equal")
     handles: list[Patch] = []
     if by == "density":
         assert isinstance(partition, Quantization)
@@ -83,11 +77,7 @@ def cells(
     ax.add_collection(PolyCollection(polygons, facecolors=faces, edgecolors=INK, linewidths=0.8))
     if isinstance(partition, Quantization):
         ax.plot(*partition.frames[iteration].T, ".", color=INK, markersize=3)
-    corners = np.concatenate(polygons)
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    ax.set_xlim(low[0], high[0])
-    ax.set_ylim(low[1], high[1])
-    ax.set_aspect("equal")
+    window(ax, np.concatenate(polygons), 0.0)
     if handles:
         _legend_below(ax, handles, {"sides": "sides of inner cells", "mass": None}[by])
     return ax
@@ -124,13 +114,8 @@ def lloyd_frames(
     """
     if frames < 1:
         raise ValueError(f"frames must be at least 1, got {frames}")
-    if axes is None:
-        from matplotlib import pyplot
-
-        axes = pyplot.subplots(1, frames + 1, figsize=(3.1 * (frames + 1), 3.4), layout="constrained")[1]
-    row = np.asarray(axes, dtype=object).ravel()
-    if len(row) != frames + 1:
-        raise ValueError(f"{frames} frames and the energies need {frames + 1} Axes, got {len(row)}")
+    needed = f"{frames} frames and the energies need {frames + 1} Axes"
+    row = panels(axes, (frames + 1,), needed, (3.1, 3.4))
     last = quantization.n_iter
     spaced = np.unique(np.round(np.geomspace(1, last + 1, frames)).astype(int) - 1) if frames > 1 else [last]
     for ax, iteration in zip(row, spaced, strict=False):
@@ -144,32 +129,21 @@ def lloyd_frames(
 
 def _legend_below(ax: Axes, handles: list[Patch], title: str | None) -> None:
     """In lines of three, narrow enough for Axes that stand side by side."""
-    made = ax.legend(
-        handles=handles,
-        title=title,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        ncols=min(len(handles), 3),
-        handlelength=0.9,
-        handletextpad=0.3,
-        columnspacing=0.8,
-        borderaxespad=0.3,
-        frameon=False,
-        labelcolor=INK,
-        fontsize=8,
-        title_fontsize=8,
-    )
+    tight = {"handlelength": 0.9, "handletextpad": 0.3, "columnspacing": 0.8, "borderaxespad": 0.3}
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "ncols": min(len(handles), 3)}
+    legend(ax, handles=handles, title=title, **below, **tight, fontsize=8, title_fontsize=8)
+    made = ax.get_legend()
+    assert made is not None
     made.get_title().set_color(INK)
 
 
 def _energies(quantization: Quantization, ax: Axes) -> None:
-    ax = dressed(ax)
+    ax = dressed(ax, "iteration")
     ax.plot(quantization.energies, color=COLOURS[0], linewidth=2)
     if quantization.density.min() == quantization.density.max():
         bound = quantization.density.max() * hexagon_bound(len(quantization.centres), quantization.rectangle)
         ax.axhline(bound, color=INK, linewidth=1, dashes=(4, 3), label="regular hexagons")
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-    ax.set_xlabel("iteration")
+    whole_ticks(ax.xaxis)
     ax.set_title(f"energy, {number(quantization.energy)} at the end", fontsize=10)
     legend(ax)
 
@@ -202,8 +176,6 @@ def _by_mass(partition: Quantization | Cells, iteration: int, colour: str) -> tu
 
 
 def _underneath(ax: Axes, quantization: Quantization, colour: str) -> None:
-    ink = np.empty((*quantization.density.shape, 4))
-    ink[:] = to_rgba(colour)
-    ink[:, :, 3] = 0.75 * quantization.density / quantization.density.max()
+    strength = 0.75 * quantization.density / quantization.density.max()
     (left, right), (bottom, top) = quantization.rectangle
-    ax.imshow(ink, extent=(left, right, bottom, top), interpolation="none")
+    ax.imshow(tinted(strength, colour), extent=(left, right, bottom, top), interpolation="none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
-from mercer.engines import available_memory
+from mercer._memory import available_memory
 from mercer.features import ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
 from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix, Operator
@@ -45,21 +45,22 @@ class Features(Representation):
     def build(self, kernel, X, rng, engine, seen=None):
         double = X.dtype == np.float64
         X = precise(kernel, X, self.size(kernel, *X.shape)) if kernel.vectors else X
-        map, Phi = self._features(kernel, X, rng)
+        map, Phi = self.mapped(kernel, X, rng, seen)
         double = X.dtype == np.float64 and not double
         return Built(Phi, self._penalty(Phi.shape[1]), lambda c: FeatureFunction(map, c, double))
 
     def _penalty(self, p: int) -> Operator:
         return Identity(p)
 
-    def _features(self, kernel, X, rng):
+    def mapped(self, kernel, X, rng, seen=None):
+        """(the feature map, fitted; Φ(X) as an operator)"""
         map = self.chosen(kernel, X.shape[1] if kernel.vectors else 0)
         params = map.get_params(deep=False)
         if "kernel" in params:
             map.set_params(kernel=kernel)
         if params.get("random_state", 0) is None:
             map.set_params(random_state=int(rng.integers(2**31 - 1)))
-        map.fit(X)
+        map.fit(X if seen is None else X[seen])
         first = map.transform(X[:1])
         p = first.shape[1]
         if (
@@ -86,8 +87,9 @@ class Features(Representation):
         map = self.chosen(kernel, d)
         if isinstance(map, ExplicitFeatures):
             return int(kernel.expansion_size(d))
-        if hasattr(map, "n_features"):
-            return int(map.n_features)
+        for count in ("n_features", "n_centres"):
+            if hasattr(map, count):
+                return int(getattr(map, count))
         try:  # a map of another library's: its width shows on any two points
             probe = np.linspace(0, 1, 2 * d).reshape(2, d)
             return int(map.fit_transform(probe).shape[1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mercer._xp import take
 from mercer.functions import KernelFunction
-from mercer.operators import KernelOperator
 from mercer.representations.base import Built, Representation, precise
 
 
@@ -14,7 +13,7 @@ class Full(Representation):
     Examples
     --------
     >>> from mercer import KernelRidge
-    >>> KernelRidge(representation=Full()).fit([[0.0], [1.0]], [0.0, 1.0]).coef_.shape
+    >>> KernelRidge(representation=Full()).fit([[0.0], [1.0]], [0.0, 1.0]).dual_coef_.shape
     (2,)
     """
 
@@ -28,7 +27,7 @@ class Full(Representation):
 
     def build(self, kernel, X, rng, engine, seen=None):
         X = X if engine.remote else precise(kernel, X, X.shape[0])
-        K = KernelOperator(kernel, X, X, engine)
+        K = engine.operator(kernel, X)
 
         def lift(c):
             used = c != 0 if c.ndim == 1 else (c != 0).any(axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._xp import frozen
 from mercer.features.centres import Centres, centres_of
 from mercer.functions import KernelFunction
-from mercer.operators import KernelOperator, Matrix
+from mercer.operators import Matrix
 from mercer.representations.base import Built, Representation, precise
 
 # K(Z, Z) of more centres than this is not kept: it is wanted a product at a time.
@@ -21,7 +21,7 @@ class Nystrom(Representation):
 
     Parameters
     ----------
-    m : int, optional
+    n_centres : int, optional
         Number of centres. None: about 4√n, at least 1000 (and at most n).
     centres : "uniform", "k-means++", "leverage", "pivoted_cholesky", a Centres object, or points
         How to choose them, or the points themselves.
@@ -31,26 +31,29 @@ class Nystrom(Representation):
     >>> import numpy as np
     >>> from mercer import KernelRidge
     >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> KernelRidge(representation=Nystrom(m=20), random_state=0).fit(X, X[:, 0] ** 2).coef_.shape
+    >>> machine = KernelRidge(representation=Nystrom(n_centres=20), random_state=0)
+    >>> machine.fit(X, X[:, 0] ** 2).dual_coef_.shape
     (20,)
     """
 
     name = "nystrom"
 
-    def __init__(self, m=None, centres="uniform"):
-        self.m = m
+    def __init__(self, n_centres=None, centres="uniform"):
+        self.n_centres = n_centres
         self.centres = centres
 
     def validate(self):
-        if self.m is not None and (not isinstance(self.m, (int, np.integer)) or self.m < 1):
-            raise ValueError(f"Nystrom: m must be a positive integer or None, got {self.m!r}")
+        if self.n_centres is not None and (
+            not isinstance(self.n_centres, (int, np.integer)) or self.n_centres < 1
+        ):
+            raise ValueError(f"Nystrom: n_centres must be a positive integer or None, got {self.n_centres!r}")
         if isinstance(self.centres, (str, type)) or not hasattr(self.centres, "__len__"):
             centres_of(self.centres)
 
     def size(self, kernel, n, d):
         if not isinstance(self.centres, (str, Centres)):
             return len(self.centres)
-        return min(n, max(1000, int(4 * math.sqrt(n))) if self.m is None else int(self.m))
+        return min(n, max(1000, int(4 * math.sqrt(n))) if self.n_centres is None else int(self.n_centres))
 
     def build(self, kernel, X, rng, engine, seen=None):
         self.validate()
@@ -65,16 +68,16 @@ class Nystrom(Representation):
                 raise ValueError(f"the centres have {Z.shape[1]} features, the data {X.shape[1]}")
             if kernel.vectors:
                 Z = Z.astype(X.dtype)
-        A = KernelOperator(kernel, X, Z, engine)
+        A = engine.operator(kernel, X, Z)
         # The small matrix is factored, so it is wanted in float64 even where the data are not.
         exact = Z.astype(np.float64) if getattr(Z, "dtype", None) == np.float32 else Z
         if engine.remote or Z.shape[0] > _MOST_STORED:
             return Built(
                 A,
-                KernelOperator(kernel, exact, exact, engine),
+                engine.operator(kernel, exact),
                 lambda c: KernelFunction(kernel, Z, c, engine),
             )
-        values = np.asarray(engine.gram(kernel, exact), dtype=np.float64)
+        values = np.asarray(engine.operator(kernel, exact).dense(), dtype=np.float64)
         if not np.isfinite(values).all():
             raise ValueError(f"{kernel!r} gives NaN or infinity between the centres")
         return Built(A, Matrix(values), lambda c: KernelFunction(kernel, Z, c, engine))

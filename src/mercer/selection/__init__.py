@@ -1,23 +1,22 @@
 """Choosing the model: leave-one-out, cross-validation, regularisation paths, tuning."""
 
-from mercer.selection.dimensions import Choice, Integer, LogUniform, Uniform
+from mercer.selection.dimensions import Choice, Integer, Real
 from mercer.selection.folds import FoldPath, fold_path
 from mercer.selection.gradient import LooSurface, Refined, refine
 from mercer.selection.path import Path, loo, path
 from mercer.selection.tune import tune
-from mercer.selection.tuning import Trial, Tuning
+from mercer.selection.tuning import Tuning, TuningTrial
 
 __all__ = [
     "Choice",
     "FoldPath",
     "Integer",
-    "LogUniform",
     "LooSurface",
     "Path",
+    "Real",
     "Refined",
-    "Trial",
+    "TuningTrial",
     "Tuning",
-    "Uniform",
     "fold_path",
     "loo",
     "path",

@@ -20,7 +20,7 @@ from mercer.estimators.neighbourhood import KernelNeighbours
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.order import order_of
 from mercer.kernels.unary import Scale
-from mercer.selection.dimensions import Integer, LogUniform
+from mercer.selection.dimensions import Integer, Real
 from mercer.selection.objectives import Data
 
 # Factors around the value a kernel finds for itself.
@@ -73,7 +73,7 @@ class Ranges:
 
     def __init__(self, machine: KernelInputs, X: Any, y: Any):
         self.machine, self.kernel = machine, kernel_of(machine.kernel)
-        self.points = clone(machine)._check_X(X, self.kernel, reset=True)
+        self.points = clone(machine).check_X(X, self.kernel, reset=True)
         self.y = y
 
     def all(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Ranges:
             raise ValueError(f"space[{name!r}] is None, and there is no range by default: give (low, high)")
         return found
 
-    def of_kernel(self, kernel: Kernel) -> dict[str, LogUniform]:
+    def of_kernel(self, kernel: Kernel) -> dict[str, Real]:
         """Two decades each side of every positive parameter, as it stands or as the data have it."""
         if isinstance(kernel, Precomputed):
             return {}
@@ -125,35 +125,37 @@ class Ranges:
         n = self.points.shape[0]
         return Integer(1, max(1, min(max(15, math.ceil(2 * math.sqrt(n))), n // 2)), log=True)
 
-    def lam(self) -> LogUniform:
+    def lam(self) -> Real:
         """From next to nothing to more than k(x,x)."""
         if isinstance(self.kernel, Precomputed):
             diagonal = np.asarray(self.points.diagonal(), dtype=float)
         else:
             diagonal = self.kernel.resolve(self.points).diag(self.points)
         scale = float(np.mean(diagonal))
-        squared = isinstance(self.machine, KernelMachine) and self.machine._loss(np.asarray(self.y)).quadratic
+        squared = (
+            isinstance(self.machine, KernelMachine) and self.machine.loss_for(np.asarray(self.y)).quadratic
+        )
         low, high = _LAM_SQUARED if squared else _LAM
         scale = scale if scale > 0 and math.isfinite(scale) else 1.0
-        return LogUniform(low * scale, high * scale)
+        return Real(low * scale, high * scale, log=True)
 
-    def epsilon(self) -> LogUniform:
+    def epsilon(self) -> Real:
         """From next to nothing to the spread of y."""
         spread = float(np.std(np.asarray(self.y, dtype=float))) or 1.0
-        return LogUniform(_EPSILON[0] * spread, _EPSILON[1] * spread)
+        return Real(_EPSILON[0] * spread, _EPSILON[1] * spread, log=True)
 
 
 def _has_none(value: Any) -> bool:
     return value is None or (isinstance(value, Mapping) and any(v is None for v in value.values()))
 
 
-def _positive(kernel: Kernel, prefix: str = "") -> dict[str, LogUniform]:
+def _positive(kernel: Kernel, prefix: str = "") -> dict[str, Real]:
     found = {}
     for name in dict.fromkeys((*kernel.positive, *kernel.log_params)):
         given = getattr(kernel, name)
         value = float(given) if isinstance(given, numbers.Real) else math.nan
         if 0 < value < math.inf:
-            found[prefix + name] = LogUniform(value / _AROUND, value * _AROUND)
+            found[prefix + name] = Real(value / _AROUND, value * _AROUND, log=True)
     for name, child in kernel.children().items():
         found |= _positive(child, f"{prefix}{name}__")
     return found

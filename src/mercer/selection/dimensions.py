@@ -44,71 +44,19 @@ class Dimension(Params):
         return u[:, None]
 
 
-class Uniform(Dimension):
-    """Real numbers from low to high, any as likely as another.
-
-    Examples
-    --------
-    >>> Uniform(0.0, 4.0).value(0.25)
-    1.0
-    """
-
-    def __init__(self, low, high):
-        self.low = low
-        self.high = high
-
-    def validate(self):
-        _check_range(self)
-
-    def value(self, u):
-        return float(self.low + u * (self.high - self.low))
-
-    def unit(self, value):
-        return _inside(value, lambda x: (x - self.low) / (self.high - self.low))
-
-
-class LogUniform(Dimension):
-    """Positive numbers from low to high, any order of magnitude as likely as another.
-
-    Examples
-    --------
-    >>> round(LogUniform(0.01, 100.0).value(0.5), 12)
-    1.0
-    """
-
-    log = True
-
-    def __init__(self, low, high):
-        self.low = low
-        self.high = high
-
-    def validate(self):
-        _check_range(self)
-        if not self.low > 0:
-            raise ValueError(f"{self!r}: a logarithmic range must start above 0; Uniform may start anywhere")
-
-    def value(self, u):
-        return float(min(self.low * (self.high / self.low) ** u, self.high))
-
-    def unit(self, value):
-        return _inside(
-            value, lambda x: math.log(x / self.low) / math.log(self.high / self.low) if x > 0 else None
-        )
-
-
-class Integer(Dimension):
-    """Whole numbers from low to high, both included.
+class Real(Dimension):
+    """Real numbers from low to high.
 
     Parameters
     ----------
-    low, high : int
+    low, high : float
     log : bool
-        Any order of magnitude as likely as another; low must be positive.
+        Any order of magnitude is as likely as another, not any number; low must be positive.
 
     Examples
     --------
-    >>> [Integer(1, 3).value(u) for u in (0.0, 0.5, 1.0)]
-    [1, 2, 3]
+    >>> Real(0.0, 4.0).value(0.25), round(Real(0.01, 100.0, log=True).value(0.5), 12)
+    (1.0, 1.0)
     """
 
     def __init__(self, low, high, log=False):
@@ -117,34 +65,66 @@ class Integer(Dimension):
         self.log = log
 
     def validate(self):
-        _check_range(self)
+        ends = (self.low, self.high)
+        if not all(isinstance(x, numbers.Real) and math.isfinite(x) for x in ends) or not ends[0] < ends[1]:
+            raise ValueError(f"{self!r}: a range needs two finite numbers, the smaller one first")
+        if self.log and not self.low > 0:
+            raise ValueError(f"{self!r}: a logarithmic range must start above 0")
+
+    def _ends(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    def _number(self, u: float) -> float:
+        low, high = self._ends()
+        return float(min(low * (high / low) ** u, high) if self.log else low + u * (high - low))
+
+    def _place(self, x: float) -> float | None:
+        low, high = self._ends()
+        if not self.log:
+            return (x - low) / (high - low)
+        return math.log(x / low) / math.log(high / low) if x > 0 else None
+
+    def value(self, u):
+        return self._number(u)
+
+    def unit(self, value):
+        return _inside(value, self._place)
+
+
+class Integer(Real):
+    """Whole numbers from low to high, both included.
+
+    Parameters
+    ----------
+    low, high : int
+    log : bool
+        Any order of magnitude is as likely as another, not any number; low must be positive.
+
+    Examples
+    --------
+    >>> [Integer(1, 3).value(u) for u in (0.0, 0.5, 1.0)]
+    [1, 2, 3]
+    """
+
+    def validate(self):
+        super().validate()
         if not all(isinstance(x, numbers.Integral) for x in (self.low, self.high)):
             raise ValueError(f"{self!r}: both ends must be whole numbers")
-        if self.log and self.low < 1:
-            raise ValueError(f"{self!r}: a logarithmic range must start above 0")
 
     @property
     def size(self):  # type: ignore[override]
         return self.high - self.low + 1
 
-    def _ends(self) -> tuple[float, float]:
+    def _ends(self):
         # Every number owns the half unit on each side of it.
-        low, high = self.low - 0.5, self.high + 0.5
-        return (math.log(low), math.log(high)) if self.log else (low, high)
+        return self.low - 0.5, self.high + 0.5
 
     def value(self, u):
-        a, b = self._ends()
-        x = a + u * (b - a)
-        return int(min(max(round(math.exp(x) if self.log else x), self.low), self.high))
+        return int(min(max(round(self._number(u)), self.low), self.high))
 
     def unit(self, value):
-        if not isinstance(value, numbers.Real) or not self.low <= value <= self.high:
-            return None
-        x = float(value)
-        if not x.is_integer():
-            return None
-        a, b = self._ends()
-        return ((math.log(x) if self.log else x) - a) / (b - a)
+        whole = isinstance(value, numbers.Real) and self.low <= value <= self.high and value == round(value)
+        return super().unit(value) if whole else None
 
     def snap(self, u):
         return self.unit(self.value(u))
@@ -259,12 +239,6 @@ class Distribution(Dimension):
         return self.unit(self.value(u)) if self._discrete else float(u)
 
 
-def _check_range(dimension: Any) -> None:
-    ends = (dimension.low, dimension.high)
-    if not all(isinstance(x, numbers.Real) and math.isfinite(x) for x in ends) or not ends[0] < ends[1]:
-        raise ValueError(f"{dimension!r}: a range needs two finite numbers, the smaller one first")
-
-
 def _inside(value: Any, unit: Any) -> float | None:
     if not isinstance(value, numbers.Real) or isinstance(value, (bool, np.bool_)):
         return None
@@ -280,7 +254,7 @@ def dimension_of(name: str, value: Any) -> Dimension:
         if all(isinstance(x, numbers.Integral) for x in value):
             found: Dimension = Integer(low, high)
         else:
-            found = LogUniform(low, high) if 0 < low * _LOG_FROM <= high else Uniform(low, high)
+            found = Real(low, high, log=bool(0 < low * _LOG_FROM <= high))
     elif isinstance(value, Dimension):
         found = value
     elif isinstance(value, (list, np.ndarray)):
@@ -289,9 +263,9 @@ def dimension_of(name: str, value: Any) -> Dimension:
         found = Distribution(value)
     else:
         raise ValueError(
-            f"space[{name!r}]: expected (low, high), a list of values, LogUniform, Uniform, Integer, Choice "
-            f"or a frozen distribution of scipy.stats, got {value!r}; a parameter that is not to be tuned is "
-            "set on the estimator instead"
+            f"space[{name!r}]: expected (low, high), a list of values, Real, Integer, Choice or a frozen "
+            f"distribution of scipy.stats, got {value!r}; a parameter that is not to be tuned is set on the "
+            "estimator instead"
         )
     try:
         found.validate()

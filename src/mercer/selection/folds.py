@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-import numbers
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
-from sklearn.utils.metaestimators import _safe_split
 
-from mercer._units import Split, alone, count, folds, units_of
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.tensors import on_host
+from mercer.selection.objectives import CrossValidation, Data, configured
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,60 +99,32 @@ def fold_path(
     lams = np.asarray(lams, dtype=np.float64)
     if lams.ndim != 1 or len(lams) == 0 or not (lams > 0).all() or not np.isfinite(lams).all():
         raise ValueError("lams must be a list of positive numbers")
-    X, y = on_host(X), np.asarray(on_host(y))
-    scorer = check_scoring(machine, scoring)
-    units = units_of(X, groups)
-    weights = None
-    if sample_weight is not None:
-        weights = np.broadcast_to(np.asarray(on_host(sample_weight), dtype=np.float64), len(y))
-    parts = folds_of_units(cv, units, y if is_classifier(machine) else None, weights)
-    if parts is None:
-        parts = list(check_cv(cv, y, classifier=is_classifier(machine)).split(np.zeros(len(y)), y, groups))
-    if weights is not None:  # weight 0 means absent
-        parts = [(train[weights[train] > 0], test[weights[test] > 0]) for train, test in parts]
-    weighted = weights is not None and weighs(scorer)
-    scores = np.empty((len(lams), len(parts)))
-    iterations = np.zeros((len(lams), len(parts) + 1), dtype=int)
+    data = Data.of(machine, X, y, sample_weight, groups)
+    judge = CrossValidation(machine, data, 5 if cv is None else cv, scoring, groups)
+    scores = np.empty((len(lams), len(judge.folds)))
+    iterations = np.zeros((len(lams), len(judge.folds) + 1), dtype=int)
     machines: list[Any] = [None] * len(lams)
     last = None
     for a in np.argsort(-lams, kind="stable"):
-        whole = clone(machine).set_params(lam=float(lams[a]))
-        if warm and last is not None:
-            whole._begin_at(last)
-        machines[a] = last = whole.fit(X, y) if weights is None else whole.fit(X, y, weights)
+        here = configured(machine, {"lam": float(lams[a])})
+        machines[a] = last = data.fit(here, _fit_from(here, last if warm else None))
         iterations[a, -1] = last.solution_.iterations
-        for b, (train, test) in enumerate(parts):
-            part = clone(machine).set_params(lam=float(lams[a]))
-            if warm:
-                part._begin_at(last, train)
-            here, labels = _safe_split(part, X, y, train)
-            there, truth = _safe_split(part, X, y, test, train)
-            part.fit(here, labels) if weights is None else part.fit(here, labels, weights[train])
-            weigh = {"sample_weight": weights[test]} if weights is not None and weighted else {}
-            scores[a, b] = scorer(part, there, truth, **weigh)
+        for b, (train, test) in enumerate(judge.folds):
+            part = configured(machine, {"lam": float(lams[a])})
+            fit = _fit_from(part, last if warm else None, train)
+            scores[a, b] = judge.score(part, train, test, fit)
             iterations[a, b] = part.solution_.iterations
     mean = scores.mean(axis=1)
     ties = np.flatnonzero(mean == mean.max())
     return FoldPath(lams, scores, tuple(machines), int(ties[np.argmax(lams[ties])]), iterations)
 
 
-def folds_of_units(
-    cv: Any, units: np.ndarray, labels: np.ndarray | None, weights: np.ndarray | None = None, seed: int = 0
-) -> list[Split] | None:
-    """Folds of the units of positive weight, where it is only said how many.
+def _fit_from(machine: Any, other: Any, rows: np.ndarray | None = None) -> Callable[..., Any]:
+    """`machine.fit`, beginning at the coefficients (of some examples) of another machine, if there is one."""
+    if other is None:
+        return machine.fit
 
-    None if rows are units, or if cv does the splitting.
-    """
-    rows = np.arange(len(units)) if weights is None else np.flatnonzero(weights)
-    if alone(units[rows]) or not (cv is None or isinstance(cv, numbers.Integral)):
-        return None
-    labels = labels[rows] if labels is not None and np.ndim(labels) == 1 else None
-    wanted = min(5 if cv is None else int(cv), count(units[rows]))
-    return [(rows[train], rows[test]) for train, test in folds(units[rows], wanted, labels, seed)]
+    def fit(X: Any, y: Any, sample_weight: Any = None) -> Any:
+        return machine.fit_from(other, X, y, sample_weight, rows)
 
-
-def weighs(scorer: Any) -> bool:
-    """Can the score be a weighted one?"""
-    if hasattr(scorer, "_accept_sample_weight"):  # scikit-learn's own scorers know what they wrap
-        return bool(scorer._accept_sample_weight())
-    return "sample_weight" in inspect.signature(scorer).parameters
+    return fit

@@ -32,7 +32,7 @@ class LooSurface:
     With P = (K + μI)⁻¹ and a = Py the residuals are e_i = a_i/P_ii and L is their mean square. A change dK
     changes L by ⟨M, dK⟩ with M = (2/nt) (P diag(s) P − sym Σ_t a_t (P(a_t/p²))ᵀ), s_i = Σ_t a_it²/P_ii³: one
     factorisation and one product, however many parameters the kernel has; the rest is
-    `Kernel.pull_log_params`.
+    `Kernel.vjp_log_params`.
 
     A share of the objective can be −log of the marginal likelihood of a Gaussian process with covariance
     a²(K + μI), a² at its best, (n/2) log(yᵀPy/n) − ½ log det P. It is in the same units, and steadier where
@@ -96,10 +96,8 @@ class LooSurface:
 
     def value_and_slopes(self, kernel: Kernel, mu: float) -> tuple[float, float, dict[str, Any], float]:
         """(L, the objective, its slopes in log θ by name of the kernel's parameter, its slope in log μ)."""
-        G, share = (
-            np.asarray(Tiled(threads=1).gram(kernel, self.X, self.X), dtype=np.float64),
-            self.likelihood,
-        )
+        share = self.likelihood
+        G = np.asarray(Tiled(threads=1).operator(kernel, self.X).dense(), dtype=np.float64)
         # The smallest shift at which an inverse in double precision means something.
         shift = max(mu, 1e-12 * float(np.mean(np.diag(G))))
         first, copies, means = self._one_each
@@ -116,7 +114,7 @@ class LooSurface:
             value += share * likely
             M[np.ix_(first, first)] += share * slopes
             slope += share * float(np.diag(slopes) @ (1 / copies))
-        return error, float(value), kernel.pull_log_params(self.X, M), slope * mu
+        return error, float(value), kernel.vjp_log_params(self.X, M), slope * mu
 
     def _left_out(self, P: np.ndarray) -> tuple[float, np.ndarray]:
         """L, and M with dL = ⟨M, dK⟩."""
@@ -208,7 +206,7 @@ def refine(
     likelihood: float = 0.0,
     spread: float = 1.0,
     max_iter: int = 40,
-    seconds: float | None = None,
+    minutes: float | None = None,
     groups: Any = None,
 ) -> Refined:
     """Move a kernel's continuous parameters and λ down the gradient of the exact leave-one-out error.
@@ -228,7 +226,7 @@ def refine(
     spread : float > 0
         s above, in units of log θ.
     max_iter : int
-    seconds : float, optional
+    minutes : float, optional
         Stop after so long, with the best found.
     groups : (n,) labels, optional
         Rows of one group are left out together. So are equal rows, in any case: one of them would give the
@@ -257,13 +255,13 @@ def refine(
             f"likelihood must lie in [0, 1] and spread above 0, got {likelihood!r} and {spread!r}"
         )
     problem, _ = clone(machine).set_params(representation="full").problem(X, y)
-    if not isinstance(problem.A, KernelOperator) or not _is_dense(problem.A.X):
+    points = problem.A.X if isinstance(problem.A, KernelOperator) else None
+    if not isinstance(points, np.ndarray) or points.dtype.kind != "f":
         raise ValueError(
             f"{machine.kernel!r} on these points has no continuous parameters to move: refine needs a kernel "
             "of vectors, and X as an array (X.toarray() if it is sparse)"
         )
-    kernel, points = problem.A.kernel, np.asarray(problem.A.X, dtype=np.float64)
-    Y = problem.y.astype(np.float64)
+    kernel, points, Y = problem.A.kernel, points.astype(np.float64), problem.y
     if problem.offset:
         Y = Y - Y.mean(axis=0)  # the offset takes that up; this only saves digits
     surface = LooSurface(points, Y, likelihood, units_of(points, groups), problem.offset)
@@ -271,11 +269,8 @@ def refine(
         raise ValueError(
             "there is one example only (or equal ones, or one group), and nothing is left when it is left out"
         )
+    seconds = None if minutes is None else 60 * minutes
     return descend(surface, machine, kernel, problem.lam * surface.kept, spread, max_iter, seconds)
-
-
-def _is_dense(points: Any) -> bool:
-    return isinstance(points, np.ndarray) and points.dtype.kind == "f"
 
 
 def descend(
@@ -291,7 +286,8 @@ def descend(
     """`refine` for points and targets at hand; without `lengths` only weights of kernels and λ move."""
     kept = surface.kept
     names = [(name, size) for name, size in _free(kernel) if lengths or name.split("__")[-1] == "factor"]
-    first = np.concatenate([np.log(np.atleast_1d(_get(kernel, name))) for name, _ in names] + [[np.log(mu)]])
+    given = kernel.get_params()
+    first = np.concatenate([np.log(np.atleast_1d(given[name])) for name, _ in names] + [[np.log(mu)]])
     started = time.monotonic()
     best: tuple[float, np.ndarray, float] = (np.inf, first, np.inf)  # objective, θ, L
     start: list[float] = []
@@ -355,10 +351,6 @@ def _free(kernel: Kernel, prefix: str = "", inside_lengths: bool = False) -> lis
     for name, child in kernel.children().items():
         out += _free(child, f"{prefix}{name}__", isinstance(kernel, LengthScales))
     return out
-
-
-def _get(kernel: Kernel, name: str) -> Any:
-    return kernel.get_params()[name]
 
 
 def _put(kernel: Kernel, names: list[tuple[str, int]], theta: np.ndarray) -> Kernel:

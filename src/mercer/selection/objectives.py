@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
-import time
+import numbers
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
+from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _num_samples, has_fit_parameter
+from sklearn.utils.validation import _check_sample_weight, _num_samples, has_fit_parameter
 
 from mercer._resolve import representation_of
-from mercer._units import alone
+from mercer._units import Split, alone, count, folds, units_of
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.tensors import on_host
 from mercer.representations import Representation
 from mercer.selection.dimensions import Choice, Dimension
-from mercer.selection.folds import folds_of_units, weighs
 from mercer.selection.path import leave_one_out_error, path_of_units
 from mercer.selection.space import Space
-from mercer.selection.tuning import Trial
+from mercer.selection.tuning import TuningTrial
 
 # Values of λ in a trial. With unequal weights each costs a pass over the eigenvectors.
 _LAMS, _LAMS_WEIGHTED = 100, 40
@@ -46,24 +48,35 @@ class Data:
     order: np.ndarray
     units: np.ndarray
 
+    @classmethod
+    def of(
+        cls, estimator: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, seed: int = 0
+    ) -> Data:
+        """As they are given to `tune` or `fold_path`."""
+        X, y = indexable(on_host(X), on_host(y))
+        n, weights = _num_samples(X), on_host(sample_weight)
+        if weights is not None:
+            weights = _check_sample_weight(weights, np.zeros((n, 1)), dtype=np.float64)
+        # Weight 0 means absent: neither fitted to, nor counted in a score, nor a reason for a range.
+        seen = np.arange(n) if weights is None else np.flatnonzero(weights)
+        labels = np.asarray(y) if y is not None and is_classifier(estimator) else None
+        labels = labels[seen] if labels is not None and labels.ndim == 1 else None
+        return cls(X, y, weights, seen[row_order(len(seen), labels, seed)], units_of(X, groups))
+
     @property
     def n(self) -> int:
         return _num_samples(self.X)
 
+    def fit(self, model: Any, fit: Callable[..., Any] | None = None) -> Any:
+        """The model, fitted to all of them by its own `fit` or by this one."""
+        fit = model.fit if fit is None else fit
+        known = () if self.y is None else (self.y,)
+        weigh = {} if self.weights is None else {_fit_weight_name(model): self.weights}
+        return fit(self.X, *known, **weigh)
+
     def rows(self, count: int) -> np.ndarray:
         """Positions of the first so many in that order, ascending."""
         return np.sort(self.order[:count])
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The score of a setting, with what was found on the way."""
-
-    score: float
-    scores: tuple[float, ...] = ()
-    found: Mapping[str, Any] = field(default_factory=dict)
-    lams: np.ndarray | None = None
-    lam_scores: np.ndarray | None = None
 
 
 class LeaveOneOut:
@@ -98,18 +111,23 @@ class LeaveOneOut:
             return False
         representation = representation_of(estimator.representation)
         ridge = representation is None or representation.penalty == Representation.penalty
-        return ridge and bool(clone(estimator)._loss(np.asarray(y)).quadratic)
+        return ridge and bool(clone(estimator).loss_for(np.asarray(y)).quadratic)
 
-    def __call__(self, params: Mapping[str, Any], rows: int) -> Outcome:
+    def __call__(self, params: Mapping[str, Any], rows: int) -> TuningTrial:
         machine = configured(self.machine, params)
         some, w = self.data.rows(rows), self.data.weights
         X, y = _safe_split(machine, self.data.X, self.data.y, some)
         w, units = None if w is None else w[some], self.data.units[some]
         if self.lam is None:
-            return Outcome(-leave_one_out_error(machine, X, y, w, units))
+            return TuningTrial(copies(params), -leave_one_out_error(machine, X, y, w, units), rows=rows)
         found = path_of_units(machine, X, y, self._lams(w), w, units)
-        best = {"lam": found.best_lam}
-        return Outcome(-float(found.loo_mse[found.best]), (), best, found.lams, -found.loo_mse)
+        return TuningTrial(
+            {**copies(params), "lam": found.best_lam},
+            -float(found.loo_mse[found.best]),
+            rows=rows,
+            lams=found.lams,
+            lam_scores=-found.loo_mse,
+        )
 
     def _lams(self, weights: np.ndarray | None) -> Any:
         count = _LAMS if weights is None else _LAMS_WEIGHTED
@@ -135,7 +153,7 @@ class CrossValidation:
     minimised = False
     power, few = 2, 4000
 
-    def __init__(self, estimator: Any, data: Data, cv: Any, scoring: Any, groups: Any, seed: int):
+    def __init__(self, estimator: Any, data: Data, cv: Any, scoring: Any, groups: Any, seed: int = 0):
         if isinstance(scoring, (list, tuple, set, dict)):
             raise ValueError(f"tuning needs one score to compare settings by, got {scoring!r}")
         if scoring is None and is_clusterer(estimator):
@@ -154,35 +172,44 @@ class CrossValidation:
             splitter = copy.copy(splitter)  # the same seed, the same folds
             splitter.random_state = seed
         labels = y if is_classifier(estimator) else None
-        together = folds_of_units(cv, data.units, labels, data.weights, seed)
+        together = _folds_of_units(cv, data.units, labels, data.weights, seed)
         self.folds = list(splitter.split(data.X, y, groups)) if together is None else together
         self.words = f"mean {_score_name(estimator, scoring)} over {len(self.folds)} folds"
         self._fit_weight = _fit_weight_name(estimator) if data.weights is not None else None
-        self._weighs = data.weights is not None and weighs(self.scorer)
+        self._weighs = data.weights is not None and _weighs(self.scorer)
 
-    def __call__(self, params: Mapping[str, Any], rows: int) -> Outcome:
-        X, y, w = self.data.X, self.data.y, self.data.weights
+        # Of weight 0 there is nothing to see; the order has the others only.
+        self.folds = [self._among(fold, len(data.order)) for fold in self.folds]
+
+    def _among(self, fold: Split, rows: int) -> Split:
+        """The part of a fold that lies among the first so many rows."""
         used = np.zeros(self.data.n, dtype=bool)
         used[self.data.order[:rows]] = True
-        scores = []
-        for train, test in self.folds:
-            train, test = np.asarray(train), np.asarray(test)
-            train, test = (train, test) if used.all() else (train[used[train]], test[used[test]])
-            if len(train) == 0 or len(test) == 0:
-                continue
-            model = configured(self.estimator, params)
-            here, labels = _safe_split(model, X, y, train)
-            there, truth = _safe_split(model, X, y, test, train)
-            fit = {} if w is None or self._fit_weight is None else {self._fit_weight: w[train]}
-            weigh = {"sample_weight": w[test]} if w is not None and self._weighs else {}
-            model.fit(here, **fit) if labels is None else model.fit(here, labels, **fit)
-            value = (
-                self.scorer(model, there, **weigh)
-                if truth is None
-                else self.scorer(model, there, truth, **weigh)
-            )
-            scores.append(float(value))
-        return Outcome(float(np.mean(scores)), tuple(scores))
+        train, test = (np.asarray(part) for part in fold)
+        return (train, test) if used.all() else (train[used[train]], test[used[test]])
+
+    def __call__(self, params: Mapping[str, Any], rows: int) -> TuningTrial:
+        parts = [self._among(fold, rows) for fold in self.folds]
+        scores = tuple(
+            self.score(configured(self.estimator, params), train, test)
+            for train, test in parts
+            if len(train) and len(test)
+        )
+        return TuningTrial(copies(params), float(np.mean(scores)), scores, rows=rows)
+
+    def score(
+        self, model: Any, train: np.ndarray, test: np.ndarray, fit: Callable[..., Any] | None = None
+    ) -> float:
+        """The score on one part of the model fitted to the other, by its own `fit` or by this one."""
+        X, y, w = self.data.X, self.data.y, self.data.weights
+        here, labels = _safe_split(model, X, y, train)
+        there, truth = _safe_split(model, X, y, test, train)
+        fit = model.fit if fit is None else fit
+        weigh = {} if w is None or self._fit_weight is None else {self._fit_weight: w[train]}
+        fit(here, **weigh) if labels is None else fit(here, labels, **weigh)
+        weigh = {"sample_weight": w[test]} if w is not None and self._weighs else {}
+        known = () if truth is None else (truth,)
+        return float(self.scorer(model, there, *known, **weigh))
 
 
 Objective = LeaveOneOut | CrossValidation
@@ -190,31 +217,20 @@ Objective = LeaveOneOut | CrossValidation
 
 def attempt(
     objective: Objective, space: Space, point: np.ndarray, rows: int
-) -> tuple[Trial, Exception | None]:
+) -> tuple[TuningTrial, Exception | None]:
     """One trial; whatever goes wrong in it is kept, not raised."""
-    start, params = time.perf_counter(), space.params(point)
-    outcome, error = Outcome(math.nan), None
+    params, failure = space.params(point), None
     try:
         with warnings.catch_warnings():
             # A solver that stopped early did not fit the setting it was given.
             warnings.simplefilter("error", ConvergenceWarning)
-            outcome = objective(params, rows)
-        if not math.isfinite(outcome.score):
-            raise ValueError(f"the score is {outcome.score}")
+            trial = objective(params, rows)
+        if not trial.ok:
+            raise ValueError(f"the score is {trial.score}")
     except Exception as caught:
-        error = caught
-    trial = Trial(
-        {**copies(params), **outcome.found},
-        math.nan if error is not None else outcome.score,
-        outcome.scores,
-        time.perf_counter() - start,
-        rows,
-        tuple(point.tolist()),
-        None if error is None else f"{type(error).__name__}: {error}",
-        outcome.lams,
-        outcome.lam_scores,
-    )
-    return trial, error
+        failure, why = caught, f"{type(caught).__name__}: {caught}"
+        trial = TuningTrial(copies(params), math.nan, rows=rows, error=why)
+    return replace(trial, point=tuple(point.tolist())), failure
 
 
 def configured(estimator: Any, params: Mapping[str, Any]) -> Any:
@@ -225,13 +241,6 @@ def configured(estimator: Any, params: Mapping[str, Any]) -> Any:
 def copies(params: Mapping[str, Any]) -> dict[str, Any]:
     """The same values, as objects of their own: scikit-learn sets nested parameters in place."""
     return {name: clone(value, safe=False) for name, value in params.items()}
-
-
-def fitted(estimator: Any, params: Mapping[str, Any], data: Data) -> Any:
-    """The estimator with these parameters, fitted to all examples."""
-    model = configured(estimator, params)
-    fit = {} if data.weights is None else {_fit_weight_name(estimator): data.weights}
-    return model.fit(data.X, **fit) if data.y is None else model.fit(data.X, data.y, **fit)
 
 
 def _fit_weight_name(estimator: Any) -> str:
@@ -255,3 +264,39 @@ def _score_name(estimator: Any, scoring: Any) -> str:
     if own == "RegressorMixin.score" and is_regressor(last):
         return "r2"
     return "accuracy" if own == "ClassifierMixin.score" and is_classifier(last) else "score"
+
+
+def row_order(n: int, labels: np.ndarray | None, seed: int) -> np.ndarray:
+    """A random order of rows in which every beginning has about the same share of each class."""
+    rng = np.random.default_rng(seed)
+    if labels is None:
+        return rng.permutation(n)
+    place = np.empty(n)
+    _, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    for code, size in enumerate(counts):
+        place[rng.permutation(np.flatnonzero(codes.ravel() == code))] = (
+            np.arange(size) + rng.random()
+        ) / size
+    return np.argsort(place, kind="stable")
+
+
+def _folds_of_units(
+    cv: Any, units: np.ndarray, labels: np.ndarray | None, weights: np.ndarray | None = None, seed: int = 0
+) -> list[Split] | None:
+    """Folds of the units of positive weight, where it is only said how many.
+
+    None if rows are units, or if cv does the splitting.
+    """
+    rows = np.arange(len(units)) if weights is None else np.flatnonzero(weights)
+    if alone(units[rows]) or not (cv is None or isinstance(cv, numbers.Integral)):
+        return None
+    labels = labels[rows] if labels is not None and np.ndim(labels) == 1 else None
+    wanted = min(5 if cv is None else int(cv), count(units[rows]))
+    return [(rows[train], rows[test]) for train, test in folds(units[rows], wanted, labels, seed)]
+
+
+def _weighs(scorer: Any) -> bool:
+    """Can the score be a weighted one?"""
+    if hasattr(scorer, "_accept_sample_weight"):  # scikit-learn's own scorers know what they wrap
+        return bool(scorer._accept_sample_weight())
+    return "sample_weight" in inspect.signature(scorer).parameters

@@ -1,161 +1,85 @@
-"""Where to look next: evenly spread points first, then where a model of the trials expects the most."""
+"""One search for all: stages say what to try, from what was tried; a clock says how long."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
-import numpy as np
-from scipy.stats import qmc
+from mercer._threads import cpu_count, parallel_map
 
-from mercer.engines.factor import NotPositiveDefinite
-from mercer.selection.dimensions import Choice
-from mercer.selection.space import Space
-from mercer.selection.surrogate import Surrogate
-from mercer.selection.tuning import Trial
+# A trial: a dataclass with a field `seconds`.
+T = TypeVar("T", bound=Any)
+# Tries one thing, and returns its trial, or several that were made together.
+Job = Callable[[], Sequence[T]]
+# What to try next, given all trials so far; nothing: the search ends.
+Stage = Callable[[Sequence[T]], Sequence[Job[T]]]
 
-# Points the model is asked about: all over the cube, and around the best trials at these distances.
-_ANYWHERE = 512
-_NEAR = 64
-_DISTANCES = (0.2, 0.05, 0.01)
-_CLOSE = (0.1, 0.03, 0.01)
-_BEST = 4
-# The model is fitted to at most so many trials, the best ones: they say where the optimum is.
-_MODELLED = 250
-# Every so many-th trial goes near the best one whatever the model says.
-_LOCAL_EVERY = 5
+# How much longer than forecast, and than so many seconds, work may take before a patient clock ends it.
+_PATIENCE, _LEAST_PATIENCE = 20.0, 600.0
 
 
-def starting_trials(axes: int) -> int:
-    """How many evenly spread trials come before the first model."""
-    return 3 + 3 * axes
+@dataclass
+class Clock:
+    """How long a search may take.
 
-
-def propose(
-    space: Space, trials: Sequence[Trial], start: np.ndarray, seed: int, rows: int, explore: bool = True
-) -> np.ndarray | None:
-    """The next point of the cube, for a trial with so many rows; None if there is no new one.
-
-    A function of its arguments alone: the same trials and the same seed give the same point. Trials with
-    other numbers of rows go into the model, too, which learns how much they say about this one.
-
-    Parameters
+    Attributes
     ----------
-    start : the first point of all
-    explore : begin with evenly spread points, and look everywhere; else near the best trials only
+    seconds : how long it may take at most
+    started : when it began
+    ended : was anything left out, or stopped, because time was up?
     """
-    d = len(space.axes)
-    here = [t for t in trials if t.rows == rows]
-    seen = {np.array(t.point).tobytes() for t in here}
-    if not trials:
-        return space.snap(start)
-    if d == 0:
-        return None
-    rng = np.random.default_rng([seed, len(trials)])
-    if explore and len(here) <= starting_trials(d):
-        spread = qmc.Halton(d, seed=np.random.default_rng(seed)).random(len(here))
-        return _first_new(space, np.vstack([spread[-1:], rng.random((_NEAR, d))]), seen)
-    z = _by_rows(trials)
-    # Those with as many rows come first: what holds for other numbers holds roughly.
-    best = sorted(range(len(trials)), key=lambda i: (trials[i].rows != rows, z[i]))[:_BEST]
-    best += sorted(range(len(trials)), key=lambda i: z[i])[:_BEST]
-    good = [i for i in dict.fromkeys(best) if z[i] <= 0.5] or best[:1]
-    centres = np.array([trials[i].point for i in good])
-    candidates = _around(space, centres, rng, _DISTANCES if explore else _CLOSE)
-    if explore:
-        candidates = np.vstack([candidates, rng.random((_ANYWHERE, d))])
-    if len(here) % _LOCAL_EVERY == 0:
-        local = _around(space, centres[:1], rng, (0.05,))
-        return _first_new(space, np.vstack([local, candidates]), seen)
-    candidates = np.array([space.snap(u) for u in candidates])
-    gain = _gain(space, trials, z, candidates, rows)
-    return _first_new(space, candidates[np.argsort(-gain, kind="stable")], seen)
+
+    seconds: float
+    started: float = field(default_factory=lambda: time.monotonic())
+    ended: bool = False
+
+    @classmethod
+    def patient(cls, seconds: float) -> Clock:
+        """An emergency brake for work that was forecast to take so long.
+
+        What is tried is decided beforehand: if the clock did, what is found would depend on what else the
+        computer does. It ends only what takes far longer.
+        """
+        return cls(max(_PATIENCE * seconds, _LEAST_PATIENCE))
+
+    @property
+    def left(self) -> float:
+        return max(self.seconds - (time.monotonic() - self.started), 0.0)
+
+    def up(self) -> bool:
+        """Is it time to stop? If so, that is remembered."""
+        self.ended = self.ended or self.left <= 0
+        return self.ended
 
 
-def _by_rows(trials: Sequence[Trial]) -> np.ndarray:
-    """`losses` below the best with as many rows, on the scale of the number of rows that most trials have."""
-    rows, scores = np.array([t.rows for t in trials]), np.array([t.score for t in trials])
-    counts, sizes = np.unique(rows[np.isfinite(scores)], return_counts=True)
-    scale = spread(scores[rows == counts[np.argmax(sizes)]]) if len(counts) else 1.0
-    z = np.empty(len(trials))
-    for count in np.unique(rows):
-        z[rows == count] = losses(scores[rows == count], scale)
-    return z
+def search(
+    stages: Iterable[Stage[T]],
+    trials: list[T],
+    clock: Clock,
+    told: Callable[[Sequence[T]], None] = lambda trials: None,
+) -> None:
+    """Try what the stages ask for, one stage after another, until one asks for nothing or time is up.
 
-
-def spread(scores: np.ndarray) -> float:
-    """How far below the best a middling score is."""
-    below = np.nanmax(scores) - scores[np.isfinite(scores)]
-    return float(np.median(below)) or float(below.max()) or 1.0
-
-
-def losses(scores: np.ndarray, scale: float) -> np.ndarray:
-    """Scores as numbers from 0 (the best) to 1 (hopeless).
-
-    Proportional to the distance from the best score up to about `scale`; beyond, differences count less and
-    less, so that a few hopeless settings do not flatten the rest. A failure is 1.
+    `trials` grows, and `told` sees it after every stage; the first stage is tried in any case. Jobs of a
+    stage run side by side, one thread each, and their trials come in the order of the jobs: what is found is
+    a matter of the stages, not of threads. A trial is told how many `seconds` it took; trials that were made
+    together share theirs.
     """
-    known = np.isfinite(scores)
-    z = np.ones(len(scores))
-    if known.any():
-        below = scores[known].max() - scores[known]
-        z[known] = below / (below + scale)
-    return z
+    for stage in stages:
+        if trials and clock.up():
+            return
+        jobs = stage(trials)
+        if not jobs:
+            return
+        for made in parallel_map(_timed, jobs, cpu_count()):
+            trials += made
+        told(trials)
 
 
-def _gain(
-    space: Space, trials: Sequence[Trial], z: np.ndarray, candidates: np.ndarray, rows: int
-) -> np.ndarray:
-    """Expected improvement with so many rows; where no model can be had, the order of the candidates."""
-    kept = np.sort(np.argsort(z, kind="stable")[:_MODELLED])
-    F, owner = space.features(np.array([trials[i].point for i in kept]))
-    G, _ = space.features(candidates)
-    counts = np.array([trials[i].rows for i in kept])
-    if np.ptp(counts) > 0:  # the number of rows is one more axis
-        F = np.column_stack([F, np.log(counts)])
-        G = np.column_stack([G, np.full(len(G), np.log(rows))])
-        owner = np.append(owner, owner.max() + 1)
-    try:
-        return Surrogate(F, owner, z[kept]).improvement(G, among=counts == rows)
-    except (NotPositiveDefinite, np.linalg.LinAlgError):
-        return -np.arange(len(candidates), dtype=float)
-
-
-def _around(
-    space: Space, centres: np.ndarray, rng: np.random.Generator, distances: Sequence[float]
-) -> np.ndarray:
-    """Points near some others: along one axis, or along all of them."""
-    d = centres.shape[1]
-    points = []
-    for centre in centres:
-        for distance in distances:
-            steps = distance * rng.standard_normal((_NEAR, d))
-            single = np.arange(_NEAR) % 2 == 0
-            steps[single] *= np.eye(d)[rng.integers(d, size=int(single.sum()))]
-            points.append(np.clip(centre + steps, 0, 1))
-    found = np.vstack(points)
-    for j, axis in enumerate(space.axes):
-        if isinstance(axis.dimension, Choice) and not axis.dimension.ordered:
-            # Options have no neighbours: now and then another one is taken.
-            other = rng.random(len(found)) < 0.2
-            found[other, j] = rng.random(int(other.sum()))
-    return found
-
-
-def _first_new(space: Space, candidates: np.ndarray, seen: set[bytes]) -> np.ndarray | None:
-    for u in candidates:
-        point = space.snap(u)
-        if point.tobytes() not in seen:
-            return point
-    return _any_new(space, seen)
-
-
-def _any_new(space: Space, seen: set[bytes]) -> np.ndarray | None:
-    """Of a space with few settings, the first that was not tried."""
-    if not np.isfinite(space.size) or space.size > 100_000:
-        return None
-    sizes = [int(axis.dimension.size) for axis in space.axes]
-    for cell in np.ndindex(*sizes):
-        point = space.snap((np.array(cell) + 0.5) / sizes)
-        if point.tobytes() not in seen:
-            return point
-    return None
+def _timed(job: Job[T]) -> list[T]:
+    started = time.monotonic()
+    made = job()
+    seconds = (time.monotonic() - started) / len(made)
+    return [replace(trial, seconds=seconds) for trial in made]

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from scipy.special import erfc
 
-from mercer.engines.factor import Factor
 from mercer.kernels import Matern
+from mercer.operators.factor import Factor
 
 _LENGTHS = 0.1 * 2.0 ** np.arange(6)
 _NOISES = (1e-6, 1e-4, 1e-2, 1e-1)
@@ -49,7 +49,7 @@ class Surrogate:
 
     def _kernel(self, F: np.ndarray, G: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
         scales = (self.lengths if lengths is None else lengths)[self.owner]
-        return Matern(2.5, scale=1.0)(F / scales, G / scales)
+        return Matern(2.5, sigma=1.0)(F / scales, G / scales)
 
     def _likelihood(self, lengths: np.ndarray, noise: float) -> tuple[float, np.ndarray, float]:
         """log of the marginal likelihood at the best amplitude, with a prior on lengths."""

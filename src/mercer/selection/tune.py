@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
-import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.utils import indexable
-from sklearn.utils.validation import _check_sample_weight, _num_samples
 
-from mercer._units import units_of
-from mercer.estimators.tensors import on_host
 from mercer.selection.defaults import complete, with_objects
 from mercer.selection.dimensions import dimension_of
 from mercer.selection.objectives import (
@@ -26,11 +23,11 @@ from mercer.selection.objectives import (
     attempt,
     configured,
     copies,
-    fitted,
 )
-from mercer.selection.rungs import next_step, row_order, rungs_of
+from mercer.selection.proposals import Proposals, rungs_of
+from mercer.selection.search import Clock, Job, search
 from mercer.selection.space import Space
-from mercer.selection.tuning import Trial, Tuning, best_of
+from mercer.selection.tuning import Tuning, TuningTrial, best_of
 
 Progress = Callable[[str, float], Any]
 
@@ -45,18 +42,18 @@ def tune(
     y: Any = None,
     *,
     space: Mapping[str, Any] | None = None,
-    budget: float | None = None,
+    minutes: float | None = None,
     trials: int | None = None,
     cv: Any = None,
     scoring: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
-    seed: int = 0,
+    random_state: int = 0,
     refit: bool = True,
     progress: Progress | None = None,
     resume: Tuning | None = None,
 ) -> Tuning:
-    """Find good parameters for an estimator within a budget of seconds or of trials.
+    """Find good parameters for an estimator within some minutes or trials.
 
     The first trial is the estimator as it stands (or the middle of the space), then come evenly spread
     ones, then those that a model of all trials so far expects most of. With many rows most trials see a
@@ -77,7 +74,7 @@ def tune(
         From parameter names (``"kernel__sigma"``, in a pipeline ``"machine__kernel__sigma"``) to values:
 
         * ``(low, high)``: logarithmic if both are positive and high ≥ 10·low, else uniform; whole numbers if
-          both are ints. `LogUniform`, `Uniform` and `Integer` say it outright.
+          both are ints. `Real` and `Integer` say it outright.
         * a list, or `Choice`: one of these, kernels for instance;
         * a frozen distribution of scipy.stats;
         * a dictionary from options to spaces of their own, whose names continue this one:
@@ -88,25 +85,25 @@ def tune(
         either side of its value (found from the data where it has none), λ over 1e-9 to 10 times the mean of
         k(x,x) (from 1e-7 if the loss is not squared), ε up to the standard deviation of y; of nearest
         neighbours those parameters only that change who is nearest (or how near, where that weighs).
-    budget : float, optional
-        Seconds, not counting the last fit. None: 60, or no limit where `trials` is given. The clock
+    minutes : float, optional
+        Not counting the last fit. None: 1, or no limit where `trials` is given. The clock
         decides when the search ends, and which trials would take too long, but nothing else.
     trials : int, optional
-        Number of trials, of all sizes together. With `trials` alone, the same data and the same seed give
-        the same result.
+        Number of trials, of all sizes together. With `trials` alone, the same data and the same
+        random_state give the same result.
     cv, scoring : as in scikit-learn
         cv None: five shuffled folds, with the shares of classes kept. A clustering needs a `scoring`: its own
         energy falls with every further cluster, and as the kernel grows flatter.
     groups : array, optional
         Rows of one group share a fold, or are left out together; so do equal rows, in any case. A splitter is
         handed the groups, and does as it likes.
-    seed : int
+    random_state : int
         Also given to every ``random_state`` of the estimator that is None.
     refit : bool
         Fit the best setting to all examples.
     progress : function of (text, share done), optional
     resume : Tuning, optional
-        Go on from there, with the same arguments: `trials` counts the earlier ones, `budget` begins anew.
+        Go on from there, with the same arguments: `trials` counts the earlier ones, `minutes` begin anew.
 
     Returns
     -------
@@ -138,51 +135,23 @@ def tune(
     >>> tune(DecisionTreeRegressor(), X, y, space={"max_depth": (1, 8)}, trials=8).objective
     'mean r2 over 5 folds'
     """
-    _check_limits(budget, trials, seed)
-    seed = int(seed) if resume is None else resume.seed
+    _check_limits(minutes, trials, random_state)
+    seed = int(random_state) if resume is None else resume.random_state
     estimator = seeded(with_objects(estimator), seed)
-    data = _data(estimator, X, y, sample_weight, groups, seed)
+    data = Data.of(estimator, X, y, sample_weight, groups, seed)
     objective, searched = _question(estimator, data, space, cv, scoring, groups, seed)
-    rungs = rungs_of(len(data.order), objective.few)
-    history = _earlier(resume, objective, searched, rungs)
-    failures: list[Exception] = []
-    limit = trials if trials is not None else _TRIALS_AN_AXIS * (len(searched.axes) + 1)
-    seconds = _SECONDS if budget is None and trials is None else math.inf if budget is None else float(budget)
-    start = searched.near(estimator.get_params())
+    task = TuningSearch(
+        objective,
+        Proposals(searched, searched.near(estimator.get_params()), seed),
+        rungs_of(len(data.order), objective.few),
+        trials if trials is not None else _TRIALS_AN_AXIS * (len(searched.axes) + 1),
+        Clock(60 * float(minutes) if minutes is not None else _SECONDS if trials is None else math.inf),
+        progress,
+    )
     # A name that does not exist is a mistake, not a failed trial.
-    configured(estimator, searched.params(start))
-    began, status = time.perf_counter(), "finished"
-
-    def left() -> float:
-        return seconds - (time.perf_counter() - began)
-
-    try:
-        while len(history) < limit:
-            step = next_step(
-                searched, history, rungs, start, seed, lambda rows: _cost(history, rows, objective) <= left()
-            )
-            if step is None:
-                break
-            if history and left() < 0.5 * _cost(history, step[1], objective):
-                status = "out of time"
-                break
-            trial, failure = attempt(objective, searched, *step)
-            history.append(trial)
-            failures += [failure] if failure is not None else []
-            if progress is not None:
-                done = max(len(history) / limit, 1 - left() / seconds if seconds < math.inf else 0.0)
-                progress(_report(history, objective), min(done, 1.0))
-    except KeyboardInterrupt:
-        if not any(t.ok for t in history):
-            raise
-        status = "interrupted"
-        warnings.warn(
-            f"interrupted after {len(history)} trials: here is the best so far; tune(…, resume=…) goes on",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-    if not any(t.ok for t in history):
-        raise ValueError(f"all {len(history)} trials failed; the first: {history[0].error}") from failures[0]
+    configured(estimator, searched.params(task.proposals.start))
+    history = _earlier(resume, task)
+    status = task.run(history)
     best = best_of(history)
     machine = _refit(estimator, best.params, data) if refit else None
     return Tuning(
@@ -193,10 +162,80 @@ def tune(
         objective.words,
         objective.minimised,
         status,
-        rungs,
+        task.rungs,
         searched,
         seed,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class TuningSearch:
+    """Which point of the space has the best score, and how much may be spent to find out."""
+
+    objective: Objective
+    proposals: Proposals
+    rungs: tuple[int, ...]
+    limit: int
+    clock: Clock
+    progress: Progress | None
+    failures: list[Exception] = field(default_factory=list)
+
+    def run(self, history: list[TuningTrial]) -> str:
+        """How the search ended; `history` grows."""
+        try:
+            search(itertools.repeat(self._next), history, self.clock, self._tell)
+        except KeyboardInterrupt:
+            if not any(t.ok for t in history):
+                raise
+            done = f"interrupted after {len(history)} trials"
+            warnings.warn(
+                f"{done}: here is the best so far; tune(…, resume=…) goes on", RuntimeWarning, stacklevel=3
+            )
+            return "interrupted"
+        if not any(t.ok for t in history):
+            why = f"all {len(history)} trials failed; the first: {history[0].error}"
+            raise ValueError(why) from self.failures[0]
+        return "out of time" if self.clock.ended and len(history) < self.limit else "finished"
+
+    def _next(self, history: Sequence[TuningTrial]) -> list[Job]:
+        """The next trial; none where all was tried, or where there is no time for it."""
+
+        def affordable(rows: int) -> bool:
+            return self._cost(history, rows) <= self.clock.left
+
+        step = None
+        if len(history) < self.limit:
+            step = self.proposals.step(history, self.rungs, affordable)
+        if step is None:
+            return []
+        if history and self.clock.left < 0.5 * self._cost(history, step[1]):
+            self.clock.ended = True
+            return []
+        return [partial(self._tried, *step)]
+
+    def _tried(self, point: np.ndarray, rows: int) -> list[TuningTrial]:
+        trial, failure = attempt(self.objective, self.proposals.space, point, rows)
+        self.failures.extend([] if failure is None else [failure])
+        return [trial]
+
+    def _tell(self, history: Sequence[TuningTrial]) -> None:
+        if self.progress is None:
+            return
+        text = f"{len(history)} trial{'s' if len(history) > 1 else ''}"
+        if any(t.ok for t in history):
+            best = best_of(history).score
+            text += f", best {self.objective.words} {-best if self.objective.minimised else best:.4g}"
+        else:
+            text += f", all failed so far: {history[-1].error}"
+        share = 1 - self.clock.left / self.clock.seconds if self.clock.seconds < math.inf else 0.0
+        self.progress(text, min(max(len(history) / self.limit, share), 1.0))
+
+    def _cost(self, history: Sequence[TuningTrial], rows: int) -> float:
+        """Seconds a trial with so many rows will take, from those there were."""
+        known = [t for t in history if t.rows <= rows and t.ok] or history
+        nearest = max(t.rows for t in known)
+        mean = float(np.mean([t.seconds for t in known if t.rows == nearest]))
+        return mean * (rows / nearest) ** self.objective.power
 
 
 def seeded(estimator: Any, seed: int) -> Any:
@@ -207,26 +246,13 @@ def seeded(estimator: Any, seed: int) -> Any:
     return estimator.set_params(**dict.fromkeys(names, seed))
 
 
-def _check_limits(budget: Any, trials: Any, seed: Any) -> None:
-    if budget is not None and (not isinstance(budget, numbers.Real) or not float(budget) > 0):
-        raise ValueError(f"budget is a positive number of seconds, got {budget!r}")
+def _check_limits(minutes: Any, trials: Any, random_state: Any) -> None:
+    if minutes is not None and (not isinstance(minutes, numbers.Real) or not float(minutes) > 0):
+        raise ValueError(f"minutes is a positive number, got {minutes!r}")
     if trials is not None and (not isinstance(trials, numbers.Integral) or trials < 1):
         raise ValueError(f"trials is a positive number, got {trials!r}")
-    if not isinstance(seed, numbers.Integral) or seed < 0:
-        raise ValueError(f"seed is a nonnegative integer, got {seed!r}")
-
-
-def _data(estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any, seed: int) -> Data:
-    X, y = indexable(on_host(X), on_host(y))
-    n = _num_samples(X)
-    weights = on_host(sample_weight)
-    if weights is not None:
-        weights = _check_sample_weight(weights, np.zeros((n, 1)), dtype=np.float64)
-    # Weight 0 means absent: neither fitted to, nor counted in a score, nor a reason for a range.
-    seen = np.arange(n) if weights is None else np.flatnonzero(weights)
-    labels = np.asarray(y) if y is not None and is_classifier(estimator) else None
-    labels = labels[seen] if labels is not None and labels.ndim == 1 else None
-    return Data(X, y, weights, seen[row_order(len(seen), labels, seed)], units_of(X, groups))
+    if not isinstance(random_state, numbers.Integral) or random_state < 0:
+        raise ValueError(f"random_state is a nonnegative integer, got {random_state!r}")
 
 
 def _question(
@@ -246,16 +272,14 @@ def _question(
     return objective, Space.of(spec)
 
 
-def _earlier(
-    resume: Tuning | None, objective: Objective, space: Space, rungs: tuple[int, ...]
-) -> list[Trial]:
+def _earlier(resume: Tuning | None, task: TuningSearch) -> list[TuningTrial]:
     """The trials to go on from, if they are trials of the same question."""
     if resume is None:
         return []
     for what, before, now in (
-        ("objective", resume.objective, objective.words),
-        ("space", resume.space, space),
-        ("number of rows", resume.rungs[-1], rungs[-1]),
+        ("objective", resume.objective, task.objective.words),
+        ("space", resume.space, task.proposals.space),
+        ("number of rows", resume.rungs[-1], task.rungs[-1]),
     ):
         if before != now:
             raise ValueError(
@@ -264,25 +288,9 @@ def _earlier(
     return list(resume.trials)
 
 
-def _cost(history: list[Trial], rows: int, objective: Objective) -> float:
-    """Seconds a trial with so many rows will take, from those there were."""
-    known = [t for t in history if t.rows <= rows and t.ok] or history
-    nearest = max(t.rows for t in known)
-    mean = float(np.mean([t.seconds for t in known if t.rows == nearest]))
-    return mean * (rows / nearest) ** objective.power
-
-
-def _report(history: list[Trial], objective: Objective) -> str:
-    count = f"{len(history)} trial{'s' if len(history) > 1 else ''}"
-    if not any(t.ok for t in history):
-        return f"{count}, all failed so far: {history[-1].error}"
-    best = best_of(history).score
-    return f"{count}, best {objective.words} {-best if objective.minimised else best:.4g}"
-
-
 def _refit(estimator: Any, params: Mapping[str, Any], data: Data) -> Any:
     try:
-        return fitted(estimator, params, data)
+        return data.fit(configured(estimator, params))
     except (Exception, KeyboardInterrupt) as error:  # what was found must not be lost with it
         warnings.warn(
             f"the best setting could not be fitted to all rows ({type(error).__name__}: {error}): "

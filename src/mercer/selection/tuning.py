@@ -17,7 +17,7 @@ _EDGE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class TuningTrial:
     """One setting of the parameters, and what came of it.
 
     Attributes
@@ -43,9 +43,9 @@ class Trial:
 
     params: Mapping[str, Any]
     score: float
-    scores: tuple[float, ...]
-    seconds: float
-    rows: int
+    scores: tuple[float, ...] = ()
+    seconds: float = 0.0
+    rows: int = 0
     point: tuple[float, ...] = ()
     error: str | None = None
     lams: np.ndarray | None = None
@@ -66,13 +66,13 @@ class Tuning:
     best_params : parameters of the best trial, for ``estimator.set_params(**best_params)``
     best_score : its score, the larger the better; an error has a minus, as in scikit-learn
     best_estimator : the estimator with these parameters, fitted to all examples; None without ``refit``
-    trials : every Trial, in the order they were made
+    trials : every TuningTrial, in the order they were made
     objective : what the score is, in words
     minimised : is the objective an error? Then scores are its negative
     status : "finished", "out of time" or "interrupted"
     rungs : numbers of rows that trials may use, the smallest first; one number if all use all of them
     space : the Space that was searched
-    seed : the seed
+    random_state : what splits and samples were drawn with
 
     Examples
     --------
@@ -90,13 +90,13 @@ class Tuning:
     best_params: dict[str, Any]
     best_score: float
     best_estimator: Any
-    trials: tuple[Trial, ...]
+    trials: tuple[TuningTrial, ...]
     objective: str
     minimised: bool
     status: str
     rungs: tuple[int, ...]
     space: Space
-    seed: int
+    random_state: int
 
     @property
     def best_value(self) -> float:
@@ -104,7 +104,7 @@ class Tuning:
         return self.value(self.best_score)
 
     @property
-    def best_trial(self) -> Trial:
+    def best_trial(self) -> TuningTrial:
         """The trial with the best score, among those with the most rows."""
         return best_of(self.trials)
 
@@ -169,7 +169,7 @@ def settings(params: Mapping[str, Any]) -> str:
     return ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={show(v)}" for k, v in params.items())
 
 
-def best_of(trials: Any) -> Trial:
+def best_of(trials: Any) -> TuningTrial:
     """The trial with the best score among those with the most rows; the first of equals."""
     done = [t for t in trials if t.ok]
     most = max(t.rows for t in done)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import sys
 import warnings
 from typing import Any
 
@@ -11,6 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._params import Params
+from mercer._warnings import frames_inside
+from mercer.solvers.cost import DIRECT_FEATURES, DIRECT_FLOPS, SQUARES, Cost, Shape
 from mercer.solvers.problem import Problem, Solution
 
 
@@ -19,7 +20,7 @@ class IncompatibleError(ValueError):
 
 
 class Solver(Params):
-    """Contract: `requires` (capabilities), `run(problem)` → Solution.
+    """Contract: `requires` (capabilities) and `run(problem)` → Solution; its price in `passes`, `memory`.
 
     Capabilities a problem may have: "quadratic" (the loss is squared error), "smooth" (it has a
     derivative), "curved" (and a second one), "dual" (it is a maximum over lines or parabolas), "ridge" (the
@@ -28,6 +29,8 @@ class Solver(Params):
 
     name = ""
     requires: frozenset[str] = frozenset({"ridge"})
+    # About how often it goes over all examples.
+    passes = 100
 
     def refusal(self, loss: Any, penalty: str) -> str | None:
         """Why this solver can't take such a problem, with a way out; None if it can."""
@@ -57,6 +60,35 @@ class Solver(Params):
                 raise ValueError(
                     f"{type(self).__name__}: {name} must be a whole number of at least {least}, got {value!r}"
                 )
+
+    def cost(self, shape: Shape) -> Cost:
+        """What a problem of this shape takes, in bytes beyond the data and in operations."""
+        if shape.remote and shape.kind != "features" and not self.factors_here:
+            # Matrices are the engine's; here are only vectors, and the points once more in float64.
+            memory = 12 * shape.n * shape.d
+        else:
+            memory = self.memory(shape)
+        pairs = shape.n * shape.unknowns * (2.0 * shape.d + 20)
+        return Cost(shape.vectors + memory, pairs + self.flops(shape))
+
+    # Is a matrix factored on this machine, wherever kernel values are computed?
+    factors_here = False
+
+    def memory(self, shape: Shape) -> int:
+        """Bytes of the matrices it makes."""
+        if shape.full:
+            # With outputs tied together: K, its factor, the way back and a preconditioner, in float64.
+            return 6 * shape.n * shape.n * 8 if shape.joint else shape.stored
+        return shape.stored + SQUARES * shape.square
+
+    def flops(self, shape: Shape) -> float:
+        """Operations, besides computing every kernel value once."""
+        n, p, t = shape.n, float(shape.unknowns), shape.outputs
+        if shape.full:
+            return self.passes * 2 * p * p * t
+        if p <= DIRECT_FEATURES and n * p * p <= DIRECT_FLOPS:
+            return 10 * n * p * p * t
+        return self.passes * 4 * n * p * t
 
     def run(self, problem: Problem) -> Solution:
         """Minimise; a `ConvergenceWarning` with advice where that did not succeed."""
@@ -103,13 +135,5 @@ def warn_if_unconverged(
     warnings.warn(
         f"{solution.solver} {what}: {measured}, the tolerance {tol:.1e}{jitter}. {advice}{better}.",
         ConvergenceWarning,
-        stacklevel=_frames_inside(),
+        stacklevel=frames_inside(),
     )
-
-
-def _frames_inside() -> int:
-    """How many frames up the caller of the library is, for a warning that points there."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -6,12 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from mercer.engines import available_memory
-from mercer.operators import KernelOperator, Operator
+from mercer._memory import available_memory
+from mercer.operators import Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
+from mercer.solvers.cost import LARGEST_FACTOR, SQUARES
 from mercer.solvers.full import ridge_solution, solve_cg, solve_stored
-from mercer.solvers.preconditioners import LARGEST_FACTOR, low_rank, low_rank_columns, sampled_rows
-from mercer.solvers.ridge import ridge_primal
+from mercer.solvers.preconditioners import low_rank, low_rank_columns, sampled_rows
+from mercer.solvers.ridge import by_conjugate_gradients, kept_features
 
 _LIMIT = 1000
 
@@ -49,11 +50,23 @@ class CG(Solver):
     name = "cg"
     requires = frozenset({"ridge", "quadratic"})
 
+    passes = 50
+
     def __init__(self, tol=None, max_iter=None, rank=None, store=None):
         self.tol = tol
         self.max_iter = max_iter
         self.rank = rank
         self.store = store
+
+    def memory(self, shape):
+        n, p = shape.n, shape.unknowns
+        if shape.full:
+            kept = (
+                n * n * (4 if shape.float32 else 8) if self.would_store(n, shape.float32, shape.free) else 0
+            )
+            return kept + n * self.default_rank(n) * shape.item * 3 + shape.panels
+        sample = sampled_rows(p) * p * 8 if p <= LARGEST_FACTOR else 0
+        return kept_features(shape) + sample + SQUARES * shape.square
 
     def default_rank(self, n: int) -> int:
         """Columns of the low-rank preconditioner for n examples."""
@@ -68,29 +81,23 @@ class CG(Solver):
         else:
             p = problem.A.shape[1]
             sample = sampled_rows(p) if self.rank is None else self.rank
-            solution = ridge_primal(
-                problem,
-                direct=False,
-                tol=tol,
-                max_iter=self.max_iter or _LIMIT,
-                sample=sample,
-                name=self.name,
-                # Beyond this many passes over the data, the exact factor would have been faster.
-                patience=max(40, p // 25) if self.max_iter is None and p <= LARGEST_FACTOR else 0,
+            # Beyond this many passes over the data, the exact factor would have been faster.
+            patience = max(40, p // 25) if self.max_iter is None and p <= LARGEST_FACTOR else 0
+            solution = by_conjugate_gradients(
+                problem, tol, self.max_iter or _LIMIT, sample, self.name, patience
             )
         warn_if_unconverged(solution, tol, "Increase lam, max_iter or rank", problem.A.dtype)
         return solution
 
     def stores(self, K: Operator) -> bool:
         """Will K be kept in memory?"""
-        if not isinstance(K, KernelOperator) or K.remote:
+        if not K.of_kernel or K.remote:
             return False
-        single = K.at(np.float32) is not None
-        return self.would_store(K.shape[0], single, available_memory())
+        return self.would_store(K.shape[0], K.at(np.float32) is not None, available_memory())
 
-    def would_store(self, n: int, single: bool, free: int) -> bool:
-        """Will the matrix of n examples, kept in float32 if `single`, fit in a third of `free` bytes?"""
-        need = (4 if single else 8) * n * n
+    def would_store(self, n: int, float32: bool, free: float) -> bool:
+        """Will the matrix of n examples, kept in float32 if it can be, fit in a third of `free` bytes?"""
+        need = (4 if float32 else 8) * n * n
         return need <= 0.33 * free if self.store is None else bool(self.store)
 
     def _stored(self, K, mu, scale, rhs, *, tol, rng):

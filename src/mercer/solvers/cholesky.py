@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.full import ridge_solution, solve_direct
+from mercer.solvers.cost import SQUARES
+from mercer.solvers.full import MIXED_FROM, ridge_solution, solve_direct
 from mercer.solvers.preconditioners import sampled_rows
-from mercer.solvers.ridge import ridge_primal
+from mercer.solvers.ridge import by_factor, kept_features
 
 
 class Cholesky(Solver):
@@ -26,8 +27,20 @@ class Cholesky(Solver):
     name = "cholesky"
     requires = frozenset({"ridge", "quadratic"})
 
+    passes = 1
+    factors_here = True
+
     def __init__(self):
         pass
+
+    def memory(self, shape):
+        if shape.full:
+            return shape.n * shape.n * (4 if shape.n >= MIXED_FROM else shape.item) + shape.panels
+        return kept_features(shape) + SQUARES * shape.square
+
+    def flops(self, shape):
+        n, p = shape.n, float(shape.unknowns)
+        return p**3 / 3 + 2 * p * p * shape.outputs if shape.full else n * p * p
 
     def run(self, problem):
         # Factorisations reach rounding; a looser standard of success allows for bad conditioning.
@@ -35,10 +48,6 @@ class Cholesky(Solver):
         if problem.full:
             solution = ridge_solution(problem, solve_direct, tol, self.name)
         else:
-            # Where nothing can be factored whole, a sampled factor and conjugate gradients do it.
-            sample = sampled_rows(problem.A.shape[1])
-            solution = ridge_primal(
-                problem, direct=True, tol=tol, max_iter=1000, sample=sample, name=self.name
-            )
+            solution = by_factor(problem, tol, sampled_rows(problem.A.shape[1]), self.name)
         warn_if_unconverged(solution, tol, "Increase lam", problem.A.dtype)
         return solution

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._threads import cpu_count, parallel_map
 from mercer._xp import issparse
-from mercer.engines.threads import cpu_count, parallel_map
-from mercer.operators import FeatureOperator, KernelOperator, Matrix, Operator
+from mercer.operators import FeatureOperator, Matrix, Operator
 
 # Of inner products at a time: a block that stays in cache or, where an engine computes it, is worth a call.
 _NEAR, _FAR = 1 << 15, 1 << 20
@@ -104,7 +104,7 @@ class KernelSums(Sums):
     def restart(self, labels):
         n = len(labels)
         self._moved = 0
-        if isinstance(self.K, KernelOperator):
+        if self.K.of_kernel:
             self.S = np.zeros((n, self.clusters))
             self._add(np.arange(n), (labels, 1.0))
         else:
@@ -113,7 +113,7 @@ class KernelSums(Sums):
     def move(self, index, old, labels):
         n = len(labels)
         self._moved += len(index)
-        stored = not isinstance(self.K, KernelOperator)
+        stored = not self.K.of_kernel
         if self._moved > _CHANGES * n or len(index) > (_WORTH_A_PASS if stored else 0.7) * n:
             self.restart(labels)
             return
@@ -139,31 +139,25 @@ class KernelSums(Sums):
 
     def _add(self, index: np.ndarray, *signed: tuple[np.ndarray, float]) -> None:
         """Add the product with some columns of K, which an engine computes."""
-        K: Any = self.K
+        # Weights of one sign: nothing cancels, and sums in float32 within a tile will do.
+        K = self.K.rounded()
         if not self._by_cluster(len(index), len(signed)):
-            Z = K.X if len(index) == K.shape[0] else K.X[index]
-            self.S += self._among(Z) @ self._members(index, *signed)
+            some = K if len(index) == K.shape[0] else K.among(columns=index).rounded()
+            self.S += some @ self._members(index, *signed)
             return
         # A point counts in one column only: cluster by cluster there are no products with zero.
         for labels, sign in signed:
             for j in range(self.clusters):
                 some = index[labels == j]
                 if len(some):
-                    self.S[:, j] += self._among(K.X[some]) @ (sign * self.weights[some])
+                    self.S[:, j] += K.among(columns=some).rounded() @ (sign * self.weights[some])
 
     def _by_cluster(self, count: int, passes: int) -> bool:
         """Is it quicker to compute every pair so many times with one column than once with one a cluster?"""
-        K: Any = self.K
-        if K.remote or count < _LARGE_GROUP * self.clusters * passes:
+        if self.K.remote or count < _LARGE_GROUP * self.clusters * passes:
             return False
-        # A pair costs about d + 10 multiply-adds, another column two.
-        d = K.X.shape[1] if K.kernel.vectors else np.inf
-        return passes == 1 or 2 * self.clusters > (passes - 1) * (d + 10)
-
-    def _among(self, Z: Any) -> Operator:
-        K: Any = self.K
-        # Weights of one sign: nothing cancels, and sums in float32 within a tile will do.
-        return KernelOperator(K.kernel, K.X, Z, K.engine).rounded()
+        # Another column costs two multiply-adds.
+        return passes == 1 or 2 * self.clusters > (passes - 1) * self.K.work
 
     def powers(self, labels):
         own = self.S[np.arange(len(labels)), labels]
@@ -174,12 +168,12 @@ class KernelSums(Sums):
 
     def columns(self, index):
         K: Any = self.K
-        values = K.columns(index) if isinstance(K, KernelOperator) else K.values[index].T
+        values = K.columns(index) if K.of_kernel else K.values[index].T
         return np.asarray(values, dtype=np.float64)
 
     def product(self, V):
         K: Any = self.K
-        if isinstance(K, KernelOperator):
+        if K.of_kernel:
             return K @ V
         out, V = np.empty((K.shape[0], V.shape[1])), V.astype(K.dtype)
         step = max(_FAR // K.shape[1], 16)

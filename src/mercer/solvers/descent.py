@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.forms import Form, form_of
-from mercer.solvers.newton import Run, line_search, lowest
+from mercer.solvers.newton import Descent, line_search, lowest
 
 
 class GradientDescent(Solver):
@@ -36,6 +36,13 @@ class GradientDescent(Solver):
     name = "descent"
     requires = frozenset({"ridge", "smooth"})
 
+    passes = 1000
+
+    def memory(self, shape):
+        if shape.full:
+            return super().memory(shape)
+        return shape.stored + 2 * shape.square
+
     def __init__(self, step=None, tol=1e-6, max_iter=10_000, restarts=None):
         self.step = step
         self.tol = tol
@@ -50,8 +57,8 @@ class GradientDescent(Solver):
         )
         return solution
 
-    def _descend(self, form: Form, unit: float) -> Run:
-        run, step = Run(form, unit), self.step or 1.0
+    def _descend(self, form: Form, unit: float) -> Descent:
+        run, step = Descent(form, unit), self.step or 1.0
         while not run.reached(self.tol) and run.iterations < self.max_iter:
             direction = form.steepest()
             if self.step is None:

@@ -10,14 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.engines.factor import Factor, NotPositiveDefinite
-from mercer.operators import (
-    KernelOperator,
-    Matrix,
-    Operator,
-    in_memory,
-    undisturbed,
-)
+from mercer.operators import Matrix, Operator, blas_single_threaded, in_memory
+from mercer.operators.factor import Factor, NotPositiveDefinite
 from mercer.solvers.certify import best_constant
 from mercer.solvers.form import FEW, INNER_ITERATIONS, Direction, Form
 from mercer.solvers.full import centred, shifted
@@ -26,7 +20,7 @@ from mercer.solvers.preconditioners import LowRank, Subset, low_rank, low_rank_c
 from mercer.solvers.primal_form import FactoredForm, PrimalForm
 from mercer.solvers.problem import Problem, relative_to
 
-_DIRECT_EXAMPLES = 3000
+DIRECT_EXAMPLES = 3000
 _EXACT_FACTOR = 6000
 
 
@@ -44,7 +38,7 @@ class FullForm(Form):
         self.K = self._matrix(problem.A)
         # ‖K‖ ≤ trace K, and what rounding can make of rᵀKr = 0.
         self.rounding = 10 * float(np.finfo(self.K.dtype).eps * np.abs(self.K.diag()).sum())
-        if isinstance(problem.A, KernelOperator) and not problem.A.kernel.vectors and self.K is not problem.A:
+        if problem.A.dear and self.K is not problem.A:
             # Kernels on objects may be slow: what is in memory is not computed again to measure the result.
             self.given = replace(problem, A=self.K, B=self.K)
         self.means = np.zeros(n)
@@ -61,7 +55,7 @@ class FullForm(Form):
 
     @staticmethod
     def _matrix(A: Operator) -> Operator:
-        if A.shape[0] <= _DIRECT_EXAMPLES and isinstance(A, KernelOperator):
+        if A.shape[0] <= DIRECT_EXAMPLES:
             # Small enough for float64 whatever the data: steps divide by λn, rounding included.
             A = A.at(np.float64) or A
         return A if A.remote else in_memory(A)
@@ -160,13 +154,13 @@ class FullForm(Form):
             # Elsewhere S = 0, so there the solution is rhs/μ = 0.
             K, S, rhs = K.among(curved, curved), S[curved], rhs[curved]
             K = K if K.remote else in_memory(K)
-        if isinstance(K, Matrix) and len(S) <= _DIRECT_EXAMPLES:
+        if isinstance(K, Matrix) and len(S) <= DIRECT_EXAMPLES:
             factor = Factor(K.dense(), self.mu, S)
             self.jitter = max(self.jitter, factor.jitter)
             z = factor.solve(rhs)
         else:
             inverse = self._preconditioner(S, curved if few else None)
-            with undisturbed(K):
+            with blas_single_threaded(K):
                 z = pcg(shifted(K, self.mu, S), rhs, inverse, tol=tol, max_iter=INNER_ITERATIONS).x
         if not few:
             return z
@@ -175,7 +169,7 @@ class FullForm(Form):
         return out
 
     def _worth_leaving_out(self, count: int) -> bool:
-        return count <= FEW * self.problem.n and isinstance(self.K, (Matrix, KernelOperator))
+        return count <= FEW * self.problem.n and (self.K.of_kernel or isinstance(self.K, Matrix))
 
     def _preconditioner(self, S, rows=None):
         if self._low_rank is None:

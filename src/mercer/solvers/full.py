@@ -8,18 +8,20 @@ from functools import partial
 
 import numpy as np
 
-from mercer.engines.factor import _PANEL, Factor, NotPositiveDefinite
-from mercer.operators import KernelOperator, Matrix, Operator, undisturbed
+from mercer.operators import Matrix, Operator, blas_single_threaded
+from mercer.operators.factor import Factor, NotPositiveDefinite
 from mercer.solvers.certify import certify
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import ROUNDED_TOL, LowRank, Subset
 from mercer.solvers.problem import Problem, Solution, relative_to
 
 # From here on a float32 factor plus float64 conjugate gradients beats a float64 factor.
-_MIXED_FROM = 3000
+MIXED_FROM = 3000
 _DOUBLE_RESIDUAL = 1_500_000
 # Up to so many examples K is copied to be centred, where there is an offset.
 _CENTRED_TO = 3000
+# Rows of a float32 matrix that are written out in float64 together.
+_ROWS_AT_ONCE = 512
 
 
 @dataclass
@@ -49,7 +51,7 @@ def shifted(K: Operator, mu: float, scale: np.ndarray | None) -> Callable[[np.nd
 
 def solve_direct(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved:
     """By factorisation: in place, float64 systems through a float32 factor where that is enough."""
-    if K.dtype == np.float64 and K.shape[0] >= _MIXED_FROM:
+    if K.dtype == np.float64 and K.shape[0] >= MIXED_FROM:
         solved = _solve_mixed(K, mu, scale, rhs)
         if solved is not None:
             return solved
@@ -78,9 +80,9 @@ def _solve_factored(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.nd
     )
 
 
-def _half(K: Operator) -> KernelOperator | None:
+def _half(K: Operator) -> Operator | None:
     """K in float32, if it has such a version and its values fit there."""
-    if not isinstance(K, KernelOperator) or not K.diag().max(initial=0.0) < 1e30:
+    if not K.of_kernel or not K.diag().max(initial=0.0) < 1e30:
         return None
     return K.at(np.float32)
 
@@ -120,10 +122,10 @@ def solve_cg(
     """By conjugate gradients, K never in memory."""
     apply = shifted(K, mu, scale)
     inverse = (lambda v: v) if low_rank is None else low_rank.inverse(mu, scale)
-    if tol >= ROUNDED_TOL and isinstance(K, KernelOperator) and K.remote and K.dtype == np.float32:
+    if tol >= ROUNDED_TOL and K.remote and K.dtype == np.float32:
         return _solve_rounded(K, mu, scale, rhs, inverse, tol=tol, max_iter=max_iter)
     # A little below the tolerance: the true residual, and the one with the offset taken out, are larger.
-    with undisturbed(K):
+    with blas_single_threaded(K):
         result = pcg(apply, rhs, inverse, tol=0.1 * tol, max_iter=max_iter)
     return Solved(
         result.x,
@@ -166,7 +168,7 @@ def _solve_rounded(K, mu, scale, rhs, inverse, *, tol, max_iter) -> Solved:
 
 
 def solve_stored(
-    K: KernelOperator,
+    K: Operator,
     mu: float,
     scale: np.ndarray | None,
     rhs: np.ndarray,
@@ -182,24 +184,37 @@ def solve_stored(
     A product then costs one pass over the matrix, far less than computing it. If conjugate gradients
     have not converged after `max_iter` of them, the same array is factored instead, if `factor` allows.
     """
-    precise = K.dtype == np.float64
     half = _half(K)
-    if half is None and precise:
+    if half is None and K.dtype == np.float64:
         # Strings and the like: kept in float64, where nothing needs refinement.
         return _solve_kept(K, mu, scale, rhs, tol=tol, max_iter=max_iter, rank=rank, rng=rng, factor=factor)
     # A little below the tolerance, where there is room: with the offset taken out the residual is larger.
-    tol = 0.1 * tol if precise else tol
+    tol = 0.1 * tol if K.dtype == np.float64 else tol
     stored = Matrix((half or K).dense())
     inverse = LowRank(stored, rank, rng).inverse(mu, scale)
+    solved = _refined(K, stored, mu, scale, rhs, inverse, tol, max_iter)
+    if _relative(solved.residual, rhs) <= tol or not factor:
+        return solved
+    del inverse
+    return _factored_in_place(K, stored, mu, scale, rhs, tol, solved)
+
+
+def _relative(residual: np.ndarray, rhs: np.ndarray) -> float:
+    """The largest residual of a column, relative to its right-hand side."""
+    size = np.linalg.norm(rhs, axis=0)
+    size[size == 0] = 1.0
+    return float((np.linalg.norm(residual, axis=0) / size).max())
+
+
+def _refined(K, stored, mu, scale, rhs, inverse, tol, max_iter) -> Solved:
+    """Rounds of conjugate gradients, each for a residual that is computed in full precision."""
+    precise = K.dtype == np.float64
     rough = shifted(stored, mu, scale)
     # Products in float32 can't measure a small residual; sums in float64 of the same entries can.
     exact = shifted(K if precise else _Upcast(stored.values), mu, scale)
-    size = np.linalg.norm(rhs, axis=0)
-    size[size == 0] = 1.0
     z, residual, best = np.zeros_like(rhs), rhs, 1.0
     history, iterations, condition = [1.0], 0, None
     while best > tol and iterations < max_iter:
-        # Refinement: each round solves for the residual, which is computed in full precision.
         target = max(0.3 * tol / best, 1e-4 if precise else 0.0)
         result = pcg(
             rough,
@@ -213,38 +228,35 @@ def solve_stored(
         condition = condition or result.condition
         z_new = z + result.x
         residual_new = rhs - exact(z_new)
-        now = float((np.linalg.norm(residual_new, axis=0) / size).max())
+        now = _relative(residual_new, rhs)
         history += [best * h for h in result.history[1:]]
         if not now < 0.5 * best:
             break
         z, residual, best = z_new, residual_new, now
-    if best <= tol or not factor:
-        return Solved(
-            z, residual, exact, iterations, tuple(history), condition, stalled=iterations < max_iter
-        )
+    stalled = iterations < max_iter
+    return Solved(z, residual, exact, iterations, tuple(history), condition, stalled=stalled)
+
+
+def _factored_in_place(K, stored, mu, scale, rhs, tol, before: Solved) -> Solved:
+    """The stored matrix becomes its own factor; its upper triangle still gives products."""
+    precise, then = K.dtype == np.float64, ", then cholesky"
     try:
         L = Factor(stored.values, mu, scale, max_jitter=0.0 if precise else 1e-2)
     except NotPositiveDefinite:
         if not precise:
             raise
-        del stored, rough, inverse
-        return replace(_solve_factored(K, mu, scale, rhs), then=", then cholesky")
-    # From here on the stored matrix is its own factor; the upper triangle still gives products.
-    exact = exact if precise else L.multiply
+        stored.values = None  # room for a factor in float64
+        return replace(_solve_factored(K, mu, scale, rhs), then=then)
+    exact = before.apply if precise else L.multiply
     result = pcg(exact, rhs, L.solve, tol=0.1 * tol, max_iter=30, patience=3)
     if precise and result.residual > tol:
-        del stored, rough, inverse, L
-        return replace(_solve_factored(K, mu, scale, rhs), then=", then cholesky")
+        stored.values = None
+        del L
+        return replace(_solve_factored(K, mu, scale, rhs), then=then)
+    history = (*before.history, *result.history)
     return Solved(
-        result.x,
-        rhs - exact(result.x),
-        exact,
-        iterations + result.iterations,
-        tuple(history + result.history),
-        L.condition(),
-        L.jitter,
-        stalled=True,
-        then=", then cholesky",
+        *(result.x, rhs - exact(result.x), exact, before.iterations + result.iterations, history),
+        *(L.condition(), L.jitter, True, then),
     )
 
 
@@ -265,8 +277,9 @@ class _Upcast(Matrix):
 
     def __matmul__(self, V):
         out = np.empty((self.shape[0], *V.shape[1:]))
-        for i in range(0, self.shape[0], _PANEL):
-            np.matmul(self.values[i : i + _PANEL].astype(np.float64), V, out=out[i : i + _PANEL])
+        for i in range(0, self.shape[0], _ROWS_AT_ONCE):
+            rows = slice(i, i + _ROWS_AT_ONCE)
+            np.matmul(self.values[rows].astype(np.float64), V, out=out[rows])
         return out
 
 
@@ -307,12 +320,12 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
     t = y.shape[1]
     rhs = np.hstack([y, s[:, None]]) if problem.offset else y
     K = problem.A
-    if isinstance(K, KernelOperator) and not K.kernel.vectors and n <= _CENTRED_TO:
+    if K.dear and n <= _CENTRED_TO:
         # Kernels on objects may be slow: they are not computed again to measure the result.
         K = Matrix(K.dense())
         problem = replace(problem, A=K, B=K)
     if problem.offset and n <= _CENTRED_TO and not K.remote:
-        K, _ = centred((K.at(np.float64) if isinstance(K, KernelOperator) else None) or K)
+        K, _ = centred(K.at(np.float64) or K)
     solved = solve(K, mu, scale, rhs)
     z, residual = solved.z, solved.residual
     intercept = np.zeros(t)

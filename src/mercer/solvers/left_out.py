@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.engines.factor import Factor
+from mercer.operators.factor import Factor
 from mercer.solvers.loo import centred_spectrum
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem

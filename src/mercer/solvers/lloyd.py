@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.threads import parallel_map
+from mercer._threads import parallel_map
 from mercer.operators import Matrix
 from mercer.solvers.cluster_sums import CoordinateSums, Sums
 from mercer.solvers.eigen import largest_eigenpairs
@@ -61,7 +61,7 @@ class Cloud:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class LloydRun:
     """What a run of Lloyd's algorithm came to.
 
     Attributes
@@ -182,7 +182,7 @@ def leading(cloud: Cloud, clusters: int, rng: np.random.Generator) -> tuple[np.n
 # -- Lloyd ------------------------------------------------------------------------------------------------
 
 
-def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> Run:
+def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> LloydRun:
     """Each point to the nearest mean, each mean to its points, until nothing moves; the energy never rises.
 
     An empty cluster is given the point that is farthest from its mean, which lowers the energy, too. Stops
@@ -215,7 +215,9 @@ def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> Run:
             sums.move(moved, members[moved], after)
             fresh = Means(cloud, after, count)
         if len(moved) == 0 or energy_of(fresh) >= energies[-1]:
-            return Run(labels, members, means.powers, tally.totals, [*energies, energies[-1]], "converged")
+            return LloydRun(
+                labels, members, means.powers, tally.totals, [*energies, energies[-1]], "converged"
+            )
         members, means, tally = after, fresh, count
         energies.append(energy_of(means))
         if energies[-2] - energies[-1] <= tol * energies[-1]:
@@ -224,7 +226,7 @@ def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> Run:
     # The means have followed their points, so some points may have another mean nearest.
     labels = nearest.to(means)
     energies[-1] = min(energies[-1], float(cloud.masses @ means.gaps(labels)))
-    return Run(labels, members, means.powers, tally.totals, energies, status)
+    return LloydRun(labels, members, means.powers, tally.totals, energies, status)
 
 
 def _moved(cloud: Cloud, before: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer._units import alone, by_size, count
-from mercer.engines.factor import Factor
 from mercer.operators import L1, Operator
+from mercer.operators.factor import Factor
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem
 

@@ -10,12 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import take
-from mercer.engines import Engine
-from mercer.engines.tiled import result_dtype
-from mercer.functions import KernelFunction
-from mercer.kernels import Kernel
-from mercer.kernels.points import as_objects
+from mercer.operators import KernelOperator
 
 # Kernel values kept: all of K where it fits here, else columns of those who err most.
 _COLUMN_BYTES = 256 << 20
@@ -27,7 +22,7 @@ _VOTE_ENTRIES = 1 << 21
 # -- what a mistake is, and what it changes ----------------------------------------------------------
 
 
-class Rule:
+class MistakeRule:
     """Scores are (outputs, examples). `where` says which of their columns, `who` which examples those are."""
 
     outputs: int
@@ -46,7 +41,7 @@ class Rule:
         raise NotImplementedError
 
 
-class TwoClasses(Rule):
+class TwoClasses(MistakeRule):
     outputs = spread = 1
 
     def __init__(self, targets: np.ndarray):
@@ -66,7 +61,7 @@ class TwoClasses(Rule):
         return self.sign[index, None]
 
 
-class MoreClasses(Rule):
+class MoreClasses(MistakeRule):
     spread = 2
 
     def __init__(self, targets: np.ndarray):
@@ -92,7 +87,11 @@ class MoreClasses(Rule):
 
 
 def _through(
-    rule: Rule, scores: np.ndarray, where: np.ndarray, who: np.ndarray, column: Callable[[int], np.ndarray]
+    rule: MistakeRule,
+    scores: np.ndarray,
+    where: np.ndarray,
+    who: np.ndarray,
+    column: Callable[[int], np.ndarray],
 ) -> list[tuple[int, int]]:
     """Visit examples in order, jumping from mistake to mistake: (position, rival) of each."""
     found = []
@@ -117,44 +116,43 @@ def _through(
 class Sweeps:
     """One pass over all examples."""
 
-    def __init__(self, engine: Engine, kernel: Kernel, points: Any):
-        self.engine, self.kernel, self.points = engine, kernel, points
+    def __init__(self, K: KernelOperator):
+        self.K = K
 
-    def sweep(self, rule: Rule, scores: np.ndarray, order: np.ndarray) -> list[tuple[int, int]]:
+    def sweep(self, rule: MistakeRule, scores: np.ndarray, order: np.ndarray) -> list[tuple[int, int]]:
         """Bring the scores to where they are after the pass; return (position, rival) of each mistake."""
         raise NotImplementedError
 
 
-def sweeps_of(engine: Engine, kernel: Kernel, points: Any) -> Sweeps:
-    n = points.shape[0]
-    if not kernel.vectors:
-        return _Columns(engine, kernel, points)
-    if n * n * result_dtype(kernel, points, points).itemsize <= _COLUMN_BYTES:
-        return _Matrix(engine, kernel, points)
-    return _Blocks(engine, kernel, points)
+def sweeps_of(K: KernelOperator) -> Sweeps:
+    """The way through the examples that suits the price of their kernel values."""
+    if K.dear:
+        return ColumnSweeps(K)
+    stored = K.shape[0] ** 2 * K.dtype.itemsize <= _COLUMN_BYTES
+    return MatrixSweeps(K) if stored else BlockSweeps(K)
 
 
-class _Matrix(Sweeps):
+class MatrixSweeps(Sweeps):
     """All of K at once: for kernels on vectors that costs as much as a few hundred columns one by one."""
 
-    def __init__(self, engine, kernel, points):
-        super().__init__(engine, kernel, points)
-        self.K = engine.gram(kernel, points)
+    def __init__(self, K):
+        super().__init__(K)
+        self.values = K.dense()
 
     def sweep(self, rule, scores, order):
-        return _through(rule, scores, order, order, lambda p: self.K[order[p]])
+        return _through(rule, scores, order, order, lambda p: self.values[order[p]])
 
 
-class _Columns(Sweeps):
+class ColumnSweeps(Sweeps):
     """Columns of K when they are asked for, those of the examples that err most being kept.
 
     For kernels on strings, graphs, … whose values are dear. Passes come by in much the same order each
     time, so keeping what was used last would always have dropped what comes next.
     """
 
-    def __init__(self, engine, kernel, points):
-        super().__init__(engine, kernel, points)
-        n = points.shape[0]
+    def __init__(self, K):
+        super().__init__(K)
+        n = K.shape[0]
         room = min(_COLUMN_BYTES // (8 * n), n)
         self.kept = np.empty((room, n))
         self.owner = np.full(room, -1)
@@ -168,7 +166,7 @@ class _Columns(Sweeps):
         self.asked[i] += 1
         if (slot := self.slot.get(i)) is not None:
             return self.kept[slot]
-        column = self.engine.gram(self.kernel, self.points, self.points[i : i + 1])[:, 0]
+        column = self.K.columns(np.array([i]))[:, 0]
         slot = len(self.slot)
         if slot == len(self.kept):
             # Full: the one asked for least makes way, if for less than this one.
@@ -182,7 +180,7 @@ class _Columns(Sweeps):
         return column
 
 
-class _Blocks(Sweeps):
+class BlockSweeps(Sweeps):
     """Nothing kept: examples in blocks, each brought up to date by one product when its turn comes.
 
     As many kernel values as columns would take, but in products, which are many times faster than
@@ -211,21 +209,19 @@ class _Blocks(Sweeps):
             return
         where, rivals = np.array(found).T
         index = order[where]
-        changes = rule.changes(index, rivals)
-        X, Z = take(self.points, who), take(self.points, index)
-        scores[:, who] += self.engine.product(self.kernel, X, Z, changes).T
+        scores[:, who] += self.K.among(who, index).product(rule.changes(index, rivals)).T
 
     def _inside(self, rule, block, who):
         """Columns of K(block, block), at once for the examples that would err as things stand."""
-        X = take(self.points, who)
+        block_of = self.K.among(who, who)
         likely = np.flatnonzero(rule.margins(block, np.arange(len(who)), who)[0] <= 0)
-        K = self.engine.gram(self.kernel, X, X[likely]) if len(likely) else None
+        K = block_of.columns(likely) if len(likely) else None
         slot = {int(p): j for j, p in enumerate(likely)}
 
         def column(p):
             if K is not None and p in slot:
                 return K[:, slot[p]]
-            return self.engine.gram(self.kernel, X, X[p : p + 1])[:, 0]
+            return block_of.columns(np.array([p]))[:, 0]
 
         return column
 
@@ -233,23 +229,21 @@ class _Blocks(Sweeps):
 # -- voting ------------------------------------------------------------------------------------------
 
 
-def vote(
-    f: KernelFunction, X: Any, where: np.ndarray, changes: np.ndarray, survival: np.ndarray
-) -> np.ndarray:
+def vote(K: KernelOperator, where: np.ndarray, changes: np.ndarray, survival: np.ndarray) -> np.ndarray:
     """Σ_j c_j sign f_j(X) / T, or Σ_j c_j [l is the best class of f_j(X)] / T in column l.
 
-    f_j is the sum of the first j changes, change j being to coefficient where[j] of the points of f.
+    f_j is the sum of the first j changes, change j being to coefficient where[j]; K holds the kernel values
+    of the points X with those that the coefficients belong to.
     """
-    X = as_objects(f.kernel.points(X))
     outputs = changes.shape[1]
     weights = survival.astype(np.float64)  # whole numbers, so that votes that cancel do so exactly
-    votes = np.zeros((X.shape[0], outputs))
+    votes = np.zeros((K.shape[0], outputs))
 
-    def step(rows, K):
-        height = min(len(K), 256)
+    def step(rows, values_here):
+        height = min(len(values_here), 256)
         width = max(_VOTE_ENTRIES // (height * outputs), 1)
-        for i in range(0, len(K), height):
-            some = K[i : i + height]
+        for i in range(0, len(values_here), height):
+            some = values_here[i : i + height]
             count = votes[rows][i : i + height]
             last = np.zeros((outputs, len(some)))
             for j in range(0, len(where), width):
@@ -266,5 +260,5 @@ def vote(
                     for label in range(outputs):
                         count[:, label] += (best == label) @ weights[now]
 
-    f.engine.reduce(f.kernel, X, f.points, step)
+    K.reduce(step)
     return votes / survival.sum()

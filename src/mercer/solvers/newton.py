@@ -11,7 +11,8 @@ import numpy as np
 from mercer.losses import Squared
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.certify import best_constant, certify
-from mercer.solvers.forms import Direction, Form, PrimalForm, form_of
+from mercer.solvers.forms import DIRECT_EXAMPLES, Direction, Form, PrimalForm, form_of
+from mercer.solvers.preconditioners import low_rank_columns
 from mercer.solvers.problem import Solution, relative_to
 
 # Changes of the objective below this, relative to it, are rounding.
@@ -54,6 +55,14 @@ class Newton(Solver):
     name = "newton"
     requires = frozenset({"ridge", "smooth", "curved"})
 
+    def memory(self, shape):
+        n = shape.n
+        if not shape.full or shape.joint:
+            return super().memory(shape)
+        if n <= DIRECT_EXAMPLES:
+            return shape.stored + n * n * shape.item + shape.panels
+        return shape.stored + n * low_rank_columns(n) * shape.item * 3
+
     def __init__(self, tol=None, max_iter=100, rank=None, restarts=None):
         self.tol = tol
         self.max_iter = max_iter
@@ -70,9 +79,9 @@ class Newton(Solver):
         warn_if_unconverged(solution, tol, "Increase lam or max_iter", problem.A.dtype)
         return solution
 
-    def _descend(self, form: Form, unit: float, tol: float) -> Run:
+    def _descend(self, form: Form, unit: float, tol: float) -> Descent:
         convex = form.problem.loss.convex
-        run = Run(form, unit)
+        run = Descent(form, unit)
         idle, least, first = 0, form.norm, 1.0
         slack = _SLACK if form.problem.A.dtype == np.float64 else _SINGLE_SLACK
         while not run.reached(tol) and run.iterations < self.max_iter:
@@ -107,7 +116,7 @@ class Newton(Solver):
         return run
 
 
-class Run:
+class Descent:
     """A descent from one start: where it is, and how it got there. Gradients are measured in `unit`."""
 
     def __init__(self, form: Form, unit: float):
@@ -165,7 +174,7 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
 
 
 def lowest(
-    form: Form, descend: Callable[[Form, float], Run], restarts: int | None, name: str, tol: float
+    form: Form, descend: Callable[[Form, float], Descent], restarts: int | None, name: str, tol: float
 ) -> Solution:
     """Descend from f = 0 and from further starts; the lowest point reached, with its certificate."""
     convex = form.problem.loss.convex

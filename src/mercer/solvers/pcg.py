@@ -39,7 +39,6 @@ def pcg(
     *,
     tol: float,
     max_iter: int,
-    x0: np.ndarray | None = None,
     patience: int | None = None,
     hopeless: Callable[[list[float]], bool] | None = None,
     size_of: Apply = _column_norms,
@@ -53,46 +52,34 @@ def pcg(
     neither gets smaller any more, or, given `patience`, that the residual has not fallen for so many
     iterations, or that `hopeless`, shown the history after each iteration, gave up.
     """
-    x = np.zeros_like(b) if x0 is None else x0.copy()
-    r = b.copy() if x0 is None else b - apply(x)
+    x, r = np.zeros_like(b), b.copy()
     size = size_of(b)
     size[size == 0] = 1.0
     relative = size_of(r) / size
     best_x, best_r, best = x.copy(), r.copy(), relative.copy()
-    history = [float(relative.max(initial=0.0))]
     active = np.flatnonzero(relative > tol)
     z = precondition(r[:, active])
     p = z.copy()
     rz = np.einsum("ij,ij->j", r[:, active], z)
-    alphas: list[float] = []
-    betas: list[float] = []
-    since_best, iterations, stalled = 0, 0, False
-    recent: deque[float] = deque(maxlen=_WINDOW)
-    fallen = 0.0
+    progress = _Progress([float(relative.max(initial=0.0))], patience, hopeless)
+    lanczos: list[tuple[float, float]] = []
+    iterations, stalled = 0, False
     while len(active) and iterations < max_iter:
         Mp = apply(p)
         curvature = np.einsum("ij,ij->j", p, Mp)
         # A direction without curvature, or lost to rounding, ends its column.
         usable = (curvature > 0) & np.isfinite(curvature) & (rz > 0)
         alpha = np.where(usable, rz / np.where(usable, curvature, 1), 0.0)
-        recent.append(float((alpha * rz / size[active] ** 2).sum()))
-        fallen += recent[-1]
+        fallen = float((alpha * rz / size[active] ** 2).sum())
         x[:, active] += alpha * p
         r[:, active] -= alpha * Mp
         iterations += 1
         relative[active] = size_of(r[:, active]) / size[active]
         improved = active[relative[active] < best[active]]
-        since_best = 0 if len(improved) else since_best + 1
         best[improved], best_x[:, improved] = relative[improved], x[:, improved]
         best_r[:, improved] = r[:, improved]
-        history.append(float(relative.max()))
-        if patience is None:
-            stuck = since_best >= _WINDOW and sum(recent) <= _NO_PROGRESS * fallen
-        else:
-            stuck = since_best >= patience
-        if hopeless is not None and hopeless(history):
-            stuck = True
-        if stuck or not usable.any() or history[-1] > 1e3:
+        stuck = progress.stuck(float(relative.max()), fallen, len(improved) > 0)
+        if stuck or not usable.any() or relative.max() > 1e3:
             stalled = True
             break
         keep = usable & (relative[active] > tol)
@@ -104,29 +91,41 @@ def pcg(
         rz_new = np.einsum("ij,ij->j", r[:, active], z)
         beta = rz_new / rz[keep]
         if first_stays:
-            alphas.append(float(alpha[0]))
-            betas.append(float(beta[0]))
+            lanczos.append((float(alpha[0]), float(beta[0])))
         p = z + beta * p[:, keep]
         rz = rz_new
-    return PCGResult(
-        best_x,
-        best_r,
-        iterations,
-        float(best.max(initial=0.0)),
-        history,
-        _ritz_condition(alphas, betas),
-        stalled,
-    )
+    residual, condition = float(best.max(initial=0.0)), _ritz_condition(lanczos)
+    return PCGResult(best_x, best_r, iterations, residual, progress.history, condition, stalled)
 
 
-def _ritz_condition(alphas: list[float], betas: list[float]) -> float | None:
+class _Progress:
+    """Whether conjugate gradients still get anywhere."""
+
+    def __init__(self, history: list[float], patience: int | None, hopeless: Callable | None):
+        self.history, self.patience, self.hopeless = history, patience, hopeless
+        self.since_best, self.fallen = 0, 0.0
+        self.recent: deque[float] = deque(maxlen=_WINDOW)
+
+    def stuck(self, relative: float, fallen: float, improved: bool) -> bool:
+        """Take note of an iteration, and by how much the squared error in the norm of M fell in it."""
+        self.history.append(relative)
+        self.recent.append(fallen)
+        self.fallen += fallen
+        self.since_best = 0 if improved else self.since_best + 1
+        if self.hopeless is not None and self.hopeless(self.history):
+            return True
+        if self.patience is not None:
+            return self.since_best >= self.patience
+        return self.since_best >= _WINDOW and sum(self.recent) <= _NO_PROGRESS * self.fallen
+
+
+def _ritz_condition(lanczos: list[tuple[float, float]]) -> float | None:
     """Condition of the preconditioned system, from the Lanczos matrix CG builds on the way."""
-    k = len(alphas)
-    if k < 2 or min(alphas) <= 0:
+    if len(lanczos) < 2 or min(alpha for alpha, _ in lanczos) <= 0:
         return None
-    a = np.array(alphas)
+    a, b = np.array(lanczos).T
     diagonal = 1 / a
-    diagonal[1:] += np.array(betas[: k - 1]) / a[:-1]
-    off = np.sqrt(np.array(betas[: k - 1])) / a[:-1]
+    diagonal[1:] += b[:-1] / a[:-1]
+    off = np.sqrt(b[:-1]) / a[:-1]
     values = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1))
     return float(values[-1] / values[0]) if values[0] > 0 else None

@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
-from mercer.engines.factor import Factor
 from mercer.features.centres import randomly_pivoted_cholesky
-from mercer.operators import KernelOperator, Matrix, Operator
+from mercer.operators import Matrix, Operator
+from mercer.operators.factor import Factor
+from mercer.solvers.cost import LARGEST_FACTOR
 
-# Beyond this many features a p×p preconditioner is not worth its memory; the diagonal has to do.
-LARGEST_FACTOR = 8000
 # Part of the mean diagonal that is added to a kernel matrix before it is factored and divided by.
 SUBSET_SHIFT = 1e-9
 # Down to this tolerance an engine that gains by it may round vectors to float32 (between refinements).
@@ -34,14 +33,13 @@ class LowRank:
     """K ≈ F Fᵀ by randomly pivoted Cholesky, for systems μI + S K S with any diagonal S."""
 
     def __init__(self, K: Operator, rank: int, rng: np.random.Generator):
-        if isinstance(K, KernelOperator):
-            columns = K.columns
-        else:
+        def rows_of(index: np.ndarray) -> np.ndarray:
+            return values[index].T  # symmetric, and rows are contiguous
+
+        columns = K.columns
+        if not K.of_kernel:
             values = K.values if isinstance(K, Matrix) else K.dense()
-
-            def columns(index):
-                return values[index].T  # symmetric, and rows are contiguous
-
+            columns = rows_of
         self.F, self.pivots = randomly_pivoted_cholesky(K.diag(), columns, rank, rng)
 
     def inverse(self, mu: float, scale: np.ndarray | None):
@@ -66,21 +64,18 @@ class Subset:
     of nearly equal things.
     """
 
-    def __init__(self, K: KernelOperator, rank: int, rng: np.random.Generator):
-        X = K.X
-        if K.kernel.vectors and X.dtype != np.float64:
-            X = X.astype(np.float64)
-            X.flags.writeable = False  # an engine that keeps a copy need not look whether it changes
-        P = X[np.sort(rng.choice(K.shape[0], rank, replace=False))]
-        self.C = KernelOperator(K.kernel, X, P, K.engine)
-        shift = SUBSET_SHIFT * float(K.kernel.diagonal(P).mean())
-        self.L = K.engine.factor(K.engine.kernel_matrix(K.kernel, P, np.float64), shift=shift)
+    def __init__(self, K: Operator, rank: int, rng: np.random.Generator):
+        K = K.at(np.float64) or K
+        index = np.sort(rng.choice(K.shape[0], rank, replace=False))
+        self.C = K.among(columns=index)
+        own = K.among(index, index)
+        self.L = own.factor(shift=SUBSET_SHIFT * float(own.diag().mean()))
 
     def inverse(self, mu: float, scale: np.ndarray | None):
         """v ↦ (μI + S C (K_PP+δI)⁻¹ Cᵀ S)⁻¹ v, by Woodbury."""
         C, L = self.C, self.L
         weights = None if scale is None else scale**2
-        core = C.engine.factor(C.engine.whitened(C.kernel, C.X, C.Z, L, weights), shift=mu)
+        core = C.whitened_factor(L, weights, shift=mu)
         s = None if scale is None else scale[:, None]
 
         def apply(v):
@@ -93,7 +88,7 @@ class Subset:
 
 def low_rank(K: Operator, rank: int, rng: np.random.Generator) -> LowRank | Subset:
     """A low-rank approximation of K, kept in memory or left to the engine, whichever suits the engine."""
-    if isinstance(K, KernelOperator) and K.remote:
+    if K.remote:
         return Subset(K, rank, rng)
     return LowRank(K, rank, rng)
 

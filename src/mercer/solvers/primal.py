@@ -11,21 +11,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dpstrf, dtrtri
 
+from mercer._memory import available_memory
 from mercer._xp import issparse
-from mercer.engines import available_memory
-from mercer.engines.factor import Factor, NotPositiveDefinite, inverse_lower
-from mercer.operators import (
-    STORED_SHARE,
-    Composed,
-    Identity,
-    KernelOperator,
-    Matrix,
-    Operator,
-    WithOnes,
-    in_memory,
-)
+from mercer.operators import STORED_SHARE, Composed, Identity, Matrix, Operator, WithOnes, in_memory
+from mercer.operators.factor import Factor, NotPositiveDefinite, inverse_lower
+from mercer.solvers.cost import LARGEST_FACTOR
 from mercer.solvers.pcg import Apply
-from mercer.solvers.preconditioners import LARGEST_FACTOR, ROUNDED_TOL, SUBSET_SHIFT, SampledHessian
+from mercer.solvers.preconditioners import ROUNDED_TOL, SUBSET_SHIFT, SampledHessian
 from mercer.solvers.problem import Problem
 
 # Up to so many centres the Hessian is sampled.
@@ -118,7 +110,7 @@ class Primal:
         return float(np.linalg.norm(T.T @ G)), spread, _strain(spread)
 
 
-class Centres(Primal):
+class CentreCoefficients(Primal):
     """Coefficients of centres as they are: for many centres, or an engine that keeps them to itself.
 
     K(Z,Z) ≈ L Lᵀ serves the preconditioner and the norm of a gradient only. So it may be rounded, or have
@@ -127,16 +119,15 @@ class Centres(Primal):
 
     explicit = False
 
-    def __init__(self, A: KernelOperator, B: Operator, offset: bool):
+    def __init__(self, A: Operator, B: Operator, offset: bool):
         super().__init__(A, offset)
         self.A, self.B = A, B
         m = A.shape[1]
         self.sampled = m <= _SAMPLED_CENTRES
-        dtype = np.dtype(np.float64) if 8 * m * m <= A.engine.room() else A.dtype
-        K = A.engine.kernel_matrix(A.kernel, A.Z, dtype)
+        dtype = np.dtype(np.float64) if 8 * m * m <= A.free_bytes() else A.dtype
         # What lies below the rounding of A's entries is noise, and what is divided by it loses its digits.
-        shift = max(float(np.finfo(A.dtype).eps), SUBSET_SHIFT) * float(A.kernel.diagonal(A.Z).mean())
-        self.L = A.engine.factor(K, shift=shift, max_jitter=0.1)
+        shift = max(float(np.finfo(A.dtype).eps), SUBSET_SHIFT) * float(B.diag().mean())
+        self.L = (B.at(dtype) or B).factor(shift=shift, max_jitter=0.1)
         self.jitter, self.shift = 0.0, shift
         self.words = f"these {m:,} centres with a jitter of {shift:.1e}"
 
@@ -178,9 +169,7 @@ class Centres(Primal):
             rows = max(rows, 5 * A.shape[1]) if A.remote else rows
             index = np.sort(rng.choice(n, min(n, rows), replace=False))
             weights = None if d is None else d[index]
-            H = A.engine.whitened(A.kernel, A.X[index], A.Z, L, weights)
-            H /= len(index)
-            core = A.engine.factor(H, shift=ridge, max_jitter=0.1)
+            core = A.among(index).whitened_factor(L, weights, 1 / len(index), ridge, max_jitter=0.1)
         else:
             # Too large for a second matrix: as if the centres were a sample of the rows, where Φᵀ = Lᵀ.
             core = L.gram_factor(mean / A.shape[1], ridge)
@@ -200,8 +189,8 @@ def to_primal(problem: Problem, *, store: bool = False) -> Primal:
     pass over it many times.
     """
     A, B = problem.A, problem.B
-    if isinstance(A, KernelOperator) and (A.remote or A.shape[1] > LARGEST_FACTOR):
-        return Centres(A, B, problem.offset)
+    if A.of_kernel and (A.remote or A.shape[1] > LARGEST_FACTOR):
+        return CentreCoefficients(A, B, problem.offset)
     if isinstance(B, Identity):
         Phi: Operator = A
         T = None

@@ -8,22 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.factor import Factor
-from mercer.engines.memory import available_memory
+from mercer._memory import available_memory
 from mercer.operators import (
     Identity,
     Matrix,
-    undisturbed,
+    blas_single_threaded,
 )
+from mercer.operators.factor import Factor
 from mercer.solvers.certify import best_constant
+from mercer.solvers.cost import DIRECT_FEATURES, DIRECT_FLOPS
 from mercer.solvers.form import FEW, INNER_ITERATIONS, Direction, Form
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import sampled_rows
 from mercer.solvers.primal import to_primal, whitening
 from mercer.solvers.problem import Problem, relative_to
 
-_DIRECT_FEATURES = 2500
-_DIRECT_FLOPS = 4e11
 # A copy of the features of some examples takes no more than this share of free memory.
 _COPIED_SHARE = 0.2
 # Beyond so many examples for each feature a Hessian of a sample, and conjugate gradients, are faster.
@@ -123,7 +122,7 @@ class PrimalForm(Form):
             # A mean over fewer examples is larger; the equation is divided by the share they have.
             primal, d, share = primal.among(curved), d[curved], len(curved) / n
             n, rhs, ridge = len(curved), rhs / share, ridge / share
-        direct = primal.explicit and p <= _DIRECT_FEATURES and n * p * p <= _DIRECT_FLOPS
+        direct = primal.explicit and p <= DIRECT_FEATURES and n * p * p <= DIRECT_FLOPS
         if few and n > _DIRECT_ROWS * p:
             direct = False
 
@@ -147,7 +146,7 @@ class PrimalForm(Form):
         )
         # So many passes over Φ cost as much as a new factor.
         enough = max(p // 80, 3) if direct else INNER_ITERATIONS
-        with undisturbed(primal.Phi):
+        with blas_single_threaded(primal.Phi):
             result = pcg(apply, rhs, inverse, tol=tol, max_iter=enough, size_of=primal.size)
         if direct and result.residual > tol:
             self._factors[j] = factored()
@@ -184,7 +183,7 @@ class PrimalForm(Form):
             return np.array([np.linalg.norm(self.primal.size(R.reshape(size, t)))])
 
         rhs = -self.gradient.reshape(-1, 1)
-        with undisturbed(self.Phi):
+        with blas_single_threaded(self.Phi):
             result = pcg(apply, rhs, inverse, tol=tol, max_iter=INNER_ITERATIONS, size_of=norm)
         return self._direction(result.x.reshape(size, t))
 

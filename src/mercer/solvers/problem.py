@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._state import ArraySpec
 from mercer.operators import Operator
 
 
@@ -156,6 +157,12 @@ class Solution:
     starts: tuple[float, ...] = ()
     support: Support | None = None
     dual_coef: np.ndarray | None = None
+
+    holds = {
+        "coef": ArraySpec("f", "p", "t"),
+        "intercept": ArraySpec("f", "t"),
+        "dual_coef": (None, ArraySpec("f", "n", None)),
+    }
 
     @property
     def converged(self) -> bool:

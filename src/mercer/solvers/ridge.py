@@ -4,90 +4,132 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.operators import undisturbed
+from mercer.operators import blas_single_threaded
 from mercer.solvers.certify import best_constant, certify
-from mercer.solvers.pcg import pcg
+from mercer.solvers.cost import Shape
+from mercer.solvers.pcg import Apply, pcg
 from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem, Solution
 
 
-def ridge_primal(
-    problem: Problem, *, direct: bool, tol: float, max_iter: int, sample: int, name: str, patience: int = 0
-) -> Solution:
-    """Least squares: ((1/n) ΦᵀWΦ + λP) u = (1/n) ΦᵀWy by a factor, exact or sampled, and CG upon it.
+def kept_features(shape: Shape) -> int:
+    """Bytes of Φ in memory: least squares with float32 kernel values computes them again at every pass."""
+    return shape.stored if shape.kind == "features" or shape.item == 8 else 0
 
-    Rounds of refinement: the gradient is measured from the scores, and its own system solved for the
-    correction. With the exact factor one round is usually all. With `patience`, a sampled factor that
-    has not sufficed after so many iterations is exchanged for the exact one.
+
+class NormalEquations:
+    """((1/n) ΦᵀWΦ + λP) u = (1/n) ΦᵀWy, solved in rounds of refinement.
+
+    In each the gradient is measured from the scores, and its own system solved for the correction. With the
+    exact factor one round is usually all.
     """
-    # In float64 passes over Φ transform every row again, unless Φ is kept; float32 takes another order.
-    primal = to_primal(problem, store=problem.A.dtype == np.float64)
-    Phi, n, lam, w = primal.Phi, problem.n, problem.lam, problem.weights
-    if direct and not primal.explicit:
-        direct, name = False, name + " of a sample, cg"
-    weights = np.ones((n, 1)) if w is None else w[:, None]
-    # With an offset a mean of y is the offset's business: taken out, it does not drown the rest.
-    middle = best_constant(problem)
-    y = problem.y.astype(np.float64) - middle
 
-    def norm(R):
-        return float(np.linalg.norm(primal.size(R)))
+    def __init__(self, problem: Problem, tol: float):
+        # In float64 passes over Φ transform every row again, unless Φ is kept; float32 takes another order.
+        self.primal = to_primal(problem, store=problem.A.dtype == np.float64)
+        self.problem, self.Phi, self.quick = problem, self.primal.Phi, self.primal.quick(tol)
+        self.weights = np.ones((problem.n, 1)) if problem.weights is None else problem.weights[:, None]
+        # With an offset a mean of y is the offset's business: taken out, it does not drown the rest.
+        self.middle = best_constant(problem)
+        self.y = problem.y.astype(np.float64) - self.middle
+        with blas_single_threaded(self.Phi):
+            self.rhs = self.Phi.adjoint(self.weights * self.y) / problem.n
+        self.start = self.norm(self.rhs)
+        self.u, self.residual = np.zeros_like(self.rhs), self.rhs
+        self.iterations, self.history = 0, [1.0]
+        self.jitter = self.primal.jitter
+        self.condition: float | None = None
 
-    quick = primal.quick(tol)
+    def norm(self, R: np.ndarray) -> float:
+        return float(np.linalg.norm(self.primal.size(R)))
 
-    def apply(V):
-        return quick.sandwich(V, lambda rows, S: S * weights[rows]) / n + lam * primal.penalise(V)
+    def apply(self, V: np.ndarray) -> np.ndarray:
+        """The left-hand side, as quickly as may be."""
+        moved = self.quick.sandwich(V, lambda rows, S: S * self.weights[rows])
+        return moved / self.problem.n + self.problem.lam * self.primal.penalise(V)
 
-    def measure(u):
+    def measure(self, u: np.ndarray) -> np.ndarray:
         """−half the gradient at u, in one pass."""
-        with undisturbed(Phi):
-            back = Phi.sandwich(u, lambda rows, S: (y[rows] - S) * weights[rows]) / n
-        return back - lam * primal.penalise(u)
+        with blas_single_threaded(self.Phi):
+            back = self.Phi.sandwich(u, lambda rows, S: (self.y[rows] - S) * self.weights[rows])
+        return back / self.problem.n - self.problem.lam * self.primal.penalise(u)
 
-    with undisturbed(Phi):
-        rhs = Phi.adjoint(weights * y) / n
-    start = norm(rhs)
-    jitter = primal.jitter
-    condition: float | None = None
+    def factored(self) -> Apply:
+        """The exact inverse."""
+        factor = self.primal.hessian_factor(self.problem.lam, self.problem.weights)
+        self.jitter, self.condition = factor.jitter, factor.condition()
+        return factor.solve
 
-    if direct:
-        factor = primal.hessian_factor(lam, w)
-        jitter, condition, inverse = factor.jitter, factor.condition(), factor.solve
-        u, iterations, limit = inverse(rhs), 1, 30
-    else:
-        inverse = primal.preconditioner(lam, w, sample, problem.rng)  # type: ignore[assignment]
-        patience = patience if primal.explicit else 0
-        u, iterations, limit = np.zeros_like(rhs), 0, patience or max_iter
-    residual = measure(u)
-    history = [1.0]
+    def sampled(self, rows: int) -> Apply:
+        """An approximate inverse, from a sample of rows."""
+        return self.primal.preconditioner(self.problem.lam, self.problem.weights, rows, self.problem.rng)
+
+    def begin(self, inverse: Apply) -> None:
+        """At the solution that an inverse gives."""
+        self.u, self.iterations = inverse(self.rhs), 1
+        self.residual = self.measure(self.u)
+
+    def refine(self, inverse: Apply, enough: float, limit: int) -> bool:
+        """Rounds until the gradient is small enough, if that can be in so many iterations."""
+        for _ in range(10):
+            size = self.norm(self.residual)
+            if size <= enough or self.iterations >= limit:
+                break
+            target, most = max(0.5 * enough / size, 1e-6), limit - self.iterations
+            with blas_single_threaded(self.Phi):
+                result = pcg(
+                    *(self.apply, self.residual, inverse), tol=target, max_iter=most, size_of=self.primal.size
+                )
+            self.iterations += result.iterations
+            self.condition = self.condition if self.condition is not None else result.condition
+            self.history += [h * size / self.start for h in result.history[1:]]
+            refined = self.measure(self.u + result.x)
+            if not self.norm(refined) < 0.7 * size:
+                break
+            self.u, self.residual = self.u + result.x, refined
+        return self.norm(self.residual) <= enough
+
+    def solution(self, tol: float, name: str, limited: bool) -> Solution:
+        coef, intercept = self.primal.back(self.u)
+        measured = certify(self.problem, coef, intercept + self.middle[0], tol, self.primal)
+        reached = self.norm(self.residual) <= tol * self.start
+        status = measured.verdict("converged" if reached else "max_iter" if limited else "stalled", tol)
+        certificate = measured.certificate(condition=self.condition, jitter=self.jitter)
+        history = tuple(self.history)
+        return Solution(coef, measured.intercept, status, self.iterations, certificate, history, name)
+
+
+def by_factor(problem: Problem, tol: float, sample: int, name: str) -> Solution:
+    """By the factored normal equations; where nothing can be factored whole, by a factor of a sample."""
+    system = NormalEquations(problem, tol)
+    if not system.primal.explicit:
+        return _by_sample(system, tol, 1000, sample, name + " of a sample, cg")
+    inverse = system.factored()
+    system.begin(inverse)
     # Polished below the tolerance where float64 allows: another pass is cheap next to the factor.
-    enough = (1e-3 if direct and Phi.dtype == np.float64 else 0.5) * tol * start
-    better = True
-    for _ in range(10):
-        size = norm(residual)
-        if patience and size > max(enough, tol * start) and (iterations >= limit or not better):
-            # The sample says too little about the rest.
-            factor = primal.hessian_factor(lam, w)
-            jitter, condition, inverse = factor.jitter, factor.condition(), factor.solve
-            limit, patience, name, better = iterations + 30, 0, name + ", then cholesky", True
-        if size <= enough or iterations >= limit or not better:
-            break
-        target = max(0.5 * enough / size, 1e-6)
-        with undisturbed(Phi):
-            result = pcg(
-                apply, residual, inverse, tol=target, max_iter=limit - iterations, size_of=primal.size
-            )
-        iterations += result.iterations
-        condition = condition if condition is not None else result.condition
-        history += [h * size / start for h in result.history[1:]]
-        refined = measure(u + result.x)
-        better = norm(refined) < 0.7 * size
-        if better:
-            u, residual = u + result.x, refined
-    coef, intercept = primal.back(u)
-    measured = certify(problem, coef, intercept + middle[0], tol, primal)
-    reached = norm(residual) <= tol * start
-    limited = not direct and iterations >= max_iter and not name.endswith("cholesky")
-    status = measured.verdict("converged" if reached else "max_iter" if limited else "stalled", tol)
-    certificate = measured.certificate(condition=condition, jitter=jitter)
-    return Solution(coef, measured.intercept, status, iterations, certificate, tuple(history), name)
+    system.refine(inverse, (1e-3 if system.Phi.dtype == np.float64 else 0.5) * tol * system.start, 30)
+    return system.solution(tol, name, limited=False)
+
+
+def by_conjugate_gradients(
+    problem: Problem, tol: float, max_iter: int, sample: int, name: str, patience: int
+) -> Solution:
+    """By conjugate gradients upon a factor of a sample.
+
+    With `patience`, one that has not sufficed after so many iterations is exchanged for the exact factor.
+    """
+    system = NormalEquations(problem, tol)
+    if not patience or not system.primal.explicit:
+        return _by_sample(system, tol, max_iter, sample, name)
+    enough = 0.5 * tol * system.start
+    system.refine(system.sampled(sample), enough, patience)
+    if system.norm(system.residual) > tol * system.start:
+        # The sample says too little about the rest.
+        system.refine(system.factored(), enough, system.iterations + 30)
+        name += ", then cholesky"
+    return system.solution(tol, name, limited=False)
+
+
+def _by_sample(system: NormalEquations, tol: float, max_iter: int, sample: int, name: str) -> Solution:
+    system.refine(system.sampled(sample), 0.5 * tol * system.start, max_iter)
+    return system.solution(tol, name, limited=system.iterations >= max_iter)

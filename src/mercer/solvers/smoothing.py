@@ -78,6 +78,7 @@ class Smoothing(Solver):
     """
 
     name = "smoothing"
+    passes = 60
     requires = frozenset({"ridge", "dual"})
 
     def __init__(self, tol=1e-4, max_iter=500, rank=None):

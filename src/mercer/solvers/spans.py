@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.operators import Identity, KernelOperator, Operator
+from mercer.operators import Identity, Operator
 from mercer.solvers.primal import Primal, to_primal
 from mercer.solvers.problem import Problem
 
@@ -27,7 +27,7 @@ def _summed(V: np.ndarray, roots: np.ndarray) -> np.ndarray:
     return one + 4 * two
 
 
-class Span:
+class FunctionSpan:
     """f = Σ c_j k(z_j,·): sizes √k of both sides, and rounding in units of them."""
 
     words = ""
@@ -40,20 +40,15 @@ class Span:
     def score_errors(self, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
         """(n, t): by how much A c may be off."""
         A = self.A
-        if (
-            isinstance(A, KernelOperator)
-            and A.dtype == np.float32
-            and (exact := A.at(np.float64)) is not None
-        ):
-            return self._sampled(exact, coef, values)
+        if A.of_kernel and A.dtype == np.float32:
+            n = len(values)
+            some = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
+            exact = A.among(some).at(np.float64)
+            if exact is not None:
+                # float32 values held against float64 ones in some rows; elsewhere errors are as large.
+                off = np.abs(exact @ coef - values[some])
+                return np.broadcast_to(2 * np.sqrt(np.square(off).mean(axis=0)), values.shape)
         return self.eps * self.x[:, None] * _summed(coef, self.z)[None, :]
-
-    def _sampled(self, exact: KernelOperator, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """float32 values held against float64 ones in some rows; elsewhere errors are as large."""
-        n = len(values)
-        some = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.intp))
-        off = np.abs(exact.engine.product(exact.kernel, exact.X[some], exact.Z, coef) - values[some])
-        return np.broadcast_to(2 * np.sqrt(np.square(off).mean(axis=0)), values.shape)
 
     def penalty(self, coef: np.ndarray, values: np.ndarray) -> tuple[float, float]:
         """‖f‖², and what rounding may have made of it."""
@@ -63,7 +58,7 @@ class Span:
         return max(float((coef * moved).sum()), 0.0), float((eps * two * (one + 4 * two)).sum())
 
 
-class Examples(Span):
+class Examples(FunctionSpan):
     """One coefficient per example: the gradient is Σ r_i k(x_i,·) with r = ρ + 2λc."""
 
     def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
@@ -86,7 +81,7 @@ class Examples(Span):
         return min(here, bound), min(blur, bound), start
 
 
-class CentreSpan(Span):
+class CentreSpan(FunctionSpan):
     """Coefficients of centres: the gradient is measured in coordinates in which they are orthonormal."""
 
     def __init__(self, problem: Problem, primal: Primal):
@@ -149,8 +144,8 @@ def _roots(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     z = np.sqrt(np.abs(problem.B.diag()))
     if problem.full:
         return z, z
-    if isinstance(A, KernelOperator):
-        return np.sqrt(np.abs(np.asarray(A.kernel.diagonal(A.X), np.float64))), z
+    if (x := A.row_norms()) is not None:
+        return x, z
     # |A_ij| ≤ √k(x,x) √k(z,z), of which the second is known.
     scale = np.where(z > 0, z, np.inf)
     return np.concatenate([np.abs(np.asarray(block) / scale).max(axis=1) for _, block in A.blocks()]), z

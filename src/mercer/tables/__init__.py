@@ -18,7 +18,7 @@ _LAZY = {
     "Model": "model",
     "Report": "report",
     "Schema": "model",
-    "Streamed": "model",
+    "Streamed": "stream",
     "Table": "reading",
     "TableError": "reading",
     "fit": "model",

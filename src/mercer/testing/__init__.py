@@ -1,4 +1,4 @@
-"""The law kit: does your own kernel, loss, operator, engine, solver or online machine keep our laws?
+"""The law kit: does a part of your own (kernel, loss, engine, solver, …) keep our laws?
 
 Each function takes one object, tries it on a few small cases and returns nothing, or raises
 `LawViolation` with a sentence that says which law is broken, where and by how much.
@@ -13,6 +13,7 @@ from mercer.testing.kernels import check_kernel
 from mercer.testing.losses import check_loss
 from mercer.testing.online import check_online
 from mercer.testing.operators import check_operator
+from mercer.testing.representations import check_representation
 from mercer.testing.solvers import check_solver
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "check_loss",
     "check_online",
     "check_operator",
+    "check_representation",
     "check_solver",
 ]

@@ -25,10 +25,11 @@ def check_engine(
 ) -> None:
     """Raise `LawViolation` if an engine breaks a law.
 
-    The laws: `gram`, `product`, `normal` and `reduce` give what the whole matrix k(X, Z) gives, for
-    every kernel on vectors and sums, products, … of them; for point sets of any size, empty ones
-    included, in float64 and float32, sparse, strided, reversed, read-only or not vectors at all, huge,
-    tiny, far from the origin or all in one place; `gram` fills any `out` and nothing beside it;
+    The laws: what its operators compute (`fill`, `product`, `normal`, `reduce`, and operators made of them)
+    is what the whole matrix k(X, Z) gives, for every kernel on vectors and sums, products, … of them; for
+    point sets of any size, empty ones included, in float64 and float32, sparse, strided, reversed, read-only
+    or not vectors at all, huge, tiny, far from the origin or all in one place; `fill` fills any `out` and
+    nothing beside it;
     float32 stays float32 in products; inputs are left alone; the engine is a value.
 
     Parameters
@@ -41,12 +42,15 @@ def check_engine(
 
     Examples
     --------
-    >>> from mercer.engines import Tiled
+    >>> from mercer.engines import Engine, Tiled
+    >>> from mercer.operators import KernelOperator
     >>> from mercer.testing import LawViolation, check_engine
     >>> check_engine(Tiled(threads=1))
-    >>> class Wrong(Tiled):
-    ...     def product(self, kernel, X, Z, V):
-    ...         return super().product(kernel, X, Z, abs(V))
+    >>> class WrongOperator(KernelOperator):
+    ...     def product(self, V):
+    ...         return super().product(abs(V))
+    >>> class Wrong(Engine):
+    ...     makes = WrongOperator
     >>> try:
     ...     check_engine(Wrong())
     ... except LawViolation as violation:
@@ -60,14 +64,16 @@ def check_engine(
     rng = np.random.default_rng(random_state)
     if kernel is not None:
         kernel, points = kernel.resolve(X).bind(X)
-        cases = iter([(kernel, points, points[::2])])
+        cases = [(kernel, points, points[::2])]
     else:
-        cases = _cases(rng)
+        cases = list(_cases(rng))
     for k, A, B in cases:
         _gram(engine, k, A, B)
         _product(engine, k, A, B, rng, (None, 1, 3))
-        _normal(engine, k, A, B, rng)
         _reduce(engine, k, A, B)
+        _normal(engine, k, A, B, rng)
+    for k, A, B in cases:
+        _forms(engine, k, A, B, rng)
     if kernel is None:
         for k, A, B in _kernels(rng):
             _gram(engine, k, A, B)
@@ -142,11 +148,11 @@ def _refusals(engine: Engine, rng: np.random.Generator) -> None:
     X, k = rng.standard_normal((9, 3)), Gaussian(1.0)
     V = np.ones(9)
     cases: tuple[tuple[str, Any], ...] = (
-        ("points of another width", lambda: engine.product(k, X, X[:, :2], V)),
-        ("a V with too few rows", lambda: engine.product(k, X, X, V[:4])),
-        ("a V with one row", lambda: engine.product(k, X, X, V[:1])),
-        ("a V with too many rows", lambda: engine.normal(k, X, X, np.ones((12, 2)))),
-        ("an `out` of another shape", lambda: engine.gram(k, X, out=np.empty((9, 8)))),
+        ("points of another width", lambda: engine.operator(k, X, X[:, :2]).product(V)),
+        ("a V with too few rows", lambda: engine.operator(k, X).product(V[:4])),
+        ("a V with one row", lambda: engine.operator(k, X).product(V[:1])),
+        ("a V with too many rows", lambda: engine.operator(k, X).normal(np.ones((12, 2)))),
+        ("an `out` of another shape", lambda: engine.operator(k, X).fill(np.empty((9, 8)))),
     )
     for what, call in cases:
         try:
@@ -178,23 +184,47 @@ def _single(engine: Engine, law: str, X: Any, found: Any) -> None:
 
 
 def _gram(engine: Engine, k: Kernel, X: Any, Z: Any) -> None:
-    law = "gram must be K"
+    law = "fill must give K"
     K = _matrix(k, X, Z)
-    found = engine.gram(k, X, Z)
+    found = engine.operator(k, X, Z).dense()
     _close(engine, law, k, X, found, K, _largest(K))
     _single(engine, law, X, found)
     out = np.full(K.shape, np.nan, found.dtype)
     _out(engine, k, X, Z, out, K)
-    symmetric, own = engine.gram(k, X), _matrix(k, X, X)
-    _close(engine, "gram of one point set must be K(X, X)", k, X, symmetric, own, _largest(own))
+    symmetric, own = engine.operator(k, X).dense(), _matrix(k, X, X)
+    _close(engine, "fill for one point set must give K(X, X)", k, X, symmetric, own, _largest(own))
     if np.array_equal(own, own.T) and not np.array_equal(symmetric, symmetric.T):
-        fail(engine, "gram of one point set must be K(X, X)", "it is not symmetric to the last bit")
+        fail(engine, "fill for one point set must give K(X, X)", "it is not symmetric to the last bit")
 
 
 def _out(engine: Engine, k: Kernel, X: Any, Z: Any, out: np.ndarray, K: np.ndarray) -> None:
-    if engine.gram(k, X, Z, out=out) is not out:
-        fail(engine, "gram must be K", "`out` was given, but another array came back")
-    _close(engine, "gram must fill `out`", k, X, out, K, _largest(K))
+    if engine.operator(k, X, Z).fill(out) is not out:
+        fail(engine, "fill must give K", "`out` was given, but another array came back")
+    _close(engine, "fill must fill `out`", k, X, out, K, _largest(K))
+
+
+def _forms(engine: Engine, k: Kernel, X: Any, Z: Any, rng: np.random.Generator) -> None:
+    """Parts of an operator, other points, other precision, its transpose."""
+    law = "operators made of an operator must be parts of K"
+    n, m = X.shape[0], Z.shape[0]
+    A, K = engine.operator(k, X, Z), _matrix(k, X, Z)
+    rows, columns = rng.permutation(n)[: n // 2 + 1], rng.permutation(m)[: m // 3 + 1]
+    for part, values in (
+        (A.among(rows), K[rows]),
+        (A.among(columns=columns), K[:, columns]),
+        (A.among(rows, columns), K[np.ix_(rows, columns)]),
+        (A.facing(X[::2]), K[::2]),
+        (A.T, K.T),
+        (A.against(A), _matrix(k, X, X)),
+        (A.single_threaded(), K),
+        (A.expecting(1e12), K),
+    ):
+        _close(engine, law, k, X, part.dense(), values, _largest(K))
+    U = _vectors(rng, (n, 2), X)
+    _close(engine, "adjoint must be Kᵀ U", k, X, A.adjoint(U), K.T @ U, _largest(K) * np.abs(U).sum(axis=0))
+    double = A.at(np.float64)
+    if double is not None and double.dtype != np.float64:
+        fail(engine, "at(dtype) must be of that precision", f"it is of {double.dtype}")
 
 
 def _vectors(rng: np.random.Generator, shape: tuple[int, ...], X: Any) -> np.ndarray:
@@ -210,7 +240,7 @@ def _product(
         V = _vectors(rng, (m,) if count is None else (m, count), X)
         before = V.copy()
         V.flags.writeable = False
-        found = engine.product(k, X, Z, V)
+        found = engine.operator(k, X, Z).product(V)
         _close(engine, law, k, X, found, K @ before, _largest(K) * np.abs(V).sum(axis=0))
         _single(engine, law, X, found)
 
@@ -223,11 +253,11 @@ def _normal(engine: Engine, k: Kernel, X: Any, Z: Any, rng: np.random.Generator)
         V = _vectors(rng, shape, X)
         w = abs(_vectors(rng, (n,), X))
         column, each = w if V.ndim == 1 else w[:, None], size * np.abs(V).sum(axis=0)
-        _close(engine, law, k, X, engine.normal(k, X, Z, V), K.T @ (K @ V), n * each)
-        found = engine.normal(k, X, Z, V, w)
+        _close(engine, law, k, X, engine.operator(k, X, Z).normal(V), K.T @ (K @ V), n * each)
+        found = engine.operator(k, X, Z).normal(V, w)
         _close(engine, law, k, X, found, K.T @ (column * (K @ V)), w.sum() * each)
     w2 = abs(_vectors(rng, (n, 2), X))
-    found = engine.normal(k, X, Z, V, w2)
+    found = engine.operator(k, X, Z).normal(V, w2)
     _close(engine, law, k, X, found, K.T @ (w2 * (K @ V)), w2.sum(axis=0) * each)
 
 
@@ -251,13 +281,13 @@ def _layouts(engine: Engine, rng: np.random.Generator) -> None:
         V = rng.standard_normal((70, t))
         for W in (V, np.asfortranarray(V), V[::-1], np.repeat(V, 2, axis=1)[:, ::2], V[:, ::-1], V[:, 0]):
             size = _largest(K) * np.abs(W).sum(axis=0)
-            _close(engine, "product must be K V", k, A, engine.product(k, A, B, W), K @ W, size)
+            _close(engine, "product must be K V", k, A, engine.operator(k, A, B).product(W), K @ W, size)
     for part in (np.s_[3:94, 5:75], np.s_[93:2:-1, 5:75], np.s_[3:94, 5:145:2], np.s_[3:94, 74:4:-1]):
         board = np.full((100, 150), np.nan)
         _out(engine, k, A, B, board[part], K)
         board[part] = np.nan
         if not np.isnan(board).all():
-            fail(engine, "gram must fill `out`", "and leave what lies beside it alone")
+            fail(engine, "fill must fill `out`", "and leave what lies beside it alone")
 
 
 def _reduce(engine: Engine, k: Kernel, X: Any, Z: Any) -> None:
@@ -270,13 +300,13 @@ def _reduce(engine: Engine, k: Kernel, X: Any, Z: Any) -> None:
         times[rows] += 1
         return block.sum(axis=0, dtype=np.float64)
 
-    parts = [p for p in engine.reduce(k, X, Z, step) if p is not None]
+    parts = [p for p in engine.operator(k, X, Z).reduce(step) if p is not None]
     if not (times == 1).all():
         i = int(np.argmax(times != 1))
         fail(engine, law, f"row {i} of {n} came {times[i]} times")
     _close(engine, law, k, X, seen, K, _largest(K))
     total = sum(parts) if parts else np.zeros(m)
     _close(engine, "reduce must add up", k, X, total, K.sum(axis=0), n * _largest(K))
-    nothing = [p for p in engine.reduce(k, X, Z, lambda rows, block: None) if p is not None]
+    nothing = [p for p in engine.operator(k, X, Z).reduce(lambda rows, block: None) if p is not None]
     if nothing:
         fail(engine, "reduce must add up", "a step that returns None left something in the list")

@@ -27,7 +27,7 @@ def check_kernel(kernel: Kernel, X: Any = None, *, tol: float | None = None, ran
 
     The laws: inputs are left alone and may be read-only or strided; k(X) and k(X, Z) have the right
     shapes, agree with each other and with ``diag``, are symmetric and positive semidefinite; float32
-    stays float32; `slope_x` and `slope_log_params`, where they are defined, are the derivatives; the
+    stays float32; `gradient_x` and `gradient_log_params`, where they are defined, are the derivatives; the
     kernel is a value (its constructor only stores, ``==`` and ``repr`` go by content, `set_params` sets).
 
     Parameters
@@ -70,8 +70,8 @@ def check_kernel(kernel: Kernel, X: Any = None, *, tol: float | None = None, ran
     _layouts(kernel, X, tol)
     _positive(kernel, X, tol, random_state, sampled)
     _single_precision(kernel, X, tol)
-    _slope_x(kernel, X, tol)
-    _slope_log_params(kernel, X, tol)
+    _gradient_x(kernel, X, tol)
+    _gradient_log_params(kernel, X, tol)
 
 
 def _candidates(rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -215,19 +215,19 @@ def _single_precision(kernel: Kernel, X: Any, tol: float) -> None:
     require_close(kernel, "float32 must agree with float64", K32, K64, limit, "k(X) at ({}) is {}, not {}")
 
 
-def _slope_x(kernel: Kernel, X: Any, tol: float) -> None:
+def _gradient_x(kernel: Kernel, X: Any, tol: float) -> None:
     if X.ndim != 2 or X.dtype != np.float64:
         return
     A, B = _halves(X)
     try:
-        slope = kernel.slope_x(A, B)
+        slope = kernel.gradient_x(A, B)
     except NotImplementedError:
         return
     if slope.shape != (A.shape[0], B.shape[0], A.shape[1]):
         fail(
             kernel,
             "wrong shape",
-            f"slope_x has shape {slope.shape}, not {(A.shape[0], B.shape[0], A.shape[1])}",
+            f"gradient_x has shape {slope.shape}, not {(A.shape[0], B.shape[0], A.shape[1])}",
         )
     K = kernel.pairwise(A, B)
     limit = max(1e3 * tol, 1e-5) * (scale(K) + scale(slope))
@@ -241,26 +241,26 @@ def _slope_x(kernel: Kernel, X: Any, tol: float) -> None:
             with np.errstate(all="ignore"):  # a step may leave the kernel's domain; the other one counts
                 quotients.append((kernel.pairwise(moved, B) - K) / taken)
         words = f"∂k(x_i, z_j)/∂x_i[{j}] at (i, j) = ({{}}) is {{}}"
-        require_slope(kernel, "slope_x is not the derivative", slope[:, :, j], quotients, limit, words)
+        require_slope(kernel, "gradient_x is not the derivative", slope[:, :, j], quotients, limit, words)
 
 
-def _slope_log_params(kernel: Kernel, X: Any, tol: float) -> None:
+def _gradient_log_params(kernel: Kernel, X: Any, tol: float) -> None:
     A, B = _halves(X)
     try:
-        slopes = kernel.slope_log_params(A, B)
+        slopes = kernel.gradient_log_params(A, B)
     except NotImplementedError:
         return
     K = kernel.pairwise(A, B)
     h = 1e-6
     for name, slope in slopes.items():
         if name not in kernel.get_params():
-            fail(kernel, "slope_log_params goes by parameter name", f"there is no parameter {name!r}")
+            fail(kernel, "gradient_log_params goes by parameter name", f"there is no parameter {name!r}")
         value = np.asarray(kernel.get_params()[name], float)
         if slope.shape != K.shape + value.shape:
             fail(
                 kernel,
                 "wrong shape",
-                f"slope_log_params[{name!r}] has shape {slope.shape}, not {K.shape + value.shape}",
+                f"gradient_log_params[{name!r}] has shape {slope.shape}, not {K.shape + value.shape}",
             )
         limit = max(1e3 * tol, 1e-5) * (scale(K) + scale(slope))
         for at in np.ndindex(value.shape):
@@ -271,5 +271,5 @@ def _slope_log_params(kernel: Kernel, X: Any, tol: float) -> None:
                 changed = with_param(kernel, name, moved if value.shape else float(moved))
                 quotients.append((changed.pairwise(A, B) - K) / step)
             words = f"∂k/∂log {name}{list(at) if at else ''} at ({{}}) is {{}}"
-            law = "slope_log_params is not the derivative"
+            law = "gradient_log_params is not the derivative"
             require_slope(kernel, law, slope[(..., *at)], quotients, limit, words)

@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 
 from mercer.testing.common import fail, require_close
 
-_N, _BATCH = 60, 7
+_N, _BATCH, _HALF = 60, 7, 30
 
 
 def check_online(machine: Any, *, tol: float = 1e-9, random_state: int = 0) -> None:
@@ -50,135 +50,127 @@ def check_online(machine: Any, *, tol: float = 1e-9, random_state: int = 0) -> N
     """
     if not hasattr(machine, "partial_fit"):
         raise TypeError(f"check_online takes a machine with partial_fit, got {type(machine).__name__}")
-    X, y, more = _examples(machine, random_state)
-    whole = clone(machine).partial_fit(X, y, **more)
-    _predicting(machine, whole, X)
-    _batches(machine, whole, X, y, more, tol)
-    _before_learning(machine, X, y, more, tol)
-    _weights(machine, X, y, more, tol)
-    _errors(machine, X, y, more)
-    _copies(machine, X, y, more)
-    _beginning(machine, X, y, more, tol)
+    trial = _Trial(machine, tol, random_state)
+    for law in (
+        trial.predicting,
+        trial.batches,
+        trial.before_learning,
+        trial.weights,
+        trial.errors,
+        trial.copies,
+        trial.beginning,
+    ):
+        law()
 
 
-def _examples(machine: Any, seed: int) -> tuple[np.ndarray, np.ndarray, dict]:
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1.5, 1.5, (_N, 2))
-    score = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * rng.standard_normal(_N)
-    if is_classifier(machine):
-        y = np.digitize(score, [-0.4, 0.4])
-        return X, y, {"classes": np.arange(3)}
-    return X, np.abs(score), {}  # nonnegative: losses for counts take them too
+class _Trial:
+    """A machine and a stream of examples; a method for each law."""
 
+    def __init__(self, machine: Any, tol: float, seed: int):
+        self.machine, self.tol = machine, tol
+        rng = np.random.default_rng(seed)
+        self.X = rng.uniform(-1.5, 1.5, (_N, 2))
+        score = np.sin(2 * self.X[:, 0]) + 0.5 * self.X[:, 1] + 0.1 * rng.standard_normal(_N)
+        self.labels = is_classifier(machine)
+        self.classes = {"classes": np.arange(3)} if self.labels else {}
+        # Targets are nonnegative: losses for counts take them too.
+        self.y = np.digitize(score, [-0.4, 0.4]) if self.labels else np.abs(score)
 
-def _answers(machine: Any, X: np.ndarray) -> np.ndarray:
-    """Numbers that tell two functions apart."""
-    name = "decision_function" if is_classifier(machine) else "predict"
-    return np.asarray(getattr(machine, name)(X), float)
+    def learned(self, rows: Any = slice(None), **more: Any) -> Any:
+        """A clone that has learned these rows."""
+        return clone(self.machine).partial_fit(self.X[rows], self.y[rows], **self.classes, **more)
 
+    def answers(self, machine: Any) -> np.ndarray:
+        """Numbers that tell two functions apart."""
+        name = "decision_function" if self.labels else "predict"
+        return np.asarray(getattr(machine, name)(self.X), float)
 
-def _size(a: np.ndarray) -> float:
-    return max(float(np.abs(a).max()), 1.0)
+    def same(self, law: str, found: Any, expected: Any, how: str) -> None:
+        """Do two machines answer alike?"""
+        wanted = self.answers(expected)
+        limit = self.tol * max(float(np.abs(wanted).max()), 1.0)
+        words = f"{how} the answer at ({{}}) is {{}}, not {{}}"
+        require_close(self.machine, law, self.answers(found), wanted, limit, words)
 
+    def predicting(self) -> None:
+        learned = self.learned()
+        seen, before = learned.n_seen_, self.answers(learned)
+        if learned.n_seen_ != seen or not np.array_equal(before, self.answers(learned)):
+            fail(self.machine, "predicting must change nothing", "the second time the answers differ")
 
-def _same(machine: Any, law: str, found: np.ndarray, expected: np.ndarray, tol: float, how: str) -> None:
-    words = f"{how} the answer at ({{}}) is {{}}, not {{}}"
-    require_close(machine, law, found, expected, tol * _size(expected), words)
+    def batches(self) -> None:
+        law, whole, sevens = "batches must not matter", self.learned(), clone(self.machine)
+        for i in range(0, _N, _BATCH):
+            sevens.partial_fit(self.X[i : i + _BATCH], self.y[i : i + _BATCH], **self.classes)
+        others = [(f"in batches of {_BATCH}", sevens)]
+        if hasattr(self.machine, "learn_one"):
+            ones = self.learned(slice(1))  # the first one names all the classes
+            for i in range(1, _N):
+                ones.learn_one(self.X[i], self.y[i].item())
+            others.append(("one by one", ones))
+        for how, other in others:
+            self.same(law, other, whole, how)
+            if other.n_seen_ != _N or whole.n_seen_ != _N:
+                words = f"n_seen_ is {other.n_seen_} {how} and {whole.n_seen_} at once, not {_N}"
+                fail(self.machine, law, words)
 
-
-def _predicting(machine: Any, learned: Any, X: np.ndarray) -> None:
-    seen = learned.n_seen_
-    before = _answers(learned, X)
-    if learned.n_seen_ != seen or not np.array_equal(before, _answers(learned, X)):
-        fail(machine, "predicting must change nothing", "the second time the answers differ")
-
-
-def _batches(machine: Any, whole: Any, X: Any, y: Any, more: dict, tol: float) -> None:
-    law, expected = "batches must not matter", _answers(whole, X)
-    sevens = clone(machine)
-    for i in range(0, _N, _BATCH):
-        sevens.partial_fit(X[i : i + _BATCH], y[i : i + _BATCH], **more)
-    _same(machine, law, _answers(sevens, X), expected, tol, f"in batches of {_BATCH}")
-    others = [("in batches", sevens)]
-    if hasattr(machine, "learn_one"):
-        # The first one names all the classes.
-        ones = clone(machine).partial_fit(X[:1], y[:1], **more)
-        for i in range(1, _N):
-            ones.learn_one(X[i], y[i].item())
-        _same(machine, law, _answers(ones, X), expected, tol, "one by one")
-        others.append(("one by one", ones))
-    for how, other in others:
-        if other.n_seen_ != _N or whole.n_seen_ != _N:
-            fail(machine, law, f"n_seen_ is {other.n_seen_} {how} and {whole.n_seen_} at once, not {_N}")
-
-
-def _before_learning(machine: Any, X: Any, y: Any, more: dict, tol: float) -> None:
-    if getattr(machine, "averaging", False):
-        return  # the mean predicts, but the last function is what learns
-    steps = clone(machine).partial_fit(X[:1], y[:1], **more)
-    loss, total = steps.loss_, steps.cumulative_loss_
-    if is_classifier(machine):
-        targets = loss.encode_labels(more["classes"])[1].encode(y)
-    else:
-        targets = loss.encode_targets(y)[0]
-    for i in range(1, _N):
-        scores = steps.function_(X[i : i + 1]).reshape(1, -1) + steps.intercept_
-        total += float(np.sum(loss.value(targets[i : i + 1], scores)))
-        steps.partial_fit(X[i : i + 1], y[i : i + 1])
-    if not abs(steps.cumulative_loss_ - total) <= 1e3 * tol * max(abs(total), 1.0):
-        fail(
-            machine,
-            "an example is predicted before it is learned",
-            f"predictions cost {total:.8g}, but cumulative_loss_ is {steps.cumulative_loss_:.8g}",
-        )
-
-
-def _weights(machine: Any, X: Any, y: Any, more: dict, tol: float) -> None:
-    kept = np.arange(_N) % 3 != 1
-    some = clone(machine).partial_fit(X, y, **more, sample_weight=kept.astype(float))
-    without = clone(machine).partial_fit(X[kept], y[kept], **more)
-    _same(machine, "weight 0 must mean absent", _answers(some, X), _answers(without, X), tol, "with them")
-
-
-def _errors(machine: Any, X: Any, y: Any, more: dict) -> None:
-    law = "after an error it must be what it was"
-    half = _N // 2
-    learned = clone(machine).partial_fit(X[:half], y[:half], **more)
-    before, seen, cost = _answers(learned, X), learned.n_seen_, learned.cumulative_loss_
-    bad = X[half:].copy()
-    bad[-1, 0] = np.nan
-    for what, rows, targets in (("NaN in X", bad, y[half:]), ("too few y", X[half:], y[half:-1])):
-        try:
-            learned.partial_fit(rows, targets)
-        except ValueError:
-            pass
+    def before_learning(self) -> None:
+        if getattr(self.machine, "averaging", False):
+            return  # the mean predicts, but the last function is what learns
+        steps = self.learned(slice(1))
+        loss, total = steps.loss_, steps.cumulative_loss_
+        if self.labels:
+            targets = loss.encode_labels(self.classes["classes"])[1].encode(self.y)
         else:
-            fail(machine, "nonsense must be refused", f"{what} goes through")
-        same = np.array_equal(_answers(learned, X), before)
-        if not same or learned.n_seen_ != seen or learned.cumulative_loss_ != cost:
-            fail(machine, law, f"{what} is refused, but changed it")
-    learned.partial_fit(X[half:], y[half:])
-    unhurt = clone(machine).partial_fit(X[:half], y[:half], **more).partial_fit(X[half:], y[half:])
-    if not np.array_equal(_answers(learned, X), _answers(unhurt, X)):
-        fail(machine, law, "it goes on in another way than one that met no error")
+            targets = loss.encode_targets(self.y)[0]
+        for i in range(1, _N):
+            x, target = self.X[i : i + 1], targets[i : i + 1]
+            scores = steps.function_(x).reshape(1, -1) + steps.intercept_
+            total += float(np.sum(loss.value(target, scores)))
+            steps.partial_fit(x, self.y[i : i + 1])
+        if not abs(steps.cumulative_loss_ - total) <= 1e3 * self.tol * max(abs(total), 1.0):
+            words = f"predictions cost {total:.8g}, but cumulative_loss_ is {steps.cumulative_loss_:.8g}"
+            fail(self.machine, "an example is predicted before it is learned", words)
 
+    def weights(self) -> None:
+        kept = np.arange(_N) % 3 != 1
+        some = self.learned(sample_weight=kept.astype(float))
+        self.same("weight 0 must mean absent", some, self.learned(kept), "with them")
 
-def _copies(machine: Any, X: Any, y: Any, more: dict) -> None:
-    half = _N // 2
-    learned = clone(machine).partial_fit(X[:half], y[:half], **more)
-    before = _answers(learned, X)
-    for how, again in (("copy", copy.deepcopy(learned)), ("pickle", pickle.loads(pickle.dumps(learned)))):
-        again.partial_fit(X[half:], y[half:])
-        if not np.array_equal(_answers(learned, X), before):
-            fail(machine, "copies must stand on their own", f"what a {how} learns changes the original")
-        straight = clone(machine).partial_fit(X[:half], y[:half], **more).partial_fit(X[half:], y[half:])
-        if not np.array_equal(_answers(again, X), _answers(straight, X)):
-            fail(machine, "copies must go on where the original was", f"a {how} does not")
+    def errors(self) -> None:
+        law, X, y = "after an error it must be what it was", self.X[_HALF:], self.y[_HALF:]
+        learned = self.learned(slice(_HALF))
+        before, seen, cost = self.answers(learned), learned.n_seen_, learned.cumulative_loss_
+        bad = X.copy()
+        bad[-1, 0] = np.nan
+        for what, rows, targets in (("NaN in X", bad, y), ("too few y", X, y[:-1])):
+            try:
+                learned.partial_fit(rows, targets)
+            except ValueError:
+                pass
+            else:
+                fail(self.machine, "nonsense must be refused", f"{what} goes through")
+            same = np.array_equal(self.answers(learned), before)
+            if not same or learned.n_seen_ != seen or learned.cumulative_loss_ != cost:
+                fail(self.machine, law, f"{what} is refused, but changed it")
+        unhurt = self.learned(slice(_HALF)).partial_fit(X, y)
+        if not np.array_equal(self.answers(learned.partial_fit(X, y)), self.answers(unhurt)):
+            fail(self.machine, law, "it goes on in another way than one that met no error")
 
+    def copies(self) -> None:
+        X, y, learned = self.X[_HALF:], self.y[_HALF:], self.learned(slice(_HALF))
+        before, straight = self.answers(learned), self.learned(slice(_HALF)).partial_fit(X, y)
+        for how, again in (("copy", copy.deepcopy(learned)), ("pickle", pickle.loads(pickle.dumps(learned)))):
+            again.partial_fit(X, y)
+            if not np.array_equal(self.answers(learned), before):
+                words = f"what a {how} learns changes the original"
+                fail(self.machine, "copies must stand on their own", words)
+            if not np.array_equal(self.answers(again), self.answers(straight)):
+                fail(self.machine, "copies must go on where the original was", f"a {how} does not")
 
-def _beginning(machine: Any, X: Any, y: Any, more: dict, tol: float) -> None:
-    used = clone(machine).partial_fit(X[::-1], y[::-1], **more).fit(X, y)
-    fresh = clone(machine).fit(X, y)
-    _same(machine, "fit must begin anew", _answers(used, X), _answers(fresh, X), tol, "after other examples")
-    if used.n_seen_ != fresh.n_seen_:
-        fail(machine, "fit must begin anew", f"n_seen_ is {used.n_seen_}, not {fresh.n_seen_}")
+    def beginning(self) -> None:
+        law, used = "fit must begin anew", self.learned(slice(None, None, -1)).fit(self.X, self.y)
+        fresh = clone(self.machine).fit(self.X, self.y)
+        self.same(law, used, fresh, "after other examples")
+        if used.n_seen_ != fresh.n_seen_:
+            fail(self.machine, law, f"n_seen_ is {used.n_seen_}, not {fresh.n_seen_}")

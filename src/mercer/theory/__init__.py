@@ -1,4 +1,7 @@
-"""What can be learned, and what can be said of errors on data not seen: bounds, each with what it assumes."""
+"""What can be said of errors on data not seen: bounds, each with what it assumes; rates and spectra.
+
+What can be learned at all (classes of hypotheses, shattering, the game) is in `mercer.theory.learnability`.
+"""
 
 from mercer.theory.bounds import (
     Bound,
@@ -11,16 +14,9 @@ from mercer.theory.bounds import (
 )
 from mercer.theory.certificate import RiskCertificate, certificate
 from mercer.theory.circle import CircleProblem, CircleSpline
-from mercer.theory.classes import HypothesisClass, Inconsistent, UserClass
-from mercer.theory.conjunctions import Conjunction, Conjunctions
 from mercer.theory.divergence import binary_kl, kl_inverse
 from mercer.theory.experiments import BiasVariance, RiskCurve, bias_variance, risk_curve
-from mercer.theory.game import Game, WrongMove
 from mercer.theory.gibbs import gibbs_bound, pac_bayes_bound
-from mercer.theory.halfspaces import HalfSpaces, PolynomialHalfSpaces, PolynomialSet
-from mercer.theory.intervals import Interval, Intervals, IntervalUnion, LeftIntervals, UnionsOfIntervals
-from mercer.theory.kernel_halfspaces import KernelHalfSpaces, KernelSet
-from mercer.theory.learner import ConsistentLearner
 from mercer.theory.leave_one_out import (
     left_out_bound,
     left_out_error_bound,
@@ -28,7 +24,6 @@ from mercer.theory.leave_one_out import (
     support_vector_bound,
     xi_alpha_bound,
 )
-from mercer.theory.pac import sample_size
 from mercer.theory.points import Coverage, PointsProblem, coverage
 from mercer.theory.rademacher import (
     Complexity,
@@ -38,9 +33,6 @@ from mercer.theory.rademacher import (
     rademacher_complexity,
 )
 from mercer.theory.rates import Rate, fit_rate
-from mercer.theory.rectangles import Box, Rectangles
-from mercer.theory.shattering import Shattering, dichotomies, shatters
-from mercer.theory.simulation import BooleanCube, Sampled, Simulation, UniformBox, simulate
 from mercer.theory.spectra import (
     Decay,
     EffectiveDimension,
@@ -53,55 +45,27 @@ from mercer.theory.spectra import (
     spectrum,
 )
 from mercer.theory.stability import ridge_slope, ridge_stability, stability_bound, uniform_stability
-from mercer.theory.vc import VCDimension, sauer_bound, vc_dimension
 
 __all__ = [
     "BiasVariance",
-    "BooleanCube",
     "Bound",
-    "Box",
     "Coverage",
     "CircleProblem",
     "CircleSpline",
     "Complexity",
-    "Conjunction",
-    "Conjunctions",
-    "ConsistentLearner",
     "Decay",
     "EffectiveDimension",
-    "Game",
-    "HalfSpaces",
-    "HypothesisClass",
-    "Inconsistent",
-    "Interval",
-    "IntervalUnion",
-    "Intervals",
-    "KernelHalfSpaces",
-    "KernelSet",
-    "LeftIntervals",
-    "PolynomialHalfSpaces",
-    "PolynomialSet",
     "PointsProblem",
     "Rate",
-    "Rectangles",
     "RiskCertificate",
     "RiskCurve",
-    "Sampled",
-    "Shattering",
-    "Simulation",
     "Smoothness",
     "GramSpectrum",
-    "UniformBox",
-    "UnionsOfIntervals",
-    "UserClass",
-    "VCDimension",
-    "WrongMove",
     "bias_variance",
     "binary_kl",
     "binomial_bound",
     "capped_error_bound",
     "certificate",
-    "dichotomies",
     "coverage",
     "effective_dimension",
     "finite_class_bound",
@@ -122,17 +86,12 @@ __all__ = [
     "ridge_slope",
     "ridge_stability",
     "risk_curve",
-    "sample_size",
-    "sauer_bound",
-    "shatters",
-    "simulate",
     "smoothness",
     "spectrum",
     "stability_bound",
     "support_vector_bound",
     "uniform_stability",
     "vc_bound",
-    "vc_dimension",
     "vc_examples",
     "xi_alpha_bound",
 ]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from mercer.estimators.facts import Facts
+from mercer.functions import KernelFunction
+from mercer.kernels import Finite
 from mercer.theory.bounds import Bound, vc_bound
-from mercer.theory.facts import Facts, cap_of, spread_of
 from mercer.theory.gibbs import pac_bayes_bound
 from mercer.theory.leave_one_out import (
     left_out_bound,
@@ -20,12 +23,17 @@ from mercer.theory.leave_one_out import (
 )
 from mercer.theory.rademacher import FIXED, capped_error_bound, margin_bound
 from mercer.theory.stability import ridge_slope, stability_bound, uniform_stability
+from mercer.theory.strata import exponent_above
+
+# Kernel values that may be looked at for R² of the ξα estimate: a fraction of a second.
+_PAIRS = 2e7
 
 _TUNED = (
     "; here it was tuned on them, so this is the bound of a machine like this one, not a guarantee for it"
 )
 _LINK = "predictions are not the scores themselves, but a function of them"
 _CENTRES = "the centres were drawn from the examples, and change with them"
+_OUTPUTS = "there is more than one output"
 _WIDTH = "; here its width was taken from the points, though not from the targets"
 
 
@@ -35,26 +43,32 @@ class Promise:
 
     Attributes
     ----------
-    make : from δ to the bounds
+    bounds : each a function of delta
     spends : do they need a share of δ?
     """
 
-    make: Callable[[float], list[Bound]]
+    bounds: tuple[Callable[..., Bound], ...]
     spends: bool = True
+
+    def make(self, delta: float) -> list[Bound]:
+        """The bounds, with their share of δ."""
+        return [bound(delta=delta) for bound in self.bounds]
 
 
 Absent = list[tuple[str, str]]
+# A promise, the reason why there is none, or None where nobody would expect one.
+Found = Promise | str | None
 
 
-def promises(machine: Any, X: Any, facts: Facts, tuned: bool) -> tuple[list[Promise], Absent]:
+def promises(facts: Facts, tuned: bool) -> tuple[list[Promise], Absent]:
     """What can be promised of a machine, and (name, reason) of what can't."""
     words = _TUNED if tuned else _WIDTH if facts.tuned else ""
     made: list[Promise] = []
     absent: Absent = []
-    for find in (_margin, _errors, _pac_bayes, _vc, _stability, _left_out):
-        found = find(machine, X, facts, words)
-        if isinstance(found, tuple):
-            absent.append(found)
+    for name, find in _FINDERS.items():
+        found = find(facts, words)
+        if isinstance(found, str):
+            absent.append((name, found))
         elif found is not None:
             made.append(found)
     return made, absent
@@ -68,133 +82,78 @@ def _with_constant(facts: Facts) -> tuple[float, np.ndarray, float | None]:
     return norm, facts.diagonal + 1, None if facts.sup_diagonal is None else facts.sup_diagonal + 1
 
 
-def _margin(machine: Any, X: Any, facts: Facts, words: str):
+def _margin(facts: Facts, words: str) -> Found:
     if not facts.classes:
         return None
     if facts.margins is None:
-        return "Margin bound", "classes are told apart by votes of pairs, which have no margin"
+        return "classes are told apart by votes of pairs, which have no margin"
     norm, diagonal, sup = _with_constant(facts)
-    margins, trace = facts.margins, float(diagonal.sum())
-    return Promise(
-        lambda delta: [
-            margin_bound(
-                margins,
-                norm,
-                trace,
-                delta,
-                sup_diagonal=sup,
-                classes=facts.classes,
-                assumptions=FIXED + words,
-            )
-        ]
-    )
+    known: Any = {"sup_diagonal": sup, "classes": facts.classes, "assumptions": FIXED + words}
+    return Promise((partial(margin_bound, facts.margins, norm, float(diagonal.sum()), **known),))
 
 
-def _errors(machine: Any, X: Any, facts: Facts, words: str):
+def _errors(facts: Facts, words: str) -> Found:
     if facts.classes:
         return None
     if facts.scores.shape[1] != 1 or facts.targets.shape[1] != 1:
-        return "Rademacher bound", "there is more than one output"
-    y = facts.targets[:, 0]
-    if _linked(machine, facts):
-        return "Rademacher bound", _LINK
-    residuals, trace = y - facts.scores[:, 0], float(facts.diagonal.sum())
-    return Promise(
-        lambda delta: [
-            capped_error_bound(
-                residuals,
-                facts.norm,
-                trace,
-                cap_of(y),
-                delta,
-                offset=float(facts.offsets[0]) if facts.has_offset else 0.0,
-                sup_diagonal=facts.sup_diagonal,
-                assumptions=FIXED + words,
-            )
-        ]
-    )
+        return _OUTPUTS
+    if facts.linked:
+        return _LINK
+    y, offset = facts.targets[:, 0], float(facts.offsets[0]) if facts.has_offset else 0.0
+    numbers = y - facts.scores[:, 0], facts.norm, float(facts.diagonal.sum()), cap_of(y)
+    known: Any = {"offset": offset, "sup_diagonal": facts.sup_diagonal, "assumptions": FIXED + words}
+    return Promise((partial(capped_error_bound, *numbers, **known),))
 
 
-def _linked(machine: Any, facts: Facts) -> bool:
-    """A link (of counts, say) is not 1-Lipschitz: then the score is no prediction."""
-    return not facts.classes and not np.array_equal(machine._coding.loss.link(facts.scores), facts.scores)
-
-
-def _pac_bayes(machine: Any, X: Any, facts: Facts, words: str):
+def _pac_bayes(facts: Facts, words: str) -> Found:
     if not facts.classes:
         return None
     if facts.classes > 2 or facts.margins is None:
-        return "PAC–Bayes bound", "there are more than two classes"
+        return "there are more than two classes"
     norm, diagonal, _ = _with_constant(facts)
-    margins = facts.margins
-
-    def make(delta: float) -> list[Bound]:
-        # One event: the second is twice the first.
-        return [
-            pac_bayes_bound(margins, norm, diagonal, delta, own=own, assumptions=FIXED + words)
-            for own in (True, False)
-        ]
-
-    return Promise(make)
+    bound = partial(pac_bayes_bound, facts.margins, norm, diagonal, assumptions=FIXED + words)
+    # One event: the second is twice the first.
+    return Promise((partial(bound, own=True), partial(bound, own=False)))
 
 
-def _vc(machine: Any, X: Any, facts: Facts, words: str):
+def _vc(facts: Facts, words: str) -> Found:
     if not facts.classes:
         return None
     if facts.classes > 2:
-        return "VC bound", "there are more than two classes"
+        return "there are more than two classes"
     if math.isinf(facts.width):
-        return (
-            "VC bound",
-            "half-spaces of this kernel have infinite VC dimension: only the norm of f bounds them",
-        )
+        return "half-spaces of this kernel have infinite VC dimension: only the norm of f bounds them"
     assert facts.wrong is not None
     dimension, error = facts.width + facts.has_offset, float(facts.wrong.mean())
     # Half-spaces of polynomials are the same whatever the kernel's parameters; those of random features not.
     said = words if facts.space == "features" else ""
-
-    def make(delta: float) -> list[Bound]:
-        bound = vc_bound(error, dimension, facts.n, delta)
-        return [replace(bound, assumptions=bound.assumptions + said)]
-
-    return Promise(make)
+    return Promise((lambda delta: _said(vc_bound(error, dimension, facts.n, delta), said),))
 
 
-def _stability(machine: Any, X: Any, facts: Facts, words: str):
-    why = _LINK if _linked(machine, facts) else _unstable(facts)
+def _stability(facts: Facts, words: str) -> Found:
+    why = _LINK if facts.linked else _unstable(facts)
     if why is not None:
-        return "Stability bound", why
+        return why
     loss, kappa2, n = facts.loss, facts.largest_diagonal, facts.n
     assert loss is not None
-    known = (
-        ""
-        if facts.sup_diagonal is not None
-        else f"; k(x,x) ≤ {kappa2:.3g}, the largest seen, for new points too"
-    )
-    assumed = f"independent examples of equal weight, kernel and λ fixed before they were seen{words}{known}"
+    assumed = f"independent examples of equal weight, kernel and λ fixed before they were seen{words}"
+    if facts.sup_diagonal is None:
+        assumed += f"; k(x,x) ≤ {kappa2:.3g}, the largest seen, for new points too"
     if facts.classes:
         assert facts.margins is not None
-        empirical = float(np.clip(1 - facts.margins, 0, 1).mean())
-        beta = uniform_stability(largest_slope(facts), facts.lam, n, kappa2, judged=1.0)
-        return Promise(
-            lambda delta: [stability_bound(empirical, beta, n, delta, risk="error rate", assumptions=assumed)]
-        )
-    top = float(np.abs(facts.targets).max())
-    assumed += f"; |y| ≤ {top:.3g}, the largest seen, for new targets too"
-    y, clipped = facts.targets[:, 0], np.clip(facts.scores[:, 0], -top, top)
-    # Squared errors for least squares, absolute ones otherwise, both of clipped predictions.
-    if loss.quadratic:
-        name, errors, judged, most = "mean squared error, clipped", (y - clipped) ** 2, 4 * top, 4 * top**2
+        name, errors, judged, most = "error rate", np.clip(1 - facts.margins, 0, 1), 1.0, 1.0
     else:
-        name, errors, judged, most = "mean error, clipped", np.abs(y - clipped), 1.0, 2 * top
+        top = float(np.abs(facts.targets).max())
+        assumed += f"; |y| ≤ {top:.3g}, the largest seen, for new targets too"
+        errors = facts.targets[:, 0] - np.clip(facts.scores[:, 0], -top, top)
+        # Squared errors for least squares, absolute ones otherwise, both of clipped predictions.
+        if loss.quadratic:
+            name, errors, judged, most = "mean squared error, clipped", errors**2, 4 * top, 4 * top**2
+        else:
+            name, errors, judged, most = "mean error, clipped", np.abs(errors), 1.0, 2 * top
     beta = uniform_stability(largest_slope(facts), facts.lam, n, kappa2, judged=judged)
-    return Promise(
-        lambda delta: [
-            stability_bound(
-                float(errors.mean()), beta, n, delta, largest_loss=most, risk=name, assumptions=assumed
-            )
-        ]
-    )
+    said: Any = {"largest_loss": most, "risk": name, "assumptions": assumed}
+    return Promise((partial(stability_bound, float(errors.mean()), beta, n, **said),))
 
 
 def _unstable(facts: Facts) -> str | None:
@@ -207,7 +166,7 @@ def _unstable(facts: Facts) -> str | None:
     if facts.weighted:
         return "examples have weights"
     if facts.scores.shape[1] != 1 or facts.loss.joint:
-        return "there is more than one output"
+        return _OUTPUTS
     if not facts.loss.convex:
         return "the loss is not convex"
     if facts.n < 2:
@@ -234,41 +193,71 @@ def largest_slope(facts: Facts) -> float:
     return float(max(slopes))
 
 
-def _left_out(machine: Any, X: Any, facts: Facts, words: str):
+def _left_out(facts: Facts, words: str) -> Found:
     if facts.scores.shape[1] != 1 or (facts.classes and facts.margins is None):
-        return "Leave-one-out bound", "there is more than one output"
+        return _OUTPUTS
     if facts.weighted:
-        return "Leave-one-out bound", "examples have weights"
+        return "examples have weights"
     if facts.coef is None or not facts.penalised:
-        return "Leave-one-out bound", "the coefficients of the examples are not known"
+        return "the coefficients of the examples are not known"
     if facts.space == "centres":
-        return "Leave-one-out bound", _CENTRES
-    y, coef, n = facts.targets[:, 0], facts.coef, facts.n
+        return _CENTRES
+    y, scores, coef = facts.targets[:, 0], facts.scores[:, 0], facts.coef
     if not facts.classes:
         if facts.has_offset:
-            return (
-                "Leave-one-out bound",
-                "an offset without a penalty may move far",
-            )
-        if _linked(machine, facts):
-            return "Leave-one-out bound", _LINK
-        error = left_out_error_bound(y, facts.scores[:, 0], coef, facts.diagonal, cap_of(y))
-        return _said([error], words)
+            return "an offset without a penalty may move far"
+        if facts.linked:
+            return _LINK
+        made = [left_out_error_bound(y, scores, coef, facts.diagonal, cap_of(y))]
+    else:
+        made = _left_out_labels(facts, y, scores, coef)
+    if not made:
+        return "with an offset it is known for support vector machines only"
+    # They hold on average, whatever δ is.
+    told = [_said(bound, words) for bound in made]
+    return Promise(tuple(lambda delta, bound=bound: bound for bound in told), spends=False)
+
+
+def _left_out_labels(facts: Facts, y: np.ndarray, scores: np.ndarray, coef: np.ndarray) -> list[Bound]:
     assert facts.wrong is not None and facts.margins is not None
-    sparse = facts.support is not None and facts.support < n
     made: list[Bound] = []
     if not facts.has_offset:
-        made.append(left_out_bound(y, facts.scores[:, 0], coef, facts.diagonal))
+        made.append(left_out_bound(y, scores, coef, facts.diagonal))
     elif facts.support is not None:
-        made.append(xi_alpha_bound(facts.margins, np.abs(coef), spread_of(machine, X, facts)))
-    if sparse and facts.support is not None:
-        made.append(support_vector_bound(facts.support, n, int(facts.wrong.sum())))
-    if not made:
-        return "Leave-one-out bound", "with an offset it is known for support vector machines only"
-    return _said(made, words)
+        made.append(xi_alpha_bound(facts.margins, np.abs(coef), spread_of(facts)))
+    if facts.support is not None and facts.support < facts.n:
+        made.append(support_vector_bound(facts.support, facts.n, int(facts.wrong.sum())))
+    return made
 
 
-def _said(made: list[Bound], words: str) -> Promise:
-    """Bounds on average, with what is to be added to their assumptions."""
-    told = [replace(b, assumptions=b.assumptions + words) for b in made]
-    return Promise(lambda delta: told, spends=False)
+def _said(bound: Bound, words: str) -> Bound:
+    """A bound with more assumptions."""
+    return replace(bound, assumptions=bound.assumptions + words)
+
+
+_FINDERS: dict[str, Callable[[Facts, str], Found]] = {
+    "Margin bound": _margin,
+    "Rademacher bound": _errors,
+    "PAC–Bayes bound": _pac_bayes,
+    "VC bound": _vc,
+    "Stability bound": _stability,
+    "Leave-one-out bound": _left_out,
+}
+
+
+def spread_of(facts: Facts) -> float:
+    """R² ≥ k(x_i,x_i) − k(x_i,x_j) for support vectors i and all examples j."""
+    f = facts.function
+    most = float(facts.diagonal.max())
+    if not isinstance(f, KernelFunction) or len(f) * facts.n > _PAIRS or isinstance(f.kernel, Finite):
+        return 2 * most  # |k(x,z)| ≤ κ²
+    rows = max(int(_PAIRS / 10 // max(facts.n, 1)), 1)
+    least = math.inf
+    for i in range(0, len(f), rows):
+        least = min(least, float(f.kernel(f.points[i : i + rows], facts.points).min()))
+    return most - least
+
+
+def cap_of(y: np.ndarray) -> float:
+    """Where errors are capped: the power of two at or above the standard deviation of y."""
+    return 2.0 ** exponent_above(float(np.std(y)) or 1.0)

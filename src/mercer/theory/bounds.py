@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy as np
 from scipy.stats import beta
@@ -14,6 +14,10 @@ from mercer.theory.divergence import kl_inverse
 
 # Beyond so many examples nobody will go.
 _MOST = 2**60
+_FRESH = "the {:,} examples are independent draws, like new ones; what was tested was fitted without them"
+
+# What a bound is the sum of, by name.
+Terms = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Bound:
     assumptions: str
     vacuous: bool
     measured_as: str = ""
-    terms: tuple[tuple[str, float], ...] = ()
+    terms: Terms = ()
     needed: int | None = None
     on_average: bool = False
 
@@ -64,6 +68,41 @@ class Bound:
         return max(self.terms, key=lambda term: term[1], default=None)
 
 
+def bound_of(
+    name: str,
+    risk: str,
+    terms: Callable[[int], Terms],
+    n: int,
+    delta: float,
+    assumptions: str,
+    *,
+    trivial: float = 1.0,
+    measured: float | None = None,
+    measured_as: str = "error rate on the training examples",
+) -> Bound:
+    """A bound that is a sum: `terms` gives it for any number of examples, beginning with what was measured.
+
+    `trivial` is what is known anyway: from there on it says nothing.
+    """
+
+    def value(m: int) -> float:
+        return sum(size for _, size in terms(m))
+
+    here = terms(n)
+    return Bound(
+        name,
+        risk,
+        value(n),
+        here[0][1] if measured is None else measured,
+        delta,
+        assumptions,
+        value(n) >= trivial,
+        measured_as,
+        here,
+        examples_needed(value, n, trivial),
+    )
+
+
 def _percent(p: float) -> str:
     """95%, 98.75%: as many figures as there are.
 
@@ -79,10 +118,18 @@ def require_delta(delta: float) -> None:
         raise ValueError(f"delta must lie between 0 and 1, got {delta!r}")
 
 
-def require_numbers(name: str, values: np.ndarray) -> None:
-    """Raise ValueError if any is NaN: comparisons with NaN are false, and would count it as no error."""
-    if np.isnan(values).any():
-        raise ValueError(f"{name} contain NaN")
+def vectors(names: str, *values: Any) -> list[np.ndarray]:
+    """These as vectors of one length, or a ValueError.
+
+    NaN is refused: comparisons with it are false, and would count it as no error.
+    """
+    arrays = [np.asarray(v, dtype=float) for v in values]
+    first = arrays[0].shape
+    if len(first) != 1 or not first[0] or any(a.shape != first for a in arrays):
+        raise ValueError(f"{names} must be vectors of one length, got {[a.shape for a in arrays]}")
+    if any(np.isnan(a).any() for a in arrays):
+        raise ValueError(f"{names} contain NaN")
+    return arrays
 
 
 def examples_needed(value: Callable[[int], float], n: int, trivial: float = 1.0) -> int | None:
@@ -118,6 +165,12 @@ def hoeffding(n: float, delta: float) -> float:
 # -- examples that took no part ---------------------------------------------------------------------
 
 
+def largest_rate(count: Any, n: int, delta: float) -> np.ndarray:
+    """The largest probability under which no more than so many of n have probability δ (Clopper, Pearson)."""
+    count = np.asarray(count)
+    return np.where(count == n, 1.0, beta.ppf(1 - delta, count + 1, np.maximum(n - count, 1)))
+
+
 def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error rate") -> Bound:
     """The largest error rate under which so few errors on n fresh examples have probability δ.
 
@@ -138,14 +191,14 @@ def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error 
     if n < 1 or not 0 <= errors <= n or errors != int(errors):
         raise ValueError(f"errors must be a whole number from 0 to n > 0, got {errors!r} of {n!r}")
     require_delta(delta)
-    value = 1.0 if errors == n else float(beta.ppf(1 - delta, errors + 1, n - errors))
+    value = float(largest_rate(errors, n, delta))
     return Bound(
         "Test-set bound",
         risk,
         value,
         errors / n,
         delta,
-        f"the {n:,} examples are independent draws, like new ones; what was tested was fitted without them",
+        _FRESH.format(n),
         value >= 1,
         "share of the test examples",
     )
@@ -184,7 +237,7 @@ def mean_bound(
         value,
         mean,
         delta,
-        f"the {n:,} examples are independent draws, like new ones; what was tested was fitted without them",
+        _FRESH.format(n),
         value >= largest,
         "mean over the test examples",
         (("test loss", mean), ("confidence", value - mean)),
@@ -213,21 +266,13 @@ def finite_class_bound(empirical: float, size: int, n: int, delta: float = 0.05)
     0.1498
     """
     _require_rate(empirical, n, delta)
-    if size < 1:
-        raise ValueError(f"a class holds at least one hypothesis, got {size!r}")
-    excess = finite_class_excess(size, n, delta)
-    return Bound(
-        "Finite class",
-        "error rate",
-        empirical + excess,
-        empirical,
-        delta,
-        "independent examples; the hypotheses were listed before they were seen",
-        empirical + excess >= 1,
-        "error rate on the training examples",
-        (("training error", empirical), ("size of the class", excess)),
-        examples_needed(lambda m: empirical + finite_class_excess(size, m, delta), n),
-    )
+    _require_size(size)
+
+    def terms(m: int) -> Terms:
+        return ("training error", empirical), ("size of the class", finite_class_excess(size, m, delta))
+
+    assumed = "independent examples; the hypotheses were listed before they were seen"
+    return bound_of("Finite class", "error rate", terms, n, delta, assumed)
 
 
 def finite_class_excess(size: int, n: float, delta: float) -> float:
@@ -251,16 +296,8 @@ def finite_class_examples(size: int, epsilon: float, delta: float = 0.05) -> int
     2797
     """
     require_delta(delta)
-    _require_excess(epsilon)
-    if size < 1:
-        raise ValueError(f"a class holds at least one hypothesis, got {size!r}")
-    n = max(math.ceil((math.log(size) + math.log(1 / delta)) / (2 * epsilon**2)), 1)
-    # Rounding in the formula must not cost the promise, nor an example too many.
-    while finite_class_excess(size, n, delta) > epsilon:
-        n += 1
-    while n > 1 and finite_class_excess(size, n - 1, delta) <= epsilon:
-        n -= 1
-    return n
+    _require_size(size)
+    return _least(lambda m: finite_class_excess(size, m, delta), 1, epsilon)
 
 
 def vc_bound(empirical: float, dimension: SupportsFloat, n: int, delta: float = 0.05) -> Bound:
@@ -287,21 +324,12 @@ def vc_bound(empirical: float, dimension: SupportsFloat, n: int, delta: float = 
     """
     _require_rate(empirical, n, delta)
     d = _dimension(dimension)
-    excess = vc_excess(d, n, delta)
-    return Bound(
-        "VC bound",
-        "error rate",
-        empirical + excess,
-        empirical,
-        delta,
-        f"independent examples, and a class of VC dimension {d:,.0f} fixed before they were seen"
-        if math.isfinite(d)
-        else "independent examples",
-        empirical + excess >= 1,
-        "error rate on the training examples",
-        (("training error", empirical), ("VC dimension", excess)),
-        examples_needed(lambda m: empirical + vc_excess(d, m, delta), n) if math.isfinite(d) else None,
-    )
+
+    def terms(m: int) -> Terms:
+        return ("training error", empirical), ("VC dimension", vc_excess(d, m, delta))
+
+    known = f", and a class of VC dimension {d:,.0f} fixed before they were seen" if math.isfinite(d) else ""
+    return bound_of("VC bound", "error rate", terms, n, delta, f"independent examples{known}")
 
 
 def vc_excess(dimension: float, n: float, delta: float) -> float:
@@ -332,7 +360,6 @@ def vc_examples(dimension: SupportsFloat, epsilon: float, delta: float = 0.05) -
     (3021, 0.1)
     """
     require_delta(delta)
-    _require_excess(epsilon)
     d = _dimension(dimension)
     if d == math.inf:
         raise ValueError(
@@ -340,11 +367,19 @@ def vc_examples(dimension: SupportsFloat, epsilon: float, delta: float = 0.05) -
             "f (margin_bound) do not need it"
         )
     # Up to n = d/2 the formula stays above 1; there is nothing to be found there.
-    first = max(math.ceil(d / 2), 1)
-    found = examples_needed(lambda m: vc_excess(d, m, delta), first, math.nextafter(epsilon, 2))
-    if found is None and vc_excess(d, first, delta) > epsilon:
+    return _least(lambda m: vc_excess(d, m, delta), max(math.ceil(d / 2), 1), epsilon)
+
+
+def _least(excess: Callable[[int], float], first: int, epsilon: float) -> int:
+    """The least number of examples from `first` on that makes a falling excess at most ε."""
+    if not 0 < epsilon < math.inf:
+        raise ValueError(f"epsilon must be positive, got {epsilon!r}")
+    if excess(first) <= epsilon:
+        return first
+    found = examples_needed(excess, first, math.nextafter(epsilon, math.inf))
+    if found is None:
         raise ValueError(f"an excess of {epsilon!r} needs more than {_MOST:.0e} examples")
-    return first if found is None else found
+    return found
 
 
 def _dimension(d: SupportsFloat) -> float:
@@ -361,6 +396,6 @@ def _require_rate(rate: float, n: int, delta: float) -> None:
         raise ValueError(f"an error rate between 0 and 1 on n > 0 examples is needed, got {rate!r}, {n!r}")
 
 
-def _require_excess(epsilon: float) -> None:
-    if not 0 < epsilon < math.inf:
-        raise ValueError(f"epsilon must be positive, got {epsilon!r}")
+def _require_size(size: int) -> None:
+    if size < 1:
+        raise ValueError(f"a class holds at least one hypothesis, got {size!r}")

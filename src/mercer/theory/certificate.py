@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import is_outlier_detector
 
 from mercer._units import alone, group_codes, joined
-from mercer.theory.applicable import Promise, promises
+from mercer.estimators.facts import Facts, facts_of
+from mercer.theory.applicable import Promise, cap_of, promises
 from mercer.theory.bounds import Bound, binomial_bound, mean_bound, require_delta
-from mercer.theory.facts import Facts, cap_of, facts_of
 
 _ELSEWHERE = (
     "; it was machines like this one, fitted to fewer examples, not this one itself, and if those share "
@@ -22,7 +22,10 @@ _ELSEWHERE = (
 )
 
 _EACH_GROUP = "each group of rows counting once"
-_WITHOUT = "what was tested was fitted without them"
+_GROUPS = (
+    "the {:,} groups (each a set of rows that belong together) are independent draws, like new ones; what "
+    "was tested was fitted without them"
+)
 _DEPENDENT = "rows that belong together, being equal or of one group, are not independent examples"
 
 
@@ -180,7 +183,8 @@ def certificate(
     Margin bound 0.01 False
     """
     require_delta(delta)
-    _require_predictor(machine)
+    if not hasattr(machine, "predict") or is_outlier_detector(machine):
+        raise TypeError(f"a certificate is of a fitted classifier or regression, got {machine!r}")
     tested, elsewhere = y_test is not None, predicted is not None
     if not tested and (X_test is not None or elsewhere):
         raise ValueError("test examples need their answers: give y_test too")
@@ -188,21 +192,22 @@ def certificate(
         if X_test is None:
             raise ValueError("y_test needs X_test, or predictions made elsewhere (predicted)")
         predicted = machine.predict(X_test)
-    facts = facts_of(machine, X, y) if _one_function(machine) else None
+    facts, y = facts_of(machine, X, y), np.asarray(y)
     if facts is None:
         made: list[Promise] = []
         absent = [("Bounds from training errors", _why_unknown(machine))]
-    elif _dependent(groups, len(np.asarray(y))):
+    elif not alone(_units(groups, len(y))):
         made, absent = [], [("Bounds from training errors", _DEPENDENT)]
     else:
-        made, absent = promises(machine, X, facts, tuned)
+        made, absent = promises(facts, tuned)
     sure = tested + sum(p.spends for p in made)
     share = delta / max(sure, 1)
-    labels, training, measure, guess, cap = _measured(machine, facts, X, y)
+    measure = _Measure(machine, y)
+    training = measure.errors(y, machine.predict(X) if facts is None else facts.predicted)
     bounds: list[Bound] = []
     test = None
     if tested:
-        test, bound = _tested(np.asarray(y_test), np.asarray(predicted), labels, cap, share, groups_test)
+        test, bound = measure.test(np.asarray(y_test), np.asarray(predicted), share, groups_test)
         if elsewhere:
             bound = replace(bound, assumptions=bound.assumptions + _ELSEWHERE)
         bounds.append(bound)
@@ -210,30 +215,15 @@ def certificate(
         absent = [("Test-set bound", "no test examples were given"), *absent]
     bounds += [b for p in made for b in p.make(share)]
     return RiskCertificate(
-        _described(machine, facts, len(np.asarray(y))),
-        measure,
-        training,
+        _described(machine, facts, len(y)),
+        measure.name,
+        float(training.mean()),
         test,
-        guess,
+        measure.guess(y),
         float(delta),
         tuple(bounds),
         tuple(absent),
     )
-
-
-def _dependent(groups: Any, n: int) -> bool:
-    return groups is not None and not alone(joined(np.arange(n), group_codes(groups, n)))
-
-
-def _one_function(machine: Any) -> bool:
-    """Are its predictions those of a function in H_K (and not votes of many, as a perceptron may take)?"""
-    known = hasattr(machine, "function_") and hasattr(machine, "_coding")
-    return known and getattr(machine, "_votes", None) is None
-
-
-def _require_predictor(machine: Any) -> None:
-    if not hasattr(machine, "predict") or is_outlier_detector(machine):
-        raise TypeError(f"a certificate is of a fitted classifier or regression, got {machine!r}")
 
 
 def _why_unknown(machine: Any) -> str:
@@ -257,45 +247,46 @@ def _described(machine: Any, facts: Facts | None, n: int) -> str:
     return f"{name}, {facts.n:,} examples{lam}, ‖f‖ = {facts.norm:.3g}{offset}"
 
 
-def _measured(machine: Any, facts: Facts | None, X: Any, y: Any) -> tuple[bool, float, str, float, float]:
-    """Labels or numbers? The training error, what it is, that of the best constant, and the cap of errors."""
-    y = np.asarray(y)
-    if hasattr(machine, "classes_"):
-        wrong: Any = facts.wrong if facts is not None else machine.predict(X) != y
-        guess = 1 - np.unique(y, return_counts=True)[1].max() / len(y)
-        return True, float(np.mean(wrong)), "error rate", float(guess), 1.0
-    cap = cap_of(y)
-    predicted = machine.predict(X) if facts is None else machine._coding.decode(facts.scores)
-    errors = np.abs(y - np.asarray(predicted).reshape(y.shape))
-    constant = np.abs(y - np.median(y, axis=0))
-    return (
-        False,
-        float(np.minimum(errors, cap).mean()),
-        f"mean error, capped at {cap:g}",
-        float(np.minimum(constant, cap).mean()),
-        cap,
-    )
+class _Measure:
+    """What a machine is judged by: wrong labels, or distances from the truth up to a cap."""
+
+    def __init__(self, machine: Any, y: np.ndarray):
+        self.labels = hasattr(machine, "classes_")
+        self.cap = 1.0 if self.labels else cap_of(y)
+        self.name = "error rate" if self.labels else f"mean error, capped at {self.cap:g}"
+
+    def errors(self, truth: np.ndarray, predicted: Any) -> np.ndarray:
+        if self.labels:
+            return (truth != predicted).astype(float)
+        return np.minimum(np.abs(truth - np.asarray(predicted).reshape(truth.shape)), self.cap)
+
+    def guess(self, y: np.ndarray) -> float:
+        """The mean error of the best constant answer."""
+        if self.labels:
+            return float(1 - np.unique(y, return_counts=True)[1].max() / len(y))
+        return float(self.errors(y, np.broadcast_to(np.median(y, axis=0), y.shape)).mean())
+
+    def test(self, truth: Any, predicted: Any, delta: float, groups: Any) -> tuple[float, Bound]:
+        """The mean error on examples that took no part, and the bound it gives."""
+        if truth.shape != predicted.shape:
+            raise ValueError(f"y_test and predictions differ in shape: {truth.shape} and {predicted.shape}")
+        if not self.labels and not (np.isfinite(truth).all() and np.isfinite(predicted).all()):
+            raise ValueError("y_test or predictions contain NaN or infinity: leave those examples out")
+        n, errors = len(truth), self.errors(truth, predicted)
+        mean, units = float(errors.mean()), _units(groups, n)
+        if not alone(units):
+            means = np.bincount(units, errors) / np.bincount(units)
+            risk = f"{self.name}, {_EACH_GROUP}"
+            bound = mean_bound(float(means.mean()), len(means), delta, largest=self.cap, risk=risk)
+            return mean, replace(bound, assumptions=_GROUPS.format(len(means)))
+        if self.labels:
+            return mean, binomial_bound(int(errors.sum()), n, delta)
+        return mean, mean_bound(mean, n, delta, largest=self.cap, risk=self.name)
 
 
-def _tested(
-    truth: np.ndarray, predicted: np.ndarray, labels: bool, cap: float, delta: float, groups: Any
-) -> tuple[float, Bound]:
-    if truth.shape != predicted.shape:
-        raise ValueError(f"y_test and predictions differ in shape: {truth.shape} and {predicted.shape}")
-    if not labels and not (np.isfinite(truth).all() and np.isfinite(predicted).all()):
-        raise ValueError("y_test or predictions contain NaN or infinity: leave those examples out")
-    n, risk = len(truth), "error rate" if labels else f"mean error, capped at {cap:g}"
-    errors = (truth != predicted).astype(float) if labels else np.minimum(np.abs(truth - predicted), cap)
-    mean = float(errors.mean())
-    units = np.arange(n) if groups is None else joined(np.arange(n), group_codes(groups, n))
-    if not alone(units):
-        means = np.bincount(units, errors) / np.bincount(units)
-        bound = mean_bound(float(means.mean()), len(means), delta, largest=cap, risk=f"{risk}, {_EACH_GROUP}")
-        assumed = f"the {len(means):,} groups (each a set of rows that belong together) are independent draws"
-        return mean, replace(bound, assumptions=f"{assumed}, like new ones; {_WITHOUT}")
-    if labels:
-        return mean, binomial_bound(int(errors.sum()), n, delta)
-    return mean, mean_bound(mean, n, delta, largest=cap, risk=risk)
+def _units(groups: Any, n: int) -> np.ndarray:
+    """Which rows belong together."""
+    return np.arange(n) if groups is None else joined(np.arange(n), group_codes(groups, n))
 
 
 def verdict(bound: Bound, guess: float) -> str:

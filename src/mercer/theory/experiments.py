@@ -51,7 +51,7 @@ def risk_curve(
     repetitions: int = 10,
     test: int = 2000,
     floor: float = 0.0,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Progress | None = None,
 ) -> RiskCurve:
     """Fit to growing samples, measure the risk of each fit, and fit a rate.
@@ -69,7 +69,7 @@ def risk_curve(
     test : int
     floor : float
         The least possible risk (that of the noise), taken off before a rate is fitted.
-    seed : int
+    random_state : int
     progress : function, optional
         Called with a line of text after every size.
 
@@ -88,21 +88,19 @@ def risk_curve(
     if not sizes or min(sizes) < 1 or repetitions < 1:
         raise ValueError("at least one size and one repetition are needed, all positive")
     out = np.empty((repetitions, len(sizes)))
-    streams = np.random.SeedSequence(seed).spawn(len(sizes))
+    streams = np.random.SeedSequence(random_state).spawn(len(sizes))
     for j, n in enumerate(sizes):
         for i, stream in enumerate(streams[j].spawn(repetitions)):
             rng = np.random.default_rng(stream)
-            fresh = machine(n) if _is_maker(machine) else clone(machine)
+            fresh = clone(machine) if hasattr(machine, "fit") else machine(n)
             fitted = fresh.fit(*draw(n, rng))
             out[i, j] = _test_risk(fitted, draw, test, rng) if risk is None else risk(fitted, rng)
         if progress is not None:
             progress(f"n = {n:,}: mean risk {out[:, j].mean():.4g}")
     enough = len(set(sizes)) >= 3 and bool((out.mean(axis=0) > floor).all())
-    return RiskCurve(np.array(sizes), out, fit_rate(sizes, out - floor, seed=seed) if enough else None)
-
-
-def _is_maker(machine: Any) -> bool:
-    return callable(machine) and not hasattr(machine, "fit")
+    return RiskCurve(
+        np.array(sizes), out, fit_rate(sizes, out - floor, random_state=random_state) if enough else None
+    )
 
 
 def _test_risk(machine: Any, draw: Draw, test: int, rng: np.random.Generator) -> float:
@@ -151,7 +149,7 @@ def bias_variance(
     *,
     at: Any = None,
     repetitions: int = 50,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Progress | None = None,
 ) -> BiasVariance:
     """What a parameter (λ, σ, the number of neighbours R, …) does, on a problem whose f* is known.
@@ -171,7 +169,7 @@ def bias_variance(
     at : points, optional
         Where to look; 500 fresh ones from `draw` by default.
     repetitions : int, at least 2
-    seed : int
+    random_state : int
     progress : function, optional
         Called with a line of text after every value.
 
@@ -188,7 +186,7 @@ def bias_variance(
     """
     if repetitions < 2 or len(values) < 1:
         raise ValueError("a variance needs two repetitions at least, and there must be a value to try")
-    first, *streams = np.random.SeedSequence(seed).spawn(repetitions + 1)
+    first, *streams = np.random.SeedSequence(random_state).spawn(repetitions + 1)
     points = draw(500, np.random.default_rng(first))[0] if at is None else at
     samples = [draw(n, np.random.default_rng(s)) for s in streams]
     wanted = np.asarray(truth(points), dtype=float)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from mercer.theory.bounds import Bound, examples_needed, require_delta, require_numbers
+from mercer.theory.bounds import Bound, Terms, bound_of, require_delta, vectors
 from mercer.theory.divergence import kl_inverse
 from mercer.theory.rademacher import FIXED
 
@@ -43,9 +43,14 @@ def gibbs_bound(error: float, divergence: float, n: int, delta: float = 0.05) ->
     require_delta(delta)
     if not 0 <= error <= 1 or divergence < 0 or n < 1:
         raise ValueError("error must lie between 0 and 1, divergence must be nonnegative and n positive")
+    return kl_inverse(error, _budget(divergence, n, delta))
+
+
+def _budget(divergence: Any, n: int, delta: float) -> Any:
+    """(KL + ln(2√n/δ))/n."""
     # 2√n bounds E exp(n kl) from eight examples on, n + 1 always.
     moment = 2 * math.sqrt(n) if n >= 8 else n + 1
-    return kl_inverse(error, (divergence + math.log(moment / delta)) / n)
+    return (divergence + math.log(moment / delta)) / n
 
 
 def pac_bayes_bound(
@@ -78,11 +83,10 @@ def pac_bayes_bound(
     >>> round(b.value, 3), b.vacuous
     (0.008, False)
     """
-    m, k = np.asarray(margins, dtype=float), np.asarray(diagonal, dtype=float)
     require_delta(delta)
-    if m.ndim != 1 or m.shape != k.shape or not len(m) or not 0 <= norm < math.inf or (k < 0).any():
-        raise ValueError("margins and diagonal must be vectors of one length, norm and diagonal nonnegative")
-    require_numbers("margins", m)
+    m, k = vectors("margins and diagonal", margins, diagonal)
+    if not 0 <= norm < math.inf or (k < 0).any():
+        raise ValueError("norm and diagonal must be nonnegative")
     n = len(m)
     # In units of its own norm f is at most 1 times √k(x,x).
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -90,24 +94,16 @@ def pac_bayes_bound(
     errors = np.array([float(ndtr(-ratio * size).mean()) for ratio in _RATIOS])
     factor = 2.0 if own else 1.0
 
-    def values(examples: int) -> np.ndarray:
-        moment = 2 * math.sqrt(examples) if examples >= 8 else examples + 1
-        return factor * kl_inverse(errors, (_RATIOS**2 / 2 + math.log(moment / delta)) / examples)
+    def terms(examples: int) -> Terms:
+        found = factor * kl_inverse(errors, _budget(_RATIOS**2 / 2, examples, delta))
+        best = int(found.argmin())
+        drawn = factor * float(errors[best])
+        return ("errors of draws", drawn), ("divergence and confidence", float(found[best]) - drawn)
 
-    found = values(n)
-    best = int(found.argmin())
-    value, error = float(found[best]), float(errors[best])
-    what = "error rate" if own else "error rate of a random draw"
-    return Bound(
-        "PAC–Bayes bound" if own else "PAC–Bayes of draws",
-        what,
-        value,
-        float((m <= 0).mean()) if own else error,
-        delta,
-        f"{assumptions}"
-        + ("; twice the error of random draws around f" if own else "; f is drawn anew for every prediction"),
-        value >= 1,
-        "error rate on the training examples" if own else "mean error of draws on the training examples",
-        (("errors of draws", factor * error), ("divergence and confidence", value - factor * error)),
-        examples_needed(lambda examples: float(values(examples).min()), n),
-    )
+    if own:
+        assumed, wrong = f"{assumptions}; twice the error of random draws around f", float((m <= 0).mean())
+        return bound_of("PAC–Bayes bound", "error rate", terms, n, delta, assumed, measured=wrong)
+    assumed = f"{assumptions}; f is drawn anew for every prediction"
+    said = "mean error of draws on the training examples"
+    risk = "error rate of a random draw"
+    return bound_of("PAC–Bayes of draws", risk, terms, n, delta, assumed, measured_as=said)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.bounds import Bound, require_numbers
+from mercer.theory.bounds import Bound, vectors
 
 _ASSUMED = (
     "independent examples; kernel and C = 1/(2λn) fixed before they were seen, and kept when one is left out"
@@ -35,10 +35,9 @@ def left_out_scores(scores: Any, coef: Any, diagonal: Any) -> np.ndarray:
     >>> left_out_scores([0.9, -0.2], [0.5, -1.0], [1.0, 1.0]).tolist()
     [0.4, 0.8]
     """
-    s, c, k = (np.asarray(a, dtype=float) for a in (scores, coef, diagonal))
-    if not s.shape == c.shape == k.shape or s.ndim != 1 or (k < 0).any():
-        raise ValueError("scores, coef and diagonal must be vectors of one length, the diagonal nonnegative")
-    require_numbers("scores, coef or diagonal", s + c + k)
+    s, c, k = vectors("scores, coef and diagonal", scores, coef, diagonal)
+    if (k < 0).any():
+        raise ValueError("the diagonal must be nonnegative")
     return s - c * k
 
 
@@ -55,11 +54,10 @@ def left_out_bound(y: Any, scores: Any, coef: Any, diagonal: Any) -> Bound:
     >>> left_out_bound([1, -1], [0.9, -0.2], [0.5, -1.0], [1.0, 1.0]).value
     0.5
     """
-    y, ends = np.asarray(y, dtype=float), left_out_scores(scores, coef, diagonal)
-    if y.shape != ends.shape or not np.isin(y, (-1, 1)).all():
+    y, s, ends = vectors("y and scores", y, scores, left_out_scores(scores, coef, diagonal))
+    if not np.isin(y, (-1, 1)).all():
         raise ValueError("y must be −1 or 1, one for each score")
-    wrong = y * ends <= 0
-    measured = float((y * np.asarray(scores, dtype=float) <= 0).mean())
+    wrong, measured = y * ends <= 0, float((y * s <= 0).mean())
     return _on_average("Leave-one-out bound", float(wrong.mean()), measured, "no offset")
 
 
@@ -79,11 +77,9 @@ def left_out_error_bound(y: Any, scores: Any, coef: Any, diagonal: Any, cap: flo
     >>> left_out_error_bound([1.0, 0.0], [0.5, 0.25], [0.25, -0.125], [1.0, 1.0], cap=4.0).value
     0.5625
     """
-    y, s = np.asarray(y, dtype=float), np.asarray(scores, dtype=float)
-    end = left_out_scores(s, coef, diagonal)
-    if y.shape != end.shape or not cap > 0:
-        raise ValueError("y must have one target for each score, and the cap must be positive")
-    require_numbers("targets", y)
+    y, s, end = vectors("targets and scores", y, scores, left_out_scores(scores, coef, diagonal))
+    if not cap > 0:
+        raise ValueError(f"the cap must be positive, got {cap!r}")
     worst = np.minimum(np.maximum(np.abs(y - s), np.abs(y - end)), cap)
     measured = float(np.minimum(np.abs(y - s), cap).mean())
     risk = f"mean error, capped at {cap:g}, mean over samples of n − 1"
@@ -127,10 +123,9 @@ def xi_alpha_bound(margins: Any, alpha: Any, spread: Any, *, offset: bool = True
     >>> xi_alpha_bound([1.0, 1.0, 2.0, 0.1], [0.2, 0.6, 0.0, 1.0], 1.0).value
     0.5
     """
-    m, a = np.asarray(margins, dtype=float), np.asarray(alpha, dtype=float)
-    if m.ndim != 1 or m.shape != a.shape or (a < 0).any():
-        raise ValueError("margins and alpha must be vectors of one length, alpha nonnegative")
-    require_numbers("margins or alpha", m + a)
+    m, a = vectors("margins and alpha", margins, alpha)
+    if (a < 0).any():
+        raise ValueError("alpha must be nonnegative")
     slack = np.maximum(1 - m, 0)
     wrong = (a > 0) & ((2 if offset else 1) * a * np.asarray(spread, dtype=float) + slack >= 1)
     return _on_average("ξα estimate", float(wrong.mean()), float((m <= 0).mean()), "the solution is exact")

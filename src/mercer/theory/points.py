@@ -120,7 +120,7 @@ class Coverage:
 def coverage(
     trial: Callable[[np.random.Generator], list[tuple[Bound, float]]],
     repetitions: int = 1000,
-    seed: int = 0,
+    random_state: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Coverage]:
     """Repeat an experiment whose true risks are known, and count how often each bound holds.
@@ -129,7 +129,7 @@ def coverage(
     ----------
     trial : function of a random generator that returns (bound, true risk) pairs
     repetitions : int
-    seed : int
+    random_state : int
     progress : function, optional
         Called with a line of text after every tenth of the work.
 
@@ -145,7 +145,7 @@ def coverage(
     [('Test-set bound: error rate', True)]
     """
     seen: dict[str, list[tuple[Bound, float]]] = {}
-    for i, stream in enumerate(np.random.SeedSequence(seed).spawn(repetitions), start=1):
+    for i, stream in enumerate(np.random.SeedSequence(random_state).spawn(repetitions), start=1):
         for bound, risk in trial(np.random.default_rng(stream)):
             seen.setdefault(f"{bound.name}: {bound.risk}", []).append((bound, risk))
         if progress is not None and i % max(repetitions // 10, 1) == 0:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.bounds import Bound, examples_needed, hoeffding, require_delta, require_numbers
+from mercer.theory.bounds import Bound, Terms, bound_of, hoeffding, require_delta, vectors
 from mercer.theory.strata import exponent_above, share
 
 # All signs of so many examples are looked at; of more, some are drawn.
@@ -38,7 +38,9 @@ class Complexity:
     high: float
 
 
-def rademacher_complexity(K: Any, radius: float = 1.0, *, draws: int = 400, seed: int = 0) -> Complexity:
+def rademacher_complexity(
+    K: Any, radius: float = 1.0, *, draws: int = 400, random_state: int = 0
+) -> Complexity:
     """(B/n) E√(σᵀKσ) over random signs σ: the empirical Rademacher complexity of the ball ‖f‖ ≤ B.
 
     Jensen gives B√(tr K)/n from above, Khinchin's inequality (with Latała and Oleszkiewicz' constant 1/√2) a
@@ -50,7 +52,7 @@ def rademacher_complexity(K: Any, radius: float = 1.0, *, draws: int = 400, seed
     radius : B
     draws : int
         Signs drawn where there are too many to look at all of them.
-    seed : int
+    random_state : int
 
     Examples
     --------
@@ -70,15 +72,13 @@ def rademacher_complexity(K: Any, radius: float = 1.0, *, draws: int = 400, seed
     if n <= _EXACT:  # σ and −σ give the same: half of them is enough
         signs = np.array([(1.0, *rest) for rest in product((-1.0, 1.0), repeat=n - 1)]).T
     else:
-        signs = np.random.default_rng(seed).choice((-1.0, 1.0), (n, draws))
+        signs = np.random.default_rng(random_state).choice((-1.0, 1.0), (n, draws))
     sizes = radius / n * np.sqrt(np.maximum(np.sum(signs * (K @ signs), axis=0), 0))
     error = 0.0 if n <= _EXACT else float(sizes.std(ddof=1) / math.sqrt(draws))
     return Complexity(float(sizes.mean()), error, high / math.sqrt(2), high)
 
 
-def _terms(
-    radius: float, trace: float, n: float, sup: float | None, delta: float
-) -> tuple[tuple[str, float], ...]:
+def _terms(radius: float, trace: float, n: float, sup: float | None, delta: float) -> Terms:
     """2R and what it costs to be sure of it: with the sample's own complexity, or with the expected one."""
     if sup is None:
         return ("complexity", 2 * radius * math.sqrt(trace) / n), ("confidence", 3 * hoeffding(n, delta / 2))
@@ -129,13 +129,12 @@ def rademacher_bound(
         raise ValueError(f"losses must lie between 0 and 1, and so must their mean, got {empirical!r}")
     j = exponent_above(norm)
 
-    def terms(m: int) -> tuple[tuple[str, float], ...]:
+    def terms(m: int) -> Terms:
         parts = _terms(slope * 2.0**j, trace * m / n, m, sup_diagonal, delta * share(j))
         return (("training loss", empirical), *parts)
 
-    return _bound(
-        "Rademacher bound", risk, terms, n, delta, assumptions, 1.0, "mean loss on the training examples"
-    )
+    said = "mean loss on the training examples"
+    return bound_of("Rademacher bound", risk, terms, n, delta, assumptions, measured_as=said)
 
 
 def margin_bound(
@@ -173,22 +172,21 @@ def margin_bound(
     >>> round(b.value, 3), b.terms[0]
     (0.093, ('margin loss at γ = 1', 0.0))
     """
-    m = np.asarray(margins, dtype=float)
     require_delta(delta)
-    if m.ndim != 1 or not len(m) or not _sizes(norm, trace) or classes < 2:
-        raise ValueError("margins must be a vector, norm and trace nonnegative, and classes at least two")
-    require_numbers("margins", m)
+    (m,) = vectors("margins", margins)
+    if not _sizes(norm, trace) or classes < 2:
+        raise ValueError("norm and trace must be nonnegative, and classes at least two")
     n = len(m)
     wide = 1.0 if classes == 2 else 2 * math.sqrt(classes)
 
-    def terms(j: int, examples: int) -> tuple[tuple[str, float], ...]:
+    def terms(j: int, examples: int) -> Terms:
         ratio = 2.0**j
         gamma = norm / ratio
         ramp = float(np.clip(1 - m / gamma, 0, 1).mean()) if gamma > 0 else float((m <= 0).mean())
         parts = _terms(ratio * wide, trace * examples / n, examples, sup_diagonal, delta * share(j))
         return ((f"margin loss at γ = {gamma:.3g}", ramp), *parts)
 
-    def best(examples: int) -> tuple[tuple[str, float], ...]:
+    def best(examples: int) -> Terms:
         # Ratios at which the complexity alone is above 1 can't be the best, unless all are.
         size = _terms(wide, trace * examples / n, examples, sup_diagonal, delta)[0][1]
         top = max(exponent_above(1 / size), exponent_above(norm)) if size > 0 else 40
@@ -199,24 +197,15 @@ def margin_bound(
         # Of bounds that say nothing, one with a margin that examples have tells more about the reason.
         return min((t for t in found if t[0][1] <= 0.5), key=_sum, default=least)
 
-    return _bound(
-        "Margin bound",
-        "error rate",
-        best,
-        n,
-        delta,
-        assumptions,
-        1.0,
-        "error rate on the training examples",
-        float((m <= 0).mean()),
-    )
+    wrong = float((m <= 0).mean())
+    return bound_of("Margin bound", "error rate", best, n, delta, assumptions, measured=wrong)
 
 
 def _sizes(*values: float) -> bool:
     return all(0 <= v < math.inf for v in values)
 
 
-def _sum(terms: tuple[tuple[str, float], ...]) -> float:
+def _sum(terms: Terms) -> float:
     return sum(value for _, value in terms)
 
 
@@ -255,11 +244,10 @@ def capped_error_bound(
     >>> b.risk, round(b.value, 3), b.vacuous
     ('mean error, capped at 2', 0.257, False)
     """
-    r = np.asarray(residuals, dtype=float)
     require_delta(delta)
-    if r.ndim != 1 or not len(r) or not _sizes(norm, trace) or not 0 < cap < math.inf:
-        raise ValueError("residuals must be a vector, norm and trace nonnegative, and the cap positive")
-    require_numbers("residuals", r)
+    (r,) = vectors("residuals", residuals)
+    if not _sizes(norm, trace) or not 0 < cap < math.inf:
+        raise ValueError("norm and trace must be nonnegative, and the cap positive")
     n, i = len(r), exponent_above(cap)
     most = 2.0**i
     j, centre = exponent_above(norm / most), round(offset / most)
@@ -267,7 +255,7 @@ def capped_error_bound(
     # Without an offset there is no centre to be looked up.
     cost = share(i) * share(j) * (share(centre) if offset else 1.0)
 
-    def terms(m: int) -> tuple[tuple[str, float], ...]:
+    def terms(m: int) -> Terms:
         (_, complexity), (_, confidence) = _terms(2.0**j, trace * m / n, m, sup_diagonal, delta * cost)
         constant = 1 / math.sqrt(m) if offset else 0.0
         return (
@@ -276,31 +264,5 @@ def capped_error_bound(
             ("confidence", most * confidence),
         )
 
-    return _bound(
-        "Rademacher bound",
-        f"mean error, capped at {most:g}",
-        terms,
-        n,
-        delta,
-        assumptions,
-        most,
-        "mean error on the training examples, capped",
-    )
-
-
-def _bound(name, risk, terms, n, delta, assumptions, trivial, measured_as, measured=None) -> Bound:
-    here = terms(n)
-    value, first = _sum(here), here[0][1]
-    needed = examples_needed(lambda m: _sum(terms(m)), n, trivial)
-    return Bound(
-        name,
-        risk,
-        value,
-        first if measured is None else measured,
-        delta,
-        assumptions,
-        value >= trivial,
-        measured_as,
-        here,
-        needed,
-    )
+    risk, said = f"mean error, capped at {most:g}", "mean error on the training examples, capped"
+    return bound_of("Rademacher bound", risk, terms, n, delta, assumptions, trivial=most, measured_as=said)

@@ -40,7 +40,7 @@ class Rate:
         return f"n^{power} ({sure}: {self.low:.2f} to {self.high:.2f})".replace("-", "−")
 
 
-def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, seed: int = 0) -> Rate:
+def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, random_state: int = 0) -> Rate:
     """Fit C n^−a by least squares in logarithms.
 
     Parameters
@@ -50,7 +50,7 @@ def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, seed: int = 0) ->
         repetitions again (bootstrap); of a single row it comes from the residuals (Student's t), as if the
         line were right
     confidence : float
-    seed : int
+    random_state : int
         Of the bootstrap.
 
     Examples
@@ -74,9 +74,10 @@ def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, seed: int = 0) ->
             "a rate needs risks that are positive and finite: take off what can't be learned, not more"
         )
     x = np.log(n) - np.log(n).mean()
-    slope, level = _line(x, np.log(means))
+    # The least-squares line; x has mean 0.
+    slope, level = float(x @ np.log(means) / (x @ x)), float(np.log(means).mean())
     if values.ndim == 2 and len(values) > 1:
-        drawn = np.random.default_rng(seed).integers(0, len(values), (_RESAMPLES, len(values)))
+        drawn = np.random.default_rng(random_state).integers(0, len(values), (_RESAMPLES, len(values)))
         again = values[drawn].mean(axis=1)
         slopes = np.log(np.maximum(again, np.finfo(float).tiny)) @ x / (x @ x)
         low, high = np.quantile(-slopes, [(1 - confidence) / 2, (1 + confidence) / 2])
@@ -87,8 +88,3 @@ def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, seed: int = 0) ->
         low, high = -slope - half, -slope + half
     constant = math.exp(level - slope * float(np.log(n).mean()))
     return Rate(-slope, float(low), float(high), constant, confidence)
-
-
-def _line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Slope, and level at x = 0, of the least-squares line; x has mean 0."""
-    return float(x @ y / (x @ x)), float(y.mean())

@@ -10,7 +10,7 @@ ridge regression does as well, up to r = 1, with λ = n^−b/(2rb+1) (Caponnetto
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ class EffectiveDimension:
 
 
 def effective_dimension(
-    kernel: Any, lams: Any, X: Any = None, *, centres: int | None = None, seed: int = 0
+    kernel: Any, lams: Any, X: Any = None, *, centres: int | None = None, random_state: int = 0
 ) -> EffectiveDimension:
     """d(λ) = tr K(K + nλI)⁻¹ = Σ μ_i/(μ_i + λ): how many directions ridge regression makes use of.
 
@@ -100,7 +100,7 @@ def effective_dimension(
     X : points
     centres : int, optional
         How many of the points to take; all of them, without approximation, by default.
-    seed : int
+    random_state : int
 
     Examples
     --------
@@ -121,15 +121,15 @@ def effective_dimension(
         if X is None:
             raise ValueError("a kernel needs points: give X, or a kernel matrix instead")
         if centres is not None:
-            return _with_centres(kernel, lams, X, centres, seed)
+            return _with_centres(kernel, lams, X, centres, random_state)
         kernel = kernel.resolve(X)(X)
     values = kernel.values if isinstance(kernel, GramSpectrum) else spectrum(kernel).values
     exact = (values / (values + lams[:, None])).sum(axis=1)
     return EffectiveDimension(lams, exact, exact)
 
 
-def _with_centres(kernel: Kernel, lams: np.ndarray, X: Any, m: int, seed: int) -> EffectiveDimension:
-    map = NystromFeatures(kernel, m, random_state=seed).fit(X)
+def _with_centres(kernel: Kernel, lams: np.ndarray, X: Any, m: int, random_state: int) -> EffectiveDimension:
+    map = NystromFeatures(kernel, m, random_state=random_state).fit(X)
     total: Any = 0.0
     left, n = 0.0, len(X)
     for i in range(0, n, _BLOCK):
@@ -149,31 +149,24 @@ def _with_centres(kernel: Kernel, lams: np.ndarray, X: Any, m: int, seed: int) -
 
 
 @dataclass(frozen=True)
-class Decay:
-    """μ_i ~ i^−b, or μ_i ~ exp(−b i).
+class Decay(Rate):
+    """μ_i ~ i^−b, or μ_i ~ exp(−b i): `exponent` is b, and the interval is as if the law were exact.
 
     Attributes
     ----------
     kind : "polynomial" or "exponential"
-    exponent : b
-    low, high : confidence interval of b, as if the law were exact
-    constant : C in C i^−b or C exp(−b i)
     first, last : the i it was fitted to
     """
 
     kind: str
-    exponent: float
-    low: float
-    high: float
-    constant: float
     first: int
     last: int
 
     def at(self, i: Any) -> np.ndarray:
         """The law at i."""
-        i = np.asarray(i, dtype=float)
-        shape = i**-self.exponent if self.kind == "polynomial" else np.exp(-self.exponent * i)
-        return self.constant * shape
+        if self.kind == "polynomial":
+            return super().at(i)
+        return self.constant * np.exp(-self.exponent * np.asarray(i, dtype=float))
 
 
 def fit_decay(values: Any, kind: str | None = None, first: int = 3, last: int | None = None) -> Decay:
@@ -215,9 +208,10 @@ def fit_decay(values: Any, kind: str | None = None, first: int = 3, last: int | 
             rate = fit_rate(x, mu[i - 1])
             found[name] = rate, float(np.sum(np.log(mu[i - 1] / rate.at(x)) ** 2))
     best = min(found, key=lambda name: found[name][1])
-    rate = found[best][0]
-    shift = math.exp(rate.exponent * int(i[0])) if best == "exponential" else 1.0
-    return Decay(best, rate.exponent, rate.low, rate.high, rate.constant * shift, first, stop)
+    law = asdict(found[best][0])
+    if best == "exponential":
+        law["constant"] *= math.exp(law["exponent"] * int(i[0]))
+    return Decay(**law, kind=best, first=first, last=stop)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from mercer.theory.bounds import Bound, examples_needed, hoeffding, require_delta
+from mercer.theory.bounds import Bound, Terms, bound_of, hoeffding, require_delta
 
 _ASSUMED = "independent examples of equal weight, a kernel and a λ fixed before they were seen, no offset"
 
@@ -132,7 +132,7 @@ def stability_bound(
     if not (n > 1 and beta >= 0 and largest_loss > 0 and 0 <= empirical <= largest_loss):
         raise ValueError("two examples, beta ≥ 0 and a mean loss between 0 and largest_loss are needed")
 
-    def terms(m: int) -> tuple[tuple[str, float], ...]:
+    def terms(m: int) -> Terms:
         moved = beta * n / m  # λ being kept, β falls like 1/n
         both = moved * (2 if estimate == "training" else 1 + m / (m - 1))
         sure = hoeffding(m, delta)
@@ -142,18 +142,7 @@ def stability_bound(
             ("confidence", largest_loss * sure),
         )
 
-    value = sum(v for _, v in terms(n))
-    return Bound(
-        "Stability bound",
-        risk,
-        value,
-        empirical,
-        delta,
-        assumptions,
-        value >= largest_loss,
-        f"mean {estimate} loss",
-        terms(n),
-        examples_needed(lambda m: sum(v for _, v in terms(m)), n, largest_loss)
-        if empirical < largest_loss
-        else None,
+    said = f"mean {estimate} loss"
+    return bound_of(
+        "Stability bound", risk, terms, n, delta, assumptions, trivial=largest_loss, measured_as=said
     )

@@ -75,7 +75,7 @@ def cells(centres: Any, rectangle: Any = UNIT_SQUARE) -> Cells:
     >>> sorted(two[0].tolist())
     [[0.0, 0.0], [0.0, 1.0], [0.5, 0.0], [0.5, 1.0]]
     """
-    box = Rectangle.of(rectangle)
+    box = Rectangle(rectangle)
     rings = unit_cells(box.inward(box.points(centres)), box.size)
     border = ((rings.corners <= _SAME) | (rings.corners >= box.size - _SAME)).any(axis=1)
     touching = np.bincount(rings.owner[border], minlength=len(rings.counts))

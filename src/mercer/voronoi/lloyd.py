@@ -101,10 +101,6 @@ def lloyd(
     resolution : int
         Pixels along the longer side, for a function; ρ is replaced by its averages over them.
 
-    Returns
-    -------
-    Quantization
-
     Notes
     -----
     Cells are exact polygons, and integrals over them are exact for ρ constant on pixels: for the uniform
@@ -134,7 +130,7 @@ def lloyd(
     max_iter, resolution = _count("max_iter", max_iter, 0), _count("resolution", resolution, 1)
     if not (isinstance(tol, numbers.Real) and 0 <= float(tol) < np.inf):
         raise ValueError(f"tol must be a number of at least 0, got {tol!r}")
-    box = Rectangle.of(rectangle)
+    box = Rectangle(rectangle)
     rng = np.random.default_rng(random_state)
     # Checked before the density is looked at, which may take a while.
     if np.ndim(centres) == 0:
@@ -178,16 +174,12 @@ def hexagon_bound(k: int, rectangle: Any = UNIT_SQUARE) -> float:
     k : int
     rectangle : ((left, right), (bottom, top))
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> round(hexagon_bound(1), 4), round(lloyd(None, 1).energy, 4)    # a hexagon; a square: 1/6
     (0.1604, 0.1667)
     """
-    return 5 / (18 * 3**0.5) * Rectangle.of(rectangle).area ** 2 / _count("k", k, 1)
+    return 5 / (18 * 3**0.5) * Rectangle(rectangle).area ** 2 / _count("k", k, 1)
 
 
 class _Partition:
@@ -238,11 +230,10 @@ def _spread(rho: PixelDensity, centres: np.ndarray, count: int, rng: np.random.G
     x, y = np.ascontiguousarray(candidates.T)
     chosen: list[int] = []
     for _ in range(count):
+        index = 0
         if len(centres) or chosen:
             heights = np.cumsum(nearest)
             index = int(np.searchsorted(heights[:-1], rng.random() * heights[-1], side="right"))
-        else:
-            index = 0
         chosen.append(index)
         np.minimum(nearest, (x - x[index]) ** 2 + (y - y[index]) ** 2, out=nearest)
     return candidates[chosen]

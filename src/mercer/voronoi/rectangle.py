@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,18 +9,10 @@ import numpy as np
 UNIT_SQUARE = ((0.0, 1.0), (0.0, 1.0))
 
 
-@dataclass(frozen=True)
 class Rectangle:
-    """[left, right] × [bottom, top]."""
+    """[left, right] × [bottom, top], from ((left, right), (bottom, top)), which is checked."""
 
-    left: float
-    right: float
-    bottom: float
-    top: float
-
-    @classmethod
-    def of(cls, value: Any) -> Rectangle:
-        """From ((left, right), (bottom, top)), which is checked."""
+    def __init__(self, value: Any):
         message = (
             "rectangle must be ((left, right), (bottom, top)), finite, with left < right and bottom < top; "
             f"got {value!r}"
@@ -32,46 +23,25 @@ class Rectangle:
             raise ValueError(message) from error
         if sides.shape != (2, 2) or not np.isfinite(sides).all():
             raise ValueError(message)
-        lengths = sides[:, 1] - sides[:, 0]
+        self.low, self.high = sides.T
+        self.lengths = self.high - self.low
         # Beyond these, coordinates could not be told apart, or areas would overflow.
-        spacing = np.spacing(np.abs(sides).max())
-        if not ((lengths > 1e6 * spacing) & (lengths > 1e-60) & (lengths < 1e60)).all():
+        least = max(1e6 * np.spacing(np.abs(sides).max()), 1e-60)
+        if not ((self.lengths > least) & (self.lengths < 1e60)).all():
             raise ValueError(message)
-        return cls(*(float(x) for x in sides.ravel()))
-
-    @property
-    def sides(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        return (self.left, self.right), (self.bottom, self.top)
-
-    @property
-    def corner(self) -> np.ndarray:
-        return np.array([self.left, self.bottom])
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return np.array([self.right - self.left, self.top - self.bottom])
-
-    @property
-    def area(self) -> float:
-        return float(self.lengths.prod())
-
-    @property
-    def scale(self) -> float:
-        return float(self.lengths.max())
-
-    @property
-    def size(self) -> np.ndarray:
-        """Width and height where the longer side is 1."""
-        return self.lengths / self.scale
+        (left, right), (bottom, top) = sides.tolist()
+        self.sides = (left, right), (bottom, top)
+        self.area, self.scale = float(self.lengths.prod()), float(self.lengths.max())
+        # Width and height where the longer side is 1.
+        self.size = self.lengths / self.scale
 
     def inward(self, points: np.ndarray) -> np.ndarray:
         """Points in computing coordinates."""
-        return np.clip((points - self.corner) / self.scale, 0.0, self.size)
+        return np.clip((points - self.low) / self.scale, 0.0, self.size)
 
     def outward(self, points: np.ndarray) -> np.ndarray:
         """Computed points in the rectangle's own coordinates."""
-        high = np.array([self.right, self.top])
-        return np.clip(self.corner + self.scale * points, self.corner, high)
+        return np.clip(self.low + self.scale * points, self.low, self.high)
 
     def points(self, value: Any) -> np.ndarray:
         """An array of points inside, shape (k, 2), checked."""
@@ -80,7 +50,7 @@ class Rectangle:
             raise ValueError(f"centres must be points in the plane, shape (k, 2), k ≥ 1; got {points.shape}")
         if not np.isfinite(points).all():
             raise ValueError("centres must be finite numbers")
-        outside = ((points < self.corner) | (points > [self.right, self.top])).any(axis=1)
+        outside = ((points < self.low) | (points > self.high)).any(axis=1)
         if outside.any():
             first = points[outside][0].tolist()
             raise ValueError(

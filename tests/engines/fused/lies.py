@@ -174,10 +174,10 @@ def products(rng: np.random.Generator) -> None:
         V2 = np.asarray(V2)
         engine = Tiled(int(rng.integers(1, 3)), True)
         fill, product = (
-            (lambda out: engine.gram(kernel, X2, Z2, out=out)),
-            (lambda: engine.product(kernel, X2, Z2, V2)),
+            (lambda out: engine.operator(kernel, X2, Z2).fill(out)),
+            (lambda: engine.operator(kernel, X2, Z2).product(V2)),
         )
-        sandwich = lambda middle: engine.sandwich(kernel, X2, Z2, V2, middle)  # noqa: E731
+        sandwich = lambda middle: engine.operator(kernel, X2, Z2).sandwich(V2, middle)  # noqa: E731
     else:
         loops = Fused(trace(kernel), X2, Z2, number_type(rng, dtype), int(rng.integers(1, 3)))
         fill, product = loops.fill, lambda: loops.product(V2, bool(rng.integers(2)))

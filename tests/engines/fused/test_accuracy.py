@@ -54,15 +54,17 @@ def test_values_and_products_anywhere(dtype, d, fused):
             K = oracle(name, X, Z, length)
             # In float64, too, what is divided by a length scale is rounded before it is subtracted.
             bound = 20 * eps * (1 + (offset if np.ndim(length) and dtype == np.float64 else 0))
-            assert np.abs(engine.gram(k, X, Z) - K).max() < bound, (name, k, offset, scale)
+            assert np.abs(engine.operator(k, X, Z).dense() - K).max() < bound, (name, k, offset, scale)
             own = oracle(name, X, X, length)
-            assert np.abs(engine.gram(k, X) - own).max() < bound
+            assert np.abs(engine.operator(k, X).dense() - own).max() < bound
             if name != "l1":  # the same loops: two kernels stand for all
                 continue
             size = np.abs(K).sum(axis=1)[:, None] * np.abs(V).max()
-            assert (np.abs(engine.product(k, X, Z, V) - K @ V) < bound * size).all()
-            assert (np.abs(engine.product(k, X, Z, V[:, 0]) - K @ V[:, 0]) < bound * size[:, 0]).all()
-            back = engine.sandwich(k, X, Z, V, lambda rows, S: S)
+            assert (np.abs(engine.operator(k, X, Z).product(V) - K @ V) < bound * size).all()
+            assert (
+                np.abs(engine.operator(k, X, Z).product(V[:, 0]) - K @ V[:, 0]) < bound * size[:, 0]
+            ).all()
+            back = engine.operator(k, X, Z).sandwich(V, lambda rows, S: S)
             assert (np.abs(back - K.T @ (K @ V)) < bound * 40 * (1 + np.abs(K).sum() ** 2)).all()
 
 
@@ -71,7 +73,9 @@ def test_one_point_far_away_does_not_blur_the_others(fused):
     X = np.random.default_rng(0).standard_normal((30, 3))
     X[4] = -1e20
     for k, name in ((Laplacian(1.0), "lap"), (Gaussian(1.0), "gauss")):
-        assert np.abs(Tiled(1, fused).gram(k, X, X.copy()) - oracle(name, X, X, 1.0)).max() < 1e-14
+        assert (
+            np.abs(Tiled(1, fused).operator(k, X, X.copy()).dense() - oracle(name, X, X, 1.0)).max() < 1e-14
+        )
 
 
 @pytest.mark.parametrize("fused", [True, False], ids=["compiled", "NumPy"])
@@ -79,7 +83,7 @@ def test_squares_beyond_float64_are_refused(fused):
     X = np.random.default_rng(0).standard_normal((30, 3))
     for size in (1e-200, 1e200):
         with pytest.raises(ValueError, match="no float64 can hold the squares; multiply the features"):
-            Tiled(1, fused).gram(Laplacian(size), X * size, X[:20] * size)
+            Tiled(1, fused).operator(Laplacian(size), X * size, X[:20] * size).dense()
 
 
 def test_numbers_that_are_none_are_noticed():
@@ -87,10 +91,10 @@ def test_numbers_that_are_none_are_noticed():
     V = np.ones((40, 2), np.float32)
     engine = Tiled(1, True)
     for call in (
-        lambda: engine.gram(Polynomial(2, 1.0), X, X[:30]),
-        lambda: engine.product(Linear(), X, X, V),
-        lambda: engine.product(Linear(), X, X, V[:, 0]),
-        lambda: engine.sandwich(Linear(), X, X, V, lambda rows, S: S),
+        lambda: engine.operator(Polynomial(2, 1.0), X, X[:30]).dense(),
+        lambda: engine.operator(Linear(), X).product(V),
+        lambda: engine.operator(Linear(), X).product(V[:, 0]),
+        lambda: engine.operator(Linear(), X).sandwich(V, lambda rows, S: S),
     ):
         with pytest.warns(RuntimeWarning, match="NaN or infinite"):
             call()
@@ -99,7 +103,9 @@ def test_numbers_that_are_none_are_noticed():
 def test_no_label_is_made_of_nan():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3)).astype(np.float32)
-    machine = KernelLogistic(Polynomial(3, 1.0), lam=0.1).fit(X, np.where(X[:, 0] > 0, "b", "a"))
+    machine = KernelLogistic(Polynomial(3, 1.0), lam=0.1, offset=False).fit(
+        X, np.where(X[:, 0] > 0, "b", "a")
+    )
     far = X.copy()
     far[7] = 1e25
     with (

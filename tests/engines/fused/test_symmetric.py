@@ -44,10 +44,10 @@ def test_the_same_as_every_pair_twice(n, d, dtype, mirrored):
         for threads in (1, 2):
             engine = Tiled(threads=threads, fused=True)
             mirrored.clear()
-            found = engine.gram(k, X)
+            found = engine.operator(k, X).dense()
             assert mirrored, "nothing was copied"
             mirrored.clear()
-            twice = engine.gram(k, X, X.copy())
+            twice = engine.operator(k, X, X.copy()).dense()
             assert not mirrored
             K = dense(k, X)
             close = BOUND[np.dtype(dtype)] * max(np.abs(K).max(), 1e-30)
@@ -64,7 +64,7 @@ def test_blocks_and_packs_of_any_size(d, dtype, rows, packed, mirror, monkeypatc
     monkeypatch.setattr(run, "_MIRROR", mirror)
     X, k = points(1203, d, dtype), Matern(1.5, 0.6)
     for threads in (1, 3):
-        found = Tiled(threads=threads, fused=True).gram(k, X)
+        found = Tiled(threads=threads, fused=True).operator(k, X).dense()
         assert np.abs(found - dense(k, X)).max() <= BOUND[np.dtype(dtype)]
 
 
@@ -73,7 +73,7 @@ def test_into_rows_that_lie_further_apart(d):
     """As the dual solver keeps them: what lies beyond the matrix is left alone."""
     X, k = points(333, d), Gaussian(0.5)
     room = np.full((333, 352), -7.0)
-    Tiled(threads=2, fused=True).gram(k, X, out=room[:, :333])
+    Tiled(threads=2, fused=True).operator(k, X).fill(room[:, :333])
     assert np.abs(room[:, :333] - dense(k, X)).max() <= 1e-12
     assert (room[:, 333:] == -7).all()
 
@@ -81,7 +81,12 @@ def test_into_rows_that_lie_further_apart(d):
 def test_narrow_points_are_computed_twice(mirrored):
     """A value that costs less than its copy."""
     X = points(300, 5)
-    assert np.abs(Tiled(threads=1, fused=True).gram(Gaussian(0.5), X) - dense(Gaussian(0.5), X)).max() < 1e-13
+    assert (
+        np.abs(
+            Tiled(threads=1, fused=True).operator(Gaussian(0.5), X).dense() - dense(Gaussian(0.5), X)
+        ).max()
+        < 1e-13
+    )
     assert not mirrored
     assert run._MIRRORED_WIDTH > 5
 
@@ -89,6 +94,6 @@ def test_narrow_points_are_computed_twice(mirrored):
 def test_points_that_coincide():
     X = points(400, 60)
     X[200:] = X[:200]
-    found = Tiled(threads=2, fused=True).gram(Gaussian(0.5), X)
+    found = Tiled(threads=2, fused=True).operator(Gaussian(0.5), X).dense()
     assert np.abs(found - dense(Gaussian(0.5), X)).max() <= 1e-12
     assert np.abs(np.diag(found) - 1).max() <= 1e-15 and np.abs(np.diag(found, 200) - 1).max() <= 1e-15

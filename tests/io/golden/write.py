@@ -1,6 +1,6 @@
 """Writes the files of this folder: `python tests/io/golden/write.py` with the mercer whose format they keep.
 
-They were written once, by the first mercer that had format 1. They are not written again: that later
+They were written once, by the first mercer that had their format. They are not written again: that later
 versions load them is what they are for. A new format gets files of its own beside them.
 """
 
@@ -11,6 +11,7 @@ import numpy as np
 
 import mercer
 from mercer.io import save
+from mercer.io.migrations import VERSION
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.representations import Features
 
@@ -44,22 +45,23 @@ def write_table():
         for i in range(n)
     ]
     model = mercer.fit(rows, (3 * size + 20 * (np.arange(n) % 3)).round(), target="price", minutes=0.01)
-    save(model, HERE / "format1-table.mercer")
+    save(model, HERE / f"format{VERSION}-table.mercer")
     answers = {
         "X": rows[:6],
         "repr": repr(model),
         "predict": model.predict(rows[:6]).tolist(),
         "predict_interval": model.predict_interval(rows[:6], 0.8).tolist(),
     }
-    (HERE / "format1-table.json").write_text(json.dumps(answers, indent=1) + "\n")
+    (HERE / f"format{VERSION}-table.json").write_text(json.dumps(answers, indent=1) + "\n")
 
 
 if __name__ == "__main__":
+    write_table()
     X, fitted = machines()
     X = np.vstack([X, [[3.0, -2.0]]])
     for name, machine in fitted.items():
-        save(machine, HERE / f"format1-{name}.mercer")
+        save(machine, HERE / f"format{VERSION}-{name}.mercer")
         answers = {"X": X.tolist(), "repr": repr(machine), "predict": machine.predict(X).tolist()}
         if hasattr(machine, "predict_proba"):
             answers["predict_proba"] = machine.predict_proba(X).tolist()
-        (HERE / f"format1-{name}.json").write_text(json.dumps(answers, indent=1) + "\n")
+        (HERE / f"format{VERSION}-{name}.json").write_text(json.dumps(answers, indent=1) + "\n")

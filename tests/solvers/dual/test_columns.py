@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from mercer.engines import Tiled
+from mercer.engines.tiled import TiledOperator
 from mercer.kernels import Finite, FunctionKernel, Gaussian, Sigmoid
-from mercer.operators import KernelOperator, Matrix
+from mercer.operators import Matrix
 from mercer.solvers.dual import columns
 from mercer.solvers.dual.columns import Cached, Computed, Factored, Stored, columns_of, combine
 
@@ -27,7 +28,7 @@ def common(a, b):
 
 
 def operator(kernel, points, engine=None):
-    return KernelOperator(kernel, points, points, engine or Tiled(threads=1))
+    return (engine or Tiled(threads=1)).operator(kernel, points)
 
 
 def rows_bytes(count, dtype=np.float64):
@@ -114,22 +115,26 @@ def test_products_for_some_rows(name):
 # -- the cache --------------------------------------------------------------------------------------------
 
 
-class Counting(Tiled):
-    """Counts the rows asked for."""
-
-    def row_maker(self, kernel, points):
-        fill = super().row_maker(kernel, points)
-        self.asked = []
+class CountingOperator(TiledOperator):
+    def row_filler(self):
+        fill = super().row_filler()
 
         def counted(index, out):
-            self.asked += index.tolist()
+            self.engine.asked += index.tolist()
             fill(index, out)
 
         return counted
 
 
+class Counting(Tiled):
+    """Counts the rows asked for."""
+
+    makes = CountingOperator
+
+
 def counting(capacity):
     engine = Counting(threads=1)
+    engine.asked = []
     return Cached(operator(Gaussian(1.0), X, engine), rows_bytes(capacity)), engine
 
 

@@ -8,14 +8,14 @@ from scipy.optimize import minimize as scipy_minimize
 
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian
-from mercer.operators import KernelOperator, Matrix
+from mercer.operators import Matrix
 from mercer.solvers.dual import minimise as module
-from mercer.solvers.dual.columns import Cached, Columns, Computed, Factored, Stored
+from mercer.solvers.dual.columns import Cached, Computed, Factored, KernelColumns, Stored
 from mercer.solvers.dual.minimise import BoxQP, State, choose, minimise
 from mercer.solvers.dual.part import feasible
 
 
-class Dense(Columns):
+class Dense(KernelColumns):
     """A matrix in memory that is worked on in pieces; remembers which rows were asked for."""
 
     partial = True
@@ -178,8 +178,8 @@ def test_working_sets_of_every_size(kind, paired, size):
 @pytest.mark.parametrize("kind", ["hinge", "tube"])
 def test_every_source_of_values_gives_the_same(kind, paired):
     X, K, qp = svm(90, paired, kind=kind)
-    operator = KernelOperator(Gaussian(1.0), X, X, Tiled(threads=1))
-    single = KernelOperator(Gaussian(1.0), X.astype(np.float32), X.astype(np.float32), Tiled(threads=1))
+    operator = Tiled(threads=1).operator(Gaussian(1.0), X)
+    single = Tiled(threads=1).operator(Gaussian(1.0), X.astype(np.float32))
     root = np.linalg.cholesky(K + 1e-12 * np.eye(90))
     sources = {
         "computed": (Computed(operator), 1e-5),
@@ -213,7 +213,7 @@ def test_rows_at_their_bounds_sleep_and_catch_up(kind, paired, every, monkeypatc
     # Sleepers know what happened meanwhile.
     assert np.abs(state.g - (K @ state.c - qp.centre)).max() < 1e-10
     assert_optimal(K, qp, state.c, 2e-6)
-    real = KernelOperator(Gaussian(1.0), X, X, Tiled(threads=1))
+    real = Tiled(threads=1).operator(Gaussian(1.0), X)
     again = State(feasible(np.zeros(200), qp, 0.0), -qp.centre.copy())
     minimise(Computed(real), qp, again, tol=1e-6, max_rounds=10_000, size=10)
     assert_optimal(K, qp, again.c, 2e-6)

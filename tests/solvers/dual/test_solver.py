@@ -18,7 +18,7 @@ from mercer.losses import (
     Squared,
     SquaredHinge,
 )
-from mercer.operators import Identity, KernelOperator, Matrix
+from mercer.operators import Identity, Matrix
 from mercer.solvers import ConvergenceWarning, Dual, IncompatibleError, Newton, Problem, primal
 from mercer.solvers.dual import columns, solver
 from mercer.testing import check_solver
@@ -46,9 +46,9 @@ def targets(loss, t=1):
 def build(kind, loss, *, w=None, offset=False, lam=LAM, t=1, dtype=np.float64, y=None):
     P = X.astype(dtype)
     if kind == "full":
-        A = B = KernelOperator(Gaussian(1.0), P, P, Tiled(threads=1))
+        A = B = Tiled(threads=1).operator(Gaussian(1.0), P)
     elif kind == "centres":
-        A, B = KernelOperator(Gaussian(1.0), P, P[:10], Tiled(threads=1)), Matrix(K[:10, :10])
+        A, B = Tiled(threads=1).operator(Gaussian(1.0), P, P[:10]), Matrix(K[:10, :10])
     else:
         A, B = Matrix(PHI.astype(dtype)), Identity(5)
     return Problem(A, B, targets(loss, t) if y is None else y, loss, lam, w, offset)
@@ -247,7 +247,7 @@ def test_weight_zero_is_absent_and_two_is_twice(loss, offset):
     s = Dual(tol=1e-9).run(build("full", loss, w=w, offset=offset))
     index = np.concatenate([np.arange(10, N), np.arange(10, 20)])
     P = X[index]
-    A = KernelOperator(Gaussian(1.0), P, P, Tiled(threads=1))
+    A = Tiled(threads=1).operator(Gaussian(1.0), P)
     other = Dual(tol=1e-9).run(Problem(A, A, targets(loss)[index], loss, LAM, None, offset))
     assert s.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-8)
     scores = K @ s.coef + s.intercept
@@ -295,7 +295,7 @@ def test_a_vanished_class_has_a_constant_answer():
 def test_the_offset_lies_in_the_middle_where_it_is_free():
     """All coefficients at their bounds: b may be anything between −1 + k and 1 − k, k = k(x,x) C small."""
     P = np.array([[0.0], [9.0]])
-    A = KernelOperator(Gaussian(1.0), P, P, Tiled(threads=1))
+    A = Tiled(threads=1).operator(Gaussian(1.0), P)
     s = Dual().run(Problem(A, A, np.array([[1.0], [-1.0]]), Hinge(), 10.0, None, True))
     assert s.support.bounded == (2,) and s.intercept[0] == pytest.approx(0, abs=1e-12)
 
@@ -377,7 +377,7 @@ def test_float32_values_come_first_and_usually_suffice(stages):
 
 def test_the_gap_is_that_of_float64_kernel_values(stages, monkeypatch):
     """Solved with float32 values of points far from 0, and measured with those of `predict`."""
-    A = KernelOperator(Gaussian(1.0), X + 1e3, X + 1e3, Tiled(threads=1))
+    A = Tiled(threads=1).operator(Gaussian(1.0), X + 1e3)
     problem = Problem(A, A, targets(Hinge()), Hinge(), LAM, None, True)
     monkeypatch.setattr(Dual, "_harmless", staticmethod(lambda *args: True))
     s = Dual(tol=1e-3, working_set=16).run(problem)
@@ -397,7 +397,7 @@ def test_a_fine_tolerance_takes_float64_at_once(stages):
 
 def test_float32_is_left_out_where_its_rounding_exceeds_the_tolerance(stages):
     far = X + 300
-    A = KernelOperator(Linear(), far, far, Tiled(threads=1))
+    A = Tiled(threads=1).operator(Linear(), far)
     Dual(tol=1e-3, working_set=16).run(Problem(A, A, np.sign(X[:, :1]), Hinge(), 1e-3, None, True))
     assert stages == ["float64"]
 
@@ -406,7 +406,7 @@ def test_float32_is_left_out_where_its_rounding_exceeds_the_tolerance(stages):
 def test_harm_by_rounding_is_seen_and_repaired(shift, stages):
     """Far from the origin products of float32 numbers have errors beyond the tolerance."""
     far = X + shift
-    A = KernelOperator(Linear(), far, far, Tiled(threads=1))
+    A = Tiled(threads=1).operator(Linear(), far)
     y = np.sign(X[:, :1])
     problem = Problem(A, A, y, Hinge(), 1e-3, None, True)
     s = Dual(tol=1e-3, working_set=16).run(problem)
@@ -445,7 +445,7 @@ def test_whatever_is_kept_the_answer_is_the_same(kernel, cache, monkeypatch):
         "wide": (RNG.standard_normal((N, 100)) / 10, Gaussian(1.0)),
         "cheap": (X, Gaussian(1.0)),
     }[kernel]
-    A = KernelOperator(k, points, points, Tiled(threads=1))
+    A = Tiled(threads=1).operator(k, points)
     problem = Problem(A, A, targets(Hinge()), Hinge(), LAM, None, True)
     s = Dual(tol=1e-6, cache=cache, working_set=16).run(problem)
     monkeypatch.setattr(solver, "_FEW", 1000)

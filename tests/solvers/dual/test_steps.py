@@ -288,8 +288,8 @@ def test_machines_are_the_same_without_llvm(machine, monkeypatch):
     y = y > 0 if machine is KernelSVC else y
     make = machine(Gaussian(1.0), lam=1e-2, solver=Dual(tol=1e-6, working_set=32))
     monkeypatch.setattr(solver, "_FEW", 0)
-    with_llvm = make.fit(X, y)._scores(X)
+    with_llvm = make.fit(X, y).scores(X)
     monkeypatch.setattr(block, "_compiled", lambda *_: None)
     monkeypatch.setattr(columns, "_compiled", lambda *_: None)
-    without = make.fit(X, y)._scores(X)
+    without = make.fit(X, y).scores(X)
     assert np.abs(with_llvm - without).max() < 1e-5

@@ -35,7 +35,7 @@ def houses():
 
 @pytest.fixture(scope="session")
 def price_model(houses):
-    return mercer.fit(*houses, target="price", minutes=0.5, seed=1)
+    return mercer.fit(*houses, target="price", minutes=0.5, random_state=1)
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +59,7 @@ def few_steps(seconds, n, d, outputs):
 def hasty(monkeypatch):
     """`mercer.fit` in a few steps and two folds, for tests that do not ask what it finds."""
     monkeypatch.setattr(Effort, "within", staticmethod(few_steps))
-    for room in ("search", "tested"):
+    for room in ("search", "evaluation"):
         monkeypatch.setattr(f"mercer.tables.model.{room}._FOLDS", 2)
 
 

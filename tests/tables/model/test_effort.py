@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.tables.model import effort
-from mercer.tables.model.effort import Clock, Effort, centres_within, fit_seconds
+from mercer.tables.model.effort import Effort, centres_within, fit_seconds
 from mercer.tables.model.search import FAMILIES
 
 SIZES = [
@@ -53,19 +53,6 @@ def test_forecasts_grow_with_sizes():
     base = Effort.within(1e9, 1000, 5, 1)
     assert base.seconds(5, 1) < base.seconds(50, 1) < base.seconds(50, 20)
     assert fit_seconds(1000, 5) < fit_seconds(2000, 5) < fit_seconds(2000, 500)
-
-
-def test_the_clock(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr(effort.time, "monotonic", lambda: now[0])
-    clock = Clock(10.0, started=100.0)
-    assert (clock.spent, clock.left, clock.up()) == (0.0, 10.0, False)
-    now[0] = 104.0
-    assert (clock.spent, clock.left, clock.up(), clock.ended) == (4.0, 6.0, False, False)
-    now[0] = 130.0
-    assert (clock.left, clock.ended) == (0.0, False)  # nobody has asked
-    assert clock.up() and clock.ended
-    assert Clock.patient(1.0).seconds == 600 and Clock.patient(100.0).seconds == 2000
 
 
 @pytest.mark.parametrize("n", [10, 150, 5000, 100_000, 10_000_000])

@@ -118,7 +118,7 @@ def test_same_seed_same_model(quick):
     """With time to spare, so that no clock decides."""
     fresh = {"x": X1[40:], "z": X2[40:]}
     table, y = {"x": X1[:40], "z": X2[:40]}, Y[:40]
-    a, b, other = (quick(table, y, minutes=3, seed=s) for s in (4, 4, 5))
+    a, b, other = (quick(table, y, minutes=3, random_state=s) for s in (4, 4, 5))
     np.testing.assert_array_equal(a.predict(fresh), b.predict(fresh))
     np.testing.assert_array_equal(a.evidence.predicted, b.evidence.predicted)
     np.testing.assert_array_equal(a.predict_interval(fresh), b.predict_interval(fresh))
@@ -165,8 +165,8 @@ def test_what_memory_decided_is_said(quick, monkeypatch):
 
 def test_many_rows_hold_some_out(monkeypatch, quick):
     """Above a size one part is held out once, and the machine is fitted again to all rows."""
-    monkeypatch.setattr("mercer.tables.model.tested._HOLD_OUT_FROM", 200)
-    monkeypatch.setattr("mercer.tables.model.tested._SMALLEST_TEST", 60)
+    monkeypatch.setattr("mercer.tables.model.evaluation._HOLD_OUT_FROM", 200)
+    monkeypatch.setattr("mercer.tables.model.evaluation._SMALLEST_TEST", 60)
     rng = np.random.default_rng(1)
     n = 240
     table = {"x": rng.uniform(0, 6, n), "w": rng.choice(list("abcd"), n)}
@@ -326,8 +326,8 @@ REFUSED = {
     "less than no time": (TABLE, Y, {"minutes": -1}, "minutes must be positive"),
     "no number of minutes": (TABLE, Y, {"minutes": math.nan}, "minutes must be positive"),
     "a wrong task": (TABLE, Y, {"task": "clustering"}, "task must be 'regression' or 'classification'"),
-    "no seed": (TABLE, Y, {"seed": None}, "seed must be a whole number from 0 on, got None"),
-    "a negative seed": (TABLE, Y, {"seed": -1}, "seed must be a whole number"),
+    "no seed": (TABLE, Y, {"random_state": None}, "random_state must be a whole number from 0 on, got None"),
+    "a negative seed": (TABLE, Y, {"random_state": -1}, "random_state must be a whole number"),
     "nothing to learn from": ({"x": np.ones(N)}, Y, {}, r"no column is left to learn from \(x: constant\)"),
     "infinite numbers": ({"x": np.where(X1 > 5, np.inf, X1)}, Y, {}, "'x': inf is not a finite number"),
     "no such file": ("table.csv", Y, {}, "table.csv: there is no such file"),

@@ -7,7 +7,7 @@ from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidg
 from mercer.kernels import Gaussian, Laplacian
 from mercer.losses import Huber
 from mercer.representations import Full, Nystrom
-from mercer.tables.model.effort import Clock
+from mercer.selection.search import Clock
 from mercer.tables.model.machines import calibrated, choose
 
 KERNEL = Gaussian(1.0).scaled([1.0, 1.0])
@@ -109,7 +109,7 @@ def test_two_examples_of_a_class():
     found = chosen("classification", X, y)
     assert isinstance(found.machine, KernelClassifier) and found.trials == ()
     machine = found.machine.fit(X, y)
-    P = calibrated(machine, X, y, 0).probability(machine._scores(X), machine._coding)
+    P = calibrated(machine, X, y, 0).probability(machine.scores(X), machine.coding_)
     assert P.shape == (60, 3) and np.allclose(P.sum(axis=1), 1)
 
 
@@ -130,7 +130,7 @@ def test_a_rare_class_among_more_rows_than_are_looked_at(rare, seed, monkeypatch
     if calibration is None:
         P = machine.predict_proba(X)
     else:
-        P = calibration.probability(machine._scores(X), machine._coding)
+        P = calibration.probability(machine.scores(X), machine.coding_)
     assert P.shape == (400, 3) and (machine.classes_[P.argmax(axis=1)] == machine.predict(X)).all()
 
 
@@ -142,14 +142,14 @@ def test_separable_classes():
     found = chosen("classification", X, y)
     assert isinstance(found.machine, KernelClassifier)
     machine = found.machine.fit(X, y)
-    P = calibrated(machine, X, y, 0).probability(machine._scores(X), machine._coding)
+    P = calibrated(machine, X, y, 0).probability(machine.scores(X), machine.coding_)
     assert (P.argmax(axis=1) == np.repeat([0, 1], 40)).all() and 0.8 < P.max(axis=1).min() < 1
 
 
 def test_machines_with_probabilities_of_their_own():
     _, X, f = smooth(80)
     y = f > 0
-    for machine in (KernelLogistic(KERNEL), KernelSVC(KERNEL, probability=True)):
+    for machine in (KernelLogistic(KERNEL, offset=False), KernelSVC(KERNEL, probability=True)):
         assert calibrated(machine.fit(X, y), X, y, 0) is None
 
 
@@ -161,7 +161,7 @@ def test_long_tables_take_centres(monkeypatch):
     rng, X, f = smooth(30_000)
     found = chosen("regression", X, f + 0.3 * rng.standard_normal(30_000), seconds=5.0)
     assert isinstance(found.machine, KernelRidge) and isinstance(found.machine.representation, Nystrom)
-    assert 200 <= found.machine.representation.m <= 8000
+    assert 200 <= found.machine.representation.n_centres <= 8000
     assert found.machine.lam == pytest.approx(0.3 / 30_000)
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from mercer import KernelRidge
-from mercer.kernels import Gaussian, Matern
+from mercer.kernels import Gaussian
 from mercer.selection import path
-from mercer.tables.model import search
-from mercer.tables.model.effort import Clock, Effort
-from mercer.tables.model.search import FAMILIES, Candidate, Search, likelihood_share
+from mercer.selection.search import Clock
+from mercer.tables.model.effort import Effort
+from mercer.tables.model.search import FAMILIES, Candidate, KernelSearch, likelihood_share
 
 FEW = Effort(100, 120, 150, 15, 8, 2, by_folds=True)
 MANY = Effort(100, 120, 150, 15, 8, 2, by_folds=False)
@@ -31,7 +31,7 @@ def small(n):
 
 
 def run(points=None, Y=Y, effort=FEW, seconds=1e6, seed=0, tell=lambda text: None, **more):
-    return Search(points or {"keep": X}, Y, effort, Clock(seconds), seed, tell, **more).run()
+    return KernelSearch(points or {"keep": X}, Y, effort, Clock(seconds), seed, tell, **more).run()
 
 
 @ways
@@ -121,7 +121,7 @@ def test_folds_choose_what_they_judged_best():
 @ways
 def test_out_of_time_there_still_is_an_answer(effort):
     clock = Clock(0.0)
-    found = Search({"keep": X}, Y, effort, clock, 0, lambda text: None).run()
+    found = KernelSearch({"keep": X}, Y, effort, clock, 0, lambda text: None).run()
     assert isinstance(found.best, Candidate) and found.best.error < 1.5
     assert clock.ended
 
@@ -144,7 +144,9 @@ def test_labels(t, effort):
     place = np.digitize(Y[:, 0], np.quantile(Y, [0.5] if t == 1 else [1 / 3, 2 / 3]))
     codes = 2.0 * (place[:, None] == np.arange(1, 2) if t == 1 else place[:, None] == np.arange(3)) - 1
     found = run(Y=codes, labels=True, effort=effort)
-    machine = KernelRidge(found.best.kernel, lam=found.best.mu / len(X)).fit(X, codes - codes.mean(axis=0))
+    machine = KernelRidge(found.best.kernel, lam=found.best.mu / len(X), offset=False).fit(
+        X, codes - codes.mean(axis=0)
+    )
     assert machine.predict(X).shape == codes.shape and found.best.mu > 0
 
 
@@ -178,22 +180,6 @@ def test_hard_tables(points, target):
     assert np.isfinite([found.best.mu, found.best.error]).all() and found.best.mu > 0
     machine = KernelRidge(found.best.kernel, lam=found.best.mu / n, offset=True).fit(points, target)
     assert np.isfinite(machine.predict(points)).all()
-
-
-@pytest.mark.parametrize("units", [np.arange(40), np.minimum(np.arange(40) % 9, 6)], ids=["rows", "units"])
-def test_the_grid_of_shifts_is_leaving_one_out(units):
-    K = Matern(1.5, 2.0)(X[:40])
-    error, mu = search._best_shift(K.copy(), Y[:40], units)
-    errors = []
-    for shift in search._SHIFTS:
-        left = []
-        for unit in np.unique(units):
-            out, kept = np.flatnonzero(units == unit), np.flatnonzero(units != unit)
-            c = np.linalg.solve(K[np.ix_(kept, kept)] + shift * np.eye(len(kept)), Y[:40][kept])
-            left.append(Y[out] - K[np.ix_(out, kept)] @ c)
-        errors.append(np.mean(np.square(np.concatenate(left))))
-    assert error == pytest.approx(min(errors), rel=1e-6)
-    assert mu == pytest.approx(search._SHIFTS[int(np.argmin(errors))])
 
 
 def test_likelihood_counts_among_few():

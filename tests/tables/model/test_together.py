@@ -6,12 +6,12 @@ import pytest
 import mercer
 from mercer import KernelSVC
 from mercer.kernels import Gaussian
+from mercer.selection.search import Clock
 from mercer.tables.model.conformal import Conformal
-from mercer.tables.model.effort import Clock
+from mercer.tables.model.evaluation import _splits
 from mercer.tables.model.evidence import _scores
 from mercer.tables.model.learn import Question
 from mercer.tables.model.machines import calibrated, choose
-from mercer.tables.model.tested import _splits
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table
 
@@ -80,8 +80,8 @@ def test_groups_follow_their_rows(quick):
 
 
 def test_many_rows_hold_units_out(quick, monkeypatch):
-    monkeypatch.setattr("mercer.tables.model.tested._HOLD_OUT_FROM", 100)
-    monkeypatch.setattr("mercer.tables.model.tested._SMALLEST_TEST", 40)
+    monkeypatch.setattr("mercer.tables.model.evaluation._HOLD_OUT_FROM", 100)
+    monkeypatch.setattr("mercer.tables.model.evaluation._SMALLEST_TEST", 40)
     model = quick(columns(NOISE[SHUFFLED]), LUCK[SHUFFLED])
     assert model.evidence.how.startswith("40 rows held out")
     assert model.evidence.scores[2].value < 0.2 and len(np.unique(model.evidence.truth)) == 10
@@ -166,7 +166,7 @@ def test_probabilities_do_not_come_from_copies(machine):
         clock, mu = Clock(1e6), 1e-3
         machine = choose("classification", Gaussian(1.0), mu, X, y, 1.0, clock, 0, SHUFFLED).machine.fit(X, y)
         assert not hasattr(machine, "predict_proba")
-        P = calibrated(machine, X, y, 0, SHUFFLED).probability(machine._scores(X), machine._coding)
+        P = calibrated(machine, X, y, 0, SHUFFLED).probability(machine.scores(X), machine.coding_)
     else:
         P = machine.fit(X, y).predict_proba(X)
     assert np.median(P.max(axis=1)) < 0.75

@@ -17,7 +17,7 @@ from mercer.tables.model.words import kernel_words
         (Laplacian(1.0).scaled([0.5, 20.0]), "Laplacian(sigma=1.0)(x/ℓ), ℓ from 0.5 to 20"),
         (
             0.25 * Matern(1.5, 1.0).scaled(np.array([1.0, 1.0])) + 2 * Gaussian(3.0),
-            "0.25·Matern(scale=1.0)(x/1) + 2·Gaussian(sigma=3.0)",
+            "0.25·Matern(sigma=1.0)(x/1) + 2·Gaussian(sigma=3.0)",
         ),
     ],
     ids=lambda v: v if isinstance(v, str) else "",

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.tables.reading.cells import MISSING, Coded, dates_in, is_number, understand
+from mercer.tables.reading.cells import MISSING, Coded, dates_in, is_number, understood
 from mercer.tables.reading.errors import Stray
 
 
 def column(*words, **options):
-    return understand(Coded.of(words), **options)
+    return understood(Coded.of(words), **options).values
 
 
 def test_coding_keeps_the_order_and_counts_nothing_twice():
@@ -131,13 +131,13 @@ def test_dates_in_words():
     def words(*values):
         return np.array(values, dtype=object)
 
-    found, kind = dates_in(words("2024-01-01", None))
-    assert found.dtype == "datetime64[us]" and np.isnat(found[1]) and kind == "date"
-    assert dates_in(words("31.01.2024"))[1] == "D.M.Y" and dates_in(words("1/31/2024"))[1] == "M/D/Y"
+    found = dates_in(words("2024-01-01", None))
+    assert found.values.dtype == "datetime64[us]" and np.isnat(found.values[1]) and found.kind == "date"
+    assert dates_in(words("31.01.2024")).kind == "D.M.Y" and dates_in(words("1/31/2024")).kind == "M/D/Y"
     for other in (words("2024-01-01", "x"), words(None), words("1/2/2024"), words("7")):
-        assert dates_in(other) == (other, "text")
+        assert dates_in(other).values is other and dates_in(other).kind == "text"
     # All of them, not almost: strings in memory were words to whoever made them.
-    assert dates_in(words(*["2024-01-01"] * 99, "x"))[1] == "text"
+    assert dates_in(words(*["2024-01-01"] * 99, "x")).kind == "text"
 
 
 def test_a_stray_date_is_refused_in_the_words_of_its_column():

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from mercer.tables.reading import Table, TableError, delimited, read
 from mercer.tables.reading.dates import DatesRead, moment
-from mercer.tables.reading.of import with_dates
+from mercer.tables.reading.from_memory import with_dates
+from mercer.tables.reading.stream import batches
 
 FORMS = {"D.M.Y": "%d.%m.%Y", "D/M/Y": "%d/%m/%Y", "M/D/Y": "%m/%d/%Y"}
 SPOKEN = {"D.M.Y": "day.month.year", "D/M/Y": "day/month/year", "M/D/Y": "month/day/year"}
@@ -83,10 +84,9 @@ def test_files_say_how_they_were_read(tmp_path, monkeypatch, order):
         base.commit()
     tables = [read(tmp_path / name) for name in ("a.csv", "a.jsonl", "a.sqlite")]
     tables.append(read(path, query="select * from t"))
-    monkeypatch.setattr(delimited, "fits", lambda path: False)
+    monkeypatch.setattr(delimited, "_NEEDED", 1e12)
     tables.append(read(path, query="select * from t"))  # as if it were larger than memory
-    monkeypatch.setattr(delimited, "_fast", lambda sheet, kinds: None)
-    tables.append(read(path))
+    tables.append(next(batches(path)))
     for table in tables:
         assert table == expected
         assert table.remarks == (f"Dates in 'day' were read as {SPOKEN[order]}.",)
@@ -121,12 +121,11 @@ def test_the_order_may_be_said(tmp_path, order, day):
 
 
 def test_two_orders_in_a_file_larger_than_memory(tmp_path, monkeypatch):
-    """Arrow takes one order for all columns, which would be wrong for one of them."""
     path = tmp_path / "a.csv"
     path.write_text("us,eu\n" + "01/31/2024,31/01/2024\n03/04/2024,03/04/2024\n")
-    monkeypatch.setattr(delimited, "fits", lambda path: False)
-    assert read(path, query="select * from t")["us"].tolist() == ["01/31/2024", "03/04/2024"]
-    table = read(path, query="select * from t", kinds={"us": "M/D/Y", "eu": "D/M/Y"})
+    monkeypatch.setattr(delimited, "_NEEDED", 1e12)
+    table = read(path, query="select * from t")
+    assert table.orders == {"us": "M/D/Y", "eu": "D/M/Y"}
     assert table["us"].tolist() == [datetime(2024, 1, 31), datetime(2024, 3, 4)]
     assert table["eu"].tolist() == [datetime(2024, 1, 31), datetime(2024, 4, 3)]
 

@@ -1,13 +1,12 @@
 """LIBSVM files, against scikit-learn's writer and reader."""
 
-import io
-
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from sklearn.datasets import dump_svmlight_file
 
-from mercer.tables.reading import Table, TableError, libsvm, read
+from mercer.tables.reading import Table, TableError, read
+from mercer.tables.reading.libsvm import Libsvm
 
 
 def save(tmp_path, text, name="a.svm"):
@@ -16,14 +15,8 @@ def save(tmp_path, text, name="a.svm"):
     return path
 
 
-@pytest.fixture(params=["scikit-learn", "line by line"])
-def both(request, monkeypatch):
-    if request.param == "line by line":
-        monkeypatch.setattr(libsvm, "_fast", lambda data: None)
-
-
 @pytest.mark.parametrize("zero_based", [True, False])
-def test_what_scikit_learn_writes(tmp_path, both, zero_based):
+def test_what_scikit_learn_writes(tmp_path, zero_based):
     rng = np.random.default_rng(0)
     X = sparse.random(40, 7, 0.4, format="csr", random_state=rng)
     X = ((X * 1024).floor() / 1024).tolil()  # scikit-learn writes 16 digits
@@ -37,7 +30,7 @@ def test_what_scikit_learn_writes(tmp_path, both, zero_based):
     np.testing.assert_array_equal(np.column_stack([table[n] for n in table.names[1:]]), X.toarray())
 
 
-def test_comments_queries_blank_lines_and_missing_values(tmp_path, both):
+def test_comments_queries_blank_lines_and_missing_values(tmp_path):
     path = save(tmp_path, "# head\n+1 qid:3 1:0.5 3:nan # tail\n\n-1\n2.5 2:1e-3\n")
     expected = {"target": [1, -1, 2.5], "x1": [0.5, 0, 0], "x2": [0, 0, 1e-3], "x3": [None, 0, 0]}
     assert read(path) == Table.of(expected)
@@ -63,7 +56,7 @@ def test_comments_queries_blank_lines_and_missing_values(tmp_path, both):
         ("1 1:2\u00a03:4", "is not a number"),
     ],
 )
-def test_what_is_wrong_is_named_by_line(tmp_path, both, line, message):
+def test_what_is_wrong_is_named_by_line(tmp_path, line, message):
     with pytest.raises(TableError, match=message) as caught:
         read(save(tmp_path, f"1 1:1\n\n{line}\n1 1:1\n"))
     assert caught.value.line == 3
@@ -81,11 +74,11 @@ def test_recognised_by_look_in_files_of_other_names(tmp_path):
     for name in ("a.txt", "a9a", "a9a.t", "a.dat"):
         assert read(save(tmp_path, text, name)) == expected
     assert read(save(tmp_path, "a,b\n1,2\n", "b.txt")).names == ("a", "b")
-    assert not libsvm.looks_so("time 10:30\n") and not libsvm.looks_so("1,2\n")
+    assert not Libsvm().looks_so("time 10:30\n") and not Libsvm().looks_so("1,2\n")
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
-def test_line_ends(tmp_path, both, ends):
+def test_line_ends(tmp_path, ends):
     path = save(tmp_path, ends.join(["1 1:2", "-1 2:3", ""]))
     assert read(path) == Table.of({"target": [1, -1], "x1": [2, 0], "x2": [0, 3]})
 
@@ -94,16 +87,3 @@ def test_no_rows(tmp_path):
     with pytest.raises(TableError, match="no rows"):
         read(save(tmp_path, "# only words\n"))
     assert read(save(tmp_path, "1\n2\n")).names == ("target",)
-
-
-def test_the_two_ways_agree_on_random_files(tmp_path):
-    rng = np.random.default_rng(1)
-    for _ in range(20):
-        X, y = sparse.random(6, 5, 0.5, format="csr", random_state=rng), rng.normal(size=6)
-        out = io.BytesIO()
-        dump_svmlight_file(X, y, out, zero_based=False)
-        target, found, low = libsvm._exact(out.getvalue(), tmp_path)
-        other, expected_target = load_svmlight_file(io.BytesIO(out.getvalue()), zero_based=False)
-        assert low == 1
-        np.testing.assert_array_equal(target, expected_target)
-        np.testing.assert_array_equal(found.toarray(), other.toarray())

@@ -118,7 +118,7 @@ def test_errors_name_the_line():
     refused("line 3: the key 'b' was not in the first 2 rows", b'{"a": 1}\n{"a": 2}\n{"b": 2}\n', size=2)
     refused("line 3, column 'a': 'x' is not a number", b'{"a": 1}\n{"a": 2}\n{"a": "x"}\n', size=2)
     refused("line 3, column 'a': '1_0' is not a number", b"a,b\n1,2\n1_0,4\n", size=1)
-    refused("no rows, or they are empty", b"{}\n")
+    refused("the rows are empty", b"{}\n")
     with pytest.raises(TableError, match="row 2: 3 is no dict"):
         list(batches(iter([{"a": 1}, 3])))
     with pytest.raises(TableError, match="row 3, column 'a': 'x' is not a number"):

@@ -224,7 +224,7 @@ def test_an_error_inside_is_json_too(regression, serving, ask, monkeypatch):
 
 def test_only_models_are_served():
     with pytest.raises(TypeError, match="Model of mercer.fit"):
-        make_app(mercer.KernelRidge())
+        make_app(mercer.KernelRidge(offset=False))
 
 
 # -- many at once -----------------------------------------------------------------------------------

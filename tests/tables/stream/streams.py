@@ -24,7 +24,7 @@ MACHINES = {
     "merge": lambda: OnlineKernelClassifier(loss="hinge", budget=Merge(60), offset=True, random_state=3),
     "features": lambda: OnlineKernelRegressor(representation=Features(n_features=40), random_state=3),
     "averaging": lambda: OnlineKernelClassifier(budget=Oldest(60), averaging=True, random_state=3),
-    "recursive": lambda: krls(size=40, forgetting=0.999, random_state=3),
+    "recursive": lambda: krls(n_terms=40, forgetting=0.999, random_state=3),
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer._state import state_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 import streams
@@ -57,11 +58,11 @@ def test_killed_and_resumed_is_the_same_to_the_last_bit(run, name):
     # Files hold every array of the state, and the same state gives the same bytes.
     one, other = (mercer.load(folder / f"{name}.mercer") for folder in (whole, killed))
     assert one.position == other.position == streams.ROWS
-    a, b = one.machine._learner, other.machine._learner
-    for part in a._kept:
-        if isinstance(getattr(a, part), np.ndarray):
-            assert getattr(a, part).tobytes() == getattr(b, part).tobytes(), (part, seed)
-    assert one.machine.coef_.tobytes() == other.machine.coef_.tobytes(), seed
+    a, b = one.machine.learner_, other.machine.learner_
+    for part, value in state_of(a).items():
+        if isinstance(value, np.ndarray):
+            assert value.tobytes() == getattr(b, part).tobytes(), (part, seed)
+    assert one.machine.function_.coef.tobytes() == other.machine.function_.coef.tobytes(), seed
     assert (whole / f"{name}.csv").read_bytes() == (killed / f"{name}.csv").read_bytes(), seed
     assert (whole / f"{name}.mercer").read_bytes() == (killed / f"{name}.mercer").read_bytes(), seed
 

@@ -53,9 +53,9 @@ class Call:
         return self.chunks(self.Z, self.columns_fit)
 
     def pairs(self, A: Any, B: Any, anchor: Any = None):
-        from mercer.engines._triton.pairs import Pairs
+        from mercer.engines._triton.pairs import DevicePairs
 
-        return Pairs(self.formula, A, B, B if anchor is None else anchor, self.precision, self.native)
+        return DevicePairs(self.formula, A, B, B if anchor is None else anchor, self.precision, self.native)
 
     def multiply(self, V: Any, total: Any, same: bool) -> None:
         """total += K V, chunk by chunk."""

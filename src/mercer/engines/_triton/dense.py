@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.factor import NotPositiveDefinite
+from mercer.operators.factor import NotPositiveDefinite
 
 _PANEL = 1024
 # Column blocks of a symmetric product: only those on and below the diagonal are computed.
@@ -35,7 +35,7 @@ def mirror_lower(G: Any) -> Any:
     return G
 
 
-class Factor:
+class DeviceFactor:
     """A + shift·I = L Lᵀ on the device, in place: the lower triangle of A becomes L.
 
     The strict upper triangle keeps the matrix, so a failed attempt is repeated with a jitter on the
@@ -162,7 +162,7 @@ class GramFactor:
     Two factors in the room of one: for as many centres as fit on the device once.
     """
 
-    def __init__(self, factor: Factor, scale: float, shift: float):
+    def __init__(self, factor: DeviceFactor, scale: float, shift: float):
         A, n = factor.L, factor.n
         self.A, self.n, self.jitter = A, n, 0.0
         edges = [(j, min(j + _PANEL, n)) for j in range(0, n, _PANEL)]

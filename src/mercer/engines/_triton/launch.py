@@ -7,7 +7,7 @@ from typing import Any
 
 from mercer.codegen.triton import source
 from mercer.codegen.triton.code import Code
-from mercer.engines._triton.pack import PAD, Packed, padded
+from mercer.engines._triton.pack import PAD, DevicePacked, padded
 
 # (rows, columns, warps, stages) of a block; the first that fits is used. Measured on an H200.
 Blocks = tuple[int, int, int, int]
@@ -125,7 +125,7 @@ def start(code: Code, operands: dict[str, Any], grid: Any, **numbers: Any) -> No
         return
 
 
-def matrix(packed: Packed, out: Any) -> Any:
+def matrix(packed: DevicePacked, out: Any) -> Any:
     """K into `out`, an (n, m) tensor whose rows may be apart."""
     n, m = packed.n, packed.m
     start(
@@ -141,7 +141,7 @@ def matrix(packed: Packed, out: Any) -> Any:
     return out
 
 
-def multiply(packed: Packed, V: Any, same: bool = False) -> Any:
+def multiply(packed: DevicePacked, V: Any, same: bool = False) -> Any:
     """K V in float64 for V of shape (m, t); `same`: both sides are the same points, so K is symmetric.
 
     With float32 points and a float64 V, V is split into two float32 columns.
@@ -186,7 +186,7 @@ def multiply(packed: Packed, V: Any, same: bool = False) -> Any:
     return out.T
 
 
-def _launch(packed: Packed, columns: Any, width: int, wide: bool) -> Any:
+def _launch(packed: DevicePacked, columns: Any, width: int, wide: bool) -> Any:
     """(width, n) in float64."""
     import torch
 
@@ -217,7 +217,7 @@ def _launch(packed: Packed, columns: Any, width: int, wide: bool) -> Any:
     return out.sum(0, dtype=torch.float64) if splits > 1 else out[0].double()
 
 
-def _symmetric(packed: Packed, columns: Any) -> Any:
+def _symmetric(packed: DevicePacked, columns: Any) -> Any:
     """Each pair once; sums of blocks meet in atomic additions, whose order is not fixed."""
     import torch
 

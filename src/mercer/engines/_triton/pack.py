@@ -34,7 +34,7 @@ _SAMPLE = (192, 512)
 
 
 @dataclass
-class Packed:
+class DevicePacked:
     """Everything a launch needs besides V: code, operands by argument name, sizes."""
 
     code: Code
@@ -45,7 +45,7 @@ class Packed:
     row_weights: Any = None
     column_weights: Any = None
 
-    def rows(self, first: int, last: int) -> Packed:
+    def rows(self, first: int, last: int) -> DevicePacked:
         """The same for rows first … last; first must be a multiple of PAD."""
         operands = {}
         for name, value in self.operands.items():
@@ -55,7 +55,7 @@ class Packed:
                 value = value[:, first:]
             operands[name] = value
         weights = None if self.row_weights is None else self.row_weights[first:last]
-        return Packed(self.code, operands, last - first, self.m, weights, self.column_weights)
+        return DevicePacked(self.code, operands, last - first, self.m, weights, self.column_weights)
 
     def apart(self) -> dict[str, int]:
         """Distances between the rows of coordinates, by argument name."""
@@ -72,71 +72,92 @@ def padded(n: int) -> int:
 
 def pack(
     formula: Formula, X: Points, Z: Points, anchor: Points, precision: str, whole: bool, native: bool
-) -> Packed:
+) -> DevicePacked:
     """Operands for K(X, Z); `anchor` is the set whose mean becomes the origin, `whole` asks for K itself."""
     import torch
 
-    dtype = "float64" if X.raw.dtype == torch.float64 else "float32"
-    views = list(dict.fromkeys(leaf.view for leaf in formula.leaves))
-    shown = [tuple(P.seen_through(v) for P in (X, Z, anchor)) for v in views]
-    for x, z, c in shown:
-        require_equal_widths(x.width, z.width)
-        require_equal_widths(x.width, c.width)
-    direct = _too_rough(formula, views, shown, X, Z, dtype, precision)
-    leaves: list[LeafCode] = []
-    factors: list[float] = []
-    operands: dict[str, Any] = {}
-    row_weights = column_weights = None
-    small = False
+    packing = _Packing(formula, X, Z, anchor, precision, whole)
+    numbers = list(formula.programme.constants)
+    leaves = []
     for f, leaf in enumerate(formula.leaves):
-        view = views.index(leaf.view)
-        x, z, c = shown[view]
-        code, factor = LeafCode("direct", "sum", width=x.width, view=view, negative=leaf.scale < 0), 1.0
-        name = leaf.statistic.name
-        if name == "x·z":
-            code, factor = _inner(leaf, x, z, dtype, precision, f, operands, code)
-        elif name == "‖x−z‖²":
-            root = steep(formula, f)
-            code = replace(code, statistic="distance")
-            if not direct and not (root and x.width <= _FEW):
-                centre = _centre(c)
-                largest = max(_largest(x, centre), _largest(z, centre)) * abs(leaf.scale)
-                plain = [i[0] for i in formula.programme.instructions] == ["leaf", "exp2"] and leaf.scale < 0
-                small = plain and not whole and 2.0**-12 < largest <= _SMALL[dtype]
-                code, factor = _distance(
-                    leaf, x, z, centre, largest, dtype, precision, small, f, operands, code
-                )
-                code = replace(code, repair=root)
-                if small:
-                    row_weights, column_weights = (torch.exp2(leaf.scale * _norms(P, centre)) for P in (x, z))
-        elif leaf.term is not None:
-            code = replace(code, term=leaf.term.instructions)
-        leaves.append(code)
-        factors.append(factor)
-        if code.points:
-            operands[f"P{view}"], operands[f"Q{view}"] = _coordinates(x), _coordinates(z)
-        if code.repair:
-            for key, P in ((f"a{f}", x), (f"b{f}", z)):
-                operands.setdefault(key, _padded_vector(leaf.scale * _norms(P, _centre(c)), x.raw.dtype))
+        leaf_code, factor = packing.leaf(f, leaf)
+        leaves.append(leaf_code)
+        numbers += [leaf.scale, factor]
+    operands = packing.operands
     for k, scalar in enumerate(formula.scalars):
         operands[f"r{k}"], operands[f"c{k}"] = _scalar(scalar, X), _scalar(scalar, Z)
-    numbers = list(formula.programme.constants)
-    for leaf, factor in zip(formula.leaves, factors):
-        numbers += [leaf.scale, factor]
     for leaf in formula.leaves:
         numbers += leaf.term.constants if leaf.term is not None else ()
     operands["C"] = torch.tensor(numbers or [0.0], dtype=X.raw.dtype, device=X.raw.device)
-    whole_code = Code(
+    code = Code(
         formula.programme.instructions,
         tuple(leaves),
         len(formula.scalars),
-        dtype,
+        packing.dtype,
         "matrix" if whole else "product",
         bounded=bounded(formula),
-        small=small,
+        small=packing.weights is not None,
         native=native,
     )
-    return Packed(whole_code, operands, len(X), len(Z), row_weights, column_weights)
+    return DevicePacked(code, operands, len(X), len(Z), *(packing.weights or (None, None)))
+
+
+class _Packing:
+    """Leaves of a formula, one after the other, into operands."""
+
+    def __init__(self, formula: Formula, X: Points, Z: Points, anchor: Points, precision: str, whole: bool):
+        import torch
+
+        self.formula, self.precision, self.whole = formula, precision, whole
+        self.dtype = "float64" if X.raw.dtype == torch.float64 else "float32"
+        self.views = list(dict.fromkeys(leaf.view for leaf in formula.leaves))
+        self.shown = [tuple(P.seen_through(v) for P in (X, Z, anchor)) for v in self.views]
+        for x, z, c in self.shown:
+            require_equal_widths(x.width, z.width)
+            require_equal_widths(x.width, c.width)
+        self.direct = _too_rough(formula, self.views, self.shown, X, Z, self.dtype, precision)
+        self.operands: dict[str, Any] = {}
+        # Factors of rows and of columns, where those of the formula are taken out of it.
+        self.weights: tuple[Any, Any] | None = None
+
+    def leaf(self, f: int, leaf: Any) -> tuple[LeafCode, float]:
+        """The code of a leaf, and what its coordinates were multiplied by."""
+        view = self.views.index(leaf.view)
+        x, z, c = self.shown[view]
+        code, factor = LeafCode("direct", "sum", width=x.width, view=view, negative=leaf.scale < 0), 1.0
+        name = leaf.statistic.name
+        if name == "x·z":
+            code, factor = _inner(leaf, x, z, self.dtype, self.precision, f, self.operands, code)
+        elif name == "‖x−z‖²":
+            code, factor = self._distance(f, leaf, replace(code, statistic="distance"), x, z, c)
+        elif leaf.term is not None:
+            code = replace(code, term=leaf.term.instructions)
+        if code.points:
+            self.operands[f"P{view}"], self.operands[f"Q{view}"] = _coordinates(x), _coordinates(z)
+        if code.repair:
+            for key, P in ((f"a{f}", x), (f"b{f}", z)):
+                norms = leaf.scale * _norms(P, _centre(c))
+                self.operands.setdefault(key, _padded_vector(norms, x.raw.dtype))
+        return code, factor
+
+    def _distance(self, f, leaf, code, x, z, c) -> tuple[LeafCode, float]:
+        import torch
+
+        root = steep(self.formula, f)
+        if self.direct or (root and x.width <= _FEW):
+            return code, 1.0
+        centre = _centre(c)
+        largest = max(_largest(x, centre), _largest(z, centre)) * abs(leaf.scale)
+        steps = [i[0] for i in self.formula.programme.instructions]
+        plain = steps == ["leaf", "exp2"] and leaf.scale < 0
+        small = plain and not self.whole and 2.0**-12 < largest <= _SMALL[self.dtype]
+        code, factor = _distance(
+            *(leaf, x, z, centre, largest, self.dtype, self.precision, small, f, self.operands, code)
+        )
+        if small:
+            rows, columns = (torch.exp2(leaf.scale * _norms(P, centre)) for P in (x, z))
+            self.weights = rows, columns
+        return replace(code, repair=root), factor
 
 
 # -- what is derived from one set of points ---------------------------------------------------------

@@ -13,7 +13,7 @@ from mercer.engines._triton.store import Points
 _BLOCK_BYTES = 1 << 28
 
 
-class Pairs:
+class DevicePairs:
     """K(X, Z) for a traced formula.
 
     Parameters

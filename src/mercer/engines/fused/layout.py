@@ -31,7 +31,7 @@ _OWN_LOOP = {True: 200, False: 40}
 
 
 @dataclass(frozen=True)
-class Part:
+class PackedGroup:
     """One group of coordinates as it is packed: (view(x) − mean)·scale."""
 
     view: View
@@ -51,7 +51,10 @@ class Layout:
 
     def __init__(self, formula: Formula, X: np.ndarray, Z: np.ndarray, dtype: np.dtype):
         self.formula, self.dtype = formula, np.dtype(dtype)
-        self.parts: list[Part] = []
+        # Some of the columns, as each view shows them; and what was decided by looking at them and at X.
+        self._columns_seen: dict[View, np.ndarray] = {}
+        self._decided: list[tuple[View, list[tuple[int, Leaf]], Leaf | None, bool]] = []
+        self.parts: list[PackedGroup] = []
         self.leaves: list[tuple[int, str]] = []
         self.own: list[float] = []
         by_view: dict[View, list[int]] = {}
@@ -92,37 +95,46 @@ class Layout:
         # One job for BLAS at a time: the others keep their loops.
         own = _OWN_LOOP[host().avx512]
         loaded = d > own and not any(p.group.loaded for p in self.parts)
-        if distance is not None and d <= own and self._fragile(view, distance[1], X, Z):
+        watched = distance[1] if distance is not None and d <= own else None
+        fragile = watched is not None and self._fragile(view, watched, X, Z)
+        self._decided.append((view, members, watched, fragile))
+        if distance is not None and fragile:
             i, leaf = distance
             self.own.append(leaf.scale)
             mean = self._mean(view, Z) if view.rounds else zero
-            yield Part(view, Group("exact", leaf.scale < 0, size), mean, 1.0, 1.0, 0.0), [(i, "distance")]
+            yield (
+                PackedGroup(view, Group("exact", leaf.scale < 0, size), mean, 1.0, 1.0, 0.0),
+                [(i, "distance")],
+            )
             distance = None
         if distance is not None and d <= _DIRECT:
             i, leaf = distance
             root = math.sqrt(abs(leaf.scale))
             mean = self._mean(view, Z)
             group = Group("difference", leaf.scale < 0, size)
-            yield Part(view, group, mean, root, root, 0.0), [(i, "distance")]
+            yield PackedGroup(view, group, mean, root, root, 0.0), [(i, "distance")]
             distance = None
         if distance is not None and dot is not None:
             (i, a), (j, b) = distance, dot
             self.own += [-2 * a.scale, b.scale]
             group = Group("both", a.scale < 0, size, loaded)
-            yield Part(view, group, self._mean(view, Z), 1.0, 1.0, a.scale), [(i, "distance"), (j, "dot")]
+            yield (
+                PackedGroup(view, group, self._mean(view, Z), 1.0, 1.0, a.scale),
+                [(i, "distance"), (j, "dot")],
+            )
         elif distance is not None:
             i, leaf = distance
             root = math.sqrt(2 * abs(leaf.scale))
             sign = -1.0 if leaf.scale > 0 else 1.0
             norm = math.copysign(0.5, leaf.scale)
             group = Group("distance", leaf.scale < 0, size, loaded)
-            yield Part(view, group, self._mean(view, Z), sign * root, root, norm), [(i, "distance")]
+            yield PackedGroup(view, group, self._mean(view, Z), sign * root, root, norm), [(i, "distance")]
         elif dot is not None:
             i, leaf = dot
             # Half the factor on either side, or k(x,z) and k(z,x) would round differently.
             root = math.sqrt(abs(leaf.scale))
             signed = math.copysign(root, leaf.scale)
-            yield Part(view, Group("dot", False, size, loaded), zero, signed, root, 0.0), [(i, "dot")]
+            yield PackedGroup(view, Group("dot", False, size, loaded), zero, signed, root, 0.0), [(i, "dot")]
         for i, leaf in members:
             if leaf.term is not None:
                 # Points as they are, for the loop to subtract; those that were rounded on the way come
@@ -131,7 +143,7 @@ class Layout:
                 size = d if d <= _DIRECT else None
                 mean = self._mean(view, Z) if view.rounds and leaf.invariant else zero
                 group = Group("sum", False, size, False, leaf.term.instructions)
-                yield Part(view, group, mean, 1.0, 1.0, 0.0), [(i, "sum")]
+                yield PackedGroup(view, group, mean, 1.0, 1.0, 0.0), [(i, "sum")]
 
     def _fragile(self, view: View, leaf: Leaf, X: Any, Z: Any) -> bool:
         """Would rounding the points, centred and scaled, to float32 be felt?"""
@@ -147,10 +159,26 @@ class Layout:
         r2 = r2[r2 > 1e-12 * extent**2]
         return bool(r2.size) and extent > _MOST_DISTANCES * math.sqrt(float(np.quantile(r2, 0.05)))
 
+    def admits(self, X: np.ndarray, Z: np.ndarray) -> bool:
+        """Would other rows, with the same columns, be laid out in the same way?"""
+        try:
+            for view, members, watched, fragile in self._decided:
+                self._require_room(members, X, Z)
+                if watched is not None and self._fragile(view, watched, X, Z) != fragile:
+                    return False
+        except NotTraceable:
+            return False
+        return True
+
     def _few(self, view: View, X: Any, Z: Any) -> list[np.ndarray]:
         """Some points of either side, in float64."""
-        some = [P[:: max(len(P) // _SAMPLE, 1)][:_SAMPLE] for P in (X, Z)]
-        return [view.points(self._ready(view, P)).astype(np.float64) for P in some]
+        if view not in self._columns_seen:
+            self._columns_seen[view] = self._some(view, Z)
+        return [self._some(view, X), self._columns_seen[view]]
+
+    def _some(self, view: View, points: Any) -> np.ndarray:
+        some = points[:: max(len(points) // _SAMPLE, 1)][:_SAMPLE]
+        return view.points(self._ready(view, some)).astype(np.float64, copy=False)
 
     def _require_room(self, leaves: list[tuple[int, Leaf]], X: Any, Z: Any) -> None:
         """Raise NotTraceable where squares are too large or too small for this precision.
@@ -234,7 +262,7 @@ class Layout:
             self._put(table, slot + s, values, block)
         return out
 
-    def _own(self, part: Part) -> int:
+    def _own(self, part: PackedGroup) -> int:
         before = self.parts[: next(q for q, p in enumerate(self.parts) if p is part)]
         return constants_of([p.group for p in before])
 
@@ -244,7 +272,7 @@ class Layout:
         padded = np.concatenate([values, np.full(rows - n, values[-1])]) if n < rows else values
         table[:, slot, :] = padded.reshape(-1, block)
 
-    def _centred(self, P: np.ndarray, part: Part) -> tuple[np.ndarray, np.ndarray]:
+    def _centred(self, P: np.ndarray, part: PackedGroup) -> tuple[np.ndarray, np.ndarray]:
         """(points, mean) for the packer, which subtracts one from the other in this precision.
 
         Points that a view has multiplied are centred in float64 first, and rounded once.

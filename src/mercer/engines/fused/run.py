@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
+from copy import copy
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from mercer._threads import one_blas_thread, parallel_map, stopping_point
 from mercer.codegen.formula import Formula
 from mercer.codegen.llvm.processor import host
 from mercer.engines.fused.code import block_product, loops
 from mercer.engines.fused.layout import Layout
 from mercer.engines.fused.recipe import COLUMNS
-from mercer.engines.threads import one_blas_thread, parallel_map, stopping_point
 
 # Packed columns are kept for a pass over all rows: few bytes, but rows are packed again for every pass.
 # From so many numbers a point on, copying an entry is cheaper than computing it again.
@@ -218,9 +219,26 @@ class Fused:
         self.layout = Layout(formula, X, Z, dtype)
         self.X, self.Z, self.dtype, self.threads = X, Z, np.dtype(dtype), threads
         self.n, self.m = X.shape[0], Z.shape[0]
+        self._kept: list[Packed] | None = None
+        self._code: dict[tuple[str, bool], tuple[Any, int]] = {}
         self.blas = any(g.loaded for g in self.layout.groups)
         self.tile = _BLAS_TILE if self.blas else self._columns_near()
         self.addresses = (self.layout.constants.ctypes.data, self.layout.dimensions.ctypes.data)
+
+    def facing(self, X: np.ndarray, threads: int) -> Fused | None:
+        """The same columns, packed once, with other rows; None where these want another layout."""
+        if not self.layout.admits(X, self.Z):
+            return None
+        other = copy(self)
+        other.X, other.n, other.threads = X, X.shape[0], threads
+        return other
+
+    def columns_only(self) -> Fused:
+        """Without rows, for others to face."""
+        self._columns()  # packed before they are shared
+        other = copy(self)
+        other.X, other.n = self.Z[:0], 0
+        return other
 
     def _columns_near(self) -> int:
         """Columns of a tile that stays in the nearest cache."""
@@ -236,22 +254,36 @@ class Fused:
 
     def code(self, job: str) -> tuple[Any, int]:
         """(compiled loops, rows in a block of theirs)"""
-        direct = self.layout.groups and self.layout.groups[0].kind in ("difference", "exact")
-        # Two vectors (of at most 16) at a time only where that divides a tile.
-        small = direct and self.tile % 32 == 0
-        rows, vectors = ((4, 2) if small else (8, 1)) if host().registers == 32 else (4, 1)
-        if job.endswith("64") and self.dtype == np.float32:
-            rows, vectors = (4, 1) if host().registers == 32 else (2, 1)  # sums take twice the registers
-        return loops(self.layout.recipe(job, rows, vectors)), rows
+        few = self.n <= 2
+        if (job, few) not in self._code:
+            direct = self.layout.groups and self.layout.groups[0].kind in ("difference", "exact")
+            # Two vectors (of at most 16) at a time only where that divides a tile.
+            small = direct and self.tile % 32 == 0
+            rows, vectors = ((4, 2) if small else (8, 1)) if host().registers == 32 else (4, 1)
+            if job.endswith("64") and self.dtype == np.float32:
+                rows, vectors = (4, 1) if host().registers == 32 else (2, 1)  # sums take twice the registers
+            if few:  # rows that only fill up a block would take as long as those that are asked for
+                rows, vectors = 1, 2 if self.tile % 32 == 0 else 1
+            self._code[job, few] = loops(self.layout.recipe(job, rows, vectors)), rows
+        return self._code[job, few]
 
-    def _columns(self, keep: bool = False) -> Iterator[Packed]:
-        """All columns, as many at a time as should be packed at once, in the same room unless kept."""
+    def _columns_at_once(self) -> int:
         each = max(self.layout.width, 1) * self.dtype.itemsize  # a constant kernel has no numbers
-        step = max(_PACKED_BYTES // (each * self.tile), 1) * self.tile
-        tiles = -(-min(step, self.m) // self.tile)
-        room = None if keep else np.empty(tiles * self.tile * self.layout.width, self.dtype)
-        for j in range(0, self.m, step):
-            yield Packed(self.layout, self.Z[j : j + step], j, self.tile, room)
+        return max(_PACKED_BYTES // (each * self.tile), 1) * self.tile
+
+    def _columns(self, keep: bool = False) -> Iterable[Packed]:
+        """All columns, as many at a time as should be packed at once, in the same room unless kept.
+
+        Where they fit at once they are packed once and for all.
+        """
+        step = self._columns_at_once()
+        if self.m <= step:
+            if self._kept is None:
+                self._kept = [Packed(self.layout, self.Z, 0, self.tile)]
+            return self._kept
+        room = None if keep else np.empty(step * self.layout.width, self.dtype)
+        starts = range(0, self.m, step)
+        return (Packed(self.layout, self.Z[j : j + step], j, self.tile, room) for j in starts)
 
     def _tasks(self) -> list[slice]:
         most = _ROWS // 2 if self.blas else _ROWS
@@ -303,13 +335,12 @@ class Fused:
 
     def _halves(self) -> bool:
         """Is K symmetric, and large enough for computing every pair once to pay?"""
-        packed = self.m * self.layout.width * self.dtype.itemsize
         blocks = self.n // (self._tiles_at_once() * self.tile)
-        return self.X is self.Z and packed <= _PACKED_BYTES and blocks >= 4 * self.threads
+        return self.X is self.Z and self.m <= self._columns_at_once() and blocks >= 4 * self.threads
 
     def _symmetric(self, v: np.ndarray, double: bool) -> np.ndarray:
         """K(X, X) v, every pair computed once: a block of rows with itself, and with all that come later."""
-        z = Packed(self.layout, self.Z, 0, self.tile)
+        (z,) = self._columns()
         v = z.entries(v, np.float64 if double else self.dtype)
         bits = "64" if double else "32"
         several = self._tiles_at_once()

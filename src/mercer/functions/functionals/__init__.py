@@ -27,29 +27,17 @@ equation 9); it belongs there for every loss, and weights shrink whether or not 
 0.0
 """
 
-from mercer.functions.functionals.algebra import (
-    Composition,
-    Constant,
-    Functional,
-    Power,
-    Product,
-    Scaled,
-    Sum,
-    compose,
-)
+from mercer.functions.functionals.algebra import Combination, Composition, Functional, compose, constant
 from mercer.functions.functionals.atoms import Evaluation, InnerProduct, Risk, SquaredNorm
 
 __all__ = [
+    "Combination",
     "Composition",
-    "Constant",
     "Evaluation",
     "Functional",
     "InnerProduct",
-    "Power",
-    "Product",
     "Risk",
-    "Scaled",
     "SquaredNorm",
-    "Sum",
     "compose",
+    "constant",
 ]

@@ -1,10 +1,10 @@
-"""Functionals and how they combine: sums, multiples, products, powers, the chain rule."""
+"""Functionals and how they combine: linear combinations, and smooth functions of them by the chain rule."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ class Functional(ABC):
     """
 
     __array_ufunc__ = None  # so that numpy_scalar * E comes here
-    _loose = False  # does its formula need brackets inside another one?
+    loose = False  # does its formula need brackets inside a product?
 
     @abstractmethod
     def __call__(self, f: Function) -> float:
@@ -41,241 +41,148 @@ class Functional(ABC):
         """∇E[f], an element of the space of f."""
 
     def __add__(self, other: Any) -> Functional:
-        other = _as_functional(other)
-        return NotImplemented if other is None else Sum(self, other)
+        terms = _terms(other)
+        return NotImplemented if terms is None else Combination(*_terms(self), *terms)
 
     def __radd__(self, other: Any) -> Functional:
-        other = _as_functional(other)
-        return NotImplemented if other is None else Sum(other, self)
+        return Combination((float(other), None), *_terms(self)) if _is_number(other) else NotImplemented
 
     def __neg__(self) -> Functional:
-        return Scaled(self, -1.0)
+        return Combination(*((-factor, E) for factor, E in _terms(self)))
 
     def __sub__(self, other: Any) -> Functional:
-        other = _as_functional(other)
-        return NotImplemented if other is None else Sum(self, -other)
+        return self + -other if _terms(other) is not None else NotImplemented
 
     def __rsub__(self, other: Any) -> Functional:
-        return (-self) + other
+        return (-self).__radd__(other)
 
     def __mul__(self, other: Any) -> Functional:
         if isinstance(other, Functional):
-            return Product(self, other)
-        return Scaled(self, float(other)) if _is_number(other) else NotImplemented
+            return Composition(
+                lambda s, t: s * t,
+                lambda s, t: (t, s),
+                (self, other),
+                lambda: f"{_in_brackets(self)}·{_in_brackets(other)}",
+            )
+        return Combination((float(other), self)) if _is_number(other) else NotImplemented
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Functional:
         if isinstance(other, Functional):
-            return Product(self, Power(other, -1))
-        return Scaled(self, 1 / float(other)) if _is_number(other) else NotImplemented
+            return self * other**-1
+        return self * (1 / float(other)) if _is_number(other) else NotImplemented
 
     def __rtruediv__(self, other: Any) -> Functional:
-        return other * Power(self, -1)
+        return other * self**-1
 
     def __pow__(self, exponent: Any) -> Functional:
-        return Power(self, exponent) if _is_number(exponent) else NotImplemented
+        """E[f]^p; a value that has no real p-th power, or no derivative there, is refused."""
+        if not _is_number(exponent):
+            return NotImplemented
+
+        def power(s: float, p: float) -> float:
+            if (s < 0 and not float(p).is_integer()) or (s == 0 and p < 0):
+                raise ValueError(f"{made!r} has no value or no derivative where {self!r} is {s:g}")
+            return float(s**p)
+
+        def words() -> str:
+            inner = repr(self)
+            product = isinstance(self, Composition) and len(self.parts) > 1
+            inner = f"({inner})" if self.loose or product or inner[-1] == "²" else inner
+            return inner + ("²" if exponent == 2 else f"^{exponent:g}")
+
+        made = Composition(
+            lambda s: power(s, exponent),
+            lambda s: (exponent * power(s, exponent - 1) if exponent else 0.0,),
+            (self,),
+            words,
+        )
+        return made
 
     def exp(self) -> Functional:
         """exp(E[f])."""
-        return Composition(math.exp, math.exp, self, "exp")
+        return compose(math.exp, math.exp, self)
 
     def log(self) -> Functional:
         """log(E[f]), where E[f] > 0."""
-        return Composition(_log, _log_slope, self, "log")
+        return Composition(
+            lambda s: math.log(_positive(s)), lambda s: (1 / _positive(s),), (self,), lambda: f"log({self!r})"
+        )
 
     def sqrt(self) -> Functional:
         """√E[f], where E[f] ≥ 0; differentiable where E[f] > 0."""
-        return Power(self, 0.5)
+        return self**0.5
 
 
-class Constant(Functional):
-    """E[f] = value, with gradient 0.
-
-    Examples
-    --------
-    >>> from mercer.functions import section
-    >>> from mercer.kernels import Linear
-    >>> E, f = Constant(3.0), section(Linear(), [1.0])
-    >>> E(f), len(E.gradient(f))
-    (3.0, 0)
-    """
-
-    def __init__(self, value: float):
-        self.value = float(value)
-
-    def __call__(self, f):
-        return self.value
-
-    def gradient(self, f):
-        return f.zero()
-
-    def __neg__(self):
-        return Constant(-self.value)
-
-    def __repr__(self):
-        return f"{self.value:g}"
-
-
-class Sum(Functional):
-    """E₁[f] + E₂[f] + …, written ``E1 + E2``.
+class Combination(Functional):
+    """Σ_j c_j E_j[f], written ``2 * E1 - E2 + 3``; a term without a functional is a constant.
 
     Examples
     --------
     >>> from mercer.functions.functionals import Evaluation, SquaredNorm
     >>> from mercer.kernels import Linear
-    >>> Evaluation(Linear(), [1.0]) - 2 * SquaredNorm()
-    f([1.]) - 2·‖f‖²
+    >>> Evaluation(Linear(), [1.0]) - 2 * SquaredNorm() + 3
+    f([1.]) - 2·‖f‖² + 3
     """
 
-    _loose = True
-
-    def __init__(self, *terms: Functional):
-        # Flat, so that the sum of thousands of terms is not thousands of calls deep.
-        self.terms: tuple[Functional, ...] = tuple(
-            t for term in terms for t in (term.terms if isinstance(term, Sum) else (term,))
-        )
+    def __init__(self, *terms: tuple[float, Functional | None]):
+        self.terms = terms
+        self.loose = len(terms) != 1 or terms[0][1] is not None
 
     def __call__(self, f):
-        return sum(E(f) for E in self.terms)
+        return float(sum(c if E is None else c * E(f) for c, E in self.terms))
 
     def gradient(self, f):
         total = f.zero()
-        for E in self.terms:
-            total = total + E.gradient(f)
+        for c, E in self.terms:
+            total = total if E is None else total + c * E.gradient(f)
         return total
 
-    def __neg__(self):
-        return Sum(*(-E for E in self.terms))
-
     def __repr__(self):
-        return " + ".join(map(repr, self.terms)).replace("+ -", "- ")
-
-
-class Scaled(Functional):
-    """c·E[f], written ``c * E``.
-
-    Examples
-    --------
-    >>> from mercer.functions.functionals import SquaredNorm
-    >>> 2 * SquaredNorm()
-    2·‖f‖²
-    """
-
-    _loose = True
-
-    def __init__(self, functional: Functional, factor: float):
-        self.functional, self.factor = functional, float(factor)
-
-    def __call__(self, f):
-        return self.factor * self.functional(f)
-
-    def gradient(self, f):
-        return self.factor * self.functional.gradient(f)
-
-    def __neg__(self):
-        return Scaled(self.functional, -self.factor)
-
-    def __repr__(self):
-        return ("-" if self.factor == -1 else f"{self.factor:g}·") + _in_brackets(self.functional)
-
-
-class Product(Functional):
-    """E₁[f]·E₂[f], written ``E1 * E2``, with gradient E₂[f]∇E₁[f] + E₁[f]∇E₂[f].
-
-    Examples
-    --------
-    >>> from mercer.functions.functionals import Evaluation, SquaredNorm
-    >>> from mercer.kernels import Linear
-    >>> Evaluation(Linear(), [1.0]) * SquaredNorm()
-    f([1.])·‖f‖²
-    """
-
-    def __init__(self, left: Functional, right: Functional):
-        self.left, self.right = left, right
-
-    def __call__(self, f):
-        return self.left(f) * self.right(f)
-
-    def gradient(self, f):
-        return self.right(f) * self.left.gradient(f) + self.left(f) * self.right.gradient(f)
-
-    def __repr__(self):
-        return f"{_in_brackets(self.left)}·{_in_brackets(self.right)}"
+        return " + ".join(_term(*term) for term in self.terms).replace("+ -", "- ")
 
 
 class Composition(Functional):
-    """C(E[f]) for a differentiable C: ℝ → ℝ, with gradient C'(E[f]) ∇E[f]; made by `compose`.
+    """C(E₁[f], …, E_m[f]) for a differentiable C, with gradient Σ_j ∂_jC ∇E_j[f]: the chain rule.
 
     Parameters
     ----------
-    C, dC : callable
-        C and its derivative, functions of a float.
-    functional : Functional
-    name : str, optional
-        How C is shown.
+    C : function of m numbers
+    slopes : function of m numbers
+        Its m partial derivatives.
+    parts : m functionals
+    words : function that returns how it is written
 
     Examples
     --------
     >>> import math
     >>> from mercer.functions.functionals import SquaredNorm
-    >>> Composition(math.sin, math.cos, SquaredNorm())
+    >>> Composition(math.sin, lambda s: (math.cos(s),), [SquaredNorm()], lambda: "sin(‖f‖²)")
     sin(‖f‖²)
     """
 
     def __init__(
         self,
-        C: Callable[[float], float],
-        dC: Callable[[float], float],
-        functional: Functional,
-        name: str | None = None,
+        C: Callable[..., float],
+        slopes: Callable[..., Sequence[float]],
+        parts: Sequence[Functional],
+        words: Callable[[], str],
     ):
-        self.C, self.dC, self.functional, self.name = C, dC, functional, name
+        self.C, self.slopes, self.parts, self.words = C, slopes, parts, words
 
     def __call__(self, f):
-        return float(self.C(self.functional(f)))
+        return float(self.C(*(E(f) for E in self.parts)))
 
     def gradient(self, f):
-        return float(self.dC(self.functional(f))) * self.functional.gradient(f)
+        slopes = self.slopes(*(E(f) for E in self.parts))
+        total = f.zero()
+        for slope, E in zip(slopes, self.parts, strict=True):
+            total = total + float(slope) * E.gradient(f)
+        return total
 
     def __repr__(self):
-        return f"{self.name or getattr(self.C, '__name__', 'C')}({self.functional!r})"
-
-
-class Power(Functional):
-    """E[f]^p, written ``E ** p``, with gradient p E[f]^{p−1} ∇E[f].
-
-    A value that has no real p-th power, or no derivative there, is refused.
-
-    Examples
-    --------
-    >>> from mercer.functions.functionals import SquaredNorm
-    >>> SquaredNorm() ** 0.5
-    (‖f‖²)^0.5
-    """
-
-    def __init__(self, functional: Functional, exponent: float):
-        self.functional, self.exponent = functional, exponent
-
-    def __call__(self, f):
-        return self._raise(self.functional(f), self.exponent)
-
-    def gradient(self, f):
-        if self.exponent == 0:
-            return f.zero()
-        slope = self.exponent * self._raise(self.functional(f), self.exponent - 1)
-        return slope * self.functional.gradient(f)
-
-    def _raise(self, s: float, p: float) -> float:
-        if (s < 0 and not float(p).is_integer()) or (s == 0 and p < 0):
-            raise ValueError(f"{self!r} has no value or no derivative where {self.functional!r} is {s:g}")
-        return float(s**p)
-
-    def __repr__(self):
-        inner = repr(self.functional)
-        if self.functional._loose or isinstance(self.functional, Product) or inner[-1] == "²":
-            inner = f"({inner})"
-        return inner + ("²" if self.exponent == 2 else f"^{self.exponent:g}")
+        return self.words()
 
 
 def compose(C: Callable[[float], float], dC: Callable[[float], float], E: Functional) -> Composition:
@@ -291,33 +198,48 @@ def compose(C: Callable[[float], float], dC: Callable[[float], float], E: Functi
     >>> E(0 * section(Linear(), [1.0]))
     0.0
     """
-    return Composition(C, dC, E)
+    return Composition(C, lambda s: (dC(s),), (E,), lambda: f"{getattr(C, '__name__', 'C')}({E!r})")
 
 
-def _as_functional(E: Any) -> Functional | None:
+def constant(value: float) -> Functional:
+    """E[f] = value, with gradient 0.
+
+    Examples
+    --------
+    >>> from mercer.functions import section
+    >>> from mercer.kernels import Linear
+    >>> E, f = constant(3.0), section(Linear(), [1.0])
+    >>> E(f), len(E.gradient(f))
+    (3.0, 0)
+    """
+    return Combination((float(value), None))
+
+
+def _terms(E: Any) -> Any:
+    """A functional or a number as terms of a sum, flat: thousands of them are not thousands of calls deep."""
+    if isinstance(E, Combination):
+        return E.terms
     if isinstance(E, Functional):
-        return E
-    return Constant(E) if _is_number(E) else None
+        return ((1.0, E),)
+    return ((float(E), None),) if _is_number(E) else None
 
 
 def _is_number(c: Any) -> bool:
     return np.ndim(c) == 0 and np.asarray(c).dtype.kind in "fiu"
 
 
+def _term(factor: float, E: Functional | None) -> str:
+    if E is None:
+        return f"{factor:g}"
+    sign = {1.0: "", -1.0: "-"}.get(factor, f"{factor:g}·")
+    return sign + (_in_brackets(E) if sign else repr(E))
+
+
 def _in_brackets(E: Functional) -> str:
-    return f"({E!r})" if E._loose else repr(E)
+    return f"({E!r})" if E.loose else repr(E)
 
 
-def _log(s: float) -> float:
-    _require_positive(s)
-    return math.log(s)
-
-
-def _log_slope(s: float) -> float:
-    _require_positive(s)
-    return 1 / s
-
-
-def _require_positive(s: float) -> None:
+def _positive(s: float) -> float:
     if s <= 0:
         raise ValueError(f"the logarithm of a functional needs E[f] > 0, but it is {s:g}")
+    return s

@@ -136,7 +136,7 @@ class Risk(Functional):
     (5.0, array([-1., -3.]))
     """
 
-    _loose = True
+    loose = True
 
     def __init__(self, kernel: Kernel, X: Any, y: Any, loss: Any, sample_weight: Any = None):
         _require_is_kernel(kernel)

@@ -8,21 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import take
+from mercer._threads import parallel_map
 from mercer.codegen.subset.compiled import compiled
-from mercer.codegen.symbols import NotTraceable
-from mercer.engines.threads import cpu_count, parallel_map
-from mercer.kernels.formula import trace
-from mercer.operators import KernelOperator, Operator
+from mercer.operators import Operator
 from mercer.solvers.dual.block import PADDING
 from mercer.solvers.dual.combine import add_rows
 
-# Up to so many coordinates a compiled loop computes a kernel value about as fast as memory delivers it.
-_CHEAP_WIDTH = 64
+# Up to so many multiply-adds a compiled loop computes a kernel value about as fast as memory delivers it.
+_CHEAP_WORK = 74
 _FEWEST = 512
 
 
-class Columns:
+class KernelColumns:
     """A symmetric matrix K (n, n), of which blocks and products with a few columns are wanted.
 
     ``partial`` says whether a product for fewer rows costs less, ``same_set`` whether one with all columns of
@@ -50,32 +47,30 @@ class Columns:
         raise NotImplementedError
 
 
-class Computed(Columns):
+class Computed(KernelColumns):
     """Kernel values computed by the engine whenever they are needed, and not kept."""
 
     partial = True
 
-    def __init__(self, K: KernelOperator):
-        self.K, self.engine, self.n, self.dtype = K, K.engine, K.shape[0], K.dtype
-        self._rows: np.ndarray | None = None
-        self._points: Any = None
+    def __init__(self, K: Any):
+        self.K, self.n, self.dtype = K, K.shape[0], K.dtype
+        self._rows: tuple[Any, Any] = (None, K)
         # Points travel to an engine that lives elsewhere: once a round is enough.
-        self.same_set = self.engine.remote
+        self.same_set = K.remote
         self._last: tuple[Any, Any] = (None, None)
 
     def block(self, index, out):
-        points = take(self.K.X, index)
+        block = self.K.among(index, index)
         if self.same_set:
-            self._last = index, still(points)
-        self.engine.gram(self.K.kernel, points, out=out)
+            self._last = index, block
+        block.fill(out)
 
     def add(self, g, rows, index, factors):
-        if rows is not self._rows:
-            self._points = None if rows is None else still(take(self.K.X, rows))
-            self._rows = rows
-        points = self.K.X if rows is None else self._points
-        columns = self._last[1] if self._last[0] is index else take(self.K.X, index)
-        change = self.engine.product(self.K.kernel, points, columns, factors)
+        if rows is not self._rows[0]:
+            self._rows = rows, self.K if rows is None else self.K.among(rows)
+        here = self._rows[1]
+        some = here.against(self._last[1]) if self._last[0] is index else here.among(columns=index)
+        change = some @ factors
         if rows is None:
             g += change
         else:
@@ -90,13 +85,13 @@ class Cached(Computed):
 
     partial = False
 
-    def __init__(self, K: KernelOperator, size: int):
+    def __init__(self, K: Any, size: int):
         super().__init__(K)
         self.stride = -(-self.n // PADDING) * PADDING
         self.capacity = max(min(int(size) // (self.stride * self.dtype.itemsize), self.n), 1)
         self.rows = np.zeros((self.capacity, self.stride), self.dtype)
-        self.fill = self.engine.row_maker(K.kernel, K.X)
-        self.threads = getattr(self.engine, "threads", None) or cpu_count()
+        self.fill = K.row_filler()
+        self.threads = K.threads
         self.slot = np.full(self.n, -1)
         self.owner = np.full(self.capacity, -1)
         self.next = 0
@@ -117,7 +112,7 @@ class Cached(Computed):
         self.next = here.stop
 
     def block(self, index, out):
-        if self.K.kernel.vectors or 2 * len(index) > self.capacity:
+        if not self.K.dear or 2 * len(index) > self.capacity:
             return super().block(index, out)
         # Where a value costs more than finding it again, the rows that will be wanted next serve the block.
         for part in self._parts(index[self.slot[index] < 0]):
@@ -144,7 +139,7 @@ class Cached(Computed):
         g += total[: self.n]
 
 
-class Stored(Columns):
+class Stored(KernelColumns):
     """The whole matrix, in memory: all coordinates are then solved together."""
 
     def __init__(self, values: np.ndarray, threads: int = 1):
@@ -183,7 +178,7 @@ def padded_square(n: int, dtype: Any) -> np.ndarray:
     return np.zeros((most, most), dtype)
 
 
-class Factored(Columns):
+class Factored(KernelColumns):
     """K = Φ Φᵀ for explicit features Φ: a product with columns goes through the features."""
 
     def __init__(self, Phi: Operator):
@@ -206,35 +201,19 @@ def _dense_blocks(Phi: Operator) -> Any:
         yield rows, np.asarray(block.toarray() if hasattr(block, "toarray") else block, dtype=np.float64)
 
 
-def columns_of(K: KernelOperator, cache: int, block: int) -> Columns:
+def columns_of(K: Operator, cache: int, block: int) -> KernelColumns:
     """The way to K's values that suits it, keeping at most `cache` bytes of them."""
-    n, engine = K.shape[0], K.engine
-    if n > block and (engine.remote or _cheap(K)):
+    n = K.shape[0]
+    # Is computing a value again about as fast as reading it?
+    if n > block and K.of_kernel and (K.remote or K.work <= _CHEAP_WORK):
         return Computed(K)
     stride = -(-n // PADDING) * PADDING
-    if n <= block or (n * stride * K.dtype.itemsize <= cache and not K.kernel.vectors):
-        return Stored.filled(n, K.dtype, lambda out: engine.gram(K.kernel, K.X, out=out))
+    fits = n * stride * K.dtype.itemsize <= cache
+    if n <= block or not K.of_kernel or (K.dear and fits):
+        return Stored.filled(n, K.dtype, K.fill)
     if cache < 2 * stride * K.dtype.itemsize:
         return Computed(K)
     return Cached(K, cache)
-
-
-def _cheap(K: KernelOperator) -> bool:
-    """Is computing a value again about as fast as reading it?"""
-    if not K.kernel.vectors or K.X.shape[1] > _CHEAP_WIDTH or getattr(K.engine, "fused", None) is False:
-        return False
-    try:
-        trace(K.kernel)
-    except NotTraceable:
-        return False
-    return True
-
-
-def still(points: Any) -> Any:
-    """Engines that live elsewhere keep arrays that can't change under them."""
-    if isinstance(points, np.ndarray) and points.base is None:
-        points.flags.writeable = False
-    return points
 
 
 @lru_cache(maxsize=2)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mercer.engines.threads import stopping_point
+from mercer._threads import stopping_point
 from mercer.solvers.dual.block import Block
-from mercer.solvers.dual.columns import Columns, Stored
+from mercer.solvers.dual.columns import KernelColumns, Stored
 from mercer.solvers.dual.steps import slopes
 
 # A block is solved so much better than the whole is at the time, but not much beyond what is asked.
@@ -53,7 +53,7 @@ class BoxQP:
             return float(max(left.max() - right.min(), 0.0))
         return float(max(left.max(), -right.min(), 0.0))
 
-    def gradient(self, K: Columns, c: np.ndarray) -> np.ndarray:
+    def gradient(self, K: KernelColumns, c: np.ndarray) -> np.ndarray:
         """g at c, computed anew."""
         g = self.extra * c - self.centre
         used = np.flatnonzero(c)
@@ -117,7 +117,7 @@ class _Sleepers:
         self.groups.append((awake[quiet], c.copy()))
         self.awake = awake[~quiet]
 
-    def wake(self, K: Columns, c: np.ndarray, g: np.ndarray) -> None:
+    def wake(self, K: KernelColumns, c: np.ndarray, g: np.ndarray) -> None:
         for rows, then in self.groups:
             changed = np.flatnonzero(c != then)
             if len(changed):
@@ -125,7 +125,7 @@ class _Sleepers:
         self.awake, self.groups = None, []
 
 
-def minimise(K: Columns, qp: BoxQP, state: State, *, tol: float, max_rounds: int, size: int) -> State:
+def minimise(K: KernelColumns, qp: BoxQP, state: State, *, tol: float, max_rounds: int, size: int) -> State:
     """Go on from `state` (changed in place) until no slope exceeds tol."""
     n, c, g = K.n, state.c, state.g
     whole = K.values if isinstance(K, Stored) else None
@@ -152,11 +152,7 @@ def minimise(K: Columns, qp: BoxQP, state: State, *, tol: float, max_rounds: int
             continue
         stuck = unmoved >= _UNMOVED or idle >= _PATIENCE
         if state.rounds >= max_rounds or stuck:
-            if sleepers.awake is not None:
-                sleepers.wake(K, c, g)
-                state.violation = qp.violation(*qp.slopes(c, g))
-            state.status = "stalled" if stuck else "max_iter"
-            return state
+            return _given_up(K, qp, state, sleepers, "stalled" if stuck else "max_iter")
         if K.partial and state.rounds % _SHRINK_EVERY == _SHRINK_EVERY - 1:
             sleepers.send(_held(qp, right, left), c)
             if sleepers.awake is not None and sleepers.awake is not rows:
@@ -174,26 +170,41 @@ def minimise(K: Columns, qp: BoxQP, state: State, *, tol: float, max_rounds: int
         new, outcome = block.solve(
             c[index], g[index], box, qp.kink, qp.paired, tol=inner, limit=_STEPS * len(index)
         )
-        old, slope = c[index], g[index]
-        change = new - old
-        moved = np.flatnonzero(change)
-        g[index] += qp.extra[index] * change
-        c[index] = new
+        gain, moved = _taken(K, qp, state, sleepers.awake, index, new)
         ways.moved(index)
-        if len(moved) and K.same_set:
-            K.add(g, sleepers.awake, index, change)
-        elif len(moved):
-            K.add(g, sleepers.awake, index[moved], change[moved])
-        # D is quadratic but for κ Σ|c|: the slopes at both ends tell by how much it fell.
-        gain = -0.5 * float(change @ (slope + g[index])) - qp.kink * float(
-            np.abs(new).sum() - np.abs(old).sum()
-        )
         gained += gain
-        unmoved = 0 if len(moved) else unmoved + 1
+        unmoved = 0 if moved else unmoved + 1
         idle = idle + 1 if gain <= nothing * gained else 0
         previous = index
         state.rounds += 1
         state.steps += outcome.steps
+
+
+def _given_up(K: KernelColumns, qp: BoxQP, state: State, sleepers: _Sleepers, status: str) -> State:
+    if sleepers.awake is not None:
+        sleepers.wake(K, state.c, state.g)
+        state.violation = qp.violation(*qp.slopes(state.c, state.g))
+    state.status = status
+    return state
+
+
+def _taken(
+    K: KernelColumns, qp: BoxQP, state: State, rows: np.ndarray | None, index: np.ndarray, new: np.ndarray
+) -> tuple[float, bool]:
+    """Give coordinates `index` new values: by how much that lowers the objective, and did any move?"""
+    c, g = state.c, state.g
+    old, slope = c[index], g[index]
+    change = new - old
+    moved = np.flatnonzero(change)
+    g[index] += qp.extra[index] * change
+    c[index] = new
+    if len(moved) and K.same_set:
+        K.add(g, rows, index, change)
+    elif len(moved):
+        K.add(g, rows, index[moved], change[moved])
+    # D is quadratic but for κ Σ|c|: the slopes at both ends tell by how much it fell.
+    kinks = qp.kink * float(np.abs(new).sum() - np.abs(old).sum())
+    return -0.5 * float(change @ (slope + g[index])) - kinks, len(moved) > 0
 
 
 def _held(qp: BoxQP, right: np.ndarray, left: np.ndarray) -> np.ndarray:

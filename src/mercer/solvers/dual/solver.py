@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from mercer._xp import take
-from mercer.engines import Tiled
-from mercer.engines.factor import Factor, NotPositiveDefinite
-from mercer.engines.threads import cpu_count, parallel_map
-from mercer.kernels import Finite
-from mercer.operators import KernelOperator, Matrix
-from mercer.solvers.base import IncompatibleError, Solver, _frames_inside, warn_if_unconverged
+from mercer._threads import parallel_map
+from mercer._warnings import frames_inside
+from mercer.operators import Matrix, Operator
+from mercer.operators.factor import Factor, NotPositiveDefinite
+from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import certify
-from mercer.solvers.dual.columns import Columns, Computed, Factored, Stored, columns_of, still
+from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Stored, columns_of
 from mercer.solvers.dual.minimise import State, minimise
 from mercer.solvers.dual.part import Part
 from mercer.solvers.full import centred
@@ -78,6 +75,7 @@ class Dual(Solver):
     """
 
     name = "dual"
+    passes = 20
     requires = frozenset({"ridge", "dual"})
 
     def __init__(self, tol=None, max_iter=None, cache=500e6, working_set=None):
@@ -94,6 +92,10 @@ class Dual(Solver):
         if size is not None and (not isinstance(size, (int, np.integer)) or size < 2):
             raise ValueError(f"Dual: working_set must be a whole number of at least 2, got {size!r}")
 
+    def memory(self, shape):
+        kept = min(int(self.cache), shape.matrix) if shape.full else shape.matrix
+        return kept + 3 * min(self.size(shape.n), shape.n) ** 2 * shape.item
+
     def size(self, n: int) -> int:
         """How many coefficients are optimised together, of n."""
         if self.working_set is not None:
@@ -105,7 +107,6 @@ class Dual(Solver):
 
     def run(self, problem: Problem) -> Solution:
         self.validate()
-        problem = _with_kernel(problem)
         primal = None if problem.full else to_primal(replace(problem, offset=False), store=True)
         if primal is not None and not primal.explicit:
             raise IncompatibleError(
@@ -114,21 +115,19 @@ class Dual(Solver):
             )
         parts = [Part.of(problem, j, self.tol) for j in range(problem.y.shape[1])]
         largest = max(len(part.rows) for part in parts)
-        engine: Any = getattr(problem.A, "engine", None)
-        if engine is not None:
-            engine = engine.for_many(sum(len(part.rows) ** 2 for part in parts))
-        threads = getattr(engine, "threads", None) or cpu_count()
+        K = problem.A.expecting(sum(len(part.rows) ** 2 for part in parts))
+        threads = K.threads
         small = largest <= self.size(largest) or len(parts) >= 2 * threads
         if len(parts) > 1 and primal is None and small and not problem.A.remote:
             # Many problems, or small ones: one thread each.
-            alone, share = engine.alone(), self.cache / threads
+            alone, share = K.single_threaded(), self.cache / threads
 
             def solve(part: Part) -> State:
-                return self._solve(problem, None, part, alone, share)
+                return self._solve(alone, None, part, share)
 
             states = parallel_map(solve, parts, threads)
         else:
-            states = [self._solve(problem, primal, part, engine, self.cache) for part in parts]
+            states = [self._solve(K, primal, part, self.cache) for part in parts]
         solution = _solution(problem, primal, parts, states)
         if primal is not None and self.max_iter is None and not solution.converged and not problem.pull:
             # Coordinates one or two at a time get nowhere where features differ much in size; Newton does.
@@ -145,18 +144,15 @@ class Dual(Solver):
         )
         return solution if _semidefinite(problem) else _without_claims(solution)
 
-    def _solve(self, problem: Problem, primal: Primal | None, part: Part, engine: Any, cache: float) -> State:
+    def _solve(self, K: Operator, primal: Primal | None, part: Part, cache: float) -> State:
         state = State(part.start, np.empty(0))
         if len(part.rows) <= _FEW:
-            return self._solve_few(self._matrix(problem, primal, part), part, state, primal is not None)
-        some = len(part.rows) < problem.n
+            return self._solve_few(self._matrix(K, primal, part), part, state, primal is not None)
+        some = len(part.rows) < K.shape[0]
         if primal is not None:
             Phi = Matrix(primal.Phi.rows(part.rows)) if some else primal.Phi
             return self._stage(Factored(Phi), part, state, part.tol)
-        K = problem.A
-        assert isinstance(K, KernelOperator)
-        X = still(take(K.X, part.rows)) if some else K.X
-        K = KernelOperator(K.kernel, X, X, engine)
+        K = K.among(part.rows, part.rows) if some else K
         size = self.size(len(part.rows))
         rounding = float(np.finfo(np.float32).eps * K.diag().max(initial=0.0) * part.C.max(initial=0.0))
         single = K.at(np.float32) if part.tol >= max(_SINGLE_TOL, rounding) else None
@@ -172,14 +168,14 @@ class Dual(Solver):
             return state
         return self._stage(columns_of(double, int(cache), size), part, state, part.tol)
 
-    def _stage(self, K: Columns, part: Part, state: State, tol: float) -> State:
+    def _stage(self, K: KernelColumns, part: Part, state: State, tol: float) -> State:
         if not len(state.g):
             state.g = part.qp.gradient(K, state.c)
         rounds = state.rounds + self._rounds(len(part.rows))
         return minimise(K, part.qp, state, tol=tol, max_rounds=rounds, size=self.size(len(part.rows)))
 
     @staticmethod
-    def _harmless(K: KernelOperator, part: Part, state: State) -> bool:
+    def _harmless(K: Operator, part: Part, state: State) -> bool:
         """Would float64 kernel values leave the solution within the tolerance?
 
         Judged by the largest error of the gradient in a sample of rows, those of the largest k(x, x) among
@@ -190,9 +186,9 @@ class Dual(Solver):
         largest = np.argpartition(-K.diag(), min(16, n - 1))[:16]
         some = np.union1d(np.random.default_rng(0).choice(n, count, replace=False), largest)
         used = np.flatnonzero(state.c)
-        X, Z = (P.astype(np.float64) if K.kernel.vectors else P for P in (take(K.X, some), take(K.X, used)))
+        few = K.among(some, used)
         exact = part.qp.extra[some] * state.c[some] - part.qp.centre[some]
-        exact += K.engine.product(K.kernel, X, Z, state.c[used])
+        exact += (few.at(np.float64) or few) @ state.c[used]
         error = 1.5 * float(np.abs(exact - state.g[some]).max(initial=0.0))
         if state.violation + 2 * error > part.tol:
             return False
@@ -211,16 +207,14 @@ class Dual(Solver):
         return state
 
     @staticmethod
-    def _matrix(problem: Problem, primal: Primal | None, part: Part) -> Stored:
+    def _matrix(K: Operator, primal: Primal | None, part: Part) -> Stored:
         if primal is not None:
             Phi = primal.Phi.rows(part.rows)
             if part.qp.paired and not part.pull:
                 Phi = Phi - Phi.mean(axis=0)
             return Stored(Phi @ Phi.T)
-        K = problem.A
-        assert isinstance(K, KernelOperator)
-        X = take(K.X, part.rows)
-        values = Matrix(np.asarray(K.engine.gram(K.kernel, X.astype(np.float64) if K.kernel.vectors else X)))
+        few = K.among(part.rows, part.rows)
+        values = Matrix((few.at(np.float64) or few).dense())
         # With Σc = 0 what all values have in common makes no difference, and would drown what does.
         return Stored(centred(values)[0].values if part.qp.paired and not part.pull else values.values)
 
@@ -283,23 +277,14 @@ def _worst(parts: list[Part], states: list[State]) -> tuple[Part, State]:
     return max(zip(parts, states, strict=True), key=far)
 
 
-def _with_kernel(problem: Problem) -> Problem:
-    """The same problem; a matrix in memory becomes a kernel on the numbers of its rows."""
-    if not problem.full or isinstance(problem.A, KernelOperator):
-        return problem
-    index = np.arange(problem.n)
-    K = KernelOperator(Finite(problem.A.dense()), index, index, Tiled())
-    return replace(problem, A=K, B=K)
-
-
 def _semidefinite(problem: Problem) -> bool:
     """Is K positive semidefinite: by rule, or as far as some rows show?"""
-    K = problem.A
-    if not problem.full or not isinstance(K, KernelOperator) or (K.kernel.vectors and K.kernel.rule()):
+    if not problem.full or problem.A.semidefinite:
         return True
-    some = take(K.X, np.linspace(0, problem.n - 1, min(problem.n, _LOOKED_AT)).astype(np.intp))
-    values = np.array(K.engine.gram(K.kernel, some), dtype=np.float64)
-    rounding = 1e-4 if K.kernel.pairwise(some[:1], some[:1]).dtype == np.float32 else 1e-8
+    some = np.linspace(0, problem.n - 1, min(problem.n, _LOOKED_AT)).astype(np.intp)
+    values = problem.A.among(some, some).dense().astype(np.float64)
+    single = np.array_equal(values, values.astype(np.float32))  # as if rounded to float32
+    rounding = 1e-4 if single else 1e-8
     try:
         Factor(values, shift=rounding * (float(np.abs(values.diagonal()).max()) or 1.0), max_jitter=0.0)
     except NotPositiveDefinite:
@@ -313,7 +298,7 @@ def _without_claims(solution: Solution) -> Solution:
         "the kernel matrix is not positive semidefinite, so the problem is not convex: what was found is a "
         "point that no pair of coefficients can improve, and a lower one may exist. mercer.kernels.check "
         "shows what is wrong with the kernel.",
-        stacklevel=_frames_inside(),
+        stacklevel=frames_inside(),
     )
     status = "stationary" if solution.converged else solution.status
     return replace(solution, status=status, certificate=replace(solution.certificate, gap=None))

@@ -5,6 +5,5 @@ from mercer.tables.model.evidence import Evidence
 from mercer.tables.model.fit import fit
 from mercer.tables.model.model import Model
 from mercer.tables.model.schema import Column, Schema
-from mercer.tables.model.streamed import Streamed
 
-__all__ = ["Column", "Columns", "Evidence", "Model", "Schema", "Streamed", "fit"]
+__all__ = ["Column", "Columns", "Evidence", "Model", "Schema", "fit"]

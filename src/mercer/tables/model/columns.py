@@ -7,12 +7,13 @@ import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._state import NUMBER, POSITIVE, positions, require
 from mercer.tables.model.schema import Schema
 from mercer.tables.reading import Table
 
@@ -37,6 +38,9 @@ class Number:
     bend: float | None
     marks_missing: bool
 
+    kind = "number"
+    holds = {"centre": NUMBER, "spread": POSITIVE, "bend": (None, POSITIVE)}
+
     def names_out(self) -> list[str]:
         return [self.name] + [f"{self.name} missing"] * self.marks_missing
 
@@ -57,6 +61,13 @@ class Category:
     name: str
     levels: tuple[str, ...]
     others: bool
+
+    kind = "category"
+
+    def check_state(self) -> None:
+        """Refuse levels that are none, or come twice."""
+        once = 0 < len(set(self.levels)) == len(self.levels)
+        require(once, f"the levels of column {self.name!r} are wrong")
 
     def names_out(self) -> list[str]:
         if len(self.levels) == 2 and not self.others:
@@ -86,6 +97,14 @@ class Date:
     spread: float
     circles: tuple[str, ...]
     marks_missing: bool
+
+    kind = "date"
+    holds = {"spread": POSITIVE, "circles": tuple[Literal["year", "week", "day"], ...]}
+
+    def check_state(self) -> None:
+        """Refuse a middle that is no date."""
+        known = not np.isnat(np.datetime64(self.centre, "us"))
+        require(known, f"the middle of column {self.name!r} is no date")
 
     def names_out(self) -> list[str]:
         parts = [f"{self.name} {circle} {part}" for circle in self.circles for part in ("cos", "sin")]
@@ -191,6 +210,23 @@ class Columns(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "encoders_")
         table = self.schema_.conform(X, self.dropped_)
         return np.hstack([e.encode(table[e.name]) for e in self.encoders_])
+
+    holds = {
+        "schema_": Schema,
+        "encoders_": tuple[Number | Category | Date, ...],
+        "origin_": np.ndarray,
+        "dropped_": dict,
+    }
+    fitted_by = "encoders_"
+
+    def check_state(self) -> None:
+        """Refuse encoders of columns that the table has not."""
+        kinds = {c.name: c.kind for c in self.schema_.columns}
+        known = self.encoders_ and all(kinds.get(e.name) == e.kind for e in self.encoders_)
+        require(known, "encoders_ are of other columns than the table's")
+        outputs = sum(len(e.names_out()) for e in self.encoders_)
+        fine = positions(self.origin_, len(kinds)) and len(self.origin_) == outputs
+        require(fine, "origin_ is not that of the encoders")
 
     @property
     def n_features_in_(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._state import ArraySpec, require
 from mercer._units import one_each
 from mercer.estimators import KernelRidge
 from mercer.selection.path import path_of_units
@@ -40,6 +41,13 @@ class Conformal:
     spread: KernelRidge | None
     low: float
     high: float
+
+    holds = {"scores": ArraySpec("f", "n")}
+
+    def check_state(self) -> None:
+        """Refuse errors that are not in order."""
+        rising = bool((np.diff(self.scores) >= 0).all()) and self.low <= self.high
+        require(len(self.scores) and rising, "there are no errors, or not in order")
 
     @classmethod
     def of(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 # Floating point operations a second that the forecast counts on; a slower machine takes longer.
 _SPEED = 3e10
@@ -77,45 +76,6 @@ def _gradient(n: int, d: int, outputs: int) -> float:
 def fit_seconds(n: int, d: int) -> float:
     """The forecast of one exact least squares fit."""
     return (n**3 / 3 + n * n * (4 * d + 60)) / _SPEED
-
-
-# Only when a stage takes so many times as long as was forecast, and so many seconds, does the clock end it:
-# otherwise what is found would depend on what else the machine does.
-_PATIENCE, _LEAST_PATIENCE = 20.0, 600.0
-
-
-@dataclass
-class Clock:
-    """An emergency brake. What is tried is decided beforehand; the clock ends what takes far longer.
-
-    Attributes
-    ----------
-    seconds : how long it may take at most
-    started : when it began
-    ended : was anything left out, or stopped, because time was up?
-    """
-
-    seconds: float
-    started: float = field(default_factory=lambda: time.monotonic())
-    ended: bool = False
-
-    @classmethod
-    def patient(cls, seconds: float) -> Clock:
-        """For work that was forecast to take so long."""
-        return cls(max(_PATIENCE * seconds, _LEAST_PATIENCE))
-
-    @property
-    def spent(self) -> float:
-        return time.monotonic() - self.started
-
-    @property
-    def left(self) -> float:
-        return max(self.seconds - self.spent, 0.0)
-
-    def up(self) -> bool:
-        """Is it time to stop? If so, that is remembered."""
-        self.ended = self.ended or self.left <= 0
-        return self.ended
 
 
 def centres_within(seconds: float, n: int) -> int:

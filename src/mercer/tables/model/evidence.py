@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import platform
+import time
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
+import mercer
 from mercer._units import alone, by_size, worth
 from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 from mercer.selection.path import path_of_units
 from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.evaluation import OURS, Tested
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LossTrial
 from mercer.tables.model.search import Trial
-from mercer.tables.model.tested import Tested
+from mercer.tables.model.together import Together
 from mercer.theory import Bound, RiskCertificate
 from mercer.theory import certificate as risk_certificate
 
@@ -133,59 +138,54 @@ def gather(
     result: Tested,
     learned: Learned,
     conformal: Conformal | None,
-    remarks: tuple[str, ...],
+    remarks: list[str],
+    together: Together,
+    minutes: float,
     seed: int,
-) -> dict[str, Any]:
-    """Everything but the time it took, by name."""
+    started: float,
+) -> Evidence:
+    """All that is known of what was learned, by a fit that began at `started`."""
     truth = question.y[result.rows]
     rng, units = np.random.default_rng(seed), question.units[result.rows]
-    everyone = {"mercer": (result.predicted, result.probability), **result.others}
+    everyone = {OURS: (result.predicted, result.probability), **result.others}
     contenders = [
         Contender(name, _scores(question, truth, predicted, probability, units, rng))
         for name, (predicted, probability) in everyone.items()
     ]
     lams, curve, rows = _loo_curve(question, learned, seed)
     risk = _risk(question, truth, result, learned)
-    return {
-        "how": result.how,
-        "truth": truth,
-        "predicted": result.predicted,
-        "probability": result.probability,
-        "contenders": tuple(contenders),
-        "importance": _importance(result, learned),
-        "lams": lams,
-        "loo": curve,
-        "loo_rows": rows,
-        "coverage": _coverage(conformal, seed),
-        "reliability": _reliability(question, truth, result.probability),
-        "bounds": risk.bounds,
-        "risk": risk,
-        "certificate": str(learned.machine.solution_),
-        "trials": learned.found.trials,
-        "loss_trials": learned.loss_trials,
-        "dropped": dict(learned.columns.dropped_),
-        "remarks": tuple(map(str, remarks)),  # words only: some remarks of tables know more
-        "rows": len(question.y),
-        "seed": seed,
-        "versions": _versions(),
-    }
+    return Evidence(
+        how=result.how,
+        truth=truth,
+        predicted=result.predicted,
+        probability=result.probability,
+        contenders=tuple(contenders),
+        importance=_importance(result, learned),
+        lams=lams,
+        loo=curve,
+        loo_rows=rows,
+        coverage=_coverage(conformal, seed),
+        reliability=_reliability(question, truth, result.probability),
+        bounds=risk.bounds,
+        risk=risk,
+        certificate=str(learned.machine.solution_),
+        trials=learned.found.trials,
+        loss_trials=learned.loss_trials,
+        dropped=dict(learned.columns.dropped_),
+        remarks=tuple(map(str, remarks)),  # words only: some remarks of tables know more
+        rows=len(question.y),
+        seed=seed,
+        versions=_versions(),
+        repeated=together.repeated,
+        groups=together.groups,
+        minutes=minutes,
+        seconds=time.monotonic() - started,
+    )
 
 
 def _versions() -> dict[str, str]:
-    import platform
-
-    import scipy
-    import sklearn
-
-    import mercer
-
-    return {
-        "Mercer": mercer.__version__,
-        "NumPy": np.__version__,
-        "SciPy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-        "Python": platform.python_version(),
-    }
+    made_with = {name: version(name) for name in ("NumPy", "SciPy", "scikit-learn")}
+    return {"Mercer": mercer.__version__, **made_with, "Python": platform.python_version()}
 
 
 def _scores(question: Question, truth, predicted, probability, units, rng) -> tuple[Score, ...]:

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from mercer.tables.model.conformal import Conformal
-from mercer.tables.model.evidence import Evidence, gather
+from mercer.tables.model.evaluation import evaluate
+from mercer.tables.model.evidence import gather
 from mercer.tables.model.learn import Question
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
-from mercer.tables.model.task import Target, target_of, typed
-from mercer.tables.model.tested import tested
+from mercer.tables.model.task import Target, column_of_target, missing, target_of
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table, read
-from mercer.tables.reading.of import with_dates
+from mercer.tables.reading.from_memory import with_dates
 
 _FEWEST = 10
 
@@ -29,7 +29,7 @@ def fit(
     target: str | None = None,
     task: str | None = None,
     minutes: float = 2.0,
-    seed: int = 0,
+    random_state: int = 0,
     groups: Any = None,
     progress: Progress | None = None,
 ) -> Model:
@@ -59,8 +59,8 @@ def fit(
         size of the table and a forecast of operations, not by the clock: on a machine that is slow or busy it
         takes longer. Only what takes twenty times as long (and ten minutes) is ended early, which the model's
         remarks say. A few seconds are needed in any case.
-    seed : int
-        Decides splits and subsamples. The same table, seed and minutes give the same model, bit for bit, on
+    random_state : int
+        Decides splits and subsamples. The same table, number and minutes give the same model, bit for bit, on
         the same machine with the same versions and number of threads; elsewhere sums are rounded in another
         order, and a search may end elsewhere. If time or free memory decided, the remarks say so.
     groups : str or array, optional
@@ -89,8 +89,9 @@ def fit(
     """
     if not minutes > 0:
         raise ValueError(f"minutes must be positive, got {minutes!r}")
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number from 0 on, got {seed!r}")
+    if not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
+    seed = int(random_state)
     started = time.monotonic()
     table, asked, name, labels = _asked(X, y, target, task, groups)
     _require_rows(table)
@@ -100,7 +101,7 @@ def fit(
     classes = np.unique(asked.y) if asked.task == "classification" else None
     question = Question(table, asked.y, asked.task, classes, together.units)
     tell = progress or (lambda text: None)
-    result, learned = tested(question, 60 * minutes, seed, tell)
+    result, learned = evaluate(question, 60 * minutes, seed, tell)
     conformal = None
     if classes is None:
         errors = result.gain * (question.y[result.rows] - result.predicted)
@@ -109,23 +110,10 @@ def fit(
         conformal = Conformal.of(errors, points, learned.found.best.kernel, seed, units)
     tell("What is known of it")
     remarks = [*table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
-    known = gather(question, result, learned, conformal, tuple(remarks), seed)
-    evidence = Evidence(
-        **known,
-        repeated=together.repeated,
-        groups=together.groups,
-        minutes=float(minutes),
-        seconds=time.monotonic() - started,
-    )
+    evidence = gather(question, result, learned, conformal, remarks, together, float(minutes), seed, started)
+    columns, machine = learned.columns, learned.machine
     return Model(
-        asked.task,
-        name,
-        learned.columns.schema_,
-        learned.columns,
-        learned.machine,
-        learned.calibration,
-        conformal,
-        evidence,
+        asked.task, name, columns.schema_, columns, machine, learned.calibration, conformal, evidence
     )
 
 
@@ -190,19 +178,10 @@ def _testable(table: Table, asked: Target, together: Together) -> tuple[Table, T
 
 def _complete(table: Table, values: Any, name: str) -> tuple[Table, Any, np.ndarray]:
     """Without the rows that have no target; and which rows those are that have one."""
-    everything = np.ones(len(table), dtype=bool)
-    array = np.asarray(values)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1 or array.dtype.kind not in "Of":
-        return table, values, everything
-    array = typed(array, name)
-    if array.dtype.kind == "f":
-        absent = np.isnan(array)
-    else:
-        absent = np.array([v is None or v != v for v in array], dtype=bool)
+    array = column_of_target(values, name)
+    absent = missing(array)
     if not absent.any() or absent.all():
-        return table, values, everything
+        return table, values, np.ones(len(table), dtype=bool)
     first, count = int(absent.argmax()) + 1, int(absent.sum())
     rows = f"row {first:,}, without {name!r}, was" if count == 1 else f"{count:,} rows without {name!r} were"
     remark = f"{rows} left out" + (f", the first of them row {first:,}" if count > 1 else "")

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.engines.threads import one_thread
+from mercer._threads import one_thread
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
+from mercer.selection.search import Clock
 from mercer.tables.model.columns import Columns
-from mercer.tables.model.effort import Clock, Effort
+from mercer.tables.model.effort import Effort
 from mercer.tables.model.machines import LossTrial, calibrated, choose
-from mercer.tables.model.search import SMALL, Found, Progress, Search
+from mercer.tables.model.search import SMALL, Found, KernelSearch, Progress
 from mercer.tables.reading import Table
 
 _TOO_SLOW = (
@@ -97,7 +98,7 @@ def probabilities(machine: Any, calibration: Calibration | None, points: np.ndar
     """Probability of each class, by the machine's own means or by calibrated scores."""
     if calibration is None:
         return machine.predict_proba(points)
-    return calibration.probability(machine._scores(points), machine._coding)
+    return calibration.probability(machine.scores(points), machine.coding_)
 
 
 def learn(question: Question, seconds: float, seed: int, progress: Progress) -> Learned:
@@ -110,43 +111,36 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress) -> 
     effort = Effort.within(0.5 * seconds, n, d, codes.shape[1])
     with one_thread() if n < SMALL else nullcontext():
         labels = question.classes is not None
-        found = Search(points, codes, effort, clock, seed, progress, labels, question.units).run()
-        columns, X = prepared[found.best.outliers], points[found.best.outliers]
-        return _fitted(question, columns, X, found, seconds, clock, seed, progress)
+        found = KernelSearch(points, codes, effort, clock, seed, progress, labels, question.units).run()
+        best, X = found.best, points[found.best.outliers]
+        progress("Losses")
+        chosen = choose(
+            question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units
+        )
+        remarks = (_TOO_SLOW,) * clock.ended + chosen.remarks
+        learned = Learned(prepared[best.outliers], chosen.machine, None, found, chosen.trials, remarks)
+        return _fitted(learned, question, X, seed, progress)
 
 
-def _fitted(
-    question, columns, X, found: Found, seconds: float, clock: Clock, seed: int, progress: Progress
-) -> Learned:
-    progress("Losses")
-    best = found.best
-    chosen = choose(question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units)
-    remarks = (_TOO_SLOW,) * clock.ended + chosen.remarks
-    return finish(question, columns, X, found, chosen.machine, chosen.trials, remarks, seed, progress)
-
-
-def again(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
+def refit(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
     """The same kernel, loss and nλ on other rows: no second search."""
     columns = Columns(learned.columns.outliers).fit(question.table)
-    X = columns.transform(question.table)
     if columns.get_feature_names_out().tolist() != learned.columns.get_feature_names_out().tolist():
         # A category has come, gone or moved: the length scales belong to the columns of the search.
         columns = learned.columns
-        X = columns.transform(question.table)
-    machine = learned.machine
+    X, machine = columns.transform(question.table), learned.machine
     lam = machine.lam if not isinstance(machine.lam, float) else machine.lam * machine.plan_.examples / len(X)
-    fresh = machine.__class__(**{**machine.get_params(deep=False), "lam": lam})
-    trials, remarks = learned.loss_trials, learned.remarks
-    return finish(question, columns, X, learned.found, fresh, trials, remarks, seed, progress)
+    machine = machine.__class__(**{**machine.get_params(deep=False), "lam": lam})
+    return _fitted(replace(learned, columns=columns, machine=machine), question, X, seed, progress)
 
 
-def finish(question, columns, X, found, machine, trials, remarks, seed, progress) -> Learned:
-    """Fit, and calibrate where that is needed."""
+def _fitted(learned: Learned, question: Question, X: np.ndarray, seed: int, progress: Progress) -> Learned:
+    """With its machine fitted, and calibrated where that is needed."""
     progress("Fitting")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says how near it came
-        machine = machine.fit(X, question.y)
+        machine = learned.machine.fit(X, question.y)
     calibration = None
     if question.task == "classification":
         calibration = calibrated(machine, X, question.y, seed, question.units)
-    return Learned(columns, machine, calibration, found, tuple(trials), tuple(remarks))
+    return replace(learned, machine=machine, calibration=calibration)

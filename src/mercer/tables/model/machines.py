@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.stats import kurtosis
@@ -12,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import alone, count, fewest_in_a_class, folds
 from mercer.engines import available_memory
-from mercer.engines.threads import cpu_count, parallel_map
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
@@ -20,12 +22,14 @@ from mercer.kernels import Kernel
 from mercer.losses import Huber
 from mercer.representations import Full, Nystrom, Representation
 from mercer.selection.path import loo_of_units
-from mercer.tables.model.effort import Clock, centres_within, fit_seconds
+from mercer.selection.search import Clock, Stage, search
+from mercer.tables.model.effort import centres_within, fit_seconds
 
 # Rows on which losses are compared, and scores are turned into probabilities.
 _ROWS = 2000
 _CS = (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
-_LOGISTIC_CLASSES = 3
+# λ of the logistic loss is no smaller.
+_LEAST_LOGISTIC = 1e-6
 # Errors with longer tails than these are worth a try with Huber's loss.
 _HEAVY = 8.0
 
@@ -69,18 +73,31 @@ def choose(
     units: np.ndarray | None = None,
 ) -> Chosen:
     """The loss with the smallest error in cross-validation on some of the rows, and λ for all of them."""
-    rows = _some_rows(y, task, seed)
-    n, k, m = len(y), kernel, len(rows)
+    rows, n = _some_rows(y, task, seed), len(y)
     units = np.arange(n) if units is None else units
-    among = _regression if task == "regression" else _classification
-    chosen, trials = among(k, mu, X[rows], y[rows], n, clock, seed, units[rows])
-    trials = [LossTrial(name, lam, error, m) for name, lam, error in trials if np.isfinite(error)]
-    representation, remarks = _representation(chosen, n, X.shape[1], 0.4 * seconds)
-    machine = chosen.set_params(representation=representation, random_state=seed)
+    some = X[rows], y[rows], units[rows]
+    numbers = task == "regression"
+    chosen, *others = (_for_numbers if numbers else _for_labels)(kernel, mu, *some)
+    trials: list[_Tried] = []
+    if others:
+        judge = _judge(*some, numbers, seed)
+
+        def stage(tried: list[_Tried]) -> Stage:
+            return lambda _: [partial(judge, t) for t in tried]
+
+        with warnings.catch_warnings():
+            # What has not converged is left out, as its error is infinite.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            search([stage([chosen]), stage(others)], trials, clock)
+        chosen = _worth_it(trials, numbers, len(rows))
+    machine = chosen.on(n)
+    representation, remarks = _representation(machine, n, X.shape[1], 0.4 * seconds)
+    machine.set_params(representation=representation, random_state=seed)
     if isinstance(machine, KernelSVC):
         # It calibrates itself by folds of rows; where rows belong together `calibrated` does.
         machine.set_params(probability=alone(units))
-    return Chosen(machine, tuple(trials), remarks)
+    told = [LossTrial(t.loss, t.lam(n), t.error, len(rows)) for t in trials if np.isfinite(t.error)]
+    return Chosen(machine, tuple(told), remarks)
 
 
 def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
@@ -96,80 +113,76 @@ def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
     return order[np.sort(np.concatenate([np.flatnonzero(needed), others]))]
 
 
-def _regression(kernel, mu, X, y, n, clock, seed, units):
-    squared = KernelRidge(kernel, lam=mu / n, offset=True)
-    left = loo_of_units(clone(squared).set_params(lam=mu / len(y)), X, y, None, units)
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """A machine with its μ = λn (None for an SVM, which has C instead), and its error."""
+
+    loss: str
+    mu: float | None
+    machine: KernelMachine
+    error: float = np.inf
+    seconds: float = 0.0
+
+    def lam(self, rows: int) -> float:
+        """λ for so many rows."""
+        if self.mu is None:
+            return self.machine.lam.value(rows)
+        return max(self.mu / rows, _LEAST_LOGISTIC if isinstance(self.machine, KernelLogistic) else 0.0)
+
+    def on(self, rows: int) -> KernelMachine:
+        """The machine for so many rows."""
+        return clone(self.machine).set_params(**{} if self.mu is None else {"lam": self.lam(rows)})
+
+
+def _judge(X: np.ndarray, y: np.ndarray, units: np.ndarray, numbers: bool, seed: int) -> Any:
+    """The root mean squared error, or the error rate, of a machine in three folds."""
+    labels = None if numbers else np.unique(y, return_inverse=True)[1]
+    parts = folds(units, min(3, count(units)), labels, seed)
+
+    def judged(tried: _Tried) -> list[_Tried]:
+        costs = []
+        for train, test in parts:
+            fitted = tried.on(len(train)).fit(X[train], y[train])
+            if not fitted.solution_.converged:
+                return [tried]
+            predicted = fitted.predict(X[test])
+            costs.append((y[test] - predicted) ** 2 if numbers else y[test] != predicted)
+        mean = float(np.mean(np.concatenate(costs)))
+        return [replace(tried, error=math.sqrt(mean) if numbers else mean)]
+
+    return judged
+
+
+def _worth_it(trials: list[_Tried], numbers: bool, rows: int) -> _Tried:
+    """The best, if it is clearly better than least squares: with that the kernel was found."""
+    p, best = trials[0].error, min(trials, key=lambda t: t.error)
+    # The smallest of many noisy errors is too small: of error rates by about their standard error.
+    enough = 0.01 * p if numbers else 0.5 * np.sqrt(p * (1 - p) / rows)
+    return best if best.error <= p - enough else trials[0]
+
+
+def _for_numbers(kernel: Kernel, mu: float, X: np.ndarray, y: np.ndarray, units: np.ndarray) -> list[_Tried]:
+    squared = _Tried("squared", mu, KernelRidge(kernel, offset=True))
+    left = loo_of_units(squared.on(len(y)), X, y, None, units)
     tube = float(f"{1.5 * np.median(np.abs(left)) / 0.6745:.3g}")  # more digits would say nothing
     # Where half of the rows are met to rounding, no loss does better.
     if len(y) < 50 or not tube > 1e-6 * np.std(y) or not kurtosis(left) > _HEAVY:
-        return squared, []
+        return [squared]
     huber = KernelRegressor(kernel, loss=Huber(tube), offset=True, representation="full")
-    parts = folds(units, min(3, count(units)), seed=seed)
     # Huber's loss is half the square near 0.
-    tried = [("squared", mu, squared), *((f"huber, {tube:.3g}", part * mu, huber) for part in (0.5, 0.15))]
-
-    trials = _compared(tried, n, clock, lambda shift, m: _root_mean_square(m, shift, parts, X, y))
-    best = min(trials, key=lambda t: t[2])
-    if best[0] == "squared" or best[2] > 0.99 * trials[0][2]:
-        return squared, trials
-    return huber.set_params(lam=best[1], representation="auto"), trials
+    return [squared, *(_Tried(f"huber, {tube:.3g}", part * mu, huber) for part in (0.5, 0.15))]
 
 
-def _cross_validated(machine, mu, parts, X, y, cost) -> float:
-    """The mean cost(truth, prediction) over folds; infinite for what can't be solved."""
-    costs = []
-    for train, test in parts:
-        fitted = clone(machine).set_params(lam=mu / len(train)).fit(X[train], y[train])
-        if not fitted.solution_.converged:
-            return float("inf")
-        costs.append(cost(y[test], fitted.predict(X[test])))
-    return float(np.mean(np.concatenate(costs)))
-
-
-def _compared(tried, n, clock, error) -> list[tuple[str, float, float]]:
-    """(name, λ for n rows, error(μ, machine)) of each trial, on all cores; infinite where time was up."""
-
-    def one(trial: tuple[str, float, KernelMachine]) -> float:
-        return error(*trial[1:]) if trial is tried[0] or not clock.up() else float("inf")
-
-    with warnings.catch_warnings():
-        # What has not converged is left out, as its error is infinite.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        errors = parallel_map(one, tried, cpu_count())
-    return [(name, shift / n, e) for (name, shift, _), e in zip(tried, errors, strict=True)]
-
-
-def _root_mean_square(machine, mu, parts, X, y) -> float:
-    return float(np.sqrt(_cross_validated(machine, mu, parts, X, y, lambda a, b: (a - b) ** 2)))
-
-
-def _classification(kernel, mu, X, y, n, clock, seed, units):
-    labels = np.unique(y)
-    squared = KernelClassifier(kernel, "squared", lam=mu / n, offset=True)
+def _for_labels(kernel: Kernel, mu: float, X: np.ndarray, y: np.ndarray, units: np.ndarray) -> list[_Tried]:
+    tried = [_Tried("squared", mu, KernelClassifier(kernel, "squared", offset=True))]
     if fewest_in_a_class(y, units) < 3:
-        return squared, []
-    y = np.searchsorted(labels, y)
-    parts = folds(units, 3, y, seed)
-    m = len(parts[0][0])
-    tried: list[tuple[str, float, KernelMachine]] = [("squared", mu, squared)]
-    machines: list[KernelMachine] = [squared]
-    for C in _CS:
-        tried.append((f"hinge, C = {C:g}", 1 / (2 * C), KernelSVC(kernel, probability=False)))
-        machines.append(KernelSVC.from_C(C, kernel, probability=True))
-    if len(labels) <= _LOGISTIC_CLASSES:
-        # Three classes at once take several times as long as two.
-        for factor in (0.01, 0.03, 0.1, 0.3) if len(labels) == 2 else (0.03, 0.3):
-            tried.append(("logistic", max(factor * mu, 1e-6 * m), KernelLogistic(kernel, offset=True)))
-            machines.append(KernelLogistic(kernel, lam=max(factor * mu / n, 1e-6), offset=True))
-    trials = _compared(
-        tried, n, clock, lambda shift, m: _cross_validated(m, shift, parts, X, y, np.not_equal)
-    )
-    best = int(np.argmin([t[2] for t in trials]))
-    # The kernel was found with the squared loss; the smallest of many noisy errors must be clearly smaller.
-    p = trials[0][2]
-    if trials[best][2] > p - 0.5 * np.sqrt(p * (1 - p) / len(y)):
-        best = 0
-    return machines[best], trials
+        return tried
+    tried += [_Tried(f"hinge, C = {C:g}", None, KernelSVC.from_C(C, kernel=kernel)) for C in _CS]
+    # Three classes at once take several times as long as two, and more are not worth it.
+    factors = {2: (0.01, 0.03, 0.1, 0.3), 3: (0.03, 0.3)}.get(len(np.unique(y)), ())
+    return tried + [
+        _Tried("logistic", factor * mu, KernelLogistic(kernel, offset=True)) for factor in factors
+    ]
 
 
 def _representation(

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from mercer._state import is_fitted, require
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
+from mercer.estimators.inputs import Labelled
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evidence import Evidence
@@ -127,3 +129,32 @@ class Model:
     def summary(self) -> str:
         """What is known, in a page of text."""
         return summary(self)
+
+    def check_state(self) -> None:
+        """Refuse parts that are not fitted, or not to each other."""
+        machine: Any = self.machine
+        spread = None if self.conformal is None else self.conformal.spread
+        fitted = is_fitted(self.columns) and is_fitted(machine) and (spread is None or is_fitted(spread))
+        require(fitted, "it is not fitted")
+        same = self.columns.schema_.columns == self.schema.columns
+        require(same, "its columns are not those of its schema")
+        labelled = isinstance(machine, Labelled)
+        task = "classification" if labelled else "regression"
+        require(self.task == task, "its task is not that of its machine")
+        widths = {m.n_features_in_ for m in (machine, spread) if m is not None}
+        same = widths == {len(self.columns.get_feature_names_out())}
+        require(same, "its machine takes other points than its columns make")
+        if self.calibration is not None:
+            require(labelled, "a regression has no probabilities")
+            self.calibration.check_for(machine.coding_)
+        elif labelled:
+            require(hasattr(machine, "predict_proba"), "its classes have no probabilities")
+
+    def try_state(self) -> None:
+        """Answer for a row in which all is missing."""
+        nothing = [{c.name: None for c in self.schema.columns}]
+        self.predict(nothing)
+        if self.task == "classification":
+            self.predict_proba(nothing)
+        if self.conformal is not None:
+            self.predict_interval(nothing)

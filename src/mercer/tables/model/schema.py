@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from mercer._state import require
 from mercer.tables.reading import Table, TableError
+from mercer.tables.reading.dates import ORDERS
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,13 @@ class Column:
     missing: float
     order: str | None = None
 
+    holds = {"kind": Literal["number", "category", "date"]}
+
+    def check_state(self) -> None:
+        """Refuse a way of writing dates that nobody has."""
+        ordered = self.order is None or (self.kind == "date" and self.order in ORDERS)
+        require(ordered, f"the dates of column {self.name!r} are written in an unknown way")
+
     @property
     def table_kind(self) -> str:
         """As what a `Table` shall read it: categories are text, and dates are written as they were."""
@@ -53,6 +62,10 @@ class Schema:
     """
 
     columns: tuple[Column, ...]
+
+    def check_state(self) -> None:
+        """Refuse two columns of one name."""
+        require(len(set(self.names)) == len(self.names), "two columns have one name")
 
     @classmethod
     def of(cls, table: Table) -> Schema:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
-from scipy.linalg import eigh
 
-from mercer._units import alone, by_size, count, folds, held_out
+from mercer._threads import cpu_count, parallel_map
+from mercer._units import alone, count, folds, held_out
 from mercer.engines import Tiled
-from mercer.engines.threads import cpu_count, parallel_map
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern
+from mercer.selection.dimensions import Choice
 from mercer.selection.gradient import LooSurface, descend
-from mercer.tables.model.effort import Clock, Effort
+from mercer.selection.objectives import Data, LeaveOneOut, row_order
+from mercer.selection.search import Clock, Job, search
+from mercer.tables.model.effort import Effort
 
 Progress = Callable[[str], None]
 
@@ -27,6 +28,7 @@ FAMILIES: Mapping[str, Kernel] = {
     "matern 3/2": Matern(1.5, 1.0),
     "gaussian": Gaussian(1.0),
 }
+_FIRST = "laplacian l1"
 _WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 _SHIFTS = 10.0 ** np.arange(-6.0, 2.51, 0.5)
 # A second kernel is worth its complexity if it lowers the error to this share; so is another preparation of
@@ -68,13 +70,23 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A kernel with its μ = λn, the error it reached, and on which preparation."""
+    """A kernel with its μ = λn, on a preparation; the error it is compared by, and how it was tried."""
 
     outliers: str
     family: str
     kernel: Kernel
     mu: float
-    error: float
+    error: float = np.nan
+    stage: str = ""
+    rows: int = 0
+    loo: float = np.nan
+    fresh: float = np.nan
+    seconds: float = 0.0
+
+    @property
+    def trial(self) -> Trial:
+        kernel = f"{self.family}, one width" if self.stage == "screen" else self.family
+        return Trial(self.stage, self.outliers, kernel, self.rows, self.loo, self.fresh, self.seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +97,7 @@ class Found:
     trials: tuple[Trial, ...]
 
 
-class Search:
+class KernelSearch:
     """One search, on prepared points.
 
     Parameters
@@ -118,65 +130,69 @@ class Search:
         self.size = float(np.sqrt(np.mean((Y - self.middle) ** 2))) or 1.0
         self.Y = (Y - self.middle) / self.size
         self.spread = _SPREAD_LABELS if labels else _SPREAD
-        self.trials: list[Trial] = []
 
     def run(self) -> Found:
         """Screen, refine, compare: on rows that took no part where there are enough, else in folds."""
-        screened = self._screen()
-        choose = self._by_folds if self.effort.by_folds else self._by_fresh_rows
-        return Found(choose(screened), self._in_order())
+        by_fresh_rows = [self._lengths, self._last_look, self._sum_of_two]
+        stages = [
+            self._preparations,
+            self._families,
+            *([self._by_folds] if self.effort.by_folds else by_fresh_rows),
+        ]
+        tried: list[Candidate] = []
+        search(stages, tried, self.clock)
+        return Found(_best(tried), tuple(c.trial for c in tried))
 
     def _ordered(self, n: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Rows in the order in which parts of them grow, and those that judge; None: the next in order."""
-        order = np.random.default_rng(self.seed).permutation(n)
+        order = row_order(n, None, self.seed)
         if self.effort.by_folds or alone(self.units):
             return order, None
         # Of large units every beginning of the order has a part: other units must be kept to judge by.
-        _, fresh = held_out(self.units, min(_FRESH_ROWS, n - self.effort.final_rows), seed=self.seed)
-        judges = np.zeros(n, dtype=bool)
-        judges[fresh] = True
-        return order[~judges[order]], fresh
+        _, fresh = held_out(self.units, min(_FRESH_ROWS, n - self.effort.final_rows), random_state=self.seed)
+        return order[~np.isin(order, fresh)], fresh
 
     # -- screening ---------------------------------------------------------------------------------
 
-    def _screen(self) -> list[Candidate]:
+    def _preparations(self, tried: Sequence[Candidate]) -> list[Job]:
         self.progress("Kernel families and widths")
-        first = next(iter(FAMILIES))
-        by_preparation = self._together(lambda outliers: self._widths(outliers, first), list(self.points))
-        best = min(by_preparation, key=lambda c: c.error)
-        if best.error > _PREPARED * by_preparation[0].error:
-            best = by_preparation[0]
-        others = [f for f in FAMILIES if f != first]
-        rest = self._together(lambda family: self._widths(best.outliers, family), others)
-        # The first family is the steadiest one on small tables: it always comes along.
-        rest = sorted(rest, key=lambda c: c.error)
-        return sorted([best, *rest[: self.effort.finalists - 1]], key=lambda c: c.error)
+        return [partial(self._widths, outliers, _FIRST) for outliers in self.points]
 
-    def _widths(self, outliers: str, family: str) -> Candidate:
-        """One family on a few rows: width and μ on a grid, one eigendecomposition a width."""
-        started = time.monotonic()
-        rows = self.order[: self.effort.screen_rows]
-        X, Y = self.points[outliers][rows], self.Y[rows]
-        d = X.shape[1]
-        base = FAMILIES[family]
-        middle = d if family == "laplacian l1" else np.sqrt(d)
-        best = (np.inf, 1.0, 1.0)
-        for factor in _WIDTHS:
-            kernel = base.scaled(np.full(d, middle * factor))
-            error, mu = _best_shift(np.asarray(Tiled(threads=1).gram(kernel, X, X)), Y, self.units[rows])
-            if error < best[0]:
-                best = error, factor, mu
-        error, factor, mu = best
-        kernel = base.scaled(np.full(d, middle * factor))
-        self._record("screen", outliers, f"{family}, one width", len(rows), error, np.nan, started)
-        return Candidate(outliers, family, kernel, mu, error)
+    def _families(self, tried: Sequence[Candidate]) -> list[Job]:
+        outliers = self._prepared(tried).outliers
+        return [partial(self._widths, outliers, family) for family in FAMILIES if family != _FIRST]
+
+    def _prepared(self, tried: Sequence[Candidate]) -> Candidate:
+        """The first family on the preparation that suits it."""
+        as_they_are, *others = tried[: len(self.points)]
+        best = min(others, key=_error, default=as_they_are)
+        return best if best.error <= _PREPARED * as_they_are.error else as_they_are
+
+    def _screened(self, tried: Sequence[Candidate]) -> list[Candidate]:
+        """The families to go on with; the first one, the steadiest on small tables, always comes along."""
+        rest = sorted(tried[len(self.points) : len(self.points) + len(FAMILIES) - 1], key=_error)
+        return sorted([self._prepared(tried), *rest[: self.effort.finalists - 1]], key=_error)
+
+    def _widths(self, outliers: str, family: str) -> list[Candidate]:
+        """One family on a few rows: the width and μ with the smallest leave-one-out error."""
+        n, X = min(self.effort.screen_rows, len(self.order)), self.points[outliers]
+        base, d = FAMILIES[family], X.shape[1]
+        middle = d if family == _FIRST else np.sqrt(d)
+        kept = n * (1 - 1 / count(self.units[self.order[:n]]))  # rows that are left when a unit is left out
+        judge = LeaveOneOut(
+            KernelRidge(representation="full", engine=Tiled(threads=1)),
+            Data(X, self.Y, None, self.order, self.units),
+            Choice(list(_SHIFTS / kept)),
+        )
+        kernels = [base.scaled(np.full(d, middle * factor)) for factor in _WIDTHS]
+        best = max((judge({"kernel": kernel}, n) for kernel in kernels), key=lambda t: t.score)
+        kernel, mu, error = best.params["kernel"], best.params["lam"] * kept, -best.score
+        return [Candidate(outliers, family, kernel, mu, error, "screen", n, loo=error)]
 
     # -- refinement --------------------------------------------------------------------------------
 
-    def _refine(
-        self, candidate: Candidate, rows: np.ndarray, steps: int, lengths: bool = True
-    ) -> tuple[Candidate, float]:
-        """The candidate moved down its objective on some rows, and its leave-one-out error there.
+    def _refine(self, candidate: Candidate, rows: np.ndarray, steps: int, lengths: bool = True) -> Candidate:
+        """The candidate moved down its objective on some rows.
 
         Its error is what was minimised, in the units of a mean squared error: it knows how far the length
         scales have moved.
@@ -184,12 +200,12 @@ class Search:
         share = likelihood_share(len(rows))
         surface = LooSurface(self.points[candidate.outliers][rows], self.Y[rows], share, self.units[rows])
         start, seconds = (candidate.kernel, candidate.mu), self.clock.left
-        refined = descend(surface, KernelRidge(), *start, self.spread, steps, seconds, lengths)
+        refined = descend(surface, KernelRidge(offset=False), *start, self.spread, steps, seconds, lengths)
         if refined.status == "out of time":
             self.clock.ended = True
         error = float(np.exp(2 * refined.objective / surface.count))
         kernel, mu = refined.machine.kernel, refined.machine.lam * surface.kept
-        return replace(candidate, kernel=kernel, mu=mu, error=error), refined.loo_mse
+        return replace(candidate, kernel=kernel, mu=mu, error=error, rows=len(rows), loo=refined.loo_mse)
 
     def _error_on(self, candidate: Candidate, rows: np.ndarray, fresh: np.ndarray) -> float:
         """The mean squared error on rows that took no part; of labels, with four times the error rate added.
@@ -198,7 +214,11 @@ class Search:
         """
         X = self.points[candidate.outliers]
         machine = KernelRidge(
-            candidate.kernel, lam=candidate.mu / len(rows), representation="full", solver="cholesky"
+            candidate.kernel,
+            lam=candidate.mu / len(rows),
+            representation="full",
+            solver="cholesky",
+            offset=False,  # targets are centred
         ).fit(X[rows], self.Y[rows])
         scores = machine.predict(X[fresh]).reshape(len(fresh), -1)
         error = float(np.mean((self.Y[fresh] - scores) ** 2))
@@ -207,110 +227,103 @@ class Search:
         guess, truth = (_classes(self.middle + self.size * Y) for Y in (scores, self.Y[fresh]))
         return error + 4 * float(np.mean(guess != truth))
 
-    # -- many rows ---------------------------------------------------------------------------------
+    # -- many rows: length scales on some, the best on more, then a sum of two; judged on other rows -----
 
-    def _by_fresh_rows(self, screened: list[Candidate]) -> Candidate:
-        """Length scales on some rows, the best on more, then a sum of two; all judged on other rows."""
-        effort = self.effort
+    def _lengths(self, tried: Sequence[Candidate]) -> list[Job]:
         self.progress("Length scales, one a feature")
-        refined = self._together(
-            lambda c: self._judged(c, effort.refine_rows, effort.refine_steps, "length scales"), screened
-        )
-        pair = _pair(sorted(refined, key=lambda c: c.error))
-        if self.clock.up():
-            return pair[0]
-        self.progress("The best on more rows")
-        last = self._together(
-            lambda c: self._judged(c, effort.final_rows, effort.final_steps, "last look"),
-            [*pair, _one_width(screened[0])],
-        )
-        best = min(last, key=lambda c: c.error)
-        other = next((c for c in last if c.family != best.family), None)
-        if other is None or self.clock.up():
-            return best
-        self.progress("The sum of two kernels")
-        both = self._judged(_sum(best, other), effort.final_rows, effort.final_steps, "last look")
-        return both if both.error < _WORTH * best.error else best
+        rows, steps = self.effort.refine_rows, self.effort.refine_steps
+        return [partial(self._judged, c, rows, steps, "length scales") for c in self._screened(tried)]
 
-    def _judged(self, candidate: Candidate, count: int, steps: int, stage: str) -> Candidate:
-        started = time.monotonic()
+    def _last_look(self, tried: Sequence[Candidate]) -> list[Job]:
+        self.progress("The best on more rows")
+        pair = _pair(sorted(_latest(tried), key=_error))
+        return [self._last(c) for c in (*pair, _one_width(self._screened(tried)[0]))]
+
+    def _sum_of_two(self, tried: Sequence[Candidate]) -> list[Job]:
+        best = min(_latest(tried), key=_error)
+        others = [c for c in _latest(tried) if c.family != best.family]
+        if others:
+            self.progress("The sum of two kernels")
+        return [self._last(_sum(best, other)) for other in others[:1]]
+
+    def _last(self, candidate: Candidate) -> Job:
+        return partial(self._judged, candidate, self.effort.final_rows, self.effort.final_steps, "last look")
+
+    def _judged(self, candidate: Candidate, count: int, steps: int, stage: str) -> list[Candidate]:
         rows, fresh = self.order[:count], self.fresh
         if fresh is None:
             fresh = self.order[count : count + _FRESH_ROWS]
-        refined, loo = self._refine(candidate, rows, steps)
+        refined = self._refine(candidate, rows, steps)
         error = self._error_on(refined, rows, fresh)
-        self._record(stage, candidate.outliers, candidate.family, count, loo, error, started)
-        return replace(refined, error=error)
+        return [replace(refined, error=error, stage=stage, fresh=error)]
 
     # -- few rows ----------------------------------------------------------------------------------
 
-    def _by_folds(self, screened: list[Candidate]) -> Candidate:
+    def _by_folds(self, tried: Sequence[Candidate]) -> list[Job]:
         """Every way of choosing the lengths is judged in three folds; the best one is then taken on all rows.
 
         With few rows the leave-one-out error of many length scales says more about those rows than about
         others: only rows that took no part can tell whether they pay.
         """
+        return [partial(self._folded, self._screened(tried))]
+
+    def _folded(self, screened: list[Candidate]) -> list[Candidate]:
         self.progress("One width, or length scales: three folds")
         rows = self.order[: self.effort.final_rows]
-        tests = [np.sort(part) for part in self._parts(rows)]
 
         def fold(test: np.ndarray) -> dict[str, tuple[float, float]]:
             train = np.setdiff1d(rows, test)
             ways = self._ways(screened, train)
-            return {way: (self._error_on(c, train, test), loo) for way, (c, loo) in ways.items()}
+            return {way: (self._error_on(c, train, np.sort(test)), c.loo) for way, c in ways.items()}
 
-        started = time.monotonic()
-        folds = parallel_map(fold, tests, cpu_count())
-        seconds = (time.monotonic() - started) / len(folds[0])
-        errors = {}
-        for way in folds[0]:
-            errors[way], loo = (float(v) for v in np.mean([f[way] for f in folds], axis=0))
-            self.trials.append(
-                Trial("folds", screened[0].outliers, way, len(rows), loo, errors[way], seconds)
-            )
+        parts = parallel_map(fold, self._parts(rows), cpu_count())
+        judged = []
+        for way in parts[0]:
+            error, loo = (float(v) for v in np.mean([part[way] for part in parts], axis=0))
+            as_tried = replace(screened[0], family=way, stage="folds", rows=len(rows))
+            judged.append(replace(as_tried, error=error, loo=loo, fresh=error))
         self.progress("The best on all rows")
-        started = time.monotonic()
-        way = min(errors, key=lambda w: errors[w])
+        way = min(judged, key=_error).family
         needed = [c for c in screened if way in (c.family, f"{c.family}, one width")] or screened
-        best, loo = self._ways(needed, rows)[way]
-        self._record("last look", best.outliers, best.family, len(rows), loo, np.nan, started)
-        return best
+        return [*judged, replace(self._ways(needed, rows)[way], stage="last look", fresh=np.nan)]
 
     def _parts(self, rows: np.ndarray) -> list[np.ndarray]:
         units = self.units[rows]
         if alone(units):
             return np.array_split(rows, _FOLDS)
-        return [rows[test] for _, test in folds(units, min(_FOLDS, count(units)), seed=self.seed)]
+        return [rows[test] for _, test in folds(units, min(_FOLDS, count(units)), random_state=self.seed)]
 
-    def _ways(self, screened: list[Candidate], rows: np.ndarray) -> dict[str, tuple[Candidate, float]]:
-        """What every way of choosing leads to on some rows, and its leave-one-out error there."""
+    def _ways(self, screened: list[Candidate], rows: np.ndarray) -> dict[str, Candidate]:
+        """What every way of choosing leads to on some rows."""
         effort, out = self.effort, {}
         for c in screened:
             one = _one_width(c)
             out[one.family] = self._refine(one, rows, effort.final_steps // 2)
             out[c.family] = self._refine(c, rows, effort.refine_steps)
-        refined = sorted([out[c.family][0] for c in screened], key=lambda c: c.error)
+        refined = sorted([out[c.family] for c in screened], key=_error)
         if len(refined) > 1:
             both = _sum(*_pair(refined))
             out[_BOTH] = self._refine(both, rows, effort.final_steps)
             # As they are, with weights: few numbers to choose, so there is little to follow noise with.
-            mixture = _sum(both, out[f"{screened[0].family}, one width"][0])
+            mixture = _sum(both, out[f"{screened[0].family}, one width"])
             out[_MIXTURE] = self._refine(mixture, rows, effort.final_steps // 2, lengths=False)
         return out
 
-    @staticmethod
-    def _together(function: Callable[[Any], Candidate], items: list) -> list[Candidate]:
-        """One thread an item, BLAS on one thread each: small matrices gain little from more."""
-        return parallel_map(function, items, cpu_count())
 
-    def _in_order(self) -> tuple[Trial, ...]:
-        """By stage, and by kernel within one: threads finish in any order."""
-        stages = ("screen", "length scales", "folds", "last look")
-        return tuple(sorted(self.trials, key=lambda t: (stages.index(t.stage), t.rows, t.kernel)))
+def _error(candidate: Candidate) -> float:
+    return candidate.error
 
-    def _record(self, stage, outliers, kernel, rows, loo, fresh, started) -> None:
-        seconds = time.monotonic() - started
-        self.trials.append(Trial(stage, outliers, kernel, rows, float(loo), float(fresh), seconds))
+
+def _latest(tried: Sequence[Candidate]) -> list[Candidate]:
+    """Those of the last stage: errors of different stages are of different rows."""
+    return [c for c in tried if c.stage == tried[-1].stage]
+
+
+def _best(tried: Sequence[Candidate]) -> Candidate:
+    """The best of the last stage; a sum, which comes last, if it is worth its complexity."""
+    *others, last = _latest(tried)
+    best = min(others, key=_error, default=last)
+    return last if last.error < (_WORTH if " + " in last.family else 1) * best.error else best
 
 
 def _classes(codes: np.ndarray) -> np.ndarray:
@@ -320,8 +333,7 @@ def _classes(codes: np.ndarray) -> np.ndarray:
 
 def _pair(pool: list[Candidate]) -> list[Candidate]:
     """The best, and beside it the first family (or, if that is the best, the second best)."""
-    first = next(iter(FAMILIES))
-    beside = [c for c in pool[1:] if c.family == first] or pool[1:2]
+    beside = [c for c in pool[1:] if c.family == _FIRST] or pool[1:2]
     return [pool[0], *beside]
 
 
@@ -338,24 +350,6 @@ def _one_width(candidate: Candidate) -> Candidate:
     width = float(candidate.kernel.lengths[0])  # type: ignore[attr-defined]
     kernel = base.replace(**{base.positive[0]: width})
     return replace(candidate, family=f"{candidate.family}, one width", kernel=kernel)
-
-
-def _best_shift(K: np.ndarray, Y: np.ndarray, units: np.ndarray) -> tuple[float, float]:
-    """(smallest leave-one-out mean squared error, its μ) over a grid of μ; units are left out together."""
-    values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
-    values = np.maximum(values, 0)
-    rotated, blocks = Q.T @ Y, [(rows, Q[rows]) for rows in by_size(units)]
-    left, best = np.empty(Y.shape), (np.inf, 1.0)
-    for mu in _SHIFTS:
-        inverse = 1 / (values + mu)
-        solved = Q @ (inverse[:, None] * rotated)
-        for rows, q in blocks:  # q is (units, size, n)
-            if rows.shape[1] == 1:
-                left[rows] = solved[rows] / ((q * q) @ inverse)[:, :, None]
-            else:
-                left[rows] = np.linalg.solve((q * inverse) @ q.transpose(0, 2, 1), solved[rows])
-        best = min(best, (float(np.mean(left**2)), float(mu)))
-    return best
 
 
 def likelihood_share(rows: int) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.tables.reading.from_memory import column_of
 from mercer.tables.reading.objects import as_word
-from mercer.tables.reading.of import column_of
 
 _MOST_CODES = 20
 _LARGEST = 1e100
@@ -46,68 +46,73 @@ def target_of(y: Any, task: str | None = None, name: str = "y") -> Target:
     """
     if task not in (None, "regression", "classification"):
         raise ValueError(f"task must be 'regression' or 'classification', got {task!r}")
-    values = np.asarray(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(f"the target must be one column, got an array of shape {values.shape}")
-    values = typed(values, name)
+    values = column_of_target(y, name)
     _require_complete(values, name)
     if values.dtype.kind == "M":
         raise ValueError(f"the target {name!r} holds dates; turn them into numbers (days since …) first")
     distinct = np.unique(values.astype(str) if values.dtype.kind == "O" else values)
     if len(distinct) < 2:
         raise ValueError(f"the target {name!r} has the same value in every row: there is nothing to learn")
-    if task == "regression":
-        return Target(task, _numbers(values, name), "as asked")
-    if task == "classification":
-        return Target(task, _labels(values), "as asked")
+    labels = None if task is not None else _why_labels(values, distinct, name)
+    if task == "regression" or (task is None and labels is None):
+        return Target("regression", _numbers(values, name), "as asked" if task else f"{name!r} holds numbers")
+    return Target("classification", _labels(values), labels or "as asked")
+
+
+def _why_labels(values: np.ndarray, distinct: np.ndarray, name: str) -> str | None:
+    """Why these are labels; None if they are numbers."""
+    n, k = len(values), len(distinct)
     if values.dtype.kind in "OUSb":
-        _few_classes(len(distinct), len(values), name)
-        return Target("classification", _labels(values), f"{name!r} holds {len(distinct)} labels")
-    whole = bool((values == np.round(values)).all())
-    codes = whole and len(distinct) <= _MOST_CODES
-    if codes and values.dtype.kind in "iu" and len(values) >= 3 * len(distinct):
-        return Target("classification", _labels(values), f"{name!r} holds {len(distinct)} different integers")
-    if len(distinct) == 2:
-        return Target("classification", _labels(values), f"{name!r} has two values")
-    ranks = np.arange(len(distinct))
-    if codes and name != "y" and len(values) >= 10 * len(distinct):
-        for first in (0, 1):
-            if (distinct == ranks + first).all():
-                last = len(distinct) - 1 + first
-                why = f"{name!r} counts from {first} to {last}; say task='regression' if these are amounts"
-                return Target("classification", _labels(values), why)
-    return Target("regression", _numbers(values, name), f"{name!r} holds numbers")
+        if k > max(2, n // 2):
+            raise ValueError(
+                f"the target {name!r} has {k:,} different labels in {n:,} rows: too many to learn any; "
+                "say task='regression' if these are numbers written as text"
+            )
+        return f"{name!r} holds {k} labels"
+    codes = k <= _MOST_CODES and bool((values == np.round(values)).all())
+    if codes and values.dtype.kind in "iu" and n >= 3 * k:
+        return f"{name!r} holds {k} different integers"
+    if k == 2:
+        return f"{name!r} has two values"
+    first = distinct[0]
+    if codes and name != "y" and n >= 10 * k and first in (0, 1) and distinct[-1] == first + k - 1:
+        return (
+            f"{name!r} counts from {first:g} to {distinct[-1]:g}; say task='regression' if these are amounts"
+        )
+    return None
 
 
-def typed(values: np.ndarray, name: str) -> np.ndarray:
-    """Python objects and durations as a column of a table holds them; whole numbers stay integers."""
+def column_of_target(y: Any, name: str) -> np.ndarray:
+    """One column; Python objects and durations as a table holds them, but whole numbers as integers."""
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"the target must be one column, got an array of shape {values.shape}")
     if values.dtype.kind not in "Om":
         return values
     column = column_of(values, name)
-    if values.dtype.kind == "O" and all(isinstance(v, numbers.Integral) for v in values):
-        return column.astype(np.int64) if column.dtype.kind == "f" else column
-    return column
+    whole = values.dtype.kind == "O" and all(isinstance(v, numbers.Integral) for v in values)
+    return column.astype(np.int64) if whole and column.dtype.kind == "f" else column
+
+
+def missing(values: np.ndarray) -> np.ndarray:
+    """Which values are not there: None or NaN."""
+    if values.dtype.kind == "O":
+        return np.array([v is None or v != v for v in values], dtype=bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
 
 
 def _require_complete(values: np.ndarray, name: str) -> None:
     if len(values) == 0:
         raise ValueError(f"the target {name!r} is empty: there are no rows")
-    if values.dtype.kind == "O":
-        absent = np.array([v is None for v in values], dtype=bool)
-    elif values.dtype.kind == "f":
-        absent = np.isnan(values)
-        if np.isinf(values).any():
-            raise ValueError(
-                f"the target {name!r} is infinite in row {int(np.flatnonzero(np.isinf(values))[0]) + 1}"
-            )
-    else:
-        return
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise ValueError(f"the target {name!r} is infinite in row {int(np.isinf(values).argmax()) + 1}")
+    absent = missing(values)
     if absent.any():
         raise ValueError(
             f"the target {name!r} is missing in {int(absent.sum()):,} rows, first in row "
-            f"{int(np.flatnonzero(absent)[0]) + 1}: drop them, or predict them with a model of the others"
+            f"{int(absent.argmax()) + 1}: drop them, or predict them with a model of the others"
         )
 
 
@@ -144,11 +149,3 @@ def _labels(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind == "f":  # scikit-learn takes numbers with a fraction for amounts
         return np.array([as_word(v) for v in values])
     return values
-
-
-def _few_classes(classes: int, rows: int, name: str) -> None:
-    if classes > max(2, rows // 2):
-        raise ValueError(
-            f"the target {name!r} has {classes:,} different labels in {rows:,} rows: too many to learn any; "
-            "say task='regression' if these are numbers written as text"
-        )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.tables.reading.budget import ask
-from mercer.tables.reading.cells import Coded
-from mercer.tables.reading.errors import Stray, TableError, checked_names, refused_as
+from mercer.tables.reading.cells import WRITTEN, Coded, Understood
+from mercer.tables.reading.errors import TableError, checked_names, refused_as
+from mercer.tables.reading.format import Format, Wanted, assembled
 from mercer.tables.reading.objects import as_kind, as_word, bounded_dates, finite, kind_of
 from mercer.tables.reading.table import Table
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH = 65_536
+# Rows of the parts that a stream is cut from.
+PART = 1000
+_NO_PARQUET = "this is no sound Parquet file"
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -83,34 +87,49 @@ def coded(column: pa.ChunkedArray) -> Coded:
     return Coded(words, np.concatenate([np.zeros(0, np.int64), *codes]))
 
 
-def table_from(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: Path, kinds: dict[str, str], limit: int | None
-) -> Table:
+def table_from(batches: Iterable[pa.RecordBatch], schema: pa.Schema, wanted: Wanted) -> Table:
     """A table from batches, up to a number of rows. All is checked: the bytes may be anyone's."""
     import pyarrow as pa
 
-    names = checked_names(list(schema.names), path)
     kept: list[pa.RecordBatch] = []
     rows = taken = 0
     for batch in batches:
-        batch = batch if limit is None else batch.slice(0, limit - rows)
+        batch = batch if wanted.limit is None else batch.slice(0, wanted.limit - rows)
         batch.validate(full=True)
         kept.append(batch)
         rows, taken = rows + len(batch), taken + batch.nbytes
         # The batches are held already; a copy of them as columns, and one batch more, must fit.
-        ask(path, 8 * rows * len(names) + taken + batch.nbytes, f"more than {rows:,} rows of it")
-        if limit is not None and rows >= limit:
+        need = 8 * rows * len(schema.names) + taken + batch.nbytes
+        ask(wanted.path, need, f"more than {rows:,} rows of it")
+        if wanted.limit is not None and rows >= wanted.limit:
             break
-    table = pa.Table.from_batches(kept, schema)
-    columns = {}
-    for i, name in enumerate(names):
-        try:
-            columns[name] = as_kind(from_arrow(table.column(i)), kinds.get(name))
-        except Stray as stray:
-            raise stray.at(name, path) from None
-        except TableError as error:
-            raise TableError(error.problem, path=path, column=name) from None
-    return Table(columns, rows)
+    return _table(pa.Table.from_batches(kept, schema), wanted)
+
+
+def parts_from(batches: Iterable[pa.RecordBatch], wanted: Wanted) -> Iterator[Table]:
+    """A table for every batch."""
+    import pyarrow as pa
+
+    rows = 0
+    for batch in batches:
+        batch.validate(full=True)
+        yield _table(pa.Table.from_batches([batch]), wanted, rows)
+        rows += len(batch)
+
+
+def _table(content: pa.Table, wanted: Wanted, first_row: int = 0) -> Table:
+    import pyarrow as pa
+
+    names = checked_names(list(content.column_names), wanted.path)
+
+    def column(j: int) -> Understood:
+        kind, found = wanted.kinds.get(names[j]), content.column(j)
+        if kind in ("text", WRITTEN) and pa.types.is_integer(found.type):
+            found = found.cast(pa.string())  # all digits, which a float64 may not hold
+        values = as_kind(from_arrow(found), kind)
+        return Understood(values, kind_of(values))
+
+    return assembled(names, column, wanted.path, first_row=first_row, n_rows=len(content))
 
 
 def to_arrow(table: Table) -> pa.Table:
@@ -125,37 +144,59 @@ def to_arrow(table: Table) -> pa.Table:
     )
 
 
-def read_parquet(path: Path, kinds: dict[str, str], limit: int | None = None) -> Table:
-    """A Parquet file."""
-    with refusals(path, "this is no sound Parquet file"):
-        import pyarrow.parquet as pq
+class Parquet(Format):
+    """Columns with types of their own, in parts that can be read one by one."""
 
-        with pq.ParquetFile(path) as file:
-            about = file.metadata
-            if limit is None:
-                size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-                ask(path, 2 * size + 8 * about.num_rows * about.num_columns)
-            batches = file.iter_batches(BATCH if limit is None else min(limit, BATCH))
-            return table_from(batches, file.schema_arrow, path, kinds, limit)
+    name = "Parquet"
+    suffixes = (".parquet", ".pq")
+    start = b"PAR1"
+
+    def read(self, wanted: Wanted) -> Table:
+        with refusals(wanted.path, _NO_PARQUET):
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(wanted.path) as file:
+                about = file.metadata
+                if wanted.limit is None:
+                    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+                    ask(wanted.path, 2 * size + 8 * about.num_rows * about.num_columns)
+                size = BATCH if wanted.limit is None else min(wanted.limit, BATCH)
+                return table_from(file.iter_batches(size), file.schema_arrow, wanted)
+
+    def parts(self, wanted: Wanted) -> Iterator[Table]:
+        with refusals(wanted.path, _NO_PARQUET):
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(wanted.path) as file:
+                yield from parts_from(file.iter_batches(PART), wanted)
+
+    def for_query(self, wanted: Wanted) -> tuple[Any, tuple[str, ...]]:
+        """The file itself: a query reads what it needs of it."""
+        with refusals(wanted.path, _NO_PARQUET):
+            import pyarrow.dataset
+
+            return pyarrow.dataset.dataset(wanted.path, format="parquet"), ()
 
 
-def read_ipc(path: Path, kinds: dict[str, str], limit: int | None = None) -> Table:
-    """An Arrow IPC file (Feather) or stream."""
-    with refusals(path, "this is no sound Arrow file"):
-        schema, batches = open_ipc(path)
-        return table_from(batches, schema, path, kinds, limit)
+class ArrowFile(Format):
+    """Arrow IPC files (Feather), and streams, which have no mark in front."""
 
+    name = "Arrow"
+    suffixes = (".arrow", ".arrows", ".feather", ".ipc")
+    start = b"ARROW1\0\0"
+    always = False
 
-def open_ipc(path: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """What an Arrow IPC file says its columns are, and its batches, one by one."""
-    pa = needed(f"{path}: reading Arrow files")
-    ask(path, 2 * path.stat().st_size)
-    data = pa.py_buffer(path.read_bytes())
-    if data[:6].to_pybytes() == b"ARROW1":
-        file = pa.ipc.open_file(data)
-        return file.schema, (file.get_batch(i) for i in range(file.num_record_batches))
-    stream = pa.ipc.open_stream(data)
-    return stream.schema, iter(stream)
+    def read(self, wanted: Wanted) -> Table:
+        with refusals(wanted.path, "this is no sound Arrow file"):
+            pa = needed(f"{wanted.path}: reading Arrow files")
+            ask(wanted.path, 2 * wanted.path.stat().st_size)
+            data = pa.py_buffer(wanted.path.read_bytes())
+            if data[:6].to_pybytes() == b"ARROW1":
+                file = pa.ipc.open_file(data)
+                batches = (file.get_batch(i) for i in range(file.num_record_batches))
+                return table_from(batches, file.schema, wanted)
+            stream = pa.ipc.open_stream(data)
+            return table_from(iter(stream), stream.schema, wanted)
 
 
 def refusals(path: Path, what: str, *more: type[BaseException]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from mercer.engines.memory import available_memory
+from mercer._memory import available_memory
 from mercer.tables.reading.errors import TableError
 
 ADVICE = "Read a part of it with limit= (--limit), or choose rows and columns with query= (--query)."

@@ -7,6 +7,7 @@ one: read as words, such a column would quietly become as many categories as it 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -14,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tables.reading.dates import EXAMPLES, SLASHES, moment, order_in
+from mercer.tables.reading.dates import EXAMPLES, ORDERS, SLASHES, DatesRead, moment, order_in
 from mercer.tables.reading.errors import Stray, shown
 
 MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"})
 # Missing among numbers and dates. Among words it is one: a sign, a class.
 DASH = "-"
+# The kind of a column that is copied as it stands in the file.
+WRITTEN = "written"
 ALMOST = 0.95
 
 _NUMBER = re.compile(
@@ -54,40 +57,62 @@ class Coded:
         return int(np.flatnonzero(wanted[self.codes])[0])
 
 
-def understand(column: Coded, kind: str | None = None, comma: bool = False) -> np.ndarray:
-    """A column of a table from its text; see `understood`."""
-    return understood(column, kind, comma)[0]
+@dataclass(frozen=True)
+class Understood:
+    """A column of a table, and what it was taken for.
+
+    Attributes
+    ----------
+    values : array of float64, datetime64[us] or str, missing values being NaN, NaT and None
+    kind : "number", "text" or "date"; for dates that are not ISO 8601 one of `dates.ORDERS`
+    code : of words that were taken for codes and not for numbers, one that begins with 0
+    """
+
+    values: np.ndarray
+    kind: str
+    code: str | None = None
+
+    def remarks(self, name: str) -> list[str]:
+        """What people should know of how the column was understood."""
+        if self.kind in ORDERS:
+            return [DatesRead(name, self.kind)]
+        if self.code is None:
+            return []
+        return [
+            f"Column {shown(name)} has digits that begin with 0, such as {shown(self.code)}, and was read as "
+            f"words. If numbers are meant: kinds={{{name!r}: 'number'}} (--number {shlex.quote(name)})."
+        ]
 
 
-def understood(column: Coded, kind: str | None = None, comma: bool = False) -> tuple[np.ndarray, str]:
-    """A column of a table from its text, and what it was taken for.
+def understood(column: Coded, kind: str | None = None, comma: bool = False) -> Understood:
+    """A column of a table from its text.
 
     Parameters
     ----------
     column : Coded
-    kind : "number", "text", "date", one of `dates.ORDERS`, or None
-        What it shall be; None: what it looks like.
+    kind : "number", "text", "date", one of `dates.ORDERS`, "written", or None
+        What it shall be; None: what it looks like. "written" is text as it is, for copies.
     comma : bool
         Whether numbers may have a decimal comma.
-
-    Returns
-    -------
-    array of float64, datetime64[us] or str, missing values being NaN, NaT and None
-    kind : for dates that are not ISO 8601 one of `dates.ORDERS`
 
     Raises
     ------
     Stray
         For the first value that does not fit.
     """
+    if kind == WRITTEN:
+        return Understood(
+            np.array([*(word or None for word in column.words), None], object)[column.codes], "text"
+        )
     words = [word.strip(" \t\r\n") for word in column.words]
     real = [i for i, word in enumerate(words) if word not in MISSING]
     values = [i for i in real if words[i] != DASH]
-    guessed = kind is None
+    guessed, code = kind is None, None
     if kind is None:
         kind = _guess([words[i] for i in values], column.counts[values], comma) if real else "number"
-    if kind == "text":
-        return _text(words, real)[column.codes], kind
+        code = _code([words[i] for i in values]) if kind == "number" else None
+    if kind == "text" or code is not None:
+        return Understood(_text(words, real)[column.codes], "text", code)
     parsed = _parsed([words[i] for i in values], kind, comma)
     strays = [i for i, value in zip(values, parsed, strict=True) if value is None]
     kind = kind if kind == "number" else order_in((words[i] for i in values), kind)
@@ -106,7 +131,14 @@ def understood(column: Coded, kind: str | None = None, comma: bool = False) -> t
     if kind == "number" and np.isinf(found).any():
         row = int(np.flatnonzero(np.isinf(found))[0])
         raise Stray(row, f"{shown(column.words[column.codes[row]])} is not a finite number.")
-    return found, kind
+    return Understood(found, kind)
+
+
+def _code(words: list[str]) -> str | None:
+    """A word that begins with 0 though it need not, where all numbers are mere digits, as of postcodes."""
+    numbers = [word for word in words if is_number(word)]
+    first = next((word for word in numbers if len(word) > 1 and word[0] == "0"), None)
+    return first if all(map(str.isdigit, numbers)) else None
 
 
 def _guess(words: list[str], counts: np.ndarray, comma: bool) -> str:
@@ -114,7 +146,7 @@ def _guess(words: list[str], counts: np.ndarray, comma: bool) -> str:
     allowed = counts.sum() * (1 - ALMOST) * (1 + 1e-12)
     if not words:
         return "text"
-    if _wrong(words, counts, _is_number(comma), allowed) <= allowed:
+    if _wrong(words, counts, partial(is_number, comma=comma), allowed) <= allowed:
         return "number"
     return _dates(words, counts, allowed) or "text"
 
@@ -142,16 +174,11 @@ def _wrong(words: list[str], counts: np.ndarray, fits: Callable[[str], object], 
     return wrong
 
 
-def _is_number(comma: bool) -> Callable[[str], object]:
-    return lambda word: _NUMBER.fullmatch(word) or (comma and _COMMA_NUMBER.fullmatch(word))
-
-
 def _parsed(words: list[str], kind: str, comma: bool) -> list[Any]:
     """Values, None where a word is not of the kind."""
     if kind != "number":
         return [moment(word, kind) for word in words]
-    fits = _is_number(comma)
-    return [float(word.replace(",", ".")) if fits(word) else None for word in words]
+    return [float(word.replace(",", ".")) if is_number(word, comma) else None for word in words]
 
 
 def _text(words: list[str], real: list[int]) -> np.ndarray:
@@ -164,13 +191,13 @@ def _text(words: list[str], real: list[int]) -> np.ndarray:
     return result
 
 
-def is_number(word: str) -> bool:
-    """Whether a word is a number (or an infinity), and nothing else."""
-    return bool(_NUMBER.fullmatch(word))
+def is_number(word: str, comma: bool = False) -> bool:
+    """Whether a word is a number (or an infinity), and nothing else; perhaps one with a decimal comma."""
+    return bool(_NUMBER.fullmatch(word) or (comma and _COMMA_NUMBER.fullmatch(word)))
 
 
-def dates_in(column: np.ndarray) -> tuple[np.ndarray, str]:
-    """A column of words as dates if all of it are dates, else as it is; and which of the two, as a kind."""
+def dates_in(column: np.ndarray) -> Understood:
+    """A column of words as dates if all of it are dates, else as it is."""
     coded = Coded.of(column)
     kind = _dates(coded.words, coded.counts) if coded.words else None
-    return (column, "text") if kind is None else understood(coded, kind)
+    return Understood(column, "text") if kind is None else understood(coded, kind)

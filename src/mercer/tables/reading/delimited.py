@@ -1,7 +1,7 @@
 """CSV and its relatives: cells between commas, semicolons, tabs or bars, the first line holding the names.
 
-PyArrow reads them fast. Where it refuses, and where it is not installed, Python's csv module reads them
-exactly: it either finds the line that is wrong or shows that nothing is.
+Files are read by PyArrow. Streams, whose lines must be understood as they come, are read by Python's csv
+module, and so is a file that PyArrow refuses, to find the line that is wrong. Cells mean the same to both.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -19,30 +18,119 @@ from typing import Any
 import numpy as np
 
 from mercer.tables.reading import budget
-from mercer.tables.reading.arrow import coded, from_arrow
-from mercer.tables.reading.cells import MISSING, Coded, is_number, understood
-from mercer.tables.reading.dates import ORDERS, SLASHES, DatesRead
-from mercer.tables.reading.errors import Stray, TableError, checked_names, shown
+from mercer.tables.reading.arrow import BATCH, coded, needed
+from mercer.tables.reading.cells import MISSING, WRITTEN, Coded, Understood, is_number, understood
+from mercer.tables.reading.errors import TableError, checked_names, shown
+from mercer.tables.reading.format import Cut, Format, Row, Wanted, assembled
 from mercer.tables.reading.table import Table
 from mercer.tables.reading.text import (
     PIECE,
-    Kept,
     all_bytes,
     as_utf8,
+    decoded,
     head_bytes,
+    head_records,
     lines_of,
     opened,
     refusals,
-    text_stream,
 )
 
 DELIMITERS = ",\t;|"
 BLANK = " \t\r\n"
-PLAIN_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?)?$"
-HEAD_ROWS = 10_000
-LOOK_ROWS = 50
 COMMAS = "Numbers were read with decimal commas."
+# What Python's csv module says, and what it means.
+_FAULTS = {
+    "expected after": "text follows a closing quote. A quote inside a quoted cell is written twice.",
+    "end of data": "a quote that is opened here is never closed.",
+    "field limit": f"a cell has more than {csv.field_size_limit():,} characters; is a quote not closed?",
+}
+# Bytes of memory for a byte of text: while it is held as cells, and about how many in the end.
+_HELD, _NEEDED = 4.0, 10.0
+# Bytes that a word takes as an object of its own, and while it is understood.
+_WORD = 200
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Delimited(Format):
+    """Cells between commas, semicolons, tabs or bars."""
+
+    name = "delimited text"
+    suffixes = (".csv", ".tsv", ".tab")
+
+    def looks_so(self, head: str) -> bool:
+        """Any text may be a column without delimiters."""
+        return True
+
+    def read(self, wanted: Wanted) -> Table:
+        needed(f"{wanted.path}: reading it")
+        sheet = load(wanted.path, wanted.limit)
+        names = sheet.names()
+        # Cells that are copied keep the words for missing values; understanding the others then takes longer.
+        columns = sheet.columns(len(names), [""] if WRITTEN in wanted.kinds.values() else sorted(MISSING))
+        budget.ask(wanted.path, 16 * len(names) * len(columns[0]))  # a number, and while it is made another
+        signs: dict[str, str] = {}  # of decimals, and a column that has them
+
+        def column(j: int) -> Understood:
+            text, columns[j] = columns[j], None  # a column's text is let go once it is understood
+            found = _typed(text, wanted.kinds.get(names[j]), sheet)
+            if sheet.delimiter == ";" and found.kind == "number":
+                signs.update(dict.fromkeys(_decimals(text), names[j]))
+            return found
+
+        table = assembled(names, column, wanted.path, line_of=sheet.line_of, remarks=sheet.remarks)
+        if not len(table) and not wanted.empty:
+            line, _ = next(sheet.records())
+            problem = "there are names of columns, but no rows below them."
+            raise TableError(problem, path=wanted.path, line=line)
+        if len(signs) == 2:
+            raise TableError(
+                f"numbers have points here, but decimal commas in column {shown(signs[','])}. "
+                "Is 1.234 more than a thousand? Write all numbers one way.",
+                path=wanted.path,
+                column=signs["."],
+            )
+        remarks = (*table.remarks, *[COMMAS] * ("," in signs))
+        return Table(table.columns, remarks=remarks).take(slice(wanted.limit))
+
+    def of_lines(self, lines: Iterable[bytes], head: bytes, path: Path, cut: Cut) -> Iterator[Table]:
+        delimiter = sniff(as_utf8_head(head))
+        records = records_of(decoded(lines, path), delimiter, path)
+        line, header = next(records, (1, [""]))
+        names = header_names(header, path, line)
+
+        def made(part: list[Row]) -> Table:
+            for line, cells in part:
+                _require_width(cells, len(names), delimiter, path, line)
+            table = assembled(names, lambda j: column(part, j), path, line_of=lambda row: part[row][0])
+            cut.learn(table)
+            return table
+
+        def column(part: list[Row], j: int) -> Understood:
+            values, kind = [cells[j] for _, cells in part], cut.kinds.get(names[j])
+            numbers = _plain_numbers(values) if kind == "number" else None
+            if numbers is not None:
+                return Understood(numbers, "number")
+            return understood(Coded.of(values), kind, delimiter == ";")
+
+        return cut.of_rows(records, made)
+
+    def for_query(self, wanted: Wanted) -> tuple[Any, tuple[str, ...]]:
+        """The table; or, if it is larger than memory, batches of it.
+
+        What columns are is then seen on the first rows; a later value that does not fit makes the query fail.
+        """
+        from mercer.tables.reading.duck import Scanned
+
+        large = _NEEDED * wanted.path.stat().st_size > budget.available_memory()
+        cut = Cut(BATCH, 0, dict(wanted.kinds), BATCH)
+        first = next(self._batches(wanted.path, cut), None) if large else None
+        if first is None:
+            return super().for_query(wanted)
+        return Scanned(first, lambda: self._batches(wanted.path, cut)), first.remarks
+
+    def _batches(self, path: Path, cut: Cut) -> Iterator[Table]:
+        with refusals(path), opened(path) as file:
+            yield from self.of_lines(lines_of(file, path), head_bytes(path), path, cut)
 
 
 @dataclass(frozen=True)
@@ -54,22 +142,70 @@ class Sheet:
     delimiter: str
     remarks: list[str]
 
-    def records(self) -> Iterator[tuple[int, list[str]]]:
+    def records(self) -> Iterator[Row]:
         """(line, cells) of every record, header first, without blank lines."""
-        return records_of(text_stream(self.data), self.delimiter, self.path)
+        text = io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="")
+        return records_of(text, self.delimiter, self.path)
+
+    def names(self) -> list[str]:
+        """Those of the columns."""
+        line, first = next(self.records())
+        return header_names(first, self.path, line)
 
     def line_of(self, row: int) -> int:
         """The line on which a row (from 0) begins."""
         return next(islice(self.records(), row + 1, None))[0]
 
-    def body(self) -> int:
-        """Where the rows begin, in bytes."""
-        return len(_first_records(io.BytesIO(self.data), self.delimiter, 1, self.path))
+    def columns(self, width: int, missing: list[str]) -> list[Any]:
+        """Every column as Arrow's strings, null for missing words; or the line that is wrong."""
+        import pyarrow as pa
+        import pyarrow.csv as pc
+
+        quotes = self.data.count(b'"')
+        if quotes % 2:  # one is inside a cell, which is fine, or never closed, which PyArrow would take
+            self._require_sound(width)
+        names = [str(j) for j in range(width)]
+        try:
+            table = pc.read_csv(
+                pa.BufferReader(self.data),
+                pc.ReadOptions(
+                    column_names=names, skip_rows=next(self.records())[0] - 1, block_size=8 * PIECE
+                ),
+                pc.ParseOptions(
+                    delimiter=self.delimiter,
+                    newlines_in_values=quotes > 0,
+                    invalid_row_handler=lambda row: "error" if row.text.strip(BLANK) else "skip",
+                ),
+                pc.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.string()),
+                    null_values=missing,
+                    strings_can_be_null=True,
+                ),
+            )
+        except (pa.ArrowException, OSError, ValueError) as error:
+            self._require_sound(width)
+            raise TableError(f"PyArrow says: {error}.", path=self.path) from None
+        return table.slice(1).columns  # below the header
+
+    def _require_sound(self, width: int) -> None:
+        """Refuse the first record that is wrong, by its line."""
+        for line, cells in self.records():
+            _require_width(cells, width, self.delimiter, self.path, line)
 
 
-def records_of(lines: Iterable[str], delimiter: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+def _require_width(cells: list[str], width: int, delimiter: str, path: Path, line: int) -> None:
+    if len(cells) != width:
+        raise TableError(
+            f"{len(cells)} cell{'s' * (len(cells) != 1)} where the header has {width}: "
+            f"{shown(delimiter.join(cells))}. Cells are cut at every {delimiter!r} outside quotes.",
+            path=path,
+            line=line,
+        )
+
+
+def records_of(lines: Iterable[str], delimiter: str, path: Path, strict: bool = True) -> Iterator[Row]:
     """(line, cells) of every record that has something in it. Lines count as in an editor."""
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     line, width = 1, 0
     try:
         for cells in reader:
@@ -78,24 +214,13 @@ def records_of(lines: Iterable[str], delimiter: str, path: Path) -> Iterator[tup
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        raise TableError(_explained(str(error)), path=path, line=line) from None
+        said = next((words for part, words in _FAULTS.items() if part in str(error)), f"{error}.")
+        raise TableError(said, path=path, line=line) from None
 
 
 def _counts(cells: list[str], width: int) -> bool:
     """Whether there is anything on a line. In a table of one column, blanks or "" are a missing value."""
     return len(cells) > 1 or bool(cells and (width == 1 or cells[0].strip(BLANK)))
-
-
-def _explained(error: str) -> str:
-    if "expected after" in error:
-        return "text follows a closing quote. A quote inside a quoted cell is written twice."
-    if "end of data" in error:
-        return "a quote that is opened here is never closed."
-    if "field limit" in error:
-        return (
-            f"a cell has more than {csv.field_size_limit():,} characters; most likely a quote is not closed."
-        )
-    return f"{error}."
 
 
 def sniff(head: str) -> str:
@@ -121,10 +246,10 @@ def load(path: Path, limit: int | None) -> Sheet:
     head = head_bytes(path)
     delimiter = sniff(as_utf8_head(head))
     if limit is None or head.startswith(UTF16):
-        data = all_bytes(path, _factor(head, delimiter))
+        data = all_bytes(path, _HELD)
     else:
-        with refusals(path), opened(path) as file:
-            data = _first_records(file, delimiter, limit + 1, path)
+        # What is wrong with them shows when they are looked at again.
+        data = head_records(path, lambda lines: records_of(lines, delimiter, path, strict=False), limit + 1)
     data, remarks = as_utf8(data, path)
     if not re.search(rb"[^ \t\r\n]", data):
         raise TableError("the file is empty. The first line must hold the names of the columns.", path=path)
@@ -135,89 +260,6 @@ def as_utf8_head(head: bytes) -> str:
     """The head as text, whatever it is: enough to find delimiters."""
     encoding = "utf-16" if head.startswith(UTF16) else "utf-8-sig"
     return head.decode(encoding, errors="replace").lstrip("\r\n")
-
-
-def _factor(head: bytes, delimiter: str) -> float:
-    """Bytes of memory per byte of file: the file, its cells as Arrow strings, and what becomes of them.
-
-    A number takes 8 bytes (and 8 while it is made); words that repeat take no more; where every row has a
-    word of its own, each is an object. How much there is of each shows in the first rows.
-    """
-    text = as_utf8_head(head[: 1 << 16])
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        rows = [row for row in islice(reader, 1, 200) if row]
-    except csv.Error:
-        rows = []
-    width = min(map(len, rows), default=0)
-    if not width:
-        return 3.0
-    objects = sum(
-        len(set(cells)) > len(cells) / 2 and sum(map(is_number, cells)) < len(cells) / 2
-        for cells in ([row[j].strip() for row in rows] for j in range(width))
-    )
-    size = sum(len(cell) + 1 for row in rows for cell in row[:width]) / len(rows)
-    return 2 + (16 * width + 200 * objects) / size
-
-
-def _first_records(file: Any, delimiter: str, count: int, path: Path) -> bytes:
-    """As many bytes as the first records take. Their bounds are the same in every superset of ASCII."""
-    kept = Kept(path)
-
-    def lines(text: io.TextIOWrapper) -> Iterator[str]:
-        for line in lines_of(text, path):
-            kept.add(line)
-            yield line
-
-    text = io.TextIOWrapper(file, encoding="latin-1", newline="")
-    width = 0
-    try:
-        for cells in csv.reader(lines(text), delimiter=delimiter):
-            if _counts(cells, width):
-                width = width or len(cells)
-                count -= 1
-            if count <= 0:
-                break
-    except csv.Error:
-        pass  # what was read is looked at again, and refused with its line
-    finally:
-        text.detach()
-    return "".join(kept.lines).encode("latin-1")
-
-
-def read_delimited(path: Path, kinds: dict[str, str], limit: int | None = None) -> Table:
-    """A table from a delimited file."""
-    sheet = load(path, limit)
-    names = _names(sheet)
-    columns = _fast(sheet, [kinds.get(name) for name in names])
-    columns = _exact(sheet, len(names)) if columns is None else columns
-    made: dict[str, np.ndarray] = {}
-    signs: dict[str, str] = {}  # of decimals, and a column that has them
-    remarks = list(sheet.remarks)
-    for j, name in enumerate(names):
-        try:
-            made[name], kind = _typed(columns[j], kinds.get(name), sheet.delimiter == ";")
-        except Stray as stray:
-            raise stray.at(name, path, sheet.line_of(stray.row)) from None
-        if kind in ORDERS:
-            remarks.append(DatesRead(name, kind))
-        if sheet.delimiter == ";" and made[name].dtype.kind == "f":
-            signs |= {sign: name for sign in _decimals(columns[j])}
-        columns[j] = None  # a column's text is let go once it is understood
-    if len(signs) == 2:
-        raise TableError(
-            f"numbers have points here, but decimal commas in column {shown(signs[','])}. "
-            "Is 1.234 more than a thousand? Write all numbers one way.",
-            path=path,
-            column=signs["."],
-        )
-    remarks += [COMMAS] * ("," in signs)
-    return Table({name: column[:limit] for name, column in made.items()}, remarks=remarks)
-
-
-def _names(sheet: Sheet) -> list[str]:
-    line, first = next(sheet.records())
-    return header_names(first, sheet.path, line)
 
 
 def header_names(first: list[str], path: Path, line: int) -> list[str]:
@@ -233,162 +275,37 @@ def header_names(first: list[str], path: Path, line: int) -> list[str]:
     return checked_names(names, path, line)
 
 
-def _fast(sheet: Sheet, kinds: list[str | None]) -> list[Any] | None:
-    """Every column as Arrow's numbers or strings; None if PyArrow is not there or refuses the file."""
-    try:
-        import pyarrow as pa
-        import pyarrow.compute as compute
-        import pyarrow.csv as pc
-    except ImportError:
-        return None
-    quotes = sheet.data.count(b'"')
-    if quotes % 2:  # one is stray or not closed
-        return None
-    names = [str(j) for j in range(len(kinds))]
-    likely = {str(j) for j in _likely_numbers(sheet, kinds)}
-    # Numbers without the way through text take half the time. Where one is none, the text says which.
-    for numbers in (likely, set()) if likely else (set(),):
-        try:
-            table = pc.read_csv(
-                pa.BufferReader(pa.py_buffer(sheet.data).slice(sheet.body())),
-                pc.ReadOptions(column_names=names, block_size=8 * PIECE),
-                pc.ParseOptions(delimiter=sheet.delimiter, newlines_in_values=quotes > 0),
-                pc.ConvertOptions(
-                    column_types={name: pa.float64() if name in numbers else pa.string() for name in names},
-                    null_values=sorted(MISSING),
-                    strings_can_be_null=True,
-                ),
-            )
-        except (pa.ArrowException, OSError, ValueError):
-            continue
-        if not any(compute.any(compute.is_inf(table[name])).as_py() for name in numbers):
-            return list(table.columns)
-    return None
-
-
-def _likely_numbers(sheet: Sheet, kinds: list[str | None]) -> list[int]:
-    """Columns that hold numbers, and nothing that is an effort to read, in the first rows."""
-    if sheet.delimiter == ";":  # where numbers may have decimal commas
-        return []
-    try:
-        rows = [cells for _, cells in islice(sheet.records(), 1, 1 + LOOK_ROWS)]
-    except TableError:
-        return []
-    if any(len(cells) != len(kinds) for cells in rows):
-        return []
-
-    def plain(cells: tuple[str, ...]) -> bool:
-        words = [cell for cell in cells if cell not in MISSING]
-        return bool(words) and all(map(is_number, words))
-
-    columns = zip(*rows, strict=True)
-    return [j for j, cells in enumerate(columns) if kinds[j] in (None, "number") and plain(cells)]
-
-
-def _exact(sheet: Sheet, width: int) -> list[Any]:
-    """Every column, coded; or the line that has too few cells or too many."""
-    known: list[dict[str, int]] = [{} for _ in range(width)]
-    codes = [array("i") for _ in range(width)]
-    for line, cells in islice(sheet.records(), 1, None):
-        if len(cells) != width:
-            cut = shown(sheet.delimiter.join(cells))
-            raise TableError(
-                f"{len(cells)} cell{'s' * (len(cells) != 1)} where the header has {width}: {cut}. "
-                "Cells are cut at every " + repr(sheet.delimiter) + " outside quotes.",
-                path=sheet.path,
-                line=line,
-            )
-        for cell, words, column in zip(cells, known, codes):
-            column.append(words.setdefault(cell, len(words)))
-    return [Coded(list(words), np.array(column, dtype=np.int32)) for words, column in zip(known, codes)]
-
-
-def _typed(column: Any, kind: str | None, comma: bool) -> tuple[np.ndarray, str]:
-    """A column from its text, and what it was taken for."""
-    if isinstance(column, Coded):
-        return understood(column, kind, comma)
+def _typed(column: Any, kind: str | None, sheet: Sheet) -> Understood:
+    """A column from Arrow's strings. Plain numbers, of which large files are made, are understood at once."""
     import pyarrow as pa
     import pyarrow.compute as compute
 
-    if pa.types.is_floating(column.type):
-        return column.to_numpy(), "number"
-    # What large files are made of, Arrow understands at once: plain numbers, plain dates.
-    if kind in (None, "number"):
-        ways = [lambda: column, lambda: compute.utf8_trim(column, " \t")]
-        ways += [lambda: compute.replace_substring(column, ",", ".")] if comma else []
-        for way in ways:
-            try:
-                numbers = way().cast(pa.float64()).to_numpy()
-            except pa.ArrowInvalid:
-                continue
-            if not np.isinf(numbers).any():
-                return numbers, "number"
-    if (
-        kind in (None, "date", *ORDERS)
-        and compute.all(compute.match_substring_regex(column, PLAIN_DATE)).as_py()
-    ):
+    words, comma = compute.utf8_trim(column, BLANK), sheet.delimiter == ";"
+    code = compute.any(compute.match_substring_regex(words, "^0[0-9]")).as_py()
+    if kind == "number" or (kind is None and not code):
         try:
-            return from_arrow(column.cast(pa.timestamp("us"))), kind or "date"
-        except (pa.ArrowInvalid, Stray):
-            pass
+            plain = compute.replace_substring(words, ",", ".") if comma else words
+            numbers = plain.cast(pa.float64()).to_numpy()
+            if not np.isinf(numbers).any():
+                return Understood(numbers, "number")
+        except pa.ArrowInvalid:
+            pass  # the words say which
+    budget.ask(sheet.path, _WORD * compute.count_distinct(column).as_py())
     return understood(coded(column), kind, comma)
 
 
 def _decimals(column: Any) -> set[str]:
     """Which of point and comma appear in a column."""
-    if isinstance(column, Coded):
-        return {sign for sign in ".," if any(sign in word for word in column.words)}
     import pyarrow.compute as compute
 
     return {sign for sign in ".," if compute.any(compute.match_substring(column, sign)).as_py()}
 
 
-def fits(path: Path) -> bool:
-    """Whether the whole file can be read into memory."""
-    head = head_bytes(path)
-    return _factor(head, sniff(as_utf8_head(head))) * path.stat().st_size <= budget.available_memory()
-
-
-def header_line(path: Path) -> int:
-    """The line on which the names of the columns are."""
-    return next(load(path, 1).records())[0]
-
-
-def lazily(path: Path, kinds: dict[str, str]) -> tuple[Any, tuple[str, ...]]:
-    """A file larger than memory as an Arrow data set, for queries that need only a part of it; and remarks.
-
-    What columns are is seen on the first rows; a later value that does not fit makes the query fail.
-    """
-    import pyarrow as pa
-    import pyarrow.csv as pc
-    import pyarrow.dataset as ds
-
-    head = read_delimited(path, kinds, HEAD_ROWS)
-    if set(SLASHES) <= set(head.orders.values()):
-        # Arrow reads all columns in one order, and would take days for months: they stay words.
-        words = {name: "text" for name, order in head.orders.items() if order in SLASHES}
-        head = read_delimited(path, kinds | words, HEAD_ROWS)
-    forms = [form for order in sorted(set(head.orders.values())) for form in _forms(order)]
-    sheet = load(path, 1)
-    types = {"number": pa.float64(), "date": pa.timestamp("us"), "text": pa.string()}
-    columns = {name: types[head.kind(name)] for name in head.names}
-    form = ds.CsvFileFormat(
-        parse_options=pc.ParseOptions(delimiter=sheet.delimiter, newlines_in_values=True),
-        read_options=pc.ReadOptions(
-            column_names=list(head.names), skip_rows_after_names=1, block_size=8 * PIECE
-        ),
-        convert_options=pc.ConvertOptions(
-            decimal_point="," if COMMAS in head.remarks else ".",
-            column_types=columns,
-            null_values=sorted(MISSING),
-            strings_can_be_null=True,
-            timestamp_parsers=[pc.ISO8601, *forms],
-        ),
-    )
-    return ds.dataset(path, pa.schema(columns), form), head.remarks
-
-
-def _forms(order: str) -> list[str]:
-    """How C's strptime is told an order of dates: without a time, and with one."""
-    date = order.replace("D", "%d").replace("M", "%m").replace("Y", "%Y")
-    return [date, f"{date} %H:%M", f"{date} %H:%M:%S"]
+def _plain_numbers(values: list[str]) -> np.ndarray | None:
+    """Numbers, if all are written plainly; Python knows other ways of writing them, which files have not."""
+    try:
+        found = np.array(list(map(float, values)))
+    except ValueError:
+        return None
+    whole = "".join(values)
+    return found if np.isfinite(found).all() and whole.isascii() and "_" not in whole else None

@@ -6,18 +6,18 @@ query is looked at, its settings are locked, and anything but one SELECT is refu
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from mercer.tables.reading import budget
-from mercer.tables.reading.arrow import needed, refusals, table_from
+from mercer.tables.reading.arrow import BATCH, needed, refusals, table_from, to_arrow
 from mercer.tables.reading.errors import TableError
+from mercer.tables.reading.format import Format, Wanted
 from mercer.tables.reading.sqlite import choose, quoted
 from mercer.tables.reading.table import Table
-
-BATCH = 65_536
 
 
 def available(path: Path) -> ModuleType:
@@ -30,54 +30,87 @@ def available(path: Path) -> ModuleType:
     return duckdb
 
 
-def query_over(data: Any, query: str, path: Path, kinds: dict[str, str], limit: int | None) -> Table:
+def query_over(data: Any, wanted: Wanted) -> Table:
     """What a query selects from `t`.
 
     Parameters
     ----------
-    data : Arrow table or data set
-        What `t` is. It is in memory, or read by Arrow as DuckDB asks for it; DuckDB itself opens no file.
-    query : str
-    path : Path
-        The file that errors speak of.
-    kinds : dict
-    limit : int or None
+    data : Arrow table or data set, or `Scanned`
+        What `t` is. It is in memory, or read by us as DuckDB asks for it; DuckDB itself opens no file.
+    wanted : Wanted
+        With the query, and the file that errors speak of.
     """
-    duckdb = available(path)
+    duckdb = available(wanted.path)
     with (
-        refusals(path, "DuckDB says", duckdb.Error, RuntimeError),
+        refusals(wanted.path, "DuckDB says", duckdb.Error, RuntimeError),
         closing(duckdb.connect(":memory:", config=_config())) as connection,
     ):
         connection.register("t", data)
         _lock(connection)
-        return _selected(connection, duckdb, query, path, kinds, limit)
+        try:
+            return _selected(connection, duckdb, wanted)
+        except duckdb.Error:
+            if isinstance(data, Scanned) and data.error is not None:
+                raise data.error from None
+            raise
 
 
-def read_duckdb(
-    path: Path, kinds: dict[str, str], limit: int | None, table: str | None, query: str | None
-) -> Table:
+class Scanned:
+    """Tables that come one after another, anew for every time that a query goes through them.
+
+    Parameters
+    ----------
+    first : Table
+        With the columns that all of them have.
+    tables : function without arguments that gives an iterator
+    """
+
+    def __init__(self, first: Table, tables: Callable[[], Iterator[Table]]):
+        self._schema, self._tables = to_arrow(first).schema, tables
+        self.error: TableError | None = None
+
+    def _batches(self) -> Iterator[Any]:
+        try:
+            for table in self._tables():
+                yield from to_arrow(table).to_batches()
+        except TableError as error:
+            self.error = error
+            raise
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        import pyarrow as pa
+
+        reader = pa.RecordBatchReader.from_batches(self._schema, self._batches())
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+class DuckDB(Format):
     """A table of a DuckDB file, or what a query selects from it; `t` stands for the table."""
-    duckdb = available(path)
-    with (
-        refusals(path, "DuckDB says", duckdb.Error, RuntimeError),
-        closing(duckdb.connect(str(path), read_only=True, config=_config())) as connection,
-    ):
-        known = {
-            name
-            if schema == "main"
-            else f"{schema}.{name}": f"{quoted(database)}.{quoted(schema)}.{quoted(name)}"
-            for database, schema, name in connection.execute(
+
+    name = "DuckDB"
+    suffixes = (".duckdb",)
+    start, start_at = b"DUCK", 8
+    is_database = True
+
+    def read(self, wanted: Wanted) -> Table:
+        duckdb = available(wanted.path)
+        with (
+            refusals(wanted.path, "DuckDB says", duckdb.Error, RuntimeError),
+            closing(duckdb.connect(str(wanted.path), read_only=True, config=_config())) as connection,
+        ):
+            found = connection.execute(
                 "select table_catalog, table_schema, table_name from information_schema.tables "
                 "where table_catalog = current_database() order by 2, 3"
             ).fetchall()
-        }
-        chosen = choose(path, list(known), table, query)
-        if chosen is not None and chosen != "t":
-            connection.execute(f"create temp view t as select * from {known[chosen]}")
-        _lock(connection)
-        return _selected(
-            connection, duckdb, query if query is not None else "select * from t", path, kinds, limit
-        )
+            known = {
+                row[2] if row[1] == "main" else f"{row[1]}.{row[2]}": ".".join(map(quoted, row))
+                for row in found
+            }
+            chosen = choose(wanted, list(known))
+            if chosen is not None and chosen != "t":
+                connection.execute(f"create temp view t as select * from {known[chosen]}")
+            _lock(connection)
+            return _selected(connection, duckdb, wanted)
 
 
 def _config() -> dict[str, str]:
@@ -96,11 +129,10 @@ def _lock(connection: Any) -> None:
     connection.execute("set lock_configuration = true")
 
 
-def _selected(
-    connection: Any, duckdb: ModuleType, query: str, path: Path, kinds: dict[str, str], limit: int | None
-) -> Table:
+def _selected(connection: Any, duckdb: ModuleType, wanted: Wanted) -> Table:
+    query = "select * from t" if wanted.query is None else wanted.query
     statements = connection.extract_statements(query)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise TableError("a query must be one SELECT: it reads, and changes nothing.", path=path)
+        raise TableError("a query must be one SELECT: it reads, and changes nothing.", path=wanted.path)
     reader = connection.sql(query).to_arrow_reader(BATCH)
-    return table_from(reader, reader.schema, path, kinds, limit)
+    return table_from(reader, reader.schema, wanted)

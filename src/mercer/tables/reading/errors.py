@@ -115,9 +115,7 @@ def checked_names(
 
 
 @contextmanager
-def refused_as(
-    path: str | os.PathLike[str], what: str, *errors: type[BaseException], advice: str = ""
-) -> Iterator[None]:
+def refused_as(path: str | os.PathLike[str], what: str, *errors: type[BaseException]) -> Iterator[None]:
     """Errors of a library that reads `what` become a `TableError` in its own words, shortened."""
     try:
         yield
@@ -126,4 +124,4 @@ def refused_as(
     except errors as error:
         said = " ".join(str(error).split()) or type(error).__name__
         said = said if len(said) <= 300 else said[:300] + "…"
-        raise TableError(f"{what}: {said}{'' if said.endswith('.') else '.'}{advice}", path=path) from error
+        raise TableError(f"{what}: {said}{'' if said.endswith('.') else '.'}", path=path) from error

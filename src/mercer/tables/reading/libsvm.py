@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import io
 import re
-from array import array
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from mercer.tables.reading.budget import ask
-from mercer.tables.reading.cells import is_number
+from mercer.tables.reading.cells import Understood, is_number
 from mercer.tables.reading.errors import TableError, shown
-from mercer.tables.reading.objects import as_kind
-from mercer.tables.reading.of import DENSE_LIMIT
-from mercer.tables.reading.table import Table
-from mercer.tables.reading.text import all_bytes, as_utf8, head_lines
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from mercer.tables.reading.format import Format, Wanted, assembled
+from mercer.tables.reading.objects import as_kind, kind_of
+from mercer.tables.reading.table import DENSE_LIMIT, Table
+from mercer.tables.reading.text import load
 
 MOST_COLUMNS = 1_000_000
 _LINE = re.compile(
@@ -27,21 +23,58 @@ _LINE = re.compile(
 )
 
 
-def looks_so(head: str) -> bool:
-    """Whether text looks like a LIBSVM file: its first line with anything on it does."""
-    lines = [line.strip() for line in head.splitlines()[:50]]
-    first = next((line for line in lines if line and not line.startswith("#")), "")
-    return bool(_LINE.fullmatch(first))
-
-
-def read_libsvm(path: Path, kinds: dict[str, str], limit: int | None = None) -> Table:
+class Libsvm(Format):
     """A table: "target", and "x1", "x2", … by the indices of the file ("x0" if it counts from 0)."""
-    data, remarks = as_utf8(all_bytes(path, 4.0) if limit is None else head_lines(path, limit), path)
-    parsed = _fast(data)
-    target, X, low = _exact(data, path) if parsed is None else parsed
-    if not len(target):
-        raise TableError("there are no rows in the file.", path=path)
-    n, d = X.shape
+
+    name = "LIBSVM"
+    suffixes = (".svm", ".libsvm", ".svmlight")
+    is_sparse = True
+
+    def looks_so(self, head: str) -> bool:
+        """The first line with anything on it does."""
+        lines = [line.strip() for line in head.splitlines()[:50]]
+        first = next((line for line in lines if line and not line.startswith("#")), "")
+        return bool(_LINE.fullmatch(first))
+
+    def read(self, wanted: Wanted) -> Table:
+        path = wanted.path
+        data, remarks = load(path, wanted.limit, 4.0)
+        X, target = _parsed(data, path)
+        if not len(target):
+            raise TableError("there are no rows in the file.", path=path)
+        low = 0 if X.nnz and int(X.indices.min()) == 0 else 1
+        n, d = len(target), max(X.shape[1] - low, 0)
+        _require_narrow(n, d, path)
+        ask(path, 16 * n * d + 1000 * d)
+        dense = np.asfortranarray(X[:, low:].toarray())
+        names = ["target", *(f"x{j + low}" for j in range(d))]
+
+        def column(j: int) -> Understood:
+            values = as_kind(dense[:, j - 1] if j else target, wanted.kinds.get(names[j]))
+            return Understood(values, kind_of(values))
+
+        return assembled(names, column, path, remarks=remarks)
+
+
+def _parsed(data: bytes, path: Path) -> tuple[Any, np.ndarray]:
+    """(matrix, targets) by scikit-learn's parser, which refuses without saying where: that is found here."""
+    from sklearn.datasets import load_svmlight_file
+
+    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")  # "\r" alone is a blank to the parser
+    if b"_" in data:  # which Python's numbers may have, and those of the format not
+        _require_sound(data, path)
+    try:
+        X, target = load_svmlight_file(io.BytesIO(data), zero_based=True)
+        if np.isfinite(target).all() and not np.isinf(X.data).any():
+            return X, target
+        said = "there is a number that is not finite"
+    except (ValueError, OverflowError, IndexError, TypeError, MemoryError) as error:
+        said = str(error) or type(error).__name__
+    _require_narrow(1, _require_sound(data, path), path)
+    raise TableError(f"scikit-learn says: {said}.", path=path)
+
+
+def _require_narrow(n: int, d: int, path: Path) -> None:
     if n * d > DENSE_LIMIT or d > MOST_COLUMNS:
         raise TableError(
             f"{n:,} rows × {d:,} columns are too many for a table, which is dense: up to {DENSE_LIMIT:,} "
@@ -49,69 +82,38 @@ def read_libsvm(path: Path, kinds: dict[str, str], limit: int | None = None) -> 
             "estimators such as KernelRidge learn from the matrix of sklearn.datasets.load_svmlight_file.",
             path=path,
         )
-    ask(path, 16 * n * d + 1000 * d)
-    dense = np.asfortranarray(X.toarray())
-    columns = {"target": target} | {f"x{j + low}": dense[:, j] for j in range(d)}
-    return Table(
-        {name: as_kind(column, kinds.get(name)) for name, column in columns.items()}, remarks=remarks
-    )
 
 
-def _fast(data: bytes) -> tuple[np.ndarray, sparse.csr_matrix, int] | None:
-    """scikit-learn's parser; None if it refuses, which it does without saying where."""
-    from sklearn.datasets import load_svmlight_file
-
-    # Python's numbers may have "_", the format's may not; a lone "\r" ends a line here, and is a blank there.
-    if b"_" in data or data.count(b"\r") != data.count(b"\r\n"):
-        return None
-    try:
-        X, target = load_svmlight_file(io.BytesIO(data), zero_based=True)
-    except (ValueError, OverflowError, IndexError, TypeError, MemoryError):
-        return None
-    if not (np.isfinite(target).all() and not np.isinf(X.data).any()):
-        return None
-    return _from_first(target, X)
-
-
-def _from_first(target: np.ndarray, X: sparse.csr_matrix) -> tuple[np.ndarray, sparse.csr_matrix, int]:
-    """Without column 0, if the file counts from 1."""
-    low = 0 if X.nnz and int(X.indices.min()) == 0 else 1
-    return target, X[:, 1:] if low and X.shape[1] else X, low
-
-
-def _exact(data: bytes, path: Path) -> tuple[np.ndarray, sparse.csr_matrix, int]:
-    """Line by line, for the number of the one that is wrong."""
-    from scipy import sparse
-
-    target, indices, values, starts = array("d"), array("q"), array("d"), array("q", [0])
+def _require_sound(data: bytes, path: Path) -> int:
+    """Refuse the first line that is wrong, by its number; the largest index, if there is none."""
+    largest = 0
     for number, raw in enumerate(data.splitlines(), 1):
-        parts = [part.decode() for part in raw.partition(b"#")[0].split()]
-        if not parts:
-            continue
+        try:
+            # Cut as bytes: other blanks than those of ASCII are part of a word.
+            parts = [part.decode() for part in raw.partition(b"#")[0].split()]
+            largest = max(largest, _last_index(parts))
+        except ValueError as error:
+            problem = f"{error} A line is: target index:value index:value …"
+            raise TableError(problem, path=path, line=number) from None
+    return largest
 
-        def wrong(what: str, line: int = number) -> TableError:
-            return TableError(f"{what} A line is: target index:value index:value …", path=path, line=line)
 
-        if not is_number(parts[0]) or not np.isfinite(float(parts[0])):
-            raise wrong(f"the target {shown(parts[0])} is not a finite number.")
-        target.append(float(parts[0]))
-        previous = -1
-        for part in parts[2 if len(parts) > 1 and parts[1].startswith("qid:") else 1 :]:
-            index, colon, value = part.partition(":")
-            if not colon or not re.fullmatch("[0-9]{1,18}", index):
-                raise wrong(f"{shown(part)} is no pair of a whole number and a value.")
-            if not is_number(value) and value.lower() != "nan":
-                raise wrong(f"{shown(value)} (for index {index}) is not a number.")
-            if np.isinf(float(value)):
-                raise wrong(f"{shown(value)} (for index {index}) is not a finite number.")
-            if int(index) <= previous:
-                raise wrong(f"index {int(index)} comes after {previous}; indices must rise along a line.")
-            previous = int(index)
-            indices.append(previous)
-            values.append(float(value))
-        starts.append(len(indices))
-    width = max(indices, default=-1) + 1
-    X = sparse.csr_matrix(
-        (np.array(values), np.array(indices), np.array(starts)), shape=(len(target), width), dtype=np.float64
-    )
-    return _from_first(np.array(target), X)
+def _last_index(parts: list[str]) -> int:
+    """The last index of a line that is cut into its parts; a ValueError says what is wrong with them."""
+    if not parts:
+        return 0
+    if not is_number(parts[0]) or not np.isfinite(float(parts[0])):
+        raise ValueError(f"the target {shown(parts[0])} is not a finite number.")
+    previous = -1
+    for part in parts[2 if len(parts) > 1 and parts[1].startswith("qid:") else 1 :]:
+        index, colon, value = part.partition(":")
+        if not colon or not re.fullmatch("[0-9]{1,18}", index):
+            raise ValueError(f"{shown(part)} is no pair of a whole number and a value.")
+        if not is_number(value) and value.lower() != "nan":
+            raise ValueError(f"{shown(value)} (for index {index}) is not a number.")
+        if np.isinf(float(value)):
+            raise ValueError(f"{shown(value)} (for index {index}) is not a finite number.")
+        if int(index) <= previous:
+            raise ValueError(f"index {int(index)} comes after {previous}; indices must rise along a line.")
+        previous = int(index)
+    return previous

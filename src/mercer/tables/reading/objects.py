@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tables.reading.cells import ALMOST, Coded, understand
+from mercer.tables.reading.cells import ALMOST, WRITTEN, Coded, understood
 from mercer.tables.reading.dates import ORDERS
 from mercer.tables.reading.errors import Stray, shown
 
@@ -27,16 +27,16 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
     Parameters
     ----------
     values : iterable
-    kind : "number", "text", "date", one of `dates.ORDERS`, or None
+    kind : "number", "text", "date", one of `dates.ORDERS`, "written", or None
         What it shall be. None: what the values are. Where they are mixed that is words, unless nearly all are
-        numbers or dates; then the odd one is refused, as it is in text.
+        numbers or dates; then the odd one is refused, as it is in text. "written" is "text" here.
 
     Raises
     ------
     Stray
         For the first value that does not fit.
     """
-    values = list(values)
+    values, kind = list(values), "text" if kind == WRITTEN else kind
     of = {one: _kind(one) for one in set(map(type, values))}
     if kind in (None, "number") and set(of.values()) <= {"number", "missing"}:
         return _numbers(values)
@@ -63,7 +63,7 @@ def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
         return _dates(values)
     words = np.empty(len(values), dtype=object)
     words[:] = [None if value is None else as_word(value) for value in values]
-    return words if kind == "text" else understand(Coded.of(words), kind)
+    return words if kind == "text" else understood(Coded.of(words), kind).values
 
 
 def as_kind(column: np.ndarray, kind: str | None) -> np.ndarray:

@@ -4,48 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from mercer.tables.reading import arrow, delimited, duck, jsonlines, libsvm, sqlite
+from mercer.tables.reading import duck
+from mercer.tables.reading.delimited import as_utf8_head
 from mercer.tables.reading.errors import TableError, refused_as
-from mercer.tables.reading.of import checked_kinds, noted
+from mercer.tables.reading.format import Format, Wanted
+from mercer.tables.reading.formats import FORMATS
+from mercer.tables.reading.from_memory import checked_kinds, noted
 from mercer.tables.reading.table import Table
 from mercer.tables.reading.text import head_bytes
 
-_READERS: dict[str, Callable[[Path, dict[str, str], int | None], Table]] = {
-    "delimited": delimited.read_delimited,
-    "parquet": arrow.read_parquet,
-    "arrow": arrow.read_ipc,
-    "libsvm": libsvm.read_libsvm,
-    "json lines": jsonlines.read_json_lines,
-}
-_DATABASES: dict[str, Callable[[Path, dict[str, str], int | None, str | None, str | None], Table]] = {
-    "sqlite": sqlite.read_sqlite,
-    "duckdb": duck.read_duckdb,
-}
-_SUFFIXES = {
-    ".csv": "delimited",
-    ".tsv": "delimited",
-    ".tab": "delimited",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
-    ".jsonl": "json lines",
-    ".ndjson": "json lines",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-    ".duckdb": "duckdb",
-    ".db": "sqlite",
-}
-_BINARY = {"parquet": "Parquet", "sqlite": "SQLite", "duckdb": "DuckDB"}
 _PICKLE = "a pickle can run any code when it is opened, so it is not. Save the table as CSV or Parquet."
 _ARRAYS = (
     "arrays are no table. Load it with numpy.load(path, allow_pickle=False) and give the array to Table.of."
@@ -82,6 +52,7 @@ def read(
     limit: int | None = None,
     kinds: Mapping[str, str] | None = None,
     empty: bool = False,
+    form: Format | None = None,
 ) -> Table:
     """Read a table from a file.
 
@@ -100,9 +71,12 @@ def read(
         Read no more than this many rows: of the file, or of what the query selects.
     kinds : mapping from names to "number", "text" or "date", optional
         What these columns shall be, instead of what they look like. "D/M/Y" and "M/D/Y" are dates, and say
-        how they are written: 31/01/2024 or 01/31/2024. Names that are not there are ignored.
+        how they are written: 31/01/2024 or 01/31/2024. "written" is for copies: words as the file has them,
+        blanks and all. Names that are not there are ignored.
     empty : bool
         Whether a table without rows will do. Otherwise it is an error: most likely something was forgotten.
+    form : Format, optional
+        How the file is read, if it is of a kind of your own.
 
     Returns
     -------
@@ -128,44 +102,24 @@ def read(
         raise ValueError(f"limit must be a whole number above 0, not {limit!r}")
     if query is not None and not query.encode(errors="ignore").strip():
         raise TableError("the query is empty.", path=path)
-    form = recognise(path)
-    if form in _DATABASES:
-        found = _DATABASES[form](path, kinds, limit, table, query)
-    elif table is not None:
+    form = recognise(path) if form is None else form
+    wanted = Wanted(path, kinds, limit, table, query, empty)
+    if table is not None and not form.is_database:
         raise TableError("the file holds one table; table= (--table) is for databases.", path=path)
-    elif query is not None:
-        duck.available(path)  # before a large file is read for it
-        source, remarks = _source(form, path, kinds)
-        found = duck.query_over(source, query, path, kinds, limit)
-        found = Table(found.columns, found.n_rows, remarks).select(found.names)
+    if query is None or form.is_database:
+        found = form.read(wanted)
     else:
-        found = _READERS[form](path, kinds, limit)
+        duck.available(path)  # before a large file is read for it
+        source, remarks = form.for_query(wanted)
+        found = duck.query_over(source, wanted)
+        found = Table(found.columns, found.n_rows, remarks).select(found.names)
     if not found.names or not (found.n_rows or empty):
-        if query:
-            raise TableError("the query selects no rows.", path=path)
-        if form == "delimited":
-            line = delimited.header_line(path)
-            raise TableError("there are names of columns, but no rows below them.", path=path, line=line)
-        raise TableError("there are no rows.", path=path)
+        raise TableError("the query selects no rows." if query else "there are no rows.", path=path)
     return noted(found, kinds)
 
 
-def _source(form: str, path: Path, kinds: dict[str, str]) -> tuple[Any, tuple[str, ...]]:
-    """What a query looks at: the file itself where it has types, else the table as it is read; remarks."""
-    if form == "parquet":
-        arrow.needed(f"{path}: reading Parquet")
-        import pyarrow.dataset
-
-        with arrow.refusals(path, "this is no sound Parquet file"):
-            return pyarrow.dataset.dataset(path, format="parquet"), ()
-    if form == "delimited" and not delimited.fits(path):
-        return delimited.lazily(path, kinds)
-    table = _READERS[form](path, kinds, None)
-    return arrow.to_arrow(table), table.remarks
-
-
-def recognise(path: Path) -> str:
-    """What kind of file it is."""
+def recognise(path: Path) -> Format:
+    """What kind of file it is, by its first bytes, then by its name, then by its look."""
     with refused_as(path, "it can not be read", OSError, ValueError):
         try:
             mode = os.stat(path).st_mode
@@ -178,8 +132,9 @@ def recognise(path: Path) -> str:
             start = file.read(16)
     if not start:
         raise TableError("the file is empty.", path=path)
-    if form := _by_start(start):
-        return form
+    for form in FORMATS:
+        if form.start and start.startswith(form.start, form.start_at):
+            return form
     suffix = path.suffix.lower()
     for beginning, sentence in _REFUSED_STARTS.items():
         if start.startswith(beginning):
@@ -188,33 +143,18 @@ def recognise(path: Path) -> str:
         raise TableError(_REFUSED_SUFFIXES[suffix], path=path)
     if suffix == ".gz":
         suffix = Path(path.stem).suffix.lower()
-    form = _SUFFIXES.get(suffix)
-    if form in _BINARY:
-        raise TableError(f"it is called {suffix}, but does not begin as a {_BINARY[form]} file.", path=path)
-    return form or _by_look(path)
+    for form in FORMATS:
+        if suffix in form.suffixes:
+            if form.start and form.always:
+                problem = f"it is called {suffix}, but does not begin as a {form.name} file."
+                raise TableError(problem, path=path)
+            return form
+    try:
+        return by_look(as_utf8_head(head_bytes(path, 65536)))
+    except TableError as error:
+        raise TableError(error.problem, path=path) from None
 
 
-def _by_start(start: bytes) -> str | None:
-    if start.startswith(b"SQLite format 3\0"):
-        return "sqlite"
-    if start[8:12] == b"DUCK":
-        return "duckdb"
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    return "arrow" if start.startswith(b"ARROW1\0\0") else None
-
-
-def _by_look(path: Path) -> str:
-    """Text with a name that says nothing."""
-    head = delimited.as_utf8_head(head_bytes(path, 65536))
-    if libsvm.looks_so(head):
-        return "libsvm"
-    if head.lstrip().startswith("{"):
-        return "json lines"
-    if head.lstrip().startswith("["):
-        raise TableError(
-            "this is one JSON array; JSON lines are read, with one object a line. In Python, "
-            "Table.of(json.load(file)) makes a table of it.",
-            path=path,
-        )
-    return "delimited"
+def by_look(head: str) -> Format:
+    """What text is that begins so, and has a name that says nothing."""
+    return next(form for form in FORMATS if form.looks_so(head))

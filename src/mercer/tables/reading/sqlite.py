@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
-import numpy as np
-
 from mercer.tables.reading.budget import ask
-from mercer.tables.reading.cells import Coded, understood
-from mercer.tables.reading.dates import ORDERS, DatesRead
+from mercer.tables.reading.cells import Coded, Understood, understood
 from mercer.tables.reading.errors import Stray, TableError, checked_names, refused_as, shown
-from mercer.tables.reading.objects import as_word, finite
+from mercer.tables.reading.format import Format, Wanted, assembled
+from mercer.tables.reading.objects import as_word, from_objects, kind_of
 from mercer.tables.reading.table import Table
 
 BATCH = 1000
@@ -23,36 +21,40 @@ _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE
 _FORBIDDEN = {"load_extension", "fts3_tokenizer"}
 
 
-def read_sqlite(
-    path: Path, kinds: dict[str, str], limit: int | None, table: str | None, query: str | None
-) -> Table:
+class SQLite(Format):
     """A table of a SQLite file, or what a query selects from it; `t` stands for the table."""
-    with refused_as(
-        path, "SQLite says", sqlite3.Error, sqlite3.Warning, OSError, OverflowError, UnicodeError, MemoryError
-    ):
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        try:
+
+    name = "SQLite"
+    suffixes = (".sqlite", ".sqlite3", ".db")
+    start = b"SQLite format 3\0"
+    is_database = True
+
+    def read(self, wanted: Wanted) -> Table:
+        errors = (sqlite3.Error, sqlite3.Warning, OSError, OverflowError, UnicodeError, MemoryError)
+        address = f"{wanted.path.absolute().as_uri()}?mode=ro"
+        with (
+            refused_as(wanted.path, "SQLite says", *errors),
+            closing(sqlite3.connect(address, uri=True)) as connection,
+        ):
             _restrict(connection)
-            names = [name for (name,) in connection.execute(_TABLES)]
-            chosen = choose(path, names, table, query)
+            chosen = choose(wanted, [name for (name,) in connection.execute(_TABLES)])
             if chosen is not None and chosen != "t":
                 connection.execute(f"create temp view t as select * from main.{quoted(chosen)}")
             connection.set_authorizer(_authorize)
-            return _rows(connection, query if query is not None else "select * from t", path, kinds, limit)
-        finally:
-            connection.close()
+            return _rows(connection, wanted)
 
 
-def choose(path: Path, names: list[str], table: str | None, query: str | None) -> str | None:
+def choose(wanted: Wanted, names: list[str]) -> str | None:
     """The table that is meant. A query may do without; otherwise there must be only one, or one is named."""
-    listed = ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
-    if table is not None:
-        if table not in names:
-            raise TableError(f"there is no table {shown(table)}. There are: {listed or 'none'}.", path=path)
-        return table
+    path, listed = wanted.path, ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
+    if wanted.table is not None:
+        if wanted.table not in names:
+            problem = f"there is no table {shown(wanted.table)}. There are: {listed or 'none'}."
+            raise TableError(problem, path=path)
+        return wanted.table
     if len(names) == 1:
         return names[0]
-    if query is not None:
+    if wanted.query is not None:
         return None
     if not names:
         raise TableError("there is no table in this file.", path=path)
@@ -78,10 +80,9 @@ def _authorize(action: int, first: Any, second: Any, *_: Any) -> int:
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-def _rows(
-    connection: sqlite3.Connection, query: str, path: Path, kinds: dict[str, str], limit: int | None
-) -> Table:
-    cursor = connection.execute(query)
+def _rows(connection: sqlite3.Connection, wanted: Wanted) -> Table:
+    path, limit = wanted.path, wanted.limit
+    cursor = connection.execute("select * from t" if wanted.query is None else wanted.query)
     if cursor.description is None:
         raise TableError("the query selects nothing. It must be one SELECT.", path=path)
     names = checked_names([str(column[0]) for column in cursor.description], path)
@@ -95,20 +96,11 @@ def _rows(
         ask(path, len(names) * (8 * rows + 2000 * BATCH), f"more than {rows:,} rows of it")
         if limit is not None and rows >= limit:
             break
-    made, remarks = {}, []
-    for j, name in enumerate(names):
-        try:
-            made[name], kind = _column(columns[j], kinds.get(name))
-        except Stray as stray:
-            raise stray.at(name, path) from None
-        if kind in ORDERS:
-            remarks.append(DatesRead(name, kind))
-        columns[j] = []
-    return Table(made, remarks=remarks)
+    return assembled(names, lambda j: _column(columns[j], wanted.kinds.get(names[j])), path)
 
 
-def _column(values: list[Any], kind: str | None) -> tuple[np.ndarray, str]:
-    """A column of values, each with a type of its own; and what it was taken for.
+def _column(values: list[Any], kind: str | None) -> Understood:
+    """A column of values, each with a type of its own.
 
     Text is understood as in CSV files, of which such tables are often made: dates are text in SQLite, too.
     """
@@ -118,5 +110,5 @@ def _column(values: list[Any], kind: str | None) -> tuple[np.ndarray, str]:
         raise Stray(row, "holds bytes, which are no number, word or date. Leave the column out with a query.")
     if str in types or kind not in (None, "number"):
         return understood(Coded.of(None if value is None else as_word(value) for value in values), kind)
-    numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    return finite(numbers), "number"
+    found = from_objects(values, kind)
+    return Understood(found, kind_of(found))

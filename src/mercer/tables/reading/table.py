@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +12,8 @@ from mercer.tables.reading.dates import DatesRead
 from mercer.tables.reading.errors import TableError, checked_names, shown
 from mercer.tables.reading.objects import kind_of
 
+# A table is dense: so many values (1.6 GB of numbers) are made of sparse data, and no more.
+DENSE_LIMIT = 200_000_000
 KINDS = {"f": np.dtype(np.float64), "O": np.dtype(object), "M": np.dtype("datetime64[us]")}
 
 
@@ -101,7 +103,8 @@ class Table:
             For arrays and rows, which have none; "x1", "x2", … by default.
         kinds : mapping from names to "number", "text" or "date", optional
             What these columns shall be. "D/M/Y" and "M/D/Y" are dates, and say how they are written:
-            31/01/2024 or 01/31/2024. Names that are not there are ignored.
+            31/01/2024 or 01/31/2024. "written" is for copies: words as a file has them, blanks and all. Names
+            that are not there are ignored.
 
         Examples
         --------
@@ -112,9 +115,18 @@ class Table:
         >>> Table.of([{"day": "2024-02-29"}], kinds={"day": "date"})["day"]
         array(['2024-02-29T00:00:00.000000'], dtype='datetime64[us]')
         """
-        from mercer.tables.reading.of import table_of
+        from mercer.tables.reading.from_memory import table_from_memory
 
-        return table_of(X, names, kinds)
+        return table_from_memory(X, names, kinds)
+
+    @staticmethod
+    def joined(tables: Sequence[Table]) -> Table:
+        """Tables of the same columns, one below the other."""
+        if len(tables) == 1:
+            return tables[0]
+        columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0].names}
+        remarks = dict.fromkeys(remark for table in tables for remark in table.remarks)
+        return Table(columns, sum(map(len, tables)), remarks)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import BufferedIOBase
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -68,36 +69,56 @@ def lines_of(file: Any, path: Path) -> Iterator[Any]:
         yield line
 
 
-class Kept:
-    """Lines that are put aside while others are looked for. There may be any number of blank ones."""
-
-    def __init__(self, path: Path):
-        self._path, self._size, self._most = path, 0, budget.available_memory() / 4
-        self.lines: list[Any] = []
-
-    def add(self, line: Any) -> None:
-        self.lines.append(line)
-        self._size += len(line) + _OBJECT
-        if self._size > self._most:
-            budget.ask(self._path, 5 * self._size)
-
-
 def head_bytes(path: Path, size: int = PIECE) -> bytes:
     """The first bytes of the content."""
     with refusals(path), opened(path) as file:
         return file.read(size)
 
 
-def head_lines(path: Path, lines: int) -> bytes:
-    """The first lines that have something on them."""
-    kept = Kept(path)
+def head_records(path: Path, records: Callable[[Iterator[str]], Iterable[Any]], count: int) -> bytes:
+    """As many bytes as the first records take; `records` finds them in lines, of any superset of ASCII.
+
+    There may be any number of blank lines between them, so what is put aside is bounded, too.
+    """
+    kept: list[str] = []
+
+    def lines(text: Any) -> Iterator[str]:
+        size, most = 0, budget.available_memory() / 4
+        for line in lines_of(text, path):
+            kept.append(line)
+            size += len(line) + _OBJECT
+            if size > most:
+                budget.ask(path, 5 * size)
+            yield line
+
     with refusals(path), opened(path) as file:
-        for line in lines_of(file, path):
-            kept.add(line)
-            lines -= not line.isspace()
-            if lines <= 0:
-                break
-    return b"".join(kept.lines)
+        text = io.TextIOWrapper(file, encoding="latin-1", newline="")  # type: ignore[type-var]
+        for _ in islice(records(lines(text)), count):
+            pass
+    return "".join(kept).encode("latin-1")
+
+
+def head_lines(path: Path, count: int) -> bytes:
+    """The first lines that have something on them."""
+    return head_records(path, lambda lines: (line for line in lines if not line.isspace()), count)
+
+
+def load(path: Path, limit: int | None, factor: float) -> tuple[bytes, list[str]]:
+    """The content, or its first so many lines with something on them, as UTF-8; and remarks."""
+    return as_utf8(all_bytes(path, factor) if limit is None else head_lines(path, limit), path)
+
+
+def decoded(lines: Iterable[bytes], path: Path) -> Iterator[str]:
+    """Lines as text. It must be UTF-8: that it is something else shows only when all of it is there."""
+    for number, raw in enumerate(lines, 1):
+        try:
+            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            problem = f"byte 0x{raw[error.start]:02x} is not UTF-8. Save the file as UTF-8."
+            raise TableError(problem, path=path, line=number) from None
+        if "\0" in text:
+            raise TableError("there is a NUL byte, which text files do not have.", path=path, line=number)
+        yield text
 
 
 def line_at(data: bytes, position: int) -> int:
@@ -136,8 +157,3 @@ def as_utf8(data: bytes, path: Path) -> tuple[bytes, list[str]]:
         except UnicodeDecodeError as second:
             raise TableError(problem, path=path, line=line_at(data, second.start)) from None
         return text.encode(), [f"Line {line:,} is not UTF-8; the file was read as Windows-1252."]
-
-
-def text_stream(data: bytes) -> io.TextIOWrapper:
-    """Bytes as lines of text, line ends kept."""
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")

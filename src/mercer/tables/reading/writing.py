@@ -90,10 +90,11 @@ def _text(out: IO[bytes], packed: bool, lines: Iterator[str]) -> None:
 def as_text(word: str) -> str:
     """A word as spreadsheets take it for one: with an apostrophe, where they would take it for a formula.
 
-    >>> as_text("=1+1"), as_text("-1"), as_text("@here"), as_text("a=b")
-    ("'=1+1", '-1', "'@here", 'a=b')
+    >>> as_text("=1+1"), as_text("-1"), as_text("-1,5"), as_text("@here"), as_text("a=b")
+    ("'=1+1", '-1', '-1,5', "'@here", 'a=b')
     """
-    return f"'{word}" if word.startswith(_FORMULA) and len(word) > 1 and not is_number(word) else word
+    formula = word.startswith(_FORMULA) and len(word) > 1 and not is_number(word, comma=True)
+    return f"'{word}" if formula else word
 
 
 def _delimited(table: Table, delimiter: str, raw: bool) -> Iterator[str]:

@@ -42,28 +42,22 @@ class Answers:
             return [Refusal(500, "the prediction failed; the log of the server says why")]
 
     def _together(self, batch: list[Asked]) -> list[bytes]:
-        table = _joined([asked.table for asked in batch])
+        table = Table.joined([asked.table for asked in batch])
         ends = np.cumsum([0, *(len(asked) for asked in batch)])
         parts = [slice(a, b) for a, b in pairwise(ends.tolist())]
-        found = [self._empty() if not len(asked) else {} for asked in batch]
-        if len(table):
-            predictions = self.model.predict(table)
-            for answer, rows in zip(found, parts, strict=True):
-                answer["predictions"] = _plain(predictions[rows])
-            beyond = self.model.outside(table)
-            places = np.array([o.row for o in beyond])
-            for answer, rows in zip(found, parts, strict=True):
-                first, last = np.searchsorted(places, [rows.start, rows.stop])
-                if last > first:
-                    answer["outside"] = [
-                        {"row": o.row - rows.start, "column": o.column, "value": o.value, "seen": o.seen}
-                        for o in beyond[first : min(last, first + _MOST_OUTSIDE)]
-                    ]
+        known, beyond = self._known(table), self.model.outside(table) if len(table) else []
+        places = np.array([o.row for o in beyond])
+        found: list[dict[str, Any]] = []
+        for rows in parts:
+            found.append({name: _plain(values[rows]) for name, values in known.items()})
+            first, last = np.searchsorted(places, [rows.start, rows.stop])
             if self.model.task == "classification":
-                probabilities = self.model.predict_proba(table)
-                for answer, rows in zip(found, parts, strict=True):
-                    answer["classes"] = _plain(self.model.classes_)
-                    answer["probabilities"] = _plain(probabilities[rows])
+                found[-1]["classes"] = _plain(self.model.classes_)
+            if last > first:
+                found[-1]["outside"] = [
+                    {"row": o.row - rows.start, "column": o.column, "value": o.value, "seen": o.seen}
+                    for o in beyond[first : min(last, first + _MOST_OUTSIDE)]
+                ]
         for coverage in {asked.interval for asked in batch} - {None}:
             some = [i for i, asked in enumerate(batch) if asked.interval == coverage]
             self._add_intervals(coverage, table, [parts[i] for i in some], [found[i] for i in some])
@@ -76,16 +70,12 @@ class Answers:
         for answer, (a, b) in zip(found, pairwise(ends.tolist()), strict=True):
             answer["intervals"] = _plain(intervals[a:b])
 
-    def _empty(self) -> dict[str, Any]:
-        if self.model.task == "regression":
-            return {"predictions": []}
-        return {"predictions": [], "classes": _plain(self.model.classes_), "probabilities": []}
-
-
-def _joined(tables: list[Table]) -> Table:
-    if len(tables) == 1:
-        return tables[0]
-    return Table({name: np.concatenate([t[name] for t in tables]) for name in tables[0].names})
+    def _known(self, table: Table) -> dict[str, np.ndarray]:
+        """What every answer has for each of its rows."""
+        asked = {"predictions": self.model.predict}
+        if self.model.task == "classification":
+            asked["probabilities"] = self.model.predict_proba
+        return {name: predict(table) if len(table) else np.empty(0) for name, predict in asked.items()}
 
 
 def _plain(values: Any) -> list[Any]:

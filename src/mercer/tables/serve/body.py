@@ -31,11 +31,11 @@ class Room:
         self.taken = self.held = 0
 
     @contextmanager
-    def place(self) -> Iterator[Held]:
+    def place(self) -> Iterator[HeldRoom]:
         """A place for one request, given back at the end; 503 if there is none."""
         if self.taken >= self.requests:
             raise Refusal(503, f"{self.taken:,} requests are waiting already; try again", retry_after=1)
-        held = Held(self)
+        held = HeldRoom(self)
         self.taken += 1
         try:
             yield held
@@ -44,7 +44,7 @@ class Room:
             self.held -= held.size
 
 
-class Held:
+class HeldRoom:
     """What one request holds."""
 
     def __init__(self, room: Room):
@@ -68,7 +68,7 @@ def require_json(request: Request) -> None:
         raise Refusal(415, "send the body as it is, without a content-encoding")
 
 
-async def read_body(request: Request, held: Held, most: int, seconds: float) -> bytes:
+async def read_body(request: Request, held: HeldRoom, most: int, seconds: float) -> bytes:
     """The body; 413 as soon as it is known to be too long, 408 if it does not arrive in time."""
     too_long = Refusal(413, f"the body is longer than {most:,} bytes, the limit; send fewer rows at a time")
     declared = request.headers.get("content-length", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any
@@ -22,6 +21,16 @@ _TYPES: dict[str, tuple[set[type], str]] = {
     "number": ({int, float, NoneType}, "numbers: send it without quotes, or null if it is not known"),
     "category": ({str, NoneType}, "words: send it in quotes, or null if it is not known"),
     "date": ({str, NoneType}, "dates: send one like '2024-01-31' or '2024-01-31T10:00Z', or null"),
+}
+
+
+_NAMES: dict[type, str] = {
+    bool: "a boolean",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    list: "an array",
+    dict: "an object",
 }
 
 
@@ -63,11 +72,9 @@ def parse(body: bytes, model: Model, max_rows: int) -> Asked:
     interval = _interval(asked.get("interval"), model)
     columns = needed(model)
     names = [c.name for c in columns]
-    if "rows" in asked:
-        n, values = _from_rows(asked["rows"], names, max_rows)
-    else:
-        n, values = _from_columns(asked["columns"], names, max_rows)
     by_row = "rows" in asked
+    understand = _from_rows if by_row else _from_columns
+    n, values = understand(asked["rows" if by_row else "columns"], names, max_rows)
     made = {c.name: _column(c, values[c.name], by_row) for c in columns}
     return Asked(Table(made, n), interval)
 
@@ -172,12 +179,4 @@ def _at(name: str, i: int, by_row: bool, what: str) -> Refusal:
 
 def _type(value: Any) -> str:
     """What JSON calls it."""
-    names: Iterable[tuple[type, str]] = (
-        (bool, "a boolean"),
-        (str, "a string"),
-        (int, "a number"),
-        (float, "a number"),
-        (list, "an array"),
-        (dict, "an object"),
-    )
-    return next((name for kind, name in names if isinstance(value, kind)), "null")
+    return _NAMES.get(type(value), "null")

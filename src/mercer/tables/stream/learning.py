@@ -10,18 +10,18 @@ import numpy as np
 
 from mercer.estimators.inputs import Labelled
 from mercer.online.machine import OnlineMachine
-from mercer.online.tally import Tally
+from mercer.online.metrics import Metrics
 
 
 @dataclass
-class Batch:
+class Foretold:
     """What became of some examples: predictions made before they were learned, and what those were worth.
 
     Attributes
     ----------
     prediction : labels or numbers
     probability : of the label that was predicted; None where the loss has none
-    values : for a `Tally`
+    values : for a `Metrics`
     """
 
     prediction: np.ndarray
@@ -36,21 +36,20 @@ def learn(
     classes: Any = None,
     centre: float = 0.0,
     scale: float = 1.0,
-) -> Batch:
+) -> Foretold:
     """Predict and learn examples in their order; of numbers, (y − centre)/scale is what is learned."""
     if not isinstance(machine, Labelled):
-        scores = _learned(machine, X, (y - centre) / scale, None)
-        prediction = machine._coding.decode(scores) * scale + centre
-        return Batch(prediction, None, Tally.errors(y, prediction))
-    if not machine._begun:
-        classes = np.union1d(y, y if classes is None else _expected(classes, y))
-        if len(classes) > 1:
-            return _labelled(machine, X, y, classes)
-        # Nothing to tell apart yet. `learn_one` begins with one class, and with what is said of it.
-        machine.learn_one(X[0], y[0].item())
-        first = Batch(y[:1], np.ones(1), Tally.mistakes(np.ones(1), np.ones(1)))
-        return _joined([first, learn(machine, X[1:], y[1:])] if len(y) > 1 else [first])
-    return _joined([_labelled(machine, X[a:b], y[a:b]) for a, b in _stretches(machine, y)])
+        prediction = machine.predict_then_learn(X, (y - centre) / scale)[0] * scale + centre
+        return Foretold(prediction, None, Metrics.errors(y, prediction))
+    if machine.begun:
+        return _joined([_labelled(machine, X[a:b], y[a:b]) for a, b in _stretches(machine, y)])
+    classes = np.union1d(y, y if classes is None else _expected(classes, y))
+    if len(classes) > 1:
+        return _judged(machine, y, *machine.predict_then_learn(X, y, classes))
+    # Nothing to tell apart yet. `learn_one` begins with one class, and with what is said of it.
+    machine.learn_one(X[0], y[0].item())
+    first = Foretold(y[:1], np.ones(1), Metrics.mistakes(np.ones(1), np.ones(1)))
+    return _joined([first, learn(machine, X[1:], y[1:])] if len(y) > 1 else [first])
 
 
 def _expected(classes: Any, y: np.ndarray) -> np.ndarray:
@@ -62,9 +61,9 @@ def _expected(classes: Any, y: np.ndarray) -> np.ndarray:
         raise ValueError(f"{what}, such as {y[0]}") from None
 
 
-def _joined(parts: list[Batch]) -> Batch:
+def _joined(parts: list[Foretold]) -> Foretold:
     sure = [p.probability for p in parts if p.probability is not None]
-    return Batch(
+    return Foretold(
         np.concatenate([p.prediction for p in parts]),
         np.concatenate(sure) if len(sure) == len(parts) else None,
         np.concatenate([p.values for p in parts]),
@@ -73,49 +72,30 @@ def _joined(parts: list[Batch]) -> Batch:
 
 def _stretches(machine: Any, y: np.ndarray) -> list[tuple[int, int]]:
     """Parts of a batch that begin with labels nobody knew: no prediction may know them beforehand."""
-    known, cuts = set(machine.classes_.tolist()), [0]
+    known, cuts = set(machine.classes_.tolist()), {0, len(y)}
     for i, label in enumerate(y.tolist()):
         if label not in known:
             known.add(label)
-            cuts.append(i)
-    cuts = sorted({*cuts, len(y)})
-    return list(pairwise(cuts))
+            cuts.add(i)
+    return list(pairwise(sorted(cuts)))
 
 
-def _labelled(machine: Any, X: Any, y: np.ndarray, classes: Any = None) -> Batch:
-    """A stretch of a batch; its first label may be new."""
-    if not machine._begun or y[0] in machine.classes_:
-        return _judged(machine, _learned(machine, X, y, classes), y)
-    surprise = _judged(machine, machine._scores(X[:1]), y[:1])
-    batch = _judged(machine, _learned(machine, X, y, None), y)
-    rest = Batch(batch.prediction[1:], None, batch.values[1:])
-    rest.probability = None if batch.probability is None else batch.probability[1:]
-    return _joined([surprise, rest])
+def _labelled(machine: Any, X: Any, y: np.ndarray) -> Foretold:
+    """A stretch of a batch; its first label may be new, and is predicted without knowing it."""
+    if y[0] in machine.classes_:
+        return _judged(machine, y, *machine.predict_then_learn(X, y))
+    likely = machine.predict_proba(X[:1]) if hasattr(machine, "predict_proba") else None
+    surprise = _judged(machine, y[:1], machine.predict(X[:1]), likely)
+    rest = _judged(machine, y, *machine.predict_then_learn(X, y))
+    sure = None if rest.probability is None else rest.probability[1:]
+    return _joined([surprise, Foretold(rest.prediction[1:], sure, rest.values[1:])])
 
 
-def _judged(machine: Any, scores: np.ndarray, y: np.ndarray) -> Batch:
-    coding = machine._coding
-    prediction = coding.decode(scores)
-    if not machine._rule_.loss.has_probability:
-        return Batch(prediction, None, Tally.mistakes(prediction == y, None))
-    P = coding.probability(scores)
-    rows = np.arange(len(y))
-    place = np.minimum(np.searchsorted(coding.classes, y), len(coding.classes) - 1)
-    truth = np.where(coding.classes[place] == y, P[rows, place], 0.0)
-    return Batch(prediction, P.max(axis=1), Tally.mistakes(prediction == y, truth))
-
-
-def _learned(machine: Any, X: Any, y: np.ndarray, classes: Any) -> np.ndarray:
-    """Learn; the scores every example had just before, of the function that predicts."""
-    if not machine._begun:
-        machine._forget()
-    if not machine.averaging or not machine._begun:
-        return machine._learn(X, y, classes, None)
-    # The mean of all functions predicts, which the loop over a batch does not compute on its way.
-    points, targets = machine._points(X, reset=False), machine._code_targets(y, None)
-    learner, one = machine._learner, np.ones(1)
-    S = np.empty((len(y), learner.outputs))
-    for i in range(len(y)):
-        S[i] = learner.scores(points[i : i + 1])
-        machine._follow(learner.learn(points[i : i + 1], targets[i : i + 1], one), targets[i : i + 1], one)
-    return S
+def _judged(machine: Any, y: np.ndarray, prediction: np.ndarray, P: np.ndarray | None) -> Foretold:
+    """Predictions beside the labels that came; P are the probabilities of the machine's classes."""
+    if P is None:
+        return Foretold(prediction, None, Metrics.mistakes(prediction == y, None))
+    classes = machine.classes_
+    place = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    truth = np.where(classes[place] == y, P[np.arange(len(y)), place], 0.0)
+    return Foretold(prediction, P.max(axis=1), Metrics.mistakes(prediction == y, truth))

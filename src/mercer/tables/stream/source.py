@@ -15,14 +15,18 @@ from mercer.tables.reading.stream import batches
 
 
 @dataclass
-class Rows:
-    """Some rows of a stream."""
+class StreamBatch:
+    """Some examples of a stream."""
 
     X: Any  # a Table, or a list of objects
     y: np.ndarray
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def first(self, n: int) -> StreamBatch:
+        """The first n of them."""
+        return StreamBatch(self.X.take(slice(n)) if isinstance(self.X, Table) else self.X[:n], self.y[:n])
 
 
 def rows_of(
@@ -35,7 +39,7 @@ def rows_of(
     form: str | None,
     vectors: bool,
     ignore: Iterable[str] = (),
-) -> Iterator[Rows]:
+) -> Iterator[StreamBatch]:
     """Batches of a stream; `vectors` says that points are columns of numbers, not objects of a kernel."""
     if isinstance(source, tuple) and len(source) == 2:
         source = _together(*source, target, vectors)  # (X, y), as fit takes them
@@ -48,7 +52,7 @@ def rows_of(
             return
         source = chain([first], source)
         if isinstance(first, Table):  # in batches already
-            yield from (Rows(table.drop(target, *ignore), table[target]) for table in source)
+            yield from (StreamBatch(table.drop(target, *ignore), table[target]) for table in source)
             return
         if not isinstance(first, Mapping):
             _require_pair(first)
@@ -57,7 +61,7 @@ def rows_of(
                 return
             source = (_named(pair, target) for pair in source)
     for table in batches(source, size, start=start, kinds=kinds, form=form):
-        yield Rows(table.drop(target, *ignore), table[target])
+        yield StreamBatch(table.drop(target, *ignore), table[target])
 
 
 def _is_stream(source: Any) -> bool:
@@ -98,7 +102,7 @@ def _named(pair: Any, target: str) -> dict[str, Any]:
     return row | {target: y.item() if isinstance(y, np.generic) else y}
 
 
-def _objects(pairs: Iterator[Any], size: int, start: int) -> Iterator[Rows]:
+def _objects(pairs: Iterator[Any], size: int, start: int) -> Iterator[StreamBatch]:
     for _ in islice(pairs, start):
         pass
     wanted = size - start % size
@@ -106,7 +110,7 @@ def _objects(pairs: Iterator[Any], size: int, start: int) -> Iterator[Rows]:
         for pair in part:
             _require_pair(pair)
         column = Table.of({"y": [y.item() if isinstance(y, np.generic) else y for _, y in part]})["y"]
-        yield Rows([x for x, _ in part], column)
+        yield StreamBatch([x for x, _ in part], column)
         wanted = size
 
 

@@ -60,7 +60,7 @@ def test_it_says_how_to_repeat_it(pages, parse):
     for version in (mercer.__version__, np.__version__, platform.python_version()):
         assert version in text, version
     code = re.findall("<pre>(.*?)</pre>", pages["classification"], re.DOTALL)[-1]
-    asked = "&#x27;weather&#x27;, task=&#x27;classification&#x27;, minutes=0.005, seed=0"
+    asked = "&#x27;weather&#x27;, task=&#x27;classification&#x27;, minutes=0.005, random_state=0"
     assert f"mercer.fit(table, {asked})" in code
 
 
@@ -112,7 +112,7 @@ def test_the_command_or_the_call_that_made_it(regression_model, parse):
     """A model that knows its command shows it; others show Python, which mercer understands."""
     told = "".join(parse(model_report(regression_model).html()).text)
     call = re.search(r"mercer\.fit\((.*)\)\n", told)[0]
-    assert ast.parse(call.strip()) and f"seed={regression_model.evidence.seed}" in call
+    assert ast.parse(call.strip()) and f"random_state={regression_model.evidence.seed}" in call
     command = shlex.join(["mercer", "fit", "my prices.csv", "--target", "it's"])
     evidence = replace(regression_model.evidence, command=command, source="my prices.csv")
     page = model_report(replace(regression_model, evidence=evidence))

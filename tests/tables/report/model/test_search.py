@@ -21,7 +21,7 @@ from mercer.tables.report.page import Report
             0.5 * Laplacian(1.0, norm="l1").scaled([1.0]) + 0.2 * Laplacian(1.0).scaled([2.0]),
             "laplacian l1 + laplacian",
         ),
-        (Matern(2.5, 1.0).scaled([1.0]), "Matern(nu=2.5, scale=1.0)"),
+        (Matern(2.5, 1.0).scaled([1.0]), "Matern(nu=2.5, sigma=1.0)"),
     ],
 )  # fmt: skip
 def test_names_of_the_search(kernel, name):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from mercer import plot
@@ -45,12 +48,6 @@ def answer(page: Report, model: Model) -> None:
         page.figure(ax, caption)
 
 
-def interval(score: Score) -> str:
-    """54.1 (95 % interval 51 to 57.5)"""
-    show = percent if score.name in ("error rate", "accuracy") else amount
-    return f"{show(score.value)} (95 % interval {show(score.low)} to {show(score.high)})"
-
-
 def _regression_words(model: Model) -> str:
     e = model.evidence
     size = np.abs(e.truth - e.predicted)
@@ -86,16 +83,10 @@ def _in_a_hundred(share: float) -> str:
 
 def _regression_tiles(model: Model) -> list[tuple[str, str, str]]:
     rmse, mae, r2 = model.evidence.scores
-
-    def range_of(s: Score) -> str:
-        return f"95 % interval {amount(s.low)} to {amount(s.high)}"
-
-    places = 0 if r2.high < 0.98 else 2
-    explained = f"95 % interval {percent(r2.low, places)} to {percent(r2.high, places)}"
     tiles = [
-        (amount(rmse.value), "typical error (RMSE)", range_of(rmse)),
-        (amount(mae.value), "average error (MAE)", range_of(mae)),
-        (percent(r2.value, places), "of variation explained (R²)", explained),
+        _tile(rmse, "typical error (RMSE)", amount),
+        _tile(mae, "average error (MAE)", amount),
+        _tile(r2, "of variation explained (R²)", partial(percent, places=0 if r2.high < 0.98 else 2)),
     ]
     held = dict(model.evidence.coverage).get(0.9)
     if held is not None:
@@ -105,15 +96,17 @@ def _regression_tiles(model: Model) -> list[tuple[str, str, str]]:
 
 def _classification_tiles(model: Model) -> list[tuple[str, str, str]]:
     wrong, right, log_loss = model.evidence.scores
+    value, name, sure = _tile(log_loss, "log loss", amount)
     return [
-        (percent(wrong.value), "error rate", f"95 % interval {percent(wrong.low)} to {percent(wrong.high)}"),
-        (percent(right.value), "accuracy", f"95 % interval {percent(right.low)} to {percent(right.high)}"),
-        (
-            amount(log_loss.value),
-            "log loss",
-            f"judges probabilities; 95 % interval {amount(log_loss.low)} to {amount(log_loss.high)}",
-        ),
+        _tile(wrong, "error rate", percent),
+        _tile(right, "accuracy", percent),
+        (value, name, f"judges probabilities; {sure}"),
     ]
+
+
+def _tile(score: Score, name: str, show: Callable[[float], str]) -> tuple[str, str, str]:
+    """A score, what it is, and how sure it is."""
+    return show(score.value), name, f"95 % interval {show(score.low)} to {show(score.high)}"
 
 
 def _named(name: str, regression: bool) -> str:

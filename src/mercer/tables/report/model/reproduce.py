@@ -28,7 +28,7 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
         page.code(command)
     else:
         table = f"mercer.tables.read({source!r})" if source else "table"
-        asked = f"{model.target!r}, task={model.task!r}, minutes={e.minutes:g}, seed={e.seed}"
+        asked = f"{model.target!r}, task={model.task!r}, minutes={e.minutes:g}, random_state={e.seed}"
         if e.groups is not None:
             asked += ", groups=groups"
         page.code(

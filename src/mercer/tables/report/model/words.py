@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
+from pathlib import PureWindowsPath
 
 from mercer.plot.style import number
 
@@ -71,14 +71,10 @@ def more(total: int, thing: str) -> str:
     return f"and {rest:,} more {thing}{'s' * (rest != 1)}" if rest > 0 else ""
 
 
-_FOLDERS = re.compile(r".*[\\/](?=[^\\/])", re.DOTALL)
-_PATH = re.compile(r"~|\.{0,2}[\\/]|[A-Za-z]:[\\/]|[^\s]*$")
-
-
 def file_name(path: str) -> str:
-    r"""The last part of a path.
+    r"""The last part of a path, of this system or another.
 
     >>> file_name("/home/me/prices.csv"), file_name(r"C:\data\prices.csv"), file_name("prices.csv")
     ('prices.csv', 'prices.csv', 'prices.csv')
     """
-    return _FOLDERS.sub("", path)
+    return PureWindowsPath(path).name

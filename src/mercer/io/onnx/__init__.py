@@ -1,5 +1,0 @@
-"""Machines for other programmes: ONNX graphs made from the formulas of kernels."""
-
-from mercer.io.onnx.export import to_onnx
-
-__all__ = ["to_onnx"]

@@ -1,0 +1,25 @@
+"""Operators: linear maps that can multiply without being matrices; all that solvers see of a problem."""
+
+from mercer.operators.base import Operator, Transpose
+from mercer.operators.composed import Composed, FeatureOperator, WithOnes
+from mercer.operators.dense import L1, STORED_SHARE, Identity, Matrix, blas_single_threaded, in_memory
+from mercer.operators.factor import Factor, NotPositiveDefinite
+from mercer.operators.kernel import KernelOperator, result_dtype
+
+__all__ = [
+    "STORED_SHARE",
+    "Composed",
+    "Factor",
+    "FeatureOperator",
+    "Identity",
+    "KernelOperator",
+    "L1",
+    "Matrix",
+    "NotPositiveDefinite",
+    "Operator",
+    "Transpose",
+    "WithOnes",
+    "blas_single_threaded",
+    "in_memory",
+    "result_dtype",
+]

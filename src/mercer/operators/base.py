@@ -1,0 +1,236 @@
+"""The contract of an operator: what a solver may ask of A and B."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mercer._memory import available_memory
+from mercer._threads import cpu_count
+from mercer._xp import issparse
+
+Middle = Callable[[slice, np.ndarray], np.ndarray]
+
+BLOCK_BYTES = 32 << 20
+
+
+class Operator:
+    """A linear map A of shape (n, p).
+
+    Required: ``shape``, ``dtype`` and `blocks`, which yields the rows in blocks. Everything else follows from
+    these, and is overridden where something faster is known.
+
+    Attributes
+    ----------
+    of_kernel : bool
+        Are the entries values of a kernel, computed whenever they are needed?
+    dear : bool
+        Does computing an entry again cost far more than keeping it?
+    work : float
+        Multiply-adds that computing an entry takes; 0 where it lies in memory, inf where nobody knows.
+    threaded : bool
+        Do products run on threads of their own, which the threads of BLAS would disturb?
+    semidefinite : bool
+        Is it known by a rule that the matrix is positive semidefinite?
+    remote : bool
+        Do large matrices live elsewhere (on a GPU), so that they should not come to the host?
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    of_kernel = False
+    dear = False
+    work = 0.0
+    threaded = False
+    semidefinite = False
+    remote = False
+
+    @property
+    def threads(self) -> int:
+        """How many threads of this machine its products may take."""
+        return cpu_count()
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """(rows, A[rows]) over all rows."""
+        raise NotImplementedError
+
+    # -- entries ----------------------------------------------------------------------------------
+
+    def rows(self, index: Any) -> np.ndarray:
+        """A[index] as a dense float64 array."""
+        return np.asarray(self.dense()[index], dtype=np.float64)
+
+    def columns(self, index: np.ndarray) -> np.ndarray:
+        """A[:, index] in the operator's own precision."""
+        return self.dense()[:, index]
+
+    def dense(self) -> np.ndarray:
+        """The matrix, in a fresh array the caller may overwrite."""
+        return self.fill(np.empty(self.shape, self.dtype))
+
+    def fill(self, out: np.ndarray) -> np.ndarray:
+        """Write the matrix into `out`, and return it."""
+        for rows, block in self.blocks():
+            out[rows] = block.toarray() if issparse(block) else block
+        return out
+
+    def diag(self) -> np.ndarray:
+        """The diagonal, in float64."""
+        return np.diag(self.dense()).astype(np.float64)
+
+    def row_norms(self) -> np.ndarray | None:
+        """√k(x, x) of each row, where entries are values of a kernel; None where they are not."""
+        return None
+
+    # -- products ---------------------------------------------------------------------------------
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        """A V, in float64."""
+        V = np.asarray(V)
+        out = np.empty((self.shape[0], *V.shape[1:]))
+        W = V.astype(self.dtype, copy=False)
+        for rows, block in self.blocks():
+            out[rows] = block @ W
+        return out
+
+    def adjoint(self, U: np.ndarray) -> np.ndarray:
+        """Aᵀ U, in float64."""
+        U = np.asarray(U)
+        out = np.zeros((self.shape[1], *U.shape[1:]))
+        for rows, block in self.blocks():
+            out += block.T @ U[rows].astype(self.dtype, copy=False)
+        return out
+
+    @property
+    def T(self) -> Operator:
+        return Transpose(self)
+
+    def sandwich(self, V: np.ndarray, middle: Middle) -> np.ndarray:
+        """Aᵀ m(A V) in one pass, where m acts on blocks of rows: middle(rows, (A V)[rows])."""
+        out = np.zeros((self.shape[1], V.shape[1]))
+        W = V.astype(self.dtype, copy=False)
+        for rows, block in self.blocks():
+            S = middle(rows, np.asarray(block @ W, dtype=np.float64))
+            out += block.T @ S.astype(self.dtype, copy=False)
+        return out
+
+    def gramian(self, w: np.ndarray | None = None, T: np.ndarray | None = None) -> np.ndarray:
+        """Aᵀ diag(w) A, or (A T)ᵀ diag(w) (A T), in float64 throughout."""
+        size = self.shape[1] if T is None else T.shape[1]
+        out = np.zeros((size, size))
+        for rows, block in self.blocks():
+            out += weighted_gram(block, None if w is None else w[rows], T)
+        return out
+
+    def column_squares(self, w: np.ndarray | None = None) -> np.ndarray:
+        """diag(Aᵀ diag(w) A)."""
+        out = np.zeros(self.shape[1])
+        for rows, block in self.blocks():
+            squared = block.multiply(block) if issparse(block) else block * block
+            out += squared.T @ (np.ones(block.shape[0]) if w is None else w[rows])
+        return out
+
+    # -- itself in other forms --------------------------------------------------------------------
+
+    def among(self, rows: Any = None, columns: np.ndarray | None = None) -> Operator:
+        """A[rows, columns], None meaning all, as an operator of the same kind where that can be."""
+        from mercer.operators.dense import Matrix
+
+        values = self.dense() if rows is None else self.dense()[rows]
+        return Matrix(values if columns is None else values[:, columns])
+
+    def at(self, dtype: Any) -> Operator | None:
+        """The same operator computed in another precision; None if it can't be."""
+        return None
+
+    def rounded(self) -> Operator:
+        """The same operator for vectors rounded to its own precision: faster on some engines."""
+        return self
+
+    def single_threaded(self) -> Operator:
+        """The same operator, for use in one of several threads at the same time."""
+        return self
+
+    def expecting(self, pairs: float) -> Operator:
+        """The same operator, for work on so many entries in all that comes in small pieces."""
+        return self
+
+    # -- factors ----------------------------------------------------------------------------------
+
+    def factor(self, shift: float = 0.0, max_jitter: float = 1e-2) -> Any:
+        """A Cholesky factor of A + shift·I, in A's precision, where large matrices live."""
+        from mercer.operators.factor import Factor
+
+        return Factor(self.dense(), shift, max_jitter=max_jitter)
+
+    def whitened_factor(
+        self,
+        L: Any,
+        w: np.ndarray | None = None,
+        scale: float = 1.0,
+        shift: float = 0.0,
+        max_jitter: float = 1e-2,
+    ) -> Any:
+        """A factor of scale·L⁻¹ Aᵀ diag(w) A L⁻ᵀ + shift·I, for a factor L of the same kind, in float64."""
+        from mercer.operators.factor import Factor
+
+        half = L.solve_lower(self.gramian(w))
+        H = L.solve_lower(np.ascontiguousarray(half.T))
+        H *= scale
+        return Factor(H, shift, max_jitter=max_jitter)
+
+    def free_bytes(self) -> int:
+        """Bytes that its factors may take, where they live."""
+        return available_memory() // 2
+
+
+class Transpose(Operator):
+    """Aᵀ."""
+
+    def __init__(self, base: Operator):
+        self.base = base
+        self.shape, self.dtype = base.shape[::-1], base.dtype
+
+    def __matmul__(self, V):
+        return self.base.adjoint(V)
+
+    def adjoint(self, U):
+        return self.base @ U
+
+    def dense(self):
+        return np.ascontiguousarray(self.base.dense().T)
+
+    def blocks(self):
+        yield slice(0, self.shape[0]), self.dense()
+
+    @property
+    def T(self):
+        return self.base
+
+
+def row_blocks(shape: tuple[int, int], dtype: np.dtype) -> Iterator[slice]:
+    """The rows of a matrix, as many at a time as take some megabytes."""
+    n, p = shape
+    height = max(1, BLOCK_BYTES // max(p * dtype.itemsize, 1))
+    for i in range(0, n, height):
+        yield slice(i, min(i + height, n))
+
+
+def weighted_gram(block: Any, w: np.ndarray | None, T: np.ndarray | None = None) -> np.ndarray:
+    """Kᵀ diag(w) K of a block of rows, or that of K T, in float64.
+
+    Products of float32 entries need float64 sums: normal equations square the condition number.
+    """
+    if issparse(block):
+        scaled = block if w is None else block.multiply(w[:, None]).tocsr()
+        return (block.T @ scaled).toarray()
+    K = block.astype(np.float64, copy=False)
+    K = K if T is None else K @ T
+    if w is None:
+        return K.T @ K  # recognised by NumPy as symmetric: half the work
+    if (w >= 0).all():
+        root = K * np.sqrt(w)[:, None]
+        return root.T @ root
+    return K.T @ (K * w[:, None])

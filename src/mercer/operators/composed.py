@@ -1,0 +1,139 @@
+"""Operators made of others: features of points, other coordinates, a column of ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._xp import issparse
+from mercer.operators.base import Operator, row_blocks
+from mercer.operators.dense import Matrix
+
+# Columns of a triangular factor that are multiplied together.
+_PANEL = 256
+
+
+class FeatureOperator(Operator):
+    """Φ(X), computed block by block from a fitted feature map."""
+
+    def __init__(self, map: Any, X: Any, size: int):
+        self.map, self.X = map, X
+        self.shape, self.dtype = (X.shape[0], size), np.dtype(X.dtype)
+
+    def blocks(self):
+        for rows in row_blocks(self.shape, self.dtype):
+            yield rows, self.map.transform(self.X[rows])
+
+    def among(self, rows=None, columns=None):
+        some = self if rows is None else FeatureOperator(self.map, self.X[rows], self.shape[1])
+        return some if columns is None else Matrix(some.dense()[:, columns])
+
+    def rows(self, index):
+        return np.asarray(self.map.transform(self.X[index]), dtype=np.float64)
+
+
+class _Triangle:
+    """Dense products with T, at half the work if it is upper triangular."""
+
+    def __init__(self, T: np.ndarray):
+        self.T = T
+        self.upper = T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
+
+    def after(self, A: np.ndarray) -> np.ndarray:
+        """A T."""
+        size = self.T.shape[1]
+        if not self.upper or size < 2 * _PANEL:
+            return A @ self.T
+        out = np.empty((A.shape[0], size), np.result_type(A, self.T))
+        for j in range(0, size, _PANEL):
+            k = min(j + _PANEL, size)
+            np.matmul(A[:, :k], self.T[:k, j:k], out=out[:, j:k])
+        return out
+
+
+class Composed(Operator):
+    """A T for a small matrix T: A in other coordinates."""
+
+    def __init__(self, A: Operator, T: np.ndarray):
+        self._factor = _Triangle(T)
+        self.A, self.T_, self.threaded = A, T, A.threaded
+        self.shape, self.dtype = (A.shape[0], T.shape[1]), A.dtype
+
+    def __matmul__(self, V):
+        return self.A @ (self.T_ @ V)
+
+    def adjoint(self, U):
+        return self.T_.T @ self.A.adjoint(U)
+
+    def among(self, rows=None, columns=None):
+        return Composed(self.A.among(rows), self.T_ if columns is None else self.T_[:, columns])
+
+    def rows(self, index):
+        return self._factor.after(self.A.rows(index))
+
+    def blocks(self):
+        # T amplifies rounding, so the product is taken in float64 whatever A comes in.
+        for rows, block in self.A.blocks():
+            yield rows, self._factor.after(np.asarray(block, dtype=np.float64))
+
+    def sandwich(self, V, middle):
+        # See `gramian` for the order.
+        if self.dtype == np.float64:
+            return super().sandwich(V, middle)
+        return self.T_.T @ self.A.sandwich(self.T_ @ V, middle)
+
+    def gramian(self, w=None):
+        # T amplifies rounding. In float64 the rows are transformed first, so that it does so once and not
+        # twice; float32 rows carry more noise than that in any case, and the cheap order will do.
+        if self.dtype == np.float64:
+            return self.A.gramian(w, self.T_)
+        G = self.T_.T @ self.A.gramian(w) @ self.T_
+        return 0.5 * (G + G.T)
+
+
+class WithOnes(Operator):
+    """[A 1]: one more column of ones, for an offset."""
+
+    def __init__(self, A: Operator):
+        self.A, self.threaded = A, A.threaded
+        self.shape, self.dtype = (A.shape[0], A.shape[1] + 1), A.dtype
+
+    def __matmul__(self, V):
+        return self.A @ V[:-1] + V[-1:] if V.ndim == 2 else self.A @ V[:-1] + V[-1]
+
+    def adjoint(self, U):
+        return np.concatenate([self.A.adjoint(U), np.sum(U, axis=0, keepdims=True)])
+
+    def among(self, rows=None, columns=None):
+        some = WithOnes(self.A.among(rows))
+        return some if columns is None else Matrix(some.dense()[:, columns])
+
+    def rows(self, index):
+        inner = self.A.rows(index)
+        return np.hstack([inner, np.ones((inner.shape[0], 1))])
+
+    def blocks(self):
+        for rows, block in self.A.blocks():
+            block = block.toarray() if issparse(block) else block
+            yield rows, np.hstack([block, np.ones((block.shape[0], 1), block.dtype)])
+
+    def sandwich(self, V, middle):
+        sums: list[np.ndarray] = []
+
+        def shifted(rows, S):
+            out = middle(rows, S + V[-1:])
+            sums.append(out.sum(axis=0))
+            return out
+
+        inner = self.A.sandwich(V[:-1], shifted)
+        return np.vstack([inner, sum(sums)])
+
+    def gramian(self, w=None):
+        weights = np.ones(self.shape[0]) if w is None else w
+        edge = self.A.adjoint(weights)
+        return np.block([[self.A.gramian(w), edge[:, None]], [edge[None, :], np.array([[weights.sum()]])]])
+
+    def column_squares(self, w=None):
+        total = self.shape[0] if w is None else w.sum()
+        return np.append(self.A.column_squares(w), total)

@@ -1,0 +1,105 @@
+"""Operators that are matrices in memory."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from mercer._memory import available_memory
+from mercer._threads import one_blas_thread
+from mercer._xp import issparse
+from mercer.operators.base import Operator, row_blocks
+
+# What is used many times is kept in memory if it takes no more than this share of what is free.
+STORED_SHARE = 0.3
+
+
+class Matrix(Operator):
+    """A matrix in memory, dense or sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = Matrix(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> A @ np.ones(2)
+    array([3., 7.])
+    >>> A.among(columns=np.array([1])).dense()
+    array([[2.],
+           [4.]])
+    """
+
+    def __init__(self, values: Any):
+        self.values = values
+        self.shape, self.dtype = values.shape, values.dtype
+
+    def blocks(self):
+        for rows in row_blocks(self.shape, self.dtype):
+            yield rows, self.values[rows]
+
+    def __matmul__(self, V):
+        return np.asarray(self.values @ np.asarray(V).astype(self.dtype, copy=False), dtype=np.float64)
+
+    def adjoint(self, U):
+        return np.asarray(self.values.T @ np.asarray(U).astype(self.dtype, copy=False), dtype=np.float64)
+
+    def among(self, rows=None, columns=None):
+        if rows is None:
+            return Matrix(self.values[:, columns]) if columns is not None else self
+        return Matrix(self.values[rows] if columns is None else self.values[np.ix_(rows, columns)])
+
+    def rows(self, index):
+        picked = self.values[index]
+        return np.asarray(picked.toarray() if issparse(picked) else picked, dtype=np.float64)
+
+    def columns(self, index):
+        picked = self.values[:, index]
+        return picked.toarray() if issparse(picked) else picked
+
+    def dense(self):
+        return self.values.toarray() if issparse(self.values) else self.values.copy()
+
+    def diag(self):
+        return np.asarray(self.values.diagonal(), dtype=np.float64)
+
+
+class Identity(Operator):
+    """The identity: the penalty of a representation by explicit features."""
+
+    def __init__(self, size: int):
+        self.shape, self.dtype = (size, size), np.dtype(np.float64)
+
+    def __matmul__(self, V):
+        return np.asarray(V, dtype=np.float64)
+
+    adjoint = __matmul__
+
+    def dense(self):
+        return np.eye(self.shape[0])
+
+    def diag(self):
+        return np.ones(self.shape[0])
+
+    def blocks(self):
+        yield slice(0, self.shape[0]), self.dense()
+
+
+class L1(Identity):
+    """Stands for the penalty λ‖c‖₁: no quadratic form, and only solvers that declare it take it."""
+
+
+def in_memory(A: Operator, share: float = STORED_SHARE) -> Operator:
+    """A as a matrix if it takes at most this share of the memory that is free, else A itself."""
+    if isinstance(A, Matrix) or A.shape[0] * A.shape[1] * A.dtype.itemsize > share * available_memory():
+        return A
+    return Matrix(A.dense())
+
+
+def blas_single_threaded(*operators: Operator) -> Any:
+    """A context for many products in a row with operators that have threads of their own.
+
+    BLAS is held to one thread throughout. Its threads wait for more work by spinning, for tens of
+    milliseconds after every call, on cores that the others need.
+    """
+    return one_blas_thread() if any(A.threaded for A in operators) else nullcontext()

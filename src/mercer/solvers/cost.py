@@ -1,0 +1,95 @@
+"""The shape of a problem, and what solving it takes: known before anything is computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mercer.operators import STORED_SHARE
+from mercer.representations.base import SMALL
+
+# Beyond this many unknowns a square matrix of that size is not worth its memory.
+LARGEST_FACTOR = 8000
+# Hessians in features are formed and factored up to this size, and up to this much work.
+DIRECT_FEATURES = 2500
+DIRECT_FLOPS = 4e11
+# Matrices of the size of the unknowns squared that a factored problem holds at once.
+SQUARES = 5
+# Rows of a matrix that a factorisation works on at a time, and the tiles of an engine.
+_PANELS = 512
+_TILES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How large a problem is, and where its matrices live.
+
+    Attributes
+    ----------
+    n, d, outputs : examples, coordinates of a point, functions that are looked for
+    unknowns : coefficients of each function
+    kind : "full" (one an example), "centres" or "features"
+    itemsize : bytes of a kernel value as the data have it
+    float32 : is there a version of the problem in float32?
+    remote : are matrices made and kept elsewhere (on a GPU)?
+    joint : does the loss tie the outputs together?
+    points : bytes of the examples
+    free : bytes of memory that are free
+    """
+
+    n: int
+    d: int
+    outputs: int
+    unknowns: int
+    kind: str
+    itemsize: int = 8
+    float32: bool = True
+    remote: bool = False
+    joint: bool = False
+    points: int = 0
+    free: float = float("inf")
+
+    @property
+    def full(self) -> bool:
+        return self.kind == "full"
+
+    @property
+    def item(self) -> int:
+        """Bytes of a kernel value as it is computed: small problems are solved in float64."""
+        return 8 if self.n * self.unknowns <= SMALL else self.itemsize
+
+    @property
+    def vectors(self) -> int:
+        """Bytes of what every solver has: tiles, a few vectors as long as y, and the machine's own points."""
+        return _TILES + 6 * self.n * self.outputs * 8 + self.points
+
+    @property
+    def panels(self) -> int:
+        """Bytes a factorisation of the n × n matrix takes besides it."""
+        return 3 * self.n * _PANELS * 8
+
+    @property
+    def matrix(self) -> int:
+        """Bytes of A."""
+        return self.n * self.unknowns * self.item
+
+    @property
+    def stored(self) -> int:
+        """Bytes of A where it is kept in memory because it fits there, else 0."""
+        return self.matrix if self.matrix <= STORED_SHARE * self.free else 0
+
+    @property
+    def square(self) -> int:
+        """Bytes of a float64 matrix of the size of the unknowns, if there is any.
+
+        Centres are made orthonormal whatever their number, which takes their matrix and its inverse root.
+        """
+        any_there = self.unknowns <= LARGEST_FACTOR or self.kind == "centres"
+        return self.unknowns * self.unknowns * 8 if any_there else 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Bytes beyond the data, and the order of the arithmetic."""
+
+    memory: int
+    flops: float

@@ -1,0 +1,246 @@
+"""Errors on rows a machine has not seen, of it and of others beside it."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._threads import one_thread
+from mercer._units import Split, alone, count, fewest_in_a_class, folds, held_out
+from mercer.estimators import KernelRidge
+from mercer.selection.path import loo_of_units
+from mercer.tables.model.learn import Learned, Question, learn, refit
+from mercer.tables.model.search import Progress
+
+_FOLDS = 5
+# From here on one part is held out, instead of every part in turn.
+_HOLD_OUT_FROM = 3000
+_SMALLEST_TEST, _LARGEST_TEST = 600, 4000
+# More rows than these change little when a quarter is added, and their leave-one-out errors take minutes.
+# Leaving out units takes a spectrum, which is some twenty times the work of a factor.
+_LEAVE_ONE_OUT_UP_TO, _LEAVE_UNITS_OUT_UP_TO = 5000, 2000
+_LEAST_GAIN = 0.5
+# What the machine is called among the others.
+OURS = "mercer"
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """What a question's rows were predicted to be by machines that had not seen them.
+
+    Attributes
+    ----------
+    how : in a sentence
+    rows : which rows were tested
+    predicted : numbers or labels
+    probability : (rows, classes), or None
+    others : dict from the name of a simpler or a different model to its (predicted, probability)
+    importance : (columns, repeats): by how much the error grew with a column's values shuffled
+    gain : size of the errors to expect of the last machine, which learned from all rows, as a share of those
+        of the tested ones: the ratio of their leave-one-out errors, at most 1
+    remarks : of all machines that were learned
+    """
+
+    how: str
+    rows: np.ndarray
+    predicted: np.ndarray
+    probability: np.ndarray | None
+    others: dict[str, tuple[np.ndarray, np.ndarray | None]]
+    importance: np.ndarray
+    gain: float
+    remarks: tuple[str, ...]
+
+
+# Rows that were tested, rows that were learned from, and what was learned.
+Part = tuple[np.ndarray, np.ndarray, Learned]
+# Numbers or labels, and probabilities of labels.
+Answer = tuple[np.ndarray, np.ndarray | None]
+
+
+def evaluate(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:
+    """Test honestly, then learn from all rows.
+
+    Few rows: five folds, the whole search repeated in each, then once more on all rows. Many rows: one part
+    is held out of search and fit; then the machine is fitted again, with what was found, to all rows.
+    """
+    splits = _splits(question, seed)
+    once = len(splits) == 1
+    parts: list[Part] = []
+    for i, (train, test) in enumerate(splits, start=1):
+
+        def told(text: str, i: int = i) -> None:
+            progress(text if once else f"Test part {i} of {len(splits)}: {text}")
+
+        # Predicting, the others beside it and the machine for all rows take what is left.
+        share, number = (0.7, seed) if once else (0.5 / len(splits), seed + i)
+        parts.append((np.sort(test), train, learn(question.take(train), share * seconds, number, told)))
+    progress("Testing")
+    answers = [_answers(part, question) for part in parts]
+    rows = np.concatenate([test for test, _, _ in parts])
+    order = np.argsort(rows, kind="stable")
+    pooled = {name: _pooled([found[name] for found in answers], order) for name in answers[0]}
+    predicted, probability = pooled.pop(OURS)
+    importance = _importances(parts, question, seconds, seed)
+    if once:
+        how = f"{len(rows):,} rows held out of search and fit"
+        final = refit(question, parts[0][2], seed, progress)
+    else:
+        how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
+        final = learn(question, 0.4 * seconds, seed, progress)
+    gain = _gain(parts, final, question)
+    remarks = tuple(dict.fromkeys(r for made in [*(made for *_, made in parts), final] for r in made.remarks))
+    how += _together(question)
+    return Tested(how, rows[order], predicted, probability, pooled, importance, gain, remarks), final
+
+
+def _splits(question: Question, seed: int) -> list[Split]:
+    """Folds; of many rows one part to learn from and one to test."""
+    n, units, labels = len(question.y), question.units, question.y if question.classes is not None else None
+    fewest = count(units) if labels is None else fewest_in_a_class(labels, units)
+    if n >= _HOLD_OUT_FROM:
+        size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
+        return [held_out(units, size, labels if fewest >= 2 else None, seed)]
+    return folds(units, min(_FOLDS, count(units), max(2, fewest)), labels, seed)
+
+
+def _together(question: Question) -> str:
+    if alone(question.units):
+        return ""
+    return f", rows that are equal or of one group kept together ({count(question.units):,} sets of rows)"
+
+
+def _gain(parts: list[Part], final: Learned, question: Question) -> float:
+    most = _LEAVE_ONE_OUT_UP_TO if alone(question.units) else _LEAVE_UNITS_OUT_UP_TO
+    if question.classes is not None or len(question.y) > most:
+        return 1.0
+    before = np.concatenate([_left_out(learned, question.take(train)) for _, train, learned in parts])
+    after = _left_out(final, question)
+    if not np.mean(before) > 0:
+        return 1.0
+    return float(np.clip(np.mean(after) / np.mean(before), _LEAST_GAIN, 1.0))
+
+
+def _left_out(learned: Learned, question: Question) -> np.ndarray:
+    """Sizes of leave-one-out errors, by least squares with the kernel that was found."""
+    X, best = learned.columns.transform(question.table), learned.found.best
+    machine = KernelRidge(best.kernel, lam=best.mu / len(X), offset=True, representation="full")
+    return np.abs(loo_of_units(machine, X, question.y, None, question.units))
+
+
+def _answers(part: Part, question: Question) -> dict[str, Answer]:
+    """What the machine, and others beside it, say of rows they have not seen."""
+    test, train, learned = part
+    asked, seen = question.take(test), question.take(train)
+    P = None
+    if question.classes is not None:
+        P = _widened(learned.predict_proba(asked.table), learned.machine.classes_, question.classes)
+    points, there = learned.columns.transform(seen.table), learned.columns.transform(asked.table)
+    others = {name: _answer(model, points, seen, there) for name, model in _others(seen).items()}
+    return {OURS: (learned.machine.predict(there), P), **others}
+
+
+def _pooled(answers: list[Answer], order: np.ndarray) -> Answer:
+    predicted, probability = zip(*answers, strict=True)
+    return (
+        np.concatenate(predicted)[order],
+        None if probability[0] is None else np.concatenate(probability)[order],
+    )
+
+
+def _widened(P: np.ndarray, known: np.ndarray, classes: Any) -> np.ndarray:
+    """Probabilities with a column for every class, also those a machine has not seen."""
+    out = np.zeros((len(P), len(classes)))
+    out[:, np.searchsorted(classes, known)] = P
+    return out
+
+
+_REPEATS = 3
+# Rows whose columns are shuffled: fewer where there are so many columns that it would take minutes.
+_FEWEST_SHUFFLED, _MOST_SHUFFLED = 20, 1000
+# Differences of coordinates a second, and the share of the time for this.
+_KERNEL_SPEED, _SHARE = 1e9, 0.1
+
+
+def _importances(parts: list[Part], question: Question, seconds: float, seed: int) -> np.ndarray:
+    """(columns, repeats): growth of the error rate, or of the root mean squared error, over all parts."""
+    found = []
+    for test, _, learned in parts:
+        asked = question.take(test)
+        points = learned.columns.transform(asked.table)
+        predicted = learned.machine.predict(points)
+        found.append(_importance(learned, asked, points, predicted, _SHARE * seconds / len(parts), seed))
+    shuffled, base, rows = (sum(values) for values in zip(*found, strict=True))
+    if question.classes is None:
+        return np.sqrt(shuffled / rows) - np.sqrt(base / rows)
+    return (shuffled - base) / rows
+
+
+def _importance(
+    learned: Learned, asked: Question, points: np.ndarray, predicted: np.ndarray, seconds: float, seed: int
+):
+    """Sums of errors with the values of each column shuffled, and without; and over how many rows."""
+    rng = np.random.default_rng(seed)
+    origin = learned.columns.origin_
+    work = len(np.unique(origin)) * _REPEATS * points.shape[1] * learned.machine.plan_.unknowns
+    most = int(np.clip(seconds * _KERNEL_SPEED / work, _FEWEST_SHUFFLED, _MOST_SHUFFLED))
+    rows = rng.permutation(len(points))[:most]
+    here, truth = points[rows], asked.y[rows]
+
+    def error(values: np.ndarray) -> float:
+        return float(np.sum(values != truth) if asked.classes is not None else np.sum((values - truth) ** 2))
+
+    out = np.zeros((len(learned.columns.schema_.columns), _REPEATS))
+    for j in np.unique(origin):
+        mixed = np.tile(here, (_REPEATS, 1))
+        order = np.concatenate([rng.permutation(len(here)) for _ in range(_REPEATS)])
+        mixed[:, origin == j] = here[order][:, origin == j]
+        out[j] = [error(values) for values in np.split(learned.machine.predict(mixed), _REPEATS)]
+    base = error(predicted[rows])
+    out[[j for j in range(len(out)) if j not in origin]] = base
+    return out, base, len(rows)
+
+
+# -- models beside it -------------------------------------------------------------------------------
+
+
+def _others(seen: Question) -> dict[str, Any]:
+    """A constant, a linear model and a strong model of another kind, for these rows; not fitted."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.linear_model import LogisticRegression, RidgeCV
+
+    # Boosting can't be told which rows belong together; where some do it does not stop early.
+    apart = alone(seen.units)
+    if seen.classes is None:
+        # By leave-one-out, unless rows belong together.
+        cv = None if apart else folds(seen.units, min(_FOLDS, count(seen.units)))
+        early: Any = "auto" if apart else False
+        return {
+            "constant": DummyRegressor(),
+            "linear model": RidgeCV(np.logspace(-3, 4, 15), cv=cv),
+            "gradient boosting": HistGradientBoostingRegressor(random_state=0, early_stopping=early),
+        }
+    # Stopping early takes a tenth of the rows, with every class among them and among the others.
+    counts = np.unique(seen.y, return_counts=True)[1]
+    early, aside = bool(counts.min() >= 2) and apart, max(-(-len(seen.y) // 10), len(counts))
+    boosted = HistGradientBoostingClassifier(random_state=0, early_stopping=early, validation_fraction=aside)
+    return {
+        "constant": DummyClassifier(strategy="prior"),
+        "linear model": LogisticRegression(max_iter=300),
+        "gradient boosting": boosted,
+    }
+
+
+def _answer(model: Any, points: np.ndarray, seen: Question, there: np.ndarray) -> Answer:
+    few = one_thread() if len(points) < _HOLD_OUT_FROM else nullcontext()
+    with few, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a baseline that did not quite converge is still a baseline
+        model.fit(points, seen.y)
+    predicted = model.predict(there)
+    if seen.classes is None:
+        return predicted, None
+    return predicted, _widened(model.predict_proba(there), model.classes_, seen.classes)

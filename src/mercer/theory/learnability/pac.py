@@ -1,0 +1,225 @@
+"""How many examples are enough? Each answer solved for any one of its numbers."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.conjunctions import Conjunctions
+from mercer.theory.learnability.inputs import whole
+from mercer.theory.learnability.rectangles import Rectangles
+
+# Where rounding puts a whole number a little above itself, it is not rounded up to the next.
+_ROUNDING = 1e-12
+_RULES = ("parts", "size", "vc")
+
+
+def sample_size(
+    H: HypothesisClass | int | None = None,
+    *,
+    m: int | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    by: str | None = None,
+) -> Any:
+    """Examples m, error ε, confidence 1 − δ and the size of the class: give all but one, get that one.
+
+    With probability at least 1 − δ over m independent examples, labelled by a hypothesis of the class, the
+    one that is learned has error at most ε, if
+
+        by="parts":   m ≥ (L/ε) (ln L + ln 1/δ)             conjunctions, rectangles, intervals
+        by="size":    m ≥ (1/ε) (ln |H| + ln 1/δ)           any finite class, any consistent hypothesis
+        by="vc":      m ≥ max((4/ε) log₂(2/δ), (8d/ε) log₂(13/ε))     any class of VC dimension d, likewise
+
+    Parameters
+    ----------
+    H : HypothesisClass, int or None
+        A class; or a number: |H|, with by="vc" the VC dimension. To solve for it, give all others and leave
+        it out; a class that was given no size, such as `Conjunctions()` or `Rectangles()`, is solved for
+        its own.
+    m : int, optional
+    epsilon, delta : float between 0 and 1, optional
+    by : "parts", "size" or "vc", optional
+        Which bound; by default the first that the class has.
+
+    Returns
+    -------
+    int or float
+        The smallest m, ε or δ; or the largest n, d or |H| that the others are enough for. An ε or δ of 1 says
+        that so few examples promise nothing.
+
+    Notes
+    -----
+    **Parts.** What is learned is never + where the target is −, and it misses a point only if one of L
+    things is wrong: a literal that should not be there is false, or the point lies in a strip along one side
+    of the target. If each has probability at most ε/L, all together have ε. One that has more shows in an
+    example with probability above ε/L, so it survives m of them with probability below (1 − ε/L)^m ≤
+    e^{−mε/L}; and that one of L does has probability below L e^{−mε/L}, which is δ for the m above. (All this
+    being strict, m may equal the right-hand side. For [0, a), + and − change roles.)
+
+    The text has L = n for conjunctions, (n/ε)(ln n + ln 1/δ), "n: # literals". That is so without negations,
+    `Conjunctions(n, negations=False)`. With them there are 2n literals to begin with, and it takes
+    (2n/ε)(ln 2n + ln 1/δ). A rectangle has L = 2d sides: in the plane (4/ε) ln(4/δ).
+
+    **Size.** A hypothesis of error above ε agrees with m examples with probability below (1 − ε)^m ≤ e^{−mε},
+    and there are |H| of them. The sign before ln 1/δ is plus; one slide of the text has minus. For
+    conjunctions, |H| = 3ⁿ + 1, this asks for (1/ε)(n ln 3 + ln 1/δ), far less than counting literals.
+
+    **VC.** Blumer, Ehrenfeucht, Haussler, Warmuth, Learnability and the Vapnik–Chervonenkis dimension, 1989.
+
+    Examples
+    --------
+    >>> from mercer.theory.learnability import Conjunctions, Rectangles, sample_size
+    >>> sample_size(Rectangles(2), epsilon=0.1, delta=0.05)                   # 40 ln 80 = 175.28
+    176
+    >>> sample_size(Conjunctions(100, negations=False), epsilon=0.1, delta=0.05)
+    7601
+    >>> sample_size(Conjunctions(100), epsilon=0.1, delta=0.05)               # 200 literals
+    16589
+    >>> sample_size(Conjunctions(100), epsilon=0.1, delta=0.05, by="size")
+    1129
+    >>> round(sample_size(Rectangles(2), m=1000, delta=0.05), 4)              # ε
+    0.0175
+    >>> sample_size(Rectangles(), m=1000, epsilon=0.1, delta=0.05)            # the largest d
+    8
+    >>> sample_size(1000, epsilon=0.1, delta=0.05), sample_size(m=100, epsilon=0.1, delta=0.05)
+    (100, 1101)
+    """
+    epsilon, delta = _share("epsilon", epsilon), _share("delta", delta)
+    if m is not None:
+        m = whole("m", m, 1)
+    if by is not None and by not in _RULES:
+        raise ValueError(f"by must be 'parts', 'size' or 'vc', got {by!r}")
+    if isinstance(H, HypothesisClass):
+        H.validate()
+    by, size, each = _rule(H, by)
+    unknown = [name for name, v in (("m", m), ("epsilon", epsilon), ("delta", delta)) if v is None]
+    if size is None:
+        unknown.append("the class or its size")
+    if len(unknown) != 1:
+        missing = f"here {', '.join(unknown)} are missing" if unknown else "here nothing is missing"
+        raise ValueError(f"give all but one of m, epsilon, delta and the class; {missing}")
+    rule: Any = {"parts": _PARTS, "size": _SIZE, "vc": _VC}[by]
+    if size is None:
+        most = rule.largest(m, epsilon, delta)
+        return most if each == 1 else most // each
+    if m is None:
+        return _up(rule.examples(size, epsilon, delta))
+    if epsilon is None:
+        return min(1.0, rule.error(size, m, delta))
+    return min(1.0, rule.failure(size, m, epsilon))
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """m ≥ … for a class of some size, solved for each of its numbers."""
+
+    examples: Callable[[Any, float, float], float]  # of size, ε, δ
+    error: Callable[[Any, int, float], float]  # of size, m, δ
+    failure: Callable[[Any, int, float], float]  # of size, m, ε
+    largest: Callable[[int, float, float], Any]  # of m, ε, δ
+
+
+def _most_parts(m: int, epsilon: float, delta: float) -> int:
+    low, high = 0, 1
+    while _up(_PARTS.examples(high, epsilon, delta)) <= m:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _up(_PARTS.examples(middle, epsilon, delta)) <= m else (low, middle)
+    return low
+
+
+def _most_hypotheses(m: int, epsilon: float, delta: float) -> Any:
+    found = _exp(m * epsilon + math.log(delta))
+    return math.floor(found * (1 + _ROUNDING)) if found < 2**53 else found
+
+
+def _vc_examples(d: Any, epsilon: float, delta: float) -> float:
+    return max(4 * math.log2(2 / delta), 8 * d * math.log2(13 / epsilon)) / epsilon
+
+
+def _vc_error(d: Any, m: int, delta: float) -> float:
+    from scipy.optimize import brentq
+
+    if _vc_examples(d, 1.0, delta) > m:
+        return 1.0
+    tiny = 4 * math.log2(2 / delta) / m / 2  # the first of the two alone asks for twice this
+    return brentq(lambda e: _vc_examples(d, e, delta) - m, tiny, 1.0, xtol=1e-300, rtol=1e-14)
+
+
+def _vc_failure(d: Any, m: int, epsilon: float) -> float:
+    enough = 8 * d * math.log2(13 / epsilon) / epsilon <= m * (1 + _ROUNDING)
+    return 2.0 * 2.0 ** (-m * epsilon / 4) if enough else 1.0
+
+
+def _vc_largest(m: int, epsilon: float, delta: float) -> int:
+    if 4 * math.log2(2 / delta) / epsilon > m * (1 + _ROUNDING):
+        return 0
+    return math.floor(m * epsilon / (8 * math.log2(13 / epsilon)) * (1 + _ROUNDING))
+
+
+_PARTS = _Bound(
+    examples=lambda L, epsilon, delta: L * (math.log(L) - math.log(delta)) / epsilon,
+    error=lambda L, m, delta: L * (math.log(L) - math.log(delta)) / m,
+    failure=lambda L, m, epsilon: _exp(math.log(L) - m * epsilon / L),
+    largest=_most_parts,
+)
+_SIZE = _Bound(
+    examples=lambda size, epsilon, delta: max(1.0, (math.log(size) - math.log(delta)) / epsilon),
+    error=lambda size, m, delta: (math.log(size) - math.log(delta)) / m,
+    failure=lambda size, m, epsilon: _exp(math.log(size) - m * epsilon),
+    largest=_most_hypotheses,
+)
+_VC = _Bound(_vc_examples, _vc_error, _vc_failure, _vc_largest)
+
+
+def _rule(H: Any, by: str | None) -> tuple[str, Any, int]:
+    """Which bound, what it counts (None: to be solved for), and how many of those a variable has."""
+    if H is None or isinstance(H, numbers.Integral):
+        by = by or "size"
+        if by == "parts":
+            raise ValueError("by='parts' needs a class, such as Conjunctions() or Rectangles(2)")
+        return by, None if H is None else whole("H", H, 1), 1
+    if not isinstance(H, HypothesisClass):
+        raise TypeError(f"H must be a class of hypotheses or a whole number, got {H!r}")
+    if isinstance(H, Conjunctions) and H.n is None:
+        _only("parts", by, H)
+        return "parts", None, 2 if H.negations else 1
+    if isinstance(H, Rectangles) and H.d is None:
+        _only("parts", by, H)
+        return "parts", None, 2
+    counts = {"parts": H.parts, "size": H.size, "vc": H.vc_dimension}
+    for rule in _RULES if by is None else (by,):
+        if counts[rule] == math.inf:
+            raise ValueError(f"{H!r} has an infinite VC dimension: no number of examples is enough for it")
+        if counts[rule] is not None:
+            return rule, counts[rule], 1
+    what = {"parts": "parts", "size": "number of hypotheses", "vc": "VC dimension"}
+    lacking = f"{what[by]} is" if by else "parts, size and VC dimension are"
+    raise ValueError(f"the {lacking} not known for {H!r}; give its d or n, or a number and by='vc'")
+
+
+def _only(rule: str, by: str | None, H: HypothesisClass) -> None:
+    if by not in (None, rule):
+        raise ValueError(f"{H!r} is solved for its size by='{rule}' only; give its size, or leave H out")
+
+
+def _share(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, numbers.Real) or not 0 < float(value) < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def _up(value: float) -> int:
+    return math.ceil(value * (1 - _ROUNDING))
+
+
+def _exp(value: float) -> float:
+    return math.exp(value) if value < 709 else math.inf

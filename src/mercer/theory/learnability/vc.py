@@ -1,0 +1,211 @@
+"""The VC dimension: what theorems say, and what a search can certify."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+
+from mercer.theory.learnability.classes import HypothesisClass, require_class
+from mercer.theory.learnability.inputs import whole
+from mercer.theory.learnability.shattering import Shattering, shatters
+
+# A set of so many points has 1,024 labellings; larger ones are tried only if asked for.
+_LARGEST_SET = 10
+
+
+@dataclass(frozen=True, eq=False)
+class VCDimension:
+    """What is known of a VC dimension.
+
+    Attributes
+    ----------
+    lower : int
+        Certified: `witness` is a shattered set of so many points.
+    upper : int, inf or None
+        By a theorem; None if there is none.
+    witness : Shattering or None
+    defeats : tuple of Shattering
+        The sets of lower + 1 points that were tried, each with a labelling that defeats the class.
+    why : str
+        The idea of the proof.
+    value : int, inf or None
+        The dimension, if theorem or bounds settle it. ``int`` and ``float`` give it, too.
+
+    Examples
+    --------
+    >>> from mercer.theory.learnability import HalfSpaces, vc_dimension
+    >>> found = vc_dimension(HalfSpaces(2))
+    >>> int(found), found.lower, found.witness.points.tolist()
+    (3, 3, [[0, 0], [1, 0], [0, 1]])
+    """
+
+    lower: int
+    upper: int | float | None
+    witness: Shattering | None
+    defeats: tuple[Shattering, ...]
+    why: str
+    value: int | float | None
+
+    def __int__(self) -> int:
+        if self.value is None or self.value == math.inf:
+            raise ValueError(f"the VC dimension is no whole number that is known: {self}")
+        return int(self.value)
+
+    def __float__(self) -> float:
+        if self.value is None:
+            raise ValueError(f"the VC dimension is not known: {self}")
+        return float(self.value)
+
+    def __str__(self) -> str:
+        if self.value is not None:
+            said = "infinite" if self.value == math.inf else str(self.value)
+        elif self.upper is not None:
+            said = f"between {self.lower} and {self.upper}"
+        else:
+            said = f"at least {self.lower}"
+        lines = [f"VC dimension {said}" + (f": {self.why}." if self.why else ".")]
+        if self.witness is not None:
+            many = f"{self.lower} points that are" if self.lower > 1 else "a point that is"
+            lines.append(f"A search found {many} shattered.")
+        if self.defeats:
+            sets = f"{len(self.defeats)} sets" if len(self.defeats) > 1 else "the one set"
+            lines.append(f"None of {sets} of {self.lower + 1} that it tried was.")
+        return "\n".join(lines)
+
+
+def vc_dimension(
+    H: HypothesisClass,
+    points: Any = None,
+    *,
+    largest: int | None = None,
+    tries: int = 20,
+    random_state: Any = 0,
+) -> VCDimension:
+    """The size of the largest set that H shatters: by theorem, and certified from below by a search.
+
+    Parameters
+    ----------
+    H : HypothesisClass
+    points : array, optional
+        Look for shattered sets among these only. Then the result is the VC dimension on this set of
+        points, and exact: all subsets are tried whose parts are shattered.
+    largest : int, optional
+        The most points to try; by default one more than the known value, but no more than 10.
+    tries : int
+        Sets to try of each size: special ones (simplex, moment curve, …), then random ones.
+    random_state : int, Generator or None
+
+    Examples
+    --------
+    >>> from mercer.theory.learnability import Rectangles, vc_dimension
+    >>> print(vc_dimension(Rectangles(2)))
+    VC dimension 4: the 2d points ±e_j are shattered, because ...
+    A search found 4 points that are shattered.
+    None of 20 sets of 5 that it tried was.
+
+    On five points of which no four are placed well:
+
+    >>> vc_dimension(Rectangles(2), [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4]]).value
+    2
+    """
+    require_class(H)
+    tries = whole("tries", tries, 1)
+    known = H.vc_dimension
+    upper = known if known is not None else None if H.size is None else H.size.bit_length() - 1
+    if points is not None:
+        return _among(H, H.points(points), largest)
+    if largest is None:
+        largest = _LARGEST_SET if upper is None else int(min(upper + 1, _LARGEST_SET))
+    rng = np.random.default_rng(random_state)
+    witness: Shattering | None = None
+    defeats: tuple[Shattering, ...] = ()
+    for n in range(1, whole("largest", largest, 1) + 1):
+        found, failed = _try(H, islice(H.candidates(n, rng), tries))
+        if found is None:
+            defeats = failed
+            break
+        witness = found
+    lower = 0 if witness is None else len(witness.points)
+    value = known if known is not None else lower if lower == upper else None
+    why = H.why
+    if known is None and upper is not None:
+        why = f"of {H.size:,} hypotheses, 2^d must be different on d points that are shattered"
+    return VCDimension(lower, upper, witness, defeats, why, value)
+
+
+def _try(H: HypothesisClass, sets: Iterator[Any]) -> tuple[Shattering | None, tuple[Shattering, ...]]:
+    failed = []
+    for points in sets:
+        answer = shatters(H, points)
+        if answer:
+            return answer, ()
+        failed.append(answer)
+    return None, tuple(failed)
+
+
+def _among(H: HypothesisClass, X: Any, largest: int | None) -> VCDimension:
+    """The largest shattered subset of given points. Subsets of shattered sets are shattered."""
+    most = len(X) if largest is None else min(whole("largest", largest, 1), len(X))
+    witness: Shattering | None = None
+    defeats: tuple[Shattering, ...] = ()
+    shattered: set[tuple[int, ...]] = {()}
+    for n in range(1, most + 1):
+        singles = sorted({i for s in shattered for i in s}) if n > 1 else range(len(X))
+        longer, failed = set(), []
+        for chosen in _joined(shattered, singles, n):
+            answer = shatters(H, X[list(chosen)])
+            if answer:
+                longer.add(chosen)
+                witness = answer
+            else:
+                failed.append(answer)
+        if not longer:
+            defeats = tuple(failed)
+            break
+        shattered = longer
+    lower = 0 if witness is None else len(witness.points)
+    complete = lower < most or most == len(X)
+    return VCDimension(
+        lower,
+        lower if complete else H.vc_dimension,
+        witness,
+        defeats,
+        f"all subsets of these {len(X)} points were tried whose parts are shattered" if complete else H.why,
+        lower if complete else None,
+    )
+
+
+def _joined(shattered: set[tuple[int, ...]], singles: Any, n: int) -> Iterator[tuple[int, ...]]:
+    """Sets of n points, all of whose subsets of n − 1 are shattered."""
+    for base in sorted(shattered):
+        for i in singles:
+            if not base or i > base[-1]:
+                chosen = (*base, i)
+                if all(part in shattered for part in combinations(chosen, n - 1)):
+                    yield chosen
+
+
+def sauer_bound(n: int, d: int) -> int:
+    """Σ_{i ≤ d} C(n, i): the most labellings of n points by a class of VC dimension d (Sauer's lemma).
+
+    That is 2ⁿ for n ≤ d, and for n ≥ d ≥ 1 at most (en/d)^d: a polynomial in n. Intervals attain it.
+
+    Parameters
+    ----------
+    n, d : int
+
+    Examples
+    --------
+    >>> from mercer.theory.learnability import Intervals, sauer_bound
+    >>> sauer_bound(3, 5), sauer_bound(10, 2), Intervals().growth(10)
+    (8, 56, 56)
+    >>> sauer_bound(100, 3) <= (2.718282 * 100 / 3) ** 3
+    True
+    """
+    n, d = whole("n", n, 0), whole("d", d, 0)
+    return sum(math.comb(n, i) for i in range(min(n, d) + 1))

@@ -1,0 +1,235 @@
+"""Threads over tiles: order, errors, and one BLAS thread inside."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from mercer._threads import cpu_count, one_blas_thread, one_thread, parallel_map
+from mercer.engines import Tiled
+from mercer.kernels import Gaussian
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_results_come_in_order(threads):
+    assert parallel_map(lambda i: i * i, range(50), threads) == [i * i for i in range(50)]
+
+
+@pytest.mark.parametrize("items", [[], [3]])
+def test_short_lists(items):
+    assert parallel_map(str, items, 4) == [str(i) for i in items]
+
+
+def test_runs_on_several_threads():
+    barrier = threading.Barrier(2, timeout=30)  # passes only if two items run at the same time
+    names = parallel_map(lambda i: (barrier.wait(), threading.current_thread().name)[1], range(2), 2)
+    assert len(set(names)) == 2
+
+
+def test_one_thread_is_this_thread():
+    here = threading.current_thread()
+    assert parallel_map(lambda i: threading.current_thread() is here, range(3), 1) == [True] * 3
+
+
+def test_first_error_is_raised():
+    def fail(i):
+        if i == 7:
+            raise KeyError("seven")
+        return i
+
+    for threads in (1, 3):
+        with pytest.raises(KeyError, match="seven"):
+            parallel_map(fail, range(20), threads)
+
+
+def test_blas_is_held_to_one_thread():
+    with one_blas_thread():  # loads SciPy's BLAS, so that the limit below reaches it too
+        pass
+
+    def blas():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        assert blas() == {2}
+        with one_blas_thread():
+            assert blas() == {1}
+        assert blas() == {2}
+        inside = parallel_map(lambda i: blas(), range(4), 2)
+        assert inside == [{1}] * 4
+
+
+@pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"])
+def test_cpu_count_heeds_the_environment(monkeypatch, variable):
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        monkeypatch.delenv(name, raising=False)
+    free = cpu_count()
+    assert free >= 1
+    monkeypatch.setenv(variable, "1")
+    assert cpu_count() == 1
+    for nonsense in ("", "many", "0", "-3"):
+        monkeypatch.setenv(variable, nonsense)
+        assert cpu_count() == free
+    monkeypatch.setenv(variable, "1,2")
+    assert cpu_count() == 1
+
+
+def test_overlapping_limits_give_back_what_they_found():
+    """Two fits on two threads: the first to enter is not the last to leave."""
+
+    def blas():
+        return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas() == {1}
+        second.__exit__(None, None, None)
+        assert blas() == {2}
+
+
+def test_limits_of_both_kinds_on_several_threads():
+    """Whoever enters and leaves in whatever order: BLAS is as it was found once all are out."""
+    import sklearn.ensemble  # noqa: F401  brings OpenMP
+
+    def threads(api):
+        return {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == api}
+
+    inside, out = threading.Barrier(2, timeout=30), threading.Event()
+    seen = []
+
+    def first():
+        with one_blas_thread(), one_thread():
+            inside.wait()
+        out.set()
+
+    def second():
+        before = threads("openmp")
+        with one_thread():
+            inside.wait()
+            out.wait(30)
+            seen.append((threads("blas"), threads("openmp")))
+        seen.append(threads("openmp") == before)
+
+    with one_blas_thread():  # loads SciPy's BLAS, so that the limit below reaches it too
+        pass
+    with threadpool_limits(2, "blas"):
+        workers = [threading.Thread(target=work) for work in (first, second)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert threads("blas") == {2}
+    assert seen == [({1}, {1}), True]
+
+
+_FORKS = """
+import faulthandler, os, signal, sys, threading, time, warnings
+import numpy as np
+from mercer import KernelRidge
+from mercer.kernels import Gaussian
+
+warnings.simplefilter("ignore")
+faulthandler.dump_traceback_later(200, exit=True)
+rng = np.random.default_rng(0)
+X = rng.normal(size=(600, 3))
+y, stop = np.sin(X[:, 0]), threading.Event()
+
+A = rng.normal(size=(1200, 1200))
+
+def work():  # what a fit spends most of its time with, and nothing else, so that no copy is lucky
+    while not stop.is_set():
+        A @ A
+
+def child():
+    signal.alarm(60)  # a child that hangs is ended, and counted
+    A @ A
+    KernelRidge(Gaussian(2.0), lam=1e-3).fit(X, y)
+    os._exit(0)
+
+workers = [threading.Thread(target=work, daemon=True) for _ in range(2)]
+for worker in workers:
+    worker.start()
+children = []
+for _ in range(20):
+    time.sleep(rng.uniform(0, 0.02))
+    pid = os.fork()
+    if not pid:
+        try:
+            child()
+        finally:
+            os._exit(3)
+    children.append(pid)
+codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
+stop.set()
+for worker in workers:
+    worker.join(60)
+print(codes.count(0), any(worker.is_alive() for worker in workers))
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not copied here")
+def test_copies_of_a_process_that_is_fitting_can_fit():
+    """20 copies, made at any moment of products that two threads want of BLAS on several of its own."""
+    env = os.environ | {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=300, env=env
+    )
+    assert done.stdout == "20 False\n", done.stderr
+
+
+def test_an_interruption_ends_long_tasks():
+    """The first error stops the others at their next stopping point, not at their end."""
+    import time
+
+    from mercer._threads import stopping_point
+
+    begun, turns = threading.Event(), []
+
+    def task(item):
+        if item == 0:
+            begun.wait(10)
+            raise KeyboardInterrupt
+        for turn in range(10_000):
+            begun.set()
+            stopping_point()
+            turns.append(turn)
+            time.sleep(0.001)
+
+    with pytest.raises(KeyboardInterrupt):
+        parallel_map(task, [0, 1], 2)
+    assert len(turns) < 5_000
+    stopping_point()  # outside of such work it does nothing
+
+
+@pytest.mark.parametrize(
+    "kernel, words",
+    [
+        (Gaussian(), "leaves sigma to the data"),
+        (Gaussian(-1.0), "sigma must be a positive number"),
+        (Gaussian(1.0).scaled(), "leaves lengths to the data"),
+        (Gaussian(1.0).scaled([1.0, 0.0]), "lengths must be positive"),
+    ],
+)
+def test_engines_refuse_kernels_that_are_not_ready(kernel, words):
+    X = np.zeros((4, 2))
+    for call in (
+        lambda: Tiled().operator(kernel, X).product(np.ones(4)),
+        lambda: Tiled().operator(kernel, X).dense(),
+        lambda: Tiled().operator(kernel, X).normal(np.ones(4)),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_weights_of_the_wrong_length_are_refused():
+    X = np.zeros((4, 2))
+    with pytest.raises(ValueError, match="one row for each of the 4 rows"):
+        Tiled().operator(Gaussian(1.0), X).normal(np.ones(4), np.ones(3))
