@@ -11,6 +11,7 @@ import pytest
 
 import mercer
 from mercer.tables.serve import make_app
+from waiting import wait_for
 
 
 def test_health_and_schema(port, ask, regression):
@@ -111,7 +112,7 @@ def test_a_body_without_end_is_cut_off(port, ask, rows):
     chunk = b"10000\r\n" + b" " * 65536 + b"\r\n"
     with socket.create_connection(("127.0.0.1", port), timeout=10) as client, pytest.raises(OSError):
         client.sendall(CHUNKED)
-        while True:
+        for _ in range(100_000):
             client.sendall(chunk)
     assert ask(port, "POST", "/predict", {"rows": rows(1)})[0] == 200
 
@@ -176,8 +177,7 @@ def test_more_requests_than_allowed_are_told_to_come_back(regression, serving, a
                 b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
                 b"content-length: %d\r\n\r\n" % len(body)
             )
-            while ask(port, "GET", "/health")[1]["waiting"] == 0:
-                time.sleep(0.01)
+            wait_for(lambda: ask(port, "GET", "/health")[1]["waiting"] > 0)
             status, found, headers = ask(port, "POST", "/predict", {"rows": rows(1)})
             assert status == 503 and headers["retry-after"] == "1" and "try again" in found["error"]
             first.sendall(body)
@@ -194,8 +194,7 @@ def test_bodies_held_at_once_are_bounded(regression, serving, ask):
                     b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
                     b"content-length: 1000\r\n\r\n" + b" " * 999
                 )
-            while ask(port, "GET", "/health")[1]["waiting"] < 8:
-                time.sleep(0.01)
+            wait_for(lambda: ask(port, "GET", "/health")[1]["waiting"] >= 8)
             time.sleep(0.1)
             status, found, _ = ask(port, "POST", "/predict", b" " * 100)
             assert status == 503 and "memory" in found["error"]

@@ -12,6 +12,7 @@ import pytest
 import mercer
 from mercer.tables.serve import run
 from mercer.tables.serve.run import _listening, _url
+from waiting import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +47,11 @@ def test_a_signal_lets_requests_under_way_end_and_takes_no_more(process, regress
             b"POST /predict HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
             b"content-length: %d\r\n\r\n" % len(body) + body[:40]
         )
-        while ask(port, "GET", "/health")[1]["waiting"] == 0:
-            time.sleep(0.01)
+        wait_for(lambda: ask(port, "GET", "/health")[1]["waiting"] > 0)
         running.send_signal(stop)
         assert idle.recv(10) == b""  # closed, for there was nothing to wait for
         with pytest.raises(OSError):
-            while True:
+            for _ in range(1000):
                 socket.create_connection(("127.0.0.1", port), timeout=10).close()
                 time.sleep(0.01)
         client.sendall(body[40:])

@@ -78,7 +78,9 @@ def main(table: str, folder: str) -> None:
             places[name] = state.position
             tell(f"{name} {state.position}")
             time.sleep(0.002)
-            while min(places.values()) + 96 < state.position:  # nobody runs ahead
+            for _ in range(10_000):
+                if min(places.values()) + 96 >= state.position:  # nobody runs ahead
+                    break
                 time.sleep(0.001)
 
         try:
