@@ -14,7 +14,7 @@ def test_it_says_what_the_file_holds(call, fitted):
         "5-fold cross-validation",
         "Bonn",
         "2024-01-",
-        f"format 1, written by mercer {mercer.__version__}",
+        f"format 2, written by mercer {mercer.__version__}",
         "seed 3",
     ):
         assert words in result.stdout, words
@@ -31,7 +31,7 @@ def test_json(call, fitted, sorted_out):
     assert found["file"] == {
         "path": str(fitted.file),
         "bytes": fitted.file.stat().st_size,
-        "format": 1,
+        "format": 2,
         "mercer": mercer.__version__,
     }
     assert found["seed"] == 3 and found["tested"]["rows"] == 60

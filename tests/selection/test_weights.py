@@ -42,7 +42,7 @@ def test_loo_and_path_are_refits(kernel, representation, offset, t):
     found = path(machine, X, y, lams=[0.2, 0.05], sample_weight=W)
     assert found.loo_mse[1] == pytest.approx(error, rel=1e-9)
     alone = clone(machine).fit(X, y, W)
-    np.testing.assert_allclose(found.coefs[1], alone.solution_.coef, atol=1e-8)
+    np.testing.assert_allclose(found.coefs[1], alone.solution_.coef.reshape(found.coefs[1].shape), atol=1e-8)
     np.testing.assert_allclose(found.intercepts[1], alone.intercept_, atol=1e-8)
 
 

@@ -17,7 +17,7 @@ class Engine(Params):
     block; an engine names its own class, which overrides what it does better.
     """
 
-    name = ""
+    name = "numpy"
     makes: type[KernelOperator] = KernelOperator
     # Does it live elsewhere (on a GPU), so that large matrices should not come to the host?
     remote = False

@@ -125,6 +125,8 @@ class Cuda(Engine):
 class CudaOperator(KernelOperator):
     """K(X, Z) on the device; what has no formula, or sparse points, is left to the CPU engine."""
 
+    threaded = True
+
     def __init__(self, engine: Cuda, kernel: Any, X: Any, Z: Any = None):
         super().__init__(engine, kernel, X, Z)
         self._obstacle: str | None = None

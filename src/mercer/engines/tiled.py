@@ -58,6 +58,7 @@ class Tiled(Engine):
     """
 
     name = "tiled"
+    # `makes` is set below, where the class of its operators is known.
 
     def __init__(self, threads=None, fused=None):
         self.threads = threads
@@ -70,10 +71,10 @@ class Tiled(Engine):
             raise ValueError(f"Tiled: threads must be a positive integer or None, got {self.threads!r}")
 
     def expecting(self, pairs):
-        return Tiled(self.threads, True) if self.fused is None and pairs >= _PAIRS_WORTH_CODE else self
+        return self.replace(fused=True) if self.fused is None and pairs >= _PAIRS_WORTH_CODE else self
 
     def single_threaded(self):
-        return Tiled(1, self.fused)
+        return self.replace(threads=1)
 
 
 class _Columns:
@@ -107,6 +108,8 @@ class _Columns:
 class TiledOperator(KernelOperator):
     """K(X, Z) on the CPU: formula, compiled loops and packed columns are made once and kept."""
 
+    threaded = True
+
     def __init__(self, engine: Tiled, kernel: Any, X: Any, Z: Any = None, prepared: _Columns | None = None):
         if prepared is None:
             super().__init__(engine, kernel, X, Z)
@@ -117,7 +120,7 @@ class TiledOperator(KernelOperator):
             self.bind(engine, kernel, X, Z)
         self._prepared = _Columns(kernel) if prepared is None else prepared
         self._loops_made: Fused | None = None
-        self._asked = False
+        self._loops_tried = False
 
     def _made(self, X, Z):
         same = Z is self.Z
@@ -144,16 +147,18 @@ class TiledOperator(KernelOperator):
 
     def _worth_code(self) -> bool:
         n, m = self.shape
-        if not n * m or self.engine.fused is not None:
-            return bool(n * m and self.engine.fused)
+        if not n * m:
+            return False
+        if self.engine.fused is not None:
+            return self.engine.fused
         return n * m >= _PAIRS_WORTH_CODE or (self._prepared.lasting and m >= _COLUMNS_WORTH_CODE)
 
     def loops(self) -> Fused | None:
         """The compiled loops for this kernel on these points; None where NumPy has to do, or does as well."""
-        if not self._asked:
+        if not self._loops_tried:
             if self._worth_code() and self._obstacle() is None and self.dtype.itemsize in (4, 8):
                 self._loops_made = self._make_loops()
-            self._asked = True
+            self._loops_tried = True
         return self._loops_made
 
     def _make_loops(self) -> Fused | None:
@@ -161,9 +166,11 @@ class TiledOperator(KernelOperator):
 
         threads = self._threads(self.shape[0] * self.shape[1])
         X = _filled(self.X)
-        there = self._prepared.loops
-        if there is not None and there.dtype == self.dtype and (made := there.facing(X, threads)) is not None:
-            return made
+        earlier = self._prepared.loops
+        if earlier is not None and earlier.dtype == self.dtype:
+            made = earlier.facing(X, threads)
+            if made is not None:
+                return made
         try:
             Z = X if self.symmetric else _filled(self.Z)
             made = Fused(self._prepared.formula(), X, Z, self.dtype, threads)
@@ -364,4 +371,4 @@ def _keep_freed_memory() -> None:
     tiles would then be paged in anew each time, which costs more than computing them. Freeing one
     large, never touched block raises the threshold; elsewhere this does nothing.
     """
-    np.empty(24 << 20, np.uint8)  # its limit is 32 MB
+    np.empty(24 << 20, np.uint8)  # the threshold can't rise above 32 MB

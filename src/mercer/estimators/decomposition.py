@@ -235,7 +235,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if self.n_components is None:
             values, vectors, there = values[there], vectors[:, there], there[there]
         roots = np.sqrt(np.where(there, values, 1))
-        vectors = np.where(there, _upright(vectors), 0)
+        vectors = np.where(there, vectors * _signs(vectors), 0)
         coef = vectors / roots
 
         def lift(c: np.ndarray) -> KernelFunction:
@@ -276,7 +276,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if self.n_components is None:
             there = values > _NOTHING * max(float(values.max(initial=0.0)), np.finfo(float).tiny)
             values, vectors = values[there], vectors[:, there]
-        vectors = _upright(vectors)
+        vectors = vectors * self._signs(vectors)
         self._keep(
             coordinates.lift,
             coordinates.coefficients(vectors),
@@ -288,6 +288,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         self._explain(values, total, moments.count, Decomposition(how, "exact", 0, np.zeros(len(values))))
         if isinstance(self.kernel_, Linear) and isinstance(self.function_, FeatureFunction):
             self.components_, self.mean_ = np.ascontiguousarray(vectors.T), moments.mean
+
+    def _signs(self, vectors: np.ndarray) -> np.ndarray:
+        """Signs of components: by their values at the centres, which do not depend on coordinates."""
+        if self._coordinates.whitening is None:
+            return _signs(vectors)
+        f = self._coordinates.lift(self._coordinates.coefficients(vectors))
+        return _signs(f.at_points(f.points))
 
     # -- what is kept -----------------------------------------------------------------------------
 
@@ -382,9 +389,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         return preimages.fixed_point(self.function_, self.mean_function_, T, start)
 
 
-def _upright(vectors: np.ndarray) -> np.ndarray:
-    """Signs such that the largest entry of every column is positive: the same each time."""
+def _signs(vectors: np.ndarray) -> np.ndarray:
+    """Signs that make the largest entry of every column positive: the same each time."""
     if vectors.size == 0:
-        return vectors
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return vectors * np.where(largest < 0, -1.0, 1.0)
+        return np.ones(vectors.shape[1])
+    size = np.abs(vectors)
+    # The first of those that are as large as any but for rounding.
+    first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
+    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -179,7 +179,7 @@ def _representations(kernel: Kernel, loss: Loss, remote: bool, sizes: Sizes, fre
     elif need > 0.6 * free:
         objection = f"the {n:,}×{n:,} matrix would not fit"
     yield Option(Full(), f"{n:,} examples (up to {limit:,}): solved exactly", objection)
-    vectors = Shape(n, d, sizes.outputs, 0, "centres", points=sizes.points).vectors
+    vectors = Shape(n, d, sizes.outputs, 0, "centres", points=sizes.points).vector_bytes
     most = max(int(math.sqrt(max(0.5 * (free - vectors), 0) / (SQUARES * 8))), 1)
     m = min(Nystrom().size(kernel, n, d), most)
     limited = ", as many as memory allows" if m == most else ""

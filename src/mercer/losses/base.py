@@ -120,7 +120,7 @@ class Loss(Params, ABC):
     >>> class LogCosh(Loss):
     ...     curvature = 1.0
     ...     def value(self, y, s):
-    ...         return np.logaddexp(s - y, y - s) - np.log(2)
+    ...         return np.logaddexp(s - y, y - s) - s.dtype.type(np.log(2))
     ...     def grad(self, y, s):
     ...         return np.tanh(s - y)
     ...     def hess(self, y, s):

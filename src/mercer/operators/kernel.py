@@ -21,7 +21,11 @@ class KernelOperator(Operator):
 
     An engine makes these, and keeps in them what is prepared once: a traced formula, compiled loops, packed
     points, copies on a device. Entries are never all in memory unless asked for. Here they are computed by
-    NumPy, block by block; an engine's own class overrides what it does faster, and inherits the rest.
+    NumPy: `fill` calls ``kernel.pairwise``, and everything else rests on `fill`, block by block. An engine's
+    own class overrides what it does faster (`product`, `fill`, `reduce`, …), and inherits the rest.
+
+    Operators made of it: ``among(rows, columns)`` a part; ``facing(X)`` other rows, the same columns;
+    ``against(other)`` its rows with those of another; ``at(dtype)`` another precision; ``T`` the transpose.
 
     Parameters
     ----------
@@ -45,12 +49,12 @@ class KernelOperator(Operator):
     (10, 3)
     """
 
-    of_kernel = threaded = True
+    of_kernel = True
     work = np.inf
 
     def __init__(self, engine: Any, kernel: Kernel, X: Any, Z: Any = None):
         Z = X if Z is None else Z
-        if kernel.vectors:
+        if kernel.vectors:  # of kernels on objects, `points` has seen to that
             kernel.validate()
             kernel.require_resolved()
         kernel.require_same_width(X, Z)
@@ -65,7 +69,7 @@ class KernelOperator(Operator):
         self.dear = not kernel.vectors
         # What vectors are rounded to before they are multiplied. Entries may be float32, but sums of large
         # terms that cancel may not.
-        self.vectors = np.dtype(np.float64)
+        self.rounds_to = np.dtype(np.float64)
         self._flipped: KernelOperator | None = None
 
     @property
@@ -133,7 +137,7 @@ class KernelOperator(Operator):
         return out
 
     def __matmul__(self, V):
-        return np.asarray(self.product(np.asarray(V, dtype=self.vectors)), dtype=np.float64)
+        return np.asarray(self.product(np.asarray(V, dtype=self.rounds_to)), dtype=np.float64)
 
     def adjoint(self, U):
         return self.T @ U
@@ -145,13 +149,13 @@ class KernelOperator(Operator):
             return self
         if self._flipped is None:
             self._flipped = self._made(self.Z, self.X)
-            self._flipped.vectors = self.vectors
+            self._flipped.rounds_to = self.rounds_to
         return self._flipped
 
     def sandwich(self, V, middle: Middle):
-        V = np.asarray(V, dtype=self.vectors)
+        V = np.asarray(V, dtype=self.rounds_to)
         require_columns(V, self.shape[1])
-        if self.vectors != np.float64:
+        if self.rounds_to != np.float64:
             return self.adjoint(middle(slice(0, self.shape[0]), self @ V))
         return self._sandwich(V, middle)
 
@@ -233,7 +237,7 @@ class KernelOperator(Operator):
 
     def rounded(self):
         other = copy(self)
-        other.vectors, other._flipped = self.dtype, None
+        other.rounds_to, other._flipped = self.dtype, None
         return other
 
     def single_threaded(self):

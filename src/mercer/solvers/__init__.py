@@ -1,6 +1,7 @@
 """Solvers: from a Problem to a Solution with its certificate."""
 
 from mercer.solvers.base import ConvergenceWarning, IncompatibleError, Solver
+from mercer.solvers.certify import certify
 from mercer.solvers.cg import CG
 from mercer.solvers.cholesky import Cholesky
 from mercer.solvers.coordinate import Coordinate
@@ -25,4 +26,5 @@ __all__ = [
     "Solution",
     "Solver",
     "Support",
+    "certify",
 ]

@@ -69,7 +69,7 @@ class Solver(Params):
         else:
             memory = self.memory(shape)
         pairs = shape.n * shape.unknowns * (2.0 * shape.d + 20)
-        return Cost(shape.vectors + memory, pairs + self.flops(shape))
+        return Cost(shape.vector_bytes + memory, pairs + self.flops(shape))
 
     # Is a matrix factored on this machine, wherever kernel values are computed?
     factors_here = False
@@ -92,7 +92,7 @@ class Solver(Params):
 
     def run(self, problem: Problem) -> Solution:
         """Minimise; a `ConvergenceWarning` with advice where that did not succeed."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define run(problem)")
 
     def _tol(self, tol: float | None, dtype: np.dtype) -> float:
         """The tolerance asked for, or what the precision of the data allows."""

@@ -90,6 +90,17 @@ def certify(
     Where a bound shows the gradient to be below `tol`, one product is enough. `primal` are the coordinates
     of a problem with centres, if they are known; `slopes` (n, t) come from solvers with a dual point of their
     own; `values` are A c, if known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.losses import Squared
+    >>> from mercer.operators import Matrix
+    >>> from mercer.solvers import Problem
+    >>> K, y = Matrix(np.eye(2)), np.array([[1.0], [3.0]])
+    >>> measured = certify(Problem(K, K, y, Squared(), lam=0.5), y / 2, np.zeros(1), tol=1e-8)
+    >>> measured.verdict("converged", 1e-8), measured.certificate().gap < 1e-12
+    ('converged', True)
     """
     space, lam = space_of(problem, primal), problem.lam
     values = problem.A @ coef if values is None else values

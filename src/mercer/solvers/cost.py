@@ -58,7 +58,7 @@ class Shape:
         return 8 if self.n * self.unknowns <= SMALL else self.itemsize
 
     @property
-    def vectors(self) -> int:
+    def vector_bytes(self) -> int:
         """Bytes of what every solver has: tiles, a few vectors as long as y, and the machine's own points."""
         return _TILES + 6 * self.n * self.outputs * 8 + self.points
 

@@ -46,3 +46,13 @@ def test_tables_of_any_length_are_cut_where_batches_end(start, size):
     assert [v for table in found for v in table["n"].tolist()] == list(range(start, 10))
     ends = start + np.cumsum([len(table) for table in found])
     assert all(end % size == 0 for end in ends[:-1])
+
+
+def test_forms_by_name(tmp_path):
+    file = tmp_path / "a.dat"
+    file.write_text('{"a": 1}\n{"a": 2}\n')
+    assert read(file, form="JSON lines")["a"].tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="form must be a Format, or one of"):
+        read(file, form="arff")
+    with pytest.raises(TypeError, match="with the parentheses"):
+        read(file, form=type(FORMATS[0]))

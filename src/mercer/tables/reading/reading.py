@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mercer.tables.reading import duck
 from mercer.tables.reading.delimited import as_utf8_head
@@ -52,7 +53,7 @@ def read(
     limit: int | None = None,
     kinds: Mapping[str, str] | None = None,
     empty: bool = False,
-    form: Format | None = None,
+    form: Format | str | None = None,
 ) -> Table:
     """Read a table from a file.
 
@@ -75,8 +76,8 @@ def read(
         blanks and all. Names that are not there are ignored.
     empty : bool
         Whether a table without rows will do. Otherwise it is an error: most likely something was forgotten.
-    form : Format, optional
-        How the file is read, if it is of a kind of your own.
+    form : Format, or the name of one, optional
+        How the file is read, if it is of a kind of your own, or does not show what it is.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def read(
         raise ValueError(f"limit must be a whole number above 0, not {limit!r}")
     if query is not None and not query.encode(errors="ignore").strip():
         raise TableError("the query is empty.", path=path)
-    form = recognise(path) if form is None else form
+    form = recognise(path) if form is None else _form_of(form)
     wanted = Wanted(path, kinds, limit, table, query, empty)
     if table is not None and not form.is_database:
         raise TableError("the file holds one table; table= (--table) is for databases.", path=path)
@@ -116,6 +117,17 @@ def read(
     if not found.names or not (found.n_rows or empty):
         raise TableError("the query selects no rows." if query else "there are no rows.", path=path)
     return noted(found, kinds)
+
+
+def _form_of(form: Any) -> Format:
+    known = {f.name: f for f in FORMATS}
+    if isinstance(form, Format):
+        return form
+    if isinstance(form, str) and form in known:
+        return known[form]
+    if isinstance(form, type) and issubclass(form, Format):
+        raise TypeError(f"form must be an object: write {form.__name__}(), with the parentheses")
+    raise ValueError(f"form must be a Format, or one of {', '.join(map(repr, known))}; got {form!r}")
 
 
 def recognise(path: Path) -> Format:
