@@ -17,7 +17,7 @@ from sklearn.model_selection import cross_val_score
 from mercer import KernelPerceptron
 from mercer.engines import Cuda, Tiled
 from mercer.kernels import Finite, FunctionKernel, Gaussian, Linear, Polynomial, Precomputed
-from mercer.solvers import mistakes
+from mercer.solvers import perceptron
 
 if "triton" not in sys.modules:
     os.environ.setdefault("TRITON_INTERPRET", "1")
@@ -87,15 +87,15 @@ def quiet(machine, X, y):
 def way(request, monkeypatch):
     """Every way to come by kernel values; returns a kernel and points that are taken that way."""
     if request.param == "blocks":
-        monkeypatch.setattr(mistakes, "_COLUMN_BYTES", 0)
-        monkeypatch.setattr(mistakes, "_BLOCK", 7)
+        monkeypatch.setattr(perceptron, "_COLUMN_BYTES", 0)
+        monkeypatch.setattr(perceptron, "_BLOCK", 7)
     columns = {"few columns": 5, "no columns": 0}.get(request.param)
 
     def points(kernel, X):
         if request.param in ("matrix", "blocks"):
             return kernel, X
         if columns is not None:
-            monkeypatch.setattr(mistakes, "_COLUMN_BYTES", columns * 8 * len(X))
+            monkeypatch.setattr(perceptron, "_COLUMN_BYTES", columns * 8 * len(X))
         return Finite(kernel(X)), np.arange(len(X))
 
     return points
@@ -152,7 +152,7 @@ def test_more_classes_equal_the_plain_loop(way, kind, shuffle):
 @pytest.mark.parametrize("kind", [exact, general])
 def test_averages_and_votes(way, kind, classes, monkeypatch):
     """Over all functions that were current after a step, one by one."""
-    monkeypatch.setattr(mistakes, "_VOTE_ENTRIES", 300)
+    monkeypatch.setattr(perceptron, "_VOTE_ENTRIES", 300)
     for seed in range(5):
         rng = np.random.default_rng(seed)
         X, kernel = kind(rng, 30)
@@ -313,8 +313,8 @@ def test_averages_and_votes_help_where_classes_overlap():
 
 
 def test_memory_is_bounded(monkeypatch):
-    monkeypatch.setattr(mistakes, "_COLUMN_BYTES", 1 << 20)
-    monkeypatch.setattr(mistakes, "_BLOCK", 256)
+    monkeypatch.setattr(perceptron, "_COLUMN_BYTES", 1 << 20)
+    monkeypatch.setattr(perceptron, "_BLOCK", 256)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 3))
     y = X[:, 0] * X[:, 1] > 0
@@ -335,16 +335,16 @@ def test_memory_is_bounded(monkeypatch):
 def test_columns_kept_are_not_computed_again(columns, monkeypatch):
     """With room for all, a mistake on an example costs n evaluations once, however often it is repeated."""
     n = 120
-    monkeypatch.setattr(mistakes, "_COLUMN_BYTES", columns * 8 * n)
+    monkeypatch.setattr(perceptron, "_COLUMN_BYTES", columns * 8 * n)
     made = []
-    made_by = mistakes.ColumnSweeps.__init__
+    made_by = perceptron.ColumnSweeps.__init__
 
     def counted(self, *args):
         made_by(self, *args)
         made.append(self)
         calls.clear()  # k(x,x), and what the door looked at
 
-    monkeypatch.setattr(mistakes.ColumnSweeps, "__init__", counted)
+    monkeypatch.setattr(perceptron.ColumnSweeps, "__init__", counted)
     calls = []
 
     def k(a, b):
@@ -356,7 +356,7 @@ def test_columns_kept_are_not_computed_again(columns, monkeypatch):
     y = rng.integers(0, 2, n)
     machine = quiet(KernelPerceptron(FunctionKernel(k), 20), X, y)
     (used,) = made
-    assert used.kept.nbytes <= mistakes._COLUMN_BYTES
+    assert used.kept.nbytes <= perceptron._COLUMN_BYTES
     columns_computed = len(calls) / n
     total, distinct = machine.mistakes_.sum(), np.count_nonzero(machine.mistakes_)
     assert total > 5 * distinct
@@ -420,8 +420,8 @@ def test_on_cuda(stored, monkeypatch):
     if os.environ.get("TRITON_INTERPRET") != "1":
         pytest.skip("Triton runs natively here")
     if not stored:
-        monkeypatch.setattr(mistakes, "_COLUMN_BYTES", 0)
-        monkeypatch.setattr(mistakes, "_BLOCK", 20)
+        monkeypatch.setattr(perceptron, "_COLUMN_BYTES", 0)
+        monkeypatch.setattr(perceptron, "_BLOCK", 20)
     X, y = np.random.default_rng(0).standard_normal((40, 2)), np.arange(40) % 3
     for prediction in PREDICTIONS:
         a, b = (

@@ -10,7 +10,7 @@ from mercer.features import ExplicitFeatures, NystromFeatures, RandomFourierFeat
 from mercer.functions import FeatureFunction, KernelFunction, zero
 from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial
 from mercer.onnx.scores import scores, votes
-from mercer.solvers.mistakes import vote
+from mercer.solvers.perceptron import vote
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((12, 3))

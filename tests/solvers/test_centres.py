@@ -8,7 +8,7 @@ from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 from mercer.operators.factor import Factor
 from mercer.representations import Nystrom
-from mercer.solvers import CG, GradientDescent, Newton, primal
+from mercer.solvers import CG, GradientDescent, Newton, coordinates
 from mercer.solvers.preconditioners import LowRank, Subset, low_rank
 
 
@@ -90,7 +90,7 @@ def test_dependent_centres():
 
 
 def test_too_many_centres_for_a_sample(monkeypatch):
-    monkeypatch.setattr(primal, "_SAMPLED_CENTRES", 10)
+    monkeypatch.setattr(coordinates, "_SAMPLED_CENTRES", 10)
     X, y = data()
     here, there = (
         KernelRidge(
@@ -121,7 +121,7 @@ def test_many_centres_nearby(monkeypatch):
         offset=False,
     )
     expected = machine.fit(X, y).predict(X)
-    monkeypatch.setattr(primal, "LARGEST_FACTOR", 50)
+    monkeypatch.setattr(coordinates, "LARGEST_FACTOR", 50)
     assert np.abs(machine.fit(X, y).predict(X) - expected).max() < 1e-6
 
 

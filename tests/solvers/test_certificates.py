@@ -141,7 +141,7 @@ def test_rounding_that_leaves_nothing_to_claim():
 @pytest.mark.parametrize("lam", [1e-2, 1e-5])
 def test_a_jitter_for_norms_is_no_part_of_the_objective(monkeypatch, lam):
     """Where K(Z,Z) is factored with a jitter, the minimum is that with λ·jitter·‖c‖² added, and named so."""
-    monkeypatch.setattr("mercer.solvers.primal.LARGEST_FACTOR", 10)
+    monkeypatch.setattr("mercer.solvers.coordinates.LARGEST_FACTOR", 10)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 1))
     y = np.sin(3 * X[:, 0]) + 0.1 * rng.standard_normal(300)

@@ -8,7 +8,14 @@ from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 from mercer.losses import FunctionLoss, Huber, Logistic, Loss, Multinomial, Poisson, Squared
 from mercer.operators import Identity, Matrix
-from mercer.solvers import ConvergenceWarning, GradientDescent, Newton, Problem, forms, primal_form
+from mercer.solvers import (
+    ConvergenceWarning,
+    GradientDescent,
+    Newton,
+    Problem,
+    smooth_examples,
+    smooth_features,
+)
 from mercer.testing import check_solver
 from oracles import LOSSES, gaussian, huber, minimum, whitening
 
@@ -81,8 +88,8 @@ def test_reaches_the_minimum(loss, kind, w, offset):
 @pytest.mark.parametrize("loss", [Logistic(), Multinomial(), Huber(0.3)], ids=repr)
 def test_inner_conjugate_gradients(loss, kind, monkeypatch):
     """As for large problems: no factorisation, inexact steps."""
-    monkeypatch.setattr(forms, "DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(primal_form, "DIRECT_FEATURES", 0)
+    monkeypatch.setattr(smooth_examples, "DIRECT_EXAMPLES", 0)
+    monkeypatch.setattr(smooth_features, "DIRECT_FEATURES", 0)
     formula = huber(0.3) if isinstance(loss, Huber) else None
     expected, value = oracle(kind, loss, 1e-2, W, True, formula)
     for rank in (None, 5):
@@ -366,7 +373,7 @@ def test_forms_start_anywhere(kind, offset):
     p = outliers(kind, Welsch(), 1e-2, offset, W)
     rng = np.random.default_rng(4)
     c, b = rng.standard_normal((p.A.shape[1], 1)), rng.standard_normal(1) * offset
-    form = forms.form_of(p)
+    form = smooth_examples.form_of(p)
     form.start(c, b)
     A, B = p.A.values, np.eye(5) if kind == "features" else p.B.values
     s = A @ c + b
@@ -382,13 +389,13 @@ def test_forms_start_anywhere(kind, offset):
 
 def test_steepest_where_newton_does_not_descend(monkeypatch):
     expected = Newton(restarts=0).run(outliers("full", Welsch(), 1e-1))
-    newton = forms.FullForm.newton
+    newton = smooth_examples.FullForm.newton
 
     def uphill(self, tol):
         d = newton(self, tol)
         return self._direction(-d.coef, -d.offset)
 
-    monkeypatch.setattr(forms.FullForm, "newton", uphill)
+    monkeypatch.setattr(smooth_examples.FullForm, "newton", uphill)
     s = Newton(restarts=0, max_iter=5000, tol=1e-6).run(outliers("full", Welsch(), 1e-1))
     assert s.status == "stationary" and s.iterations > expected.iterations
     assert s.certificate.objective == pytest.approx(expected.certificate.objective, rel=1e-8)

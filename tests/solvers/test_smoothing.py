@@ -29,9 +29,9 @@ from mercer.solvers import (
     IncompatibleError,
     Problem,
     Smoothing,
-    forms,
-    primal,
-    primal_form,
+    coordinates,
+    smooth_examples,
+    smooth_features,
 )
 from mercer.solvers import smoothing as module
 from mercer.solvers.smoothing import Rounded
@@ -228,9 +228,9 @@ def test_many_examples_against_liblinear(offset, monkeypatch):
     y = np.where(Phi[:, 0] + 0.5 * rng.standard_normal(n) > 0.3, 1.0, -1.0)
     sizes = []
     monkeypatch.setattr(
-        forms.PrimalForm,
+        smooth_examples.PrimalForm,
         "among",
-        lambda self, rows, loss, among=forms.PrimalForm.among: (
+        lambda self, rows, loss, among=smooth_examples.PrimalForm.among: (
             sizes.append(len(rows)),
             among(self, rows, loss),
         )[1],
@@ -267,8 +267,8 @@ def test_single_precision(loss, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_inner_conjugate_gradients(kind, monkeypatch):
     """As for large problems: no factorisation of all, few of the rows, inexact steps."""
-    monkeypatch.setattr(forms, "DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(primal_form, "DIRECT_FEATURES", 0)
+    monkeypatch.setattr(smooth_examples, "DIRECT_EXAMPLES", 0)
+    monkeypatch.setattr(smooth_features, "DIRECT_FEATURES", 0)
     for loss in (Hinge(), Quantile([0.1, 0.5, 0.9])):
         p = build(kind, loss, w=W, offset=True)
         exact = Dual(tol=1e-9).run(p)
@@ -279,14 +279,14 @@ def test_inner_conjugate_gradients(kind, monkeypatch):
 
 def test_without_the_matrix_in_memory(monkeypatch):
     monkeypatch.setattr(operators.dense, "available_memory", lambda: 0)
-    monkeypatch.setattr(primal_form, "available_memory", lambda: 1 << 40)
+    monkeypatch.setattr(smooth_features, "available_memory", lambda: 1 << 40)
     for kind in KINDS:
         p = build(kind, Hinge(), offset=True)
         exact = Dual(tol=1e-9).run(p)
         s = Smoothing(tol=1e-6).run(p)
         assert s.converged
         assert abs(s.certificate.objective - exact.certificate.objective) <= s.certificate.gap + 1e-11
-    monkeypatch.setattr(primal_form, "available_memory", lambda: 0)
+    monkeypatch.setattr(smooth_features, "available_memory", lambda: 0)
     again = Smoothing(tol=1e-6).run(p)
     assert again.certificate.objective == pytest.approx(s.certificate.objective, rel=1e-6)
 
@@ -297,7 +297,7 @@ def test_coefficients_of_centres_as_they_are(offset, monkeypatch):
     monkeypatch.setattr(module, "_SAMPLE_LEAST", 10)
     monkeypatch.setattr(module, "_SAMPLE_ROWS", 1)
     exact = Dual(tol=1e-9).run(build("centres", Hinge(), w=W, offset=offset))
-    monkeypatch.setattr(primal, "LARGEST_FACTOR", 5)
+    monkeypatch.setattr(coordinates, "LARGEST_FACTOR", 5)
     p = build("centres", Hinge(), w=W, offset=offset)
     s = Smoothing(tol=1e-5).run(p)
     assert s.converged
@@ -414,7 +414,7 @@ def test_refusals():
     assert Smoothing().refusal(Hinge(), "ridge") is None
     p = build("full", Hinge(), offset=True)
     with pytest.raises(IncompatibleError, match="one-class problems.*use solver='dual'"):
-        Smoothing().run(Problem(p.A, p.B, p.y, p.loss, p.lam, None, True, pull=-0.1))
+        Smoothing().run(Problem(p.A, p.B, p.y, p.loss, p.lam, None, True, offset_price=-0.1))
     for bad, match in (
         (Smoothing(tol=0), "tol"),
         (Smoothing(max_iter=0), "max_iter"),

@@ -17,7 +17,7 @@ from mercer.kernels.base import Kernel
 from mercer.operators import KernelOperator, Matrix, Operator, in_memory
 from mercer.representations import Features, Nystrom, Representation
 from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, centred, row_squares
-from mercer.solvers.primal import whitening
+from mercer.solvers.coordinates import whitening
 
 # Up to here K is kept (in float32: 1 GB); beyond, memory is slower than computing it again.
 _STORED = 16_384

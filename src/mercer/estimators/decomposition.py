@@ -25,7 +25,7 @@ from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.representations import Features, Full, Nystrom, Representation
-from mercer.solvers.primal import whitening
+from mercer.solvers.coordinates import whitening
 
 _GAUSSIAN = Gaussian()
 # A leading part of the spectrum needs few centres, and the work grows with their square.

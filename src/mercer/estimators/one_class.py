@@ -106,7 +106,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
         return np.ones((len(y), 1)), TargetCoding(loss, True, 1)
 
     def _adapt(self, problem):
-        return replace(super()._adapt(problem), pull=float(self.nu))
+        return replace(super()._adapt(problem), offset_price=float(self.nu))
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit to examples; y is not used."""

@@ -24,7 +24,7 @@ from mercer.kernels import Gaussian
 from mercer.losses import Hinge
 from mercer.losses.coding import LabelCoding
 from mercer.representations import Full
-from mercer.solvers.mistakes import MistakeRule, MoreClasses, Sweeps, TwoClasses, sweeps_of, vote
+from mercer.solvers.perceptron import MistakeRule, MoreClasses, Sweeps, TwoClasses, sweeps_of, vote
 
 _GAUSSIAN = Gaussian()
 

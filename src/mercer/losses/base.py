@@ -138,7 +138,7 @@ class Loss(Params, ABC):
     has_probability: bool = False
     # Is every output treated alike? (Not by one that stands for several quantiles.)
     alike: bool = True
-    # Has the offset a price of its own, as in one-class problems? (`Problem.pull`)
+    # Has the offset a price of its own, as in one-class problems? (`Problem.offset_price`)
     prices_offset: bool = False
     # What a refusal suggests for a loss with kinks.
     refusal_hint: str = "use solver='dual' (exact) or solver='smoothing' (for many examples)"

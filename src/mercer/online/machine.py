@@ -40,7 +40,7 @@ from mercer.online.learner import Learner, UpdateRule, stacked
 from mercer.online.steps import RecursiveStep, Step, step_of
 from mercer.online.turns import in_turn
 from mercer.representations import Features, Full, Nystrom
-from mercer.solvers.primal import whitening
+from mercer.solvers.coordinates import whitening
 
 # When steps that fall have fallen.
 _LATE = 1e6

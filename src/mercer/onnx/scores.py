@@ -35,7 +35,7 @@ def scores(points: GraphPoints, f: KernelFunction | FeatureFunction) -> Symbol:
 def votes(
     points: GraphPoints, f: KernelFunction, where: np.ndarray, changes: np.ndarray, survival: np.ndarray
 ) -> Symbol:
-    """Σ_j c_j sign f_j(X)/T, or the share of votes for each class: see `mercer.solvers.mistakes.vote`."""
+    """Σ_j c_j sign f_j(X)/T, or the share of votes for each class: see `mercer.solvers.perceptron.vote`."""
     graph = points.graph
     K = _matrix(points, f.kernel, f.points)
     steps = graph.op("Gather", K, where.astype(np.int64), axis=1)

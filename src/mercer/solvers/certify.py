@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.solvers.primal import Primal
+from mercer.solvers.coordinates import Primal
 from mercer.solvers.problem import Certificate, Problem, relative_to
 from mercer.solvers.spans import EPS, space_of
 
@@ -110,7 +110,7 @@ def certify(
         intercept, scores = intercept + shift, scores + shift
     penalty, penalty_error = space.penalty(coef, values)
     losses = _losses(problem, scores)
-    objective = problem.mean(losses) + problem.pull * float(intercept.sum()) + lam * penalty
+    objective = problem.mean(losses) + problem.offset_price * float(intercept.sum()) + lam * penalty
     errors = space.score_errors(coef, values) + EPS * np.abs(scores)
     # Wrong scores tell on the objective and, times the slopes, on the bound from below.
     rounding = 2 * problem.mean(_shaken(problem, scores, losses, errors))
@@ -131,11 +131,11 @@ def certify(
             doubt = max(gap - rounding - gradient**2 / (4 * lam) - apart, 0.0)
     if problem.offset:
         gradient, start = (
-            float(np.hypot(length, np.linalg.norm(rho.sum(axis=0) + problem.pull)))
+            float(np.hypot(length, np.linalg.norm(rho.sum(axis=0) + problem.offset_price)))
             for length, rho in ((gradient, _per_example(problem, u)), (start, zero))
         )
     known = gap if gap is not None and np.isfinite(gap) else None
-    scale = max(scale_of(problem), abs(objective) if problem.pull else 0.0)
+    scale = max(scale_of(problem), abs(objective) if problem.offset_price else 0.0)
     return Measured(intercept, objective, known, rounding, gradient, blur, start, scale, space.words, doubt)
 
 
@@ -244,14 +244,14 @@ def _missing(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
     """What slopes cost that add up to 0 (or to the price of b) but for rounding: one has to give way."""
     if not problem.offset:
         return 0.0
-    total = np.abs(_per_example(problem, u).sum(axis=0) + problem.pull)
+    total = np.abs(_per_example(problem, u).sum(axis=0) + problem.offset_price)
     reach = np.abs(scores).max(axis=0, initial=0.0) + np.abs(problem.y).max(axis=0, initial=0.0)
     return float((total * reach).sum())
 
 
 def _separable(problem: Problem) -> bool:
     """Is there an offset whose best value is known, output by output?"""
-    return problem.offset and problem.loss.convex and not problem.loss.joint and not problem.pull
+    return problem.offset and problem.loss.convex and not problem.loss.joint and not problem.offset_price
 
 
 def scale_of(problem: Problem) -> float:

@@ -10,9 +10,9 @@ from mercer._memory import available_memory
 from mercer.operators import Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.cost import LARGEST_FACTOR, SQUARES
-from mercer.solvers.full import ridge_solution, solve_cg, solve_stored
+from mercer.solvers.least_squares import ridge_solution, solve_cg, solve_stored
+from mercer.solvers.normal_equations import by_conjugate_gradients, kept_features
 from mercer.solvers.preconditioners import low_rank, low_rank_columns, sampled_rows
-from mercer.solvers.ridge import by_conjugate_gradients, kept_features
 
 _LIMIT = 1000
 

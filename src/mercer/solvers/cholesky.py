@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.cost import SQUARES
-from mercer.solvers.full import MIXED_FROM, ridge_solution, solve_direct
+from mercer.solvers.least_squares import MIXED_FROM, ridge_solution, solve_direct
+from mercer.solvers.normal_equations import by_factor, kept_features
 from mercer.solvers.preconditioners import sampled_rows
-from mercer.solvers.ridge import by_factor, kept_features
 
 
 class Cholesky(Solver):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.forms import Form, form_of
 from mercer.solvers.newton import Descent, line_search, lowest
+from mercer.solvers.smooth_examples import Form, form_of
 
 
 class GradientDescent(Solver):

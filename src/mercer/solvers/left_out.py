@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from mercer.operators.factor import Factor
+from mercer.solvers.coordinates import to_primal
 from mercer.solvers.loo import centred_spectrum
-from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem
 
 

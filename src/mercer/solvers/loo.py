@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 from mercer._units import alone, by_size, count
 from mercer.operators import L1, Operator
 from mercer.operators.factor import Factor
-from mercer.solvers.primal import to_primal
+from mercer.solvers.coordinates import to_primal
 from mercer.solvers.problem import Problem
 
 # Equal rows make blocks whose condition is the largest eigenvalue over the shift: below this share of it

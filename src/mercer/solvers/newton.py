@@ -11,9 +11,9 @@ import numpy as np
 from mercer.losses import Squared
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.certify import best_constant, certify
-from mercer.solvers.forms import DIRECT_EXAMPLES, Direction, Form, PrimalForm, form_of
 from mercer.solvers.preconditioners import low_rank_columns
 from mercer.solvers.problem import Solution, relative_to
+from mercer.solvers.smooth_examples import DIRECT_EXAMPLES, Direction, Form, PrimalForm, form_of
 
 # Changes of the objective below this, relative to it, are rounding.
 _SLACK = 8 * float(np.finfo(float).eps)

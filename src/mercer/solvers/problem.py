@@ -24,7 +24,7 @@ class Problem:
     lam : float > 0
     weights : (n,) with mean 1, or None
     offset : bool
-    pull : float
+    offset_price : float
         The coefficient of b in the objective, beyond what the loss says; for one-class problems.
     start : (n, t) coefficients to begin from, or None; for one coefficient per example
     rng : source of randomness for preconditioners
@@ -37,7 +37,7 @@ class Problem:
     lam: float
     weights: np.ndarray | None = None
     offset: bool = False
-    pull: float = 0.0
+    offset_price: float = 0.0
     start: np.ndarray | None = None
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 

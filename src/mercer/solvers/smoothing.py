@@ -10,8 +10,8 @@ from mercer.losses import Loss
 from mercer.losses.dual import DualForm, Smoothed
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import certify
-from mercer.solvers.forms import Direction, Form, PrimalForm, form_of
 from mercer.solvers.problem import Problem, Solution, relative_to
+from mercer.solvers.smooth_examples import Direction, Form, PrimalForm, form_of
 
 # μ is lowered once Newton's share of the gap is no more than this part of what the smoothing costs,
 _NEWTON_SHARE = 0.5
@@ -102,7 +102,7 @@ class Smoothing(Solver):
         smoothed: 0 beyond the window about a kink, a bound on its other side.
         """
         self.validate()
-        if problem.pull:
+        if problem.offset_price:
             raise IncompatibleError(f"solver {self!r} {_PRICED}")
         loss = Rounded.of(problem)
         form = form_of(_with(problem, loss), self.rank)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.operators import Identity, Operator
-from mercer.solvers.primal import Primal, to_primal
+from mercer.solvers.coordinates import Primal, to_primal
 from mercer.solvers.problem import Problem
 
 EPS = float(np.finfo(np.float64).eps)

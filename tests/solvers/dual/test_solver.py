@@ -19,7 +19,7 @@ from mercer.losses import (
     SquaredHinge,
 )
 from mercer.operators import Identity, Matrix
-from mercer.solvers import ConvergenceWarning, Dual, IncompatibleError, Newton, Problem, primal
+from mercer.solvers import ConvergenceWarning, Dual, IncompatibleError, Newton, Problem, coordinates
 from mercer.solvers.dual import columns, solver
 from mercer.testing import check_solver
 from oracles import LOSSES, gaussian, minimum, whitening
@@ -473,7 +473,7 @@ def test_refusals():
 
 
 def test_centres_that_cannot_be_factored_are_refused(monkeypatch):
-    monkeypatch.setattr(primal, "LARGEST_FACTOR", 5)
+    monkeypatch.setattr(coordinates, "LARGEST_FACTOR", 5)
     with pytest.raises(IncompatibleError, match="centres whose matrix can be factored.*smoothing"):
         Dual().run(build("centres", Hinge()))
 

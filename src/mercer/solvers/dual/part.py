@@ -21,7 +21,7 @@ class Part:
     C: np.ndarray
     form: DualForm
     tol: float
-    pull: float
+    offset_price: float
 
     @classmethod
     def of(cls, problem: Problem, j: int, tol: float | None) -> Part:
@@ -38,7 +38,7 @@ class Part:
         extra = form.curvature / C if form.curvature else np.zeros(len(rows))
         qp = BoxQP(centre, C * lower, C * upper, extra, form.kink, problem.offset)
         start = np.zeros(len(rows)) if problem.start is None else problem.start[rows, j].astype(np.float64)
-        pull = problem.pull / (2 * problem.lam)
+        pull = problem.offset_price / (2 * problem.lam)
         wanted = tol if tol is not None else 1e-3 * _scale(problem, centre)
         return cls(rows, qp, feasible(start, qp, pull), C, form, wanted, pull)
 
@@ -49,7 +49,7 @@ class Part:
         """
         right, left = self.qp.slopes(c, f - self.qp.centre + self.qp.extra * c)
         ends = [v for v in (right.min(initial=np.inf), left.max(initial=-np.inf)) if np.isfinite(v)]
-        if self.pull:
+        if self.offset_price:
             return -float(ends[0]) if ends else 0.0
         free = np.isfinite(right) & np.isfinite(left) & (right == left)
         if free.any():
@@ -61,9 +61,9 @@ def _scale(problem: Problem, targets: np.ndarray) -> float:
     """What a score of 1 amounts to: 1 for labels, the spread of the targets for numbers."""
     if problem.loss.classification or not len(targets):
         return 1.0
-    if problem.pull:
+    if problem.offset_price:
         # Scores are as large as coefficients add up to; of coefficients up to 1, this is LIBSVM's.
-        return min(1.0, problem.pull * problem.n) / (2 * problem.lam * problem.n)
+        return min(1.0, problem.offset_price * problem.n) / (2 * problem.lam * problem.n)
     spread = float(np.median(np.abs(targets - np.median(targets)))) or float(targets.std())
     return spread or 1.0
 

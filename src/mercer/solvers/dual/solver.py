@@ -13,11 +13,11 @@ from mercer.operators import Matrix, Operator
 from mercer.operators.factor import Factor, NotPositiveDefinite
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import certify
+from mercer.solvers.coordinates import Primal, to_primal
 from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Stored, columns_of
 from mercer.solvers.dual.minimise import State, minimise
 from mercer.solvers.dual.part import Part
-from mercer.solvers.full import centred
-from mercer.solvers.primal import Primal, to_primal
+from mercer.solvers.least_squares import centred
 from mercer.solvers.problem import Problem, Solution, Support
 from mercer.solvers.smoothing import Smoothing
 
@@ -129,7 +129,12 @@ class Dual(Solver):
         else:
             states = [self._solve(K, primal, part, self.cache) for part in parts]
         solution = _solution(problem, primal, parts, states)
-        if primal is not None and self.max_iter is None and not solution.converged and not problem.pull:
+        if (
+            primal is not None
+            and self.max_iter is None
+            and not solution.converged
+            and not problem.offset_price
+        ):
             # Coordinates one or two at a time get nowhere where features differ much in size; Newton does.
             other, dual = Smoothing(tol=1e-6).solve(problem)
             if other.converged:
@@ -210,13 +215,15 @@ class Dual(Solver):
     def _matrix(K: Operator, primal: Primal | None, part: Part) -> Stored:
         if primal is not None:
             Phi = primal.Phi.rows(part.rows)
-            if part.qp.paired and not part.pull:
+            if part.qp.paired and not part.offset_price:
                 Phi = Phi - Phi.mean(axis=0)
             return Stored(Phi @ Phi.T)
         few = K.among(part.rows, part.rows)
         values = Matrix((few.at(np.float64) or few).dense())
         # With Σc = 0 what all values have in common makes no difference, and would drown what does.
-        return Stored(centred(values)[0].values if part.qp.paired and not part.pull else values.values)
+        return Stored(
+            centred(values)[0].values if part.qp.paired and not part.offset_price else values.values
+        )
 
 
 def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]) -> Solution:

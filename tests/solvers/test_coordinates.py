@@ -8,7 +8,7 @@ from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 from mercer.losses import Squared
 from mercer.operators import Identity, Matrix
-from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, primal
+from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, coordinates
 from oracles import gaussian, whitening
 
 RNG = np.random.default_rng(0)
@@ -163,7 +163,7 @@ def test_constant_features_and_offset():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_whitening(dtype):
     B = gaussian(Z, Z, 0.5)
-    T = primal.whitening(B.copy(), np.dtype(dtype))
+    T = coordinates.whitening(B.copy(), np.dtype(dtype))
     assert np.allclose(T.T @ B @ T, np.eye(T.shape[1]), atol=1e-6)
     assert np.linalg.matrix_rank(T) == T.shape[1] == 15
 
@@ -171,11 +171,11 @@ def test_whitening(dtype):
 @pytest.mark.parametrize("dtype, floor", [(np.float64, 1e-13), (np.float32, 1e-6)])
 def test_whitening_leaves_out_what_precision_cannot_see(dtype, floor):
     B = gaussian(X[:40], X[:40], 3.0)
-    T = primal.whitening(B.copy(), np.dtype(dtype))
+    T = coordinates.whitening(B.copy(), np.dtype(dtype))
     visible = (np.linalg.eigvalsh(B) > floor).sum()
     assert 0.5 * visible <= T.shape[1] < 40
 
 
 def test_whitening_of_nothing():
-    assert primal.whitening(np.zeros((3, 3)), np.dtype(float)).shape == (3, 0)
-    assert primal.whitening(np.zeros((0, 0)), np.dtype(float)).shape == (0, 0)
+    assert coordinates.whitening(np.zeros((3, 3)), np.dtype(float)).shape == (3, 0)
+    assert coordinates.whitening(np.zeros((0, 0)), np.dtype(float)).shape == (0, 0)

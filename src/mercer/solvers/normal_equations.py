@@ -6,9 +6,9 @@ import numpy as np
 
 from mercer.operators import blas_single_threaded
 from mercer.solvers.certify import best_constant, certify
+from mercer.solvers.coordinates import to_primal
 from mercer.solvers.cost import Shape
 from mercer.solvers.pcg import Apply, pcg
-from mercer.solvers.primal import to_primal
 from mercer.solvers.problem import Problem, Solution
 
 

@@ -9,7 +9,7 @@ from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.losses import Squared
 from mercer.operators import Matrix
 from mercer.representations import Nystrom
-from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, full
+from mercer.solvers import CG, Cholesky, ConvergenceWarning, Problem, least_squares
 from mercer.testing import check_solver
 from oracles import gaussian
 
@@ -109,7 +109,7 @@ def test_single_precision(solver, w, offset):
 @pytest.mark.parametrize("w", [None, W], ids=["plain", "weighted"])
 @pytest.mark.parametrize("offset", [False, True])
 def test_float32_factor_with_float64_refinement(monkeypatch, w, offset):
-    monkeypatch.setattr(full, "MIXED_FROM", 10)
+    monkeypatch.setattr(least_squares, "MIXED_FROM", 10)
     K = gaussian(X, X)
     c, b = exact(K, Y, 1e-3, w, offset)
     solution = Cholesky().run(problem(Gaussian(1.0), 1e-3, w, offset))
@@ -120,7 +120,7 @@ def test_float32_factor_with_float64_refinement(monkeypatch, w, offset):
 
 def test_mixed_precision_gives_up_where_it_must(monkeypatch):
     """At λ = 1e-11 a float32 factor is worthless; the answer must not suffer."""
-    monkeypatch.setattr(full, "MIXED_FROM", 10)
+    monkeypatch.setattr(least_squares, "MIXED_FROM", 10)
     K = gaussian(X, X, 3.0)
     c, _ = exact(K, Y, 1e-11)
     solution = Cholesky().run(problem(Gaussian(3.0), 1e-11))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.solvers.certify import DOUBT, scale_of
-from mercer.solvers.primal import Primal
+from mercer.solvers.coordinates import Primal
 from mercer.solvers.problem import Problem
 
 INNER_ITERATIONS = 400

@@ -16,12 +16,12 @@ from mercer.operators import (
 )
 from mercer.operators.factor import Factor
 from mercer.solvers.certify import best_constant
+from mercer.solvers.coordinates import to_primal, whitening
 from mercer.solvers.cost import DIRECT_FEATURES, DIRECT_FLOPS
-from mercer.solvers.form import FEW, INNER_ITERATIONS, Direction, Form
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import sampled_rows
-from mercer.solvers.primal import to_primal, whitening
 from mercer.solvers.problem import Problem, relative_to
+from mercer.solvers.smooth import FEW, INNER_ITERATIONS, Direction, Form
 
 # A copy of the features of some examples takes no more than this share of free memory.
 _COPIED_SHARE = 0.2

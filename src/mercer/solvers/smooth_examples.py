@@ -13,12 +13,12 @@ import numpy as np
 from mercer.operators import Matrix, Operator, blas_single_threaded, in_memory
 from mercer.operators.factor import Factor, NotPositiveDefinite
 from mercer.solvers.certify import best_constant
-from mercer.solvers.form import FEW, INNER_ITERATIONS, Direction, Form
-from mercer.solvers.full import centred, shifted
+from mercer.solvers.least_squares import centred, shifted
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, Subset, low_rank, low_rank_columns
-from mercer.solvers.primal_form import FactoredForm, PrimalForm
 from mercer.solvers.problem import Problem, relative_to
+from mercer.solvers.smooth import FEW, INNER_ITERATIONS, Direction, Form
+from mercer.solvers.smooth_features import FactoredForm, PrimalForm
 
 DIRECT_EXAMPLES = 3000
 _EXACT_FACTOR = 6000
