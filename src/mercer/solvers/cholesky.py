@@ -43,11 +43,12 @@ class Cholesky(Solver):
         return p**3 / 3 + 2 * p * p * shape.outputs if shape.full else n * p * p
 
     def run(self, problem):
-        # Factorisations reach rounding; a looser standard of success allows for bad conditioning.
+        # A factorisation reaches rounding, unless the system is badly conditioned: then this much must do.
         tol = self._tol(None, problem.A.dtype)
         if problem.full:
             solution = ridge_solution(problem, solve_direct, tol, self.name)
         else:
+            # The sample is for centres so many that nothing of their size can be factored whole.
             solution = by_factor(problem, tol, sampled_rows(problem.A.shape[1]), self.name)
         warn_if_unconverged(solution, tol, "Increase lam", problem.A.dtype)
         return solution

@@ -17,6 +17,7 @@ from mercer.solvers.problem import Problem, Solution, relative_to
 
 # From here on a float32 factor plus float64 conjugate gradients beats a float64 factor.
 MIXED_FROM = 3000
+# Up to so many examples residuals are computed from float64 kernel values on a GPU: seconds a product.
 _DOUBLE_RESIDUAL = 1_500_000
 # Up to so many examples K is copied to be centred, where there is an offset.
 _CENTRED_TO = 3000
@@ -35,7 +36,9 @@ class Solved:
     history: tuple[float, ...] = ()
     condition: float | None = None
     jitter: float = 0.0
+    # Of a residual above the tolerance: is that all that can be had (or were there too few iterations)?
     stalled: bool = False
+    # What came after the method it is named after, for the name of the solution.
     then: str = ""
     # K, where it was kept as it is.
     kept: Operator | None = None
@@ -80,7 +83,7 @@ def _solve_factored(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.nd
     )
 
 
-def _half(K: Operator) -> Operator | None:
+def _in_float32(K: Operator) -> Operator | None:
     """K in float32, if it has such a version and its values fit there."""
     if not K.of_kernel or not K.diag().max(initial=0.0) < 1e30:
         return None
@@ -92,11 +95,11 @@ def _solve_mixed(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarr
 
     None if the system is too ill-conditioned for it.
     """
-    half = _half(K)
-    if half is None:
+    single = _in_float32(K)
+    if single is None:
         return None
     try:
-        factor = Factor(half.dense(), mu, scale, max_jitter=0.0)
+        factor = Factor(single.dense(), mu, scale, max_jitter=0.0)
     except NotPositiveDefinite:
         return None
     apply = shifted(K, mu, scale)
@@ -141,7 +144,7 @@ def solve_cg(
 def _solve_rounded(K, mu, scale, rhs, inverse, *, tol, max_iter) -> Solved:
     """Conjugate gradients with vectors in float32, each round of them for a residual in float64.
 
-    Where that takes minutes rather than seconds, at least its sums are in float64.
+    Beyond a million examples float64 kernel values would take minutes: there only the sums are in float64.
     """
     precise = K.at(np.float64) if K.shape[0] <= _DOUBLE_RESIDUAL else None
     rough, apply = shifted(K.rounded(), mu, scale), shifted(precise or K, mu, scale)
@@ -184,13 +187,13 @@ def solve_stored(
     A product then costs one pass over the matrix, far less than computing it. If conjugate gradients
     have not converged after `max_iter` of them, the same array is factored instead, if `factor` allows.
     """
-    half = _half(K)
-    if half is None and K.dtype == np.float64:
+    single = _in_float32(K)
+    if single is None and K.dtype == np.float64:
         # Strings and the like: kept in float64, where nothing needs refinement.
         return _solve_kept(K, mu, scale, rhs, tol=tol, max_iter=max_iter, rank=rank, rng=rng, factor=factor)
     # A little below the tolerance, where there is room: with the offset taken out the residual is larger.
     tol = 0.1 * tol if K.dtype == np.float64 else tol
-    stored = Matrix((half or K).dense())
+    stored = Matrix((single or K).dense())
     inverse = LowRank(stored, rank, rng).inverse(mu, scale)
     solved = _refined(K, stored, mu, scale, rhs, inverse, tol, max_iter)
     if _relative(solved.residual, rhs) <= tol or not factor:
@@ -330,7 +333,8 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
     z, residual = solved.z, solved.residual
     intercept = np.zeros(t)
     if problem.offset:
-        # The offset's own equation is Σ c_i = 0 (its multiplier); it fixes b.
+        # The last column is the solution z_1 for the right-hand side √w, so that z = z_y − b z_1 solves the
+        # system for y − b. The offset's own equation, Σ c_i = √w·z = 0, fixes b.
         z1, r1 = z[:, t:], residual[:, t:]
         intercept = (s @ z[:, :t]) / (s @ z1)
         z, residual = z[:, :t] - z1 * intercept, residual[:, :t] - r1 * intercept
@@ -342,7 +346,8 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
         problem = replace(problem, A=solved.kept, B=solved.kept)
     measured = certify(problem, coef, intercept + mean, tol)
     largest = np.abs(coef).max(initial=0.0)
-    # Conjugate gradients stop on the residual; the gradient in H_K is the same quantity weighted by K.
+    # The residual r and the gradient in H_K, whose length is √(rᵀKr), vanish together. One below the tolerance
+    # will do: conjugate gradients go by the first and the certificate by the second.
     left = float(np.linalg.norm(residual)) / max(float(np.linalg.norm(y)), float(np.finfo(float).tiny))
     good = min(measured.relative_gradient, left) <= tol
     status = measured.verdict("converged" if good else "stalled" if solved.stalled else "max_iter", tol)

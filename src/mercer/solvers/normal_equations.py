@@ -25,13 +25,13 @@ class NormalEquations:
     """
 
     def __init__(self, problem: Problem, tol: float):
-        # In float64 passes over Φ transform every row again, unless Φ is kept; float32 takes another order.
+        # Φ = K(X,Z) T is kept in float64, or every pass would multiply by T again; in float32 T comes last.
         self.primal = to_primal(problem, store=problem.A.dtype == np.float64)
         self.problem, self.Phi, self.quick = problem, self.primal.Phi, self.primal.quick(tol)
         self.weights = np.ones((problem.n, 1)) if problem.weights is None else problem.weights[:, None]
         # With an offset a mean of y is the offset's business: taken out, it does not drown the rest.
-        self.middle = best_constant(problem)
-        self.y = problem.y.astype(np.float64) - self.middle
+        self.constant = best_constant(problem)
+        self.y = problem.y.astype(np.float64) - self.constant
         with blas_single_threaded(self.Phi):
             self.rhs = self.Phi.adjoint(self.weights * self.y) / problem.n
         self.start = self.norm(self.rhs)
@@ -49,7 +49,7 @@ class NormalEquations:
         return moved / self.problem.n + self.problem.lam * self.primal.penalise(V)
 
     def measure(self, u: np.ndarray) -> np.ndarray:
-        """−half the gradient at u, in one pass."""
+        """The residual at u, which is minus half the gradient there, in one pass."""
         with blas_single_threaded(self.Phi):
             back = self.Phi.sandwich(u, lambda rows, S: (self.y[rows] - S) * self.weights[rows])
         return back / self.problem.n - self.problem.lam * self.primal.penalise(u)
@@ -65,7 +65,7 @@ class NormalEquations:
         return self.primal.preconditioner(self.problem.lam, self.problem.weights, rows, self.problem.rng)
 
     def begin(self, inverse: Apply) -> None:
-        """At the solution that an inverse gives."""
+        """Start at the solution that an (approximate) inverse gives."""
         self.u, self.iterations = inverse(self.rhs), 1
         self.residual = self.measure(self.u)
 
@@ -91,7 +91,7 @@ class NormalEquations:
 
     def solution(self, tol: float, name: str, limited: bool) -> Solution:
         coef, intercept = self.primal.back(self.u)
-        measured = certify(self.problem, coef, intercept + self.middle[0], tol, self.primal)
+        measured = certify(self.problem, coef, intercept + self.constant[0], tol, self.primal)
         reached = self.norm(self.residual) <= tol * self.start
         status = measured.verdict("converged" if reached else "max_iter" if limited else "stalled", tol)
         certificate = measured.certificate(condition=self.condition, jitter=self.jitter)
