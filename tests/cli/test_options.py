@@ -34,7 +34,7 @@ def test_each_field_is_an_option_of_its_own():
     assert result.exit_code == 0, result.output
     assert seen == [(Size(3, True, ["red", "blue"]), "none")]
     assert CliRunner().invoke(app, ["x"]).exit_code == 2
-    draw(4, title="two")  # from Python: what is not said is as it would be
+    draw(width=4, title="two")  # from Python: what is not said is as it would be
     assert seen[1:] == [(Size(4), "two")]
 
 

@@ -49,11 +49,10 @@ def demo(
         write(new, paths[1])
         model, report, out = (folder / f"{name}{end}" for end in (".mercer", ".html", "-predicted.csv"))
         _say(quiet, ["fit", paths[0], "--target", target, "--minutes", f"{minutes:g}", "--seed", seed])
-        fit(
-            paths[0], target, output=model, report=report, minutes=minutes, seed=seed, force=True, quiet=quiet
-        )
+        results = {"output": model, "report": report, "force": True}
+        fit(table=paths[0], target=target, minutes=minutes, seed=seed, quiet=quiet, **results)
         _say(quiet, ["predict", model, paths[1], "--output", out])
-        predict(model, paths[1], output=out, force=True, quiet=quiet)
+        predict(model_file=model, table=paths[1], output=out, force=True, quiet=quiet)
         if not quiet:
             stdout().print(printable(out.read_text(encoding="utf-8"), "\n"), highlight=False, markup=False)
 

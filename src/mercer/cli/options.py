@@ -38,8 +38,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
             flat[one.name] = one.replace(annotation=kinds[one.name], kind=kind)
 
     @functools.wraps(command)
-    def run(*first: Any, **given: Any) -> None:
-        given |= dict(zip(flat, first))
+    def run(**given: Any) -> None:
         for name, group in groups.items():
             known = {f.name for f in fields(group)} & given.keys()
             given[name] = group(**{key: given.pop(key) for key in known})

@@ -346,8 +346,8 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
         problem = replace(problem, A=solved.kept, B=solved.kept)
     measured = certify(problem, coef, intercept + mean, tol)
     largest = np.abs(coef).max(initial=0.0)
-    # The residual r and the gradient in H_K, whose length is √(rᵀKr), vanish together. One below the tolerance
-    # will do: conjugate gradients go by the first and the certificate by the second.
+    # The residual r and the gradient in H_K, whose length is √(rᵀKr), vanish together. One below the
+    # tolerance will do: conjugate gradients go by the first and the certificate by the second.
     left = float(np.linalg.norm(residual)) / max(float(np.linalg.norm(y)), float(np.finfo(float).tiny))
     good = min(measured.relative_gradient, left) <= tol
     status = measured.verdict("converged" if good else "stalled" if solved.stalled else "max_iter", tol)
