@@ -73,7 +73,9 @@ def test_a_second_prediction_prepares_nothing(data):
     assert once <= set(first) and not once & set(again)
 
 
-def test_a_row_alone_has_the_value_it_has_among_others(data):
-    machine = KernelRidge(Gaussian(1.0), lam=0.01).fit(*data)
-    together = machine.predict(data[0][:20])
-    assert np.array_equal(together, [machine.predict(data[0][i : i + 1])[0] for i in range(20)])
+@pytest.mark.parametrize("d", [3, 10, 30])
+def test_a_row_alone_has_the_value_it_has_among_others(d):
+    X = np.random.default_rng(1).standard_normal((300, d))
+    machine = KernelRidge(Gaussian(d**0.5), lam=0.01).fit(X, X[:, 0])
+    together = machine.predict(X[:20])
+    assert np.array_equal(together, [machine.predict(X[i : i + 1])[0] for i in range(20)])
