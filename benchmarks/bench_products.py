@@ -77,7 +77,7 @@ def case(key: str, n: int, m: int, d: int, t: int, patience: float):
     peer, sigma = peers.load(key), math.sqrt(d)
     X, Z, V = products(n, m, d, t)
     few = first_rows(n, m)
-    trial = peer.operator(X[:few], Z, V).product(sigma)
+    trial = peer.product(X[:few], Z, V, sigma)
     trial()  # compiles, where there is something to compile
     start = time.perf_counter()
     trial()
@@ -90,7 +90,7 @@ def case(key: str, n: int, m: int, d: int, t: int, patience: float):
         sample = np.random.default_rng(1).choice(rows, min(200, rows), replace=False)
         return {"rows": rows, "error": relative_error(out[sample], gaussian_rows(X, Z, V, sigma, sample))}
 
-    return peer.operator(X[:rows], Z, V).product(sigma), finish
+    return peer.product(X[:rows], Z, V, sigma), finish
 
 
 def first_rows(n: int, m: int) -> int:

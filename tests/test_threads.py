@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mercer._threads import cpu_count, one_blas_thread, one_thread, parallel_map
+from mercer._threads import cpu_count, one_blas_thread, one_thread, parallel_map, stopping_point
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 
@@ -44,6 +44,74 @@ def test_first_error_is_raised():
     for threads in (1, 3):
         with pytest.raises(KeyError, match="seven"):
             parallel_map(fail, range(20), threads)
+
+
+def test_threads_are_kept():
+    def idents():
+        barrier = threading.Barrier(3, timeout=30)
+        return set(parallel_map(lambda i: (barrier.wait(), threading.get_ident())[1], range(3), 3))
+
+    first = idents()
+    assert len(first) == 3 and threading.get_ident() in first
+    there = threading.active_count()
+    for _ in range(20):
+        assert len(idents()) == 3
+    assert threading.active_count() == there
+
+
+def test_maps_within_maps():
+    """Threads that wait for threads that wait for threads: everyone can do without help."""
+
+    def inner(i):
+        return sum(parallel_map(lambda j: i * j, range(5), 4))
+
+    assert parallel_map(lambda k: sum(parallel_map(inner, range(6), 4)) + k, range(8), 4) == [
+        150 + k for k in range(8)
+    ]
+
+
+@pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt])
+def test_a_failure_ends_what_is_deep_inside_other_work(error):
+    begun = threading.Event()
+
+    def long(_):
+        begun.set()
+        for _ in range(3000):  # half a minute, if nobody ends it
+            stopping_point()
+            threading.Event().wait(0.01)
+        raise AssertionError("nobody ended it")
+
+    def some(i):
+        if i == 0:
+            return parallel_map(long, range(2), 2)
+        begun.wait(30)
+        raise error("seven")
+
+    with pytest.raises(error, match="seven"):
+        parallel_map(some, range(2), 2)
+
+
+def test_a_copied_process_has_threads_and_all_of_blas():
+    """Threads that are kept without work do not make a copy of the process smaller than it was."""
+    code = """
+import os, threading
+from threadpoolctl import threadpool_info, threadpool_limits
+from mercer._threads import parallel_map
+blas = lambda: {lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"}
+squares = [i * i for i in range(9)]
+assert parallel_map(lambda i: i * i, range(9), 3) == squares
+threadpool_limits(2, "blas")
+for _ in range(3):
+    child = os.fork()
+    if not child:
+        ok = blas() == {2} and parallel_map(lambda i: i * i, range(9), 3) == squares
+        os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert parallel_map(lambda i: i * i, range(9), 3) == squares and blas() == {2}
+print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "done\n", done.stderr
 
 
 def test_blas_is_held_to_one_thread():

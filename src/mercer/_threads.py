@@ -7,15 +7,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
-from typing import Any, TypeVar
+from itertools import count
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 # Seconds for a product to end; threads of OpenBLAS are awake a tenth of one after their last.
 _PATIENCE = 10.0
+# Packages that load a library with threads of its own, maybe after we have looked for such libraries.
+_BRING_OPENMP = ("sklearn", "torch")
 _OURS = {"mercer", "numpy", "scipy", "sklearn", "llvmlite", "threadpoolctl"}
 
 
@@ -32,8 +35,9 @@ def cpu_count() -> int:
     return max(allowed, 1)
 
 
-@lru_cache(maxsize=1)
-def _controller() -> Any:
+@lru_cache(maxsize=4)
+def _controller(loaded: tuple[bool, ...]) -> Any:
+    """What decides over the threads of all libraries there are; another one where more were `loaded`."""
     import scipy.linalg  # noqa: F401  so that SciPy's own BLAS is loaded, and seen, too
     from threadpoolctl import ThreadpoolController
 
@@ -71,7 +75,8 @@ def _libraries(api: str, *, shared: bool) -> list[Any]:
     def is_shared(library: Any) -> bool:
         return library.user_api == "blas" and getattr(library, "threading_layer", "") != "openmp"
 
-    return [c for c in _controller().lib_controllers if c.user_api == api and is_shared(c) == shared]
+    loaded = tuple(name in sys.modules for name in _BRING_OPENMP)
+    return [c for c in _controller(loaded).lib_controllers if c.user_api == api and is_shared(c) == shared]
 
 
 class _Limit:
@@ -91,15 +96,15 @@ class _Limit:
         with self.lock:
             if not self.inside:
                 self.shared = _Held(_libraries("blas", shared=True))
-            count, own = self.inside.get(here) or (0, _Held(_libraries("blas", shared=False)))
-            self.inside[here] = count + 1, own
+            entered, own = self.inside.get(here) or (0, _Held(_libraries("blas", shared=False)))
+            self.inside[here] = entered + 1, own
 
     def __exit__(self, *_: Any) -> None:
         here = threading.get_ident()
         with self.lock:
-            count, own = self.inside.pop(here)
-            if count > 1:
-                self.inside[here] = count - 1, own
+            entered, own = self.inside.pop(here)
+            if entered > 1:
+                self.inside[here] = entered - 1, own
                 return
             own.release()
             if not self.inside and self.shared is not None:
@@ -151,6 +156,7 @@ class _Fork:
         self.held: list[_Held] = []
 
     def before(self) -> None:
+        _pool.rest()
         if threading.active_count() > 1:
             _await(_imports)
         _limit.lock.acquire()
@@ -170,6 +176,7 @@ class _Fork:
             _limit.lock.release()
 
     def in_child(self) -> None:
+        _pool.begin()
         if self.held:
             self.held = []
             _limit.only_here()
@@ -215,38 +222,108 @@ class Stopped(Exception):
     """The work this task belongs to has been given up."""
 
 
-_worker = threading.local()
+class _Work(Generic[T]):
+    """One call of `parallel_map`: items are taken in order, by whichever of its threads is free."""
+
+    def __init__(self, function: Callable[[Any], T], items: list[Any], part_of: _Work | None) -> None:
+        self.function, self.items, self.part_of = function, items, part_of
+        self.results: list[Any] = [None] * len(items)
+        self.errors: dict[int, BaseException] = {}
+        self.given_up = False
+        # Taking the next number is one step for all threads: no two get the same.
+        self._next = count()
+
+    def take_part(self) -> None:
+        """Do items until there are none left, or one of them has failed."""
+        outer, _thread.work = getattr(_thread, "work", None), self
+        try:
+            while not self.given_up and (i := next(self._next)) < len(self.items):
+                self._do(i)
+        finally:
+            _thread.work = outer
+
+    def _do(self, i: int) -> None:
+        try:
+            self.results[i] = self.function(self.items[i])
+        except BaseException as error:
+            self.given_up = True  # long tasks end at their next stopping point
+            self.errors[i] = error
 
 
-def _listen(stop: threading.Event) -> None:
-    _worker.stop = stop
+_thread = threading.local()
 
 
 def stopping_point() -> None:
     """To be called now and then by long tasks: ends them if another one failed, or the user interrupted."""
-    stop = getattr(_worker, "stop", None)
-    if stop is not None and stop.is_set():
-        raise Stopped
+    work = getattr(_thread, "work", None)
+    while work is not None:
+        if work.given_up:
+            raise Stopped
+        work = work.part_of
+
+
+class _Pool:
+    """Threads that are kept between calls: making them takes longer than a small product."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Without threads, as in a process that has just been copied."""
+        # One that a thread may take twice: a signal may interrupt a thread that holds it, and fork.
+        self._lock = threading.RLock()
+        self._threads: ThreadPoolExecutor | None = None
+        self._working = 0
+
+    def do(self, work: _Work, helpers: int) -> None:
+        """Do the work here and on `helpers` other threads, and come back when nobody is at it any more.
+
+        Helpers that are not free in time are not waited for: this thread can do without them.
+        """
+        with self._lock:
+            self._working += 1
+            # More than enough: the pool makes a thread only when none is free.
+            self._threads = self._threads or ThreadPoolExecutor(1024, "mercer")
+            futures = [self._threads.submit(work.take_part) for _ in range(helpers)]
+        try:
+            work.take_part()
+            wait([f for f in futures if not f.cancel()])
+        finally:
+            work.given_up = True  # where an interruption has brought us here, the others end, too
+            wait([f for f in futures if not f.cancel()])
+            with self._lock:
+                self._working -= 1
+
+    def rest(self) -> None:
+        """Before the process is copied: threads without work end, since they would not be in the copy."""
+        with self._lock:
+            if self._threads is not None and not self._working:
+                self._threads.shutdown()
+                self._threads = None
+
+
+_pool = _Pool()
 
 
 def parallel_map(
     function: Callable[[Any], T], items: Iterable[Any], threads: int, *, blas: bool = True
 ) -> list[T]:
-    """function over items on `threads` threads; results in order, the first error raised.
+    """function over items on `threads` threads, this among them; results in order, the first error raised.
 
     If it calls `blas`, that is held to one thread.
     """
     items = list(items)
     if threads <= 1 or len(items) <= 1:
         return [function(item) for item in items]
-    limit = one_blas_thread() if blas else nullcontext()
-    stop = threading.Event()
-    with limit, ThreadPoolExecutor(min(threads, len(items)), initializer=_listen, initargs=(stop,)) as pool:
-        futures = [pool.submit(function, item) for item in items]
-        try:
-            return [f.result() for f in futures]
-        except BaseException:
-            stop.set()  # an interruption, or an error elsewhere: long tasks end at their next stopping point
-            for f in futures:
-                f.cancel()
-            raise
+    work = _Work(function, items, getattr(_thread, "work", None))
+    with one_blas_thread() if blas else nullcontext():
+        _pool.do(work, min(threads, len(items)) - 1)
+    if work.errors:
+        raise min(work.errors.items(), key=_urgency)[1]
+    return work.results
+
+
+def _urgency(found: tuple[int, BaseException]) -> tuple[bool, bool, int]:
+    """Interruptions first, then errors in the order of the items; last those that only followed others."""
+    i, error = found
+    return isinstance(error, Stopped), isinstance(error, Exception), i
