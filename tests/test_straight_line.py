@@ -69,7 +69,7 @@ def test_a_second_prediction_prepares_nothing(data):
     first = followed(lambda: machine.predict(data[0][:1]))
     again = followed(lambda: machine.predict(data[0][1:2]))
     once = {("kernels/formula.py", "trace"), ("engines/fused/layout.py", "Layout.__init__")}
-    once |= {("engines/fused/run.py", "Packed.__init__"), ("engines/fused/code.py", "loops")}
+    once |= {("engines/fused/packed.py", "Packed.__init__"), ("engines/fused/code.py", "loops")}
     assert once <= set(first) and not once & set(again)
 
 

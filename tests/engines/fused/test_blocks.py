@@ -6,8 +6,8 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from mercer.engines.fused.code import block_product
+from mercer.engines.fused.packed import Times
 from mercer.engines.fused.recipe import COLUMNS
-from mercer.engines.fused.run import Times
 
 TYPES = [("f4", "f4"), ("f4", "f8"), ("f8", "f8")]
 every_type = pytest.mark.parametrize("entries, sums", TYPES)

@@ -1,4 +1,4 @@
-"""Products and matrices through the fused loops: packing, tiles, threads, bounded memory."""
+"""Products and matrices through the fused loops: tiles, threads, bounded memory."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import numpy as np
 from mercer._threads import one_blas_thread, parallel_map, stopping_point
 from mercer.codegen.formula import Formula
 from mercer.codegen.llvm.processor import host
-from mercer.engines.fused.code import block_product, loops
+from mercer.engines.fused.code import loops
 from mercer.engines.fused.layout import Layout
-from mercer.engines.fused.recipe import COLUMNS
+from mercer.engines.fused.packed import Packed, Rows, Times
 
 # Packed columns are kept for a pass over all rows: few bytes, but rows are packed again for every pass.
+_PACKED_BYTES = 24 << 20
 # From so many numbers a point on, copying an entry is cheaper than computing it again.
 _MIRRORED_WIDTH = 48
 _MIRROR = 512
-_PACKED_BYTES = 24 << 20
 # A block of K, or of inner products, that is written and read back should stay in cache; calls cost
 # microseconds, and BLAS packs its operands at every one, so that smaller blocks are slower, not faster.
 _BLOCK_BYTES = 2 << 20
@@ -56,9 +56,8 @@ def _noticed(values: np.ndarray) -> np.ndarray:
         total = np.add.reduce(values, axis=None)
     if not np.isfinite(total) and not np.isfinite(values).all():
         warnings.warn(
-            "kernel values, or products with them, are NaN or infinite: are the points (or "
-            "coefficients) too large? "
-            "Scale the features",
+            "kernel values, or products with them, are NaN or infinite: are the points (or coefficients) too "
+            "large? Scale the features",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -74,137 +73,10 @@ def _require_place(out: Any, shape: tuple[int, int], dtype: np.dtype) -> None:
     if not good or (shape[1] > 1 and out.strides[1] != item):
         raise ValueError(
             f"out must be a writeable, aligned array of {dtype} with shape {shape}, in rows; got "
-            f"{out.dtype}, shape "
-            f"{out.shape}, strides {out.strides}"
+            f"{out.dtype}, shape {out.shape}, strides {out.strides}"
         )
     if shape[0] > 1 and (out.strides[0] < shape[1] * item or out.strides[0] % item):
         raise ValueError(f"rows of out overlap or run backwards: strides are {out.strides}")
-
-
-class Packed:
-    """Columns of K, packed in tiles, with room for their entries of V."""
-
-    def __init__(self, layout: Layout, Z: Any, first: int, tile: int, room: np.ndarray | None = None):
-        self.first, self.count, self.tile = first, Z.shape[0], tile
-        self.tiles = -(-self.count // tile)
-        size = self.tiles * tile * layout.width
-        self.data = np.empty(size, layout.dtype) if room is None else room[:size]
-        layout.pack(Z, tile, self.tiles * tile, "z", self.data)
-        self.address = self.data.ctypes.data
-        self.table = self.data.reshape(self.tiles, layout.width, tile)
-
-    def entries(self, v: np.ndarray, dtype: Any) -> np.ndarray:
-        """v for these columns, 0 for the ones that only fill up the last tile."""
-        out = np.zeros((self.tiles * self.tile, *v.shape[1:]), dtype)
-        out[: self.count] = v[self.first : self.first + self.count]
-        return out
-
-
-class Times:
-    """Products of a block of K in cache with a few columns, with sums in `sums` precision."""
-
-    def __init__(self, entries: np.dtype, sums: np.dtype, columns: int):
-        self.sums, self.item = sums, sums.itemsize
-        # 7 columns are 4 + 2 + 1.
-        self.parts, first = [], 0
-        for size in sorted(COLUMNS, reverse=True):
-            while columns - first >= size:
-                both = (block_product(entries, sums, size, transposed) for transposed in (False, True))
-                self.parts.append((first, *both))
-                first += size
-
-    def forward(self, K: int, rows: int, width: int, stride: int, V: int, v_stride: int, out: np.ndarray):
-        """out = K Vᵀ (rows, t), float64. K and V are addresses; V is (t, width)."""
-        address, t = out.ctypes.data, out.shape[1]
-        for first, times, _ in self.parts:
-            times(K, V + first * v_stride * self.item, address + 8 * first, rows, width, stride, v_stride, t)
-
-    def backward(self, K: int, rows: int, width: int, stride: int, S: np.ndarray, out: int, o_stride: int):
-        """out += Sᵀ K (t, width). K and out are addresses."""
-        S = np.ascontiguousarray(S, self.sums)
-        address, t = S.ctypes.data, S.shape[1]
-        for first, _, times in self.parts:
-            times(
-                K,
-                address + first * self.item,
-                out + first * o_stride * self.item,
-                rows,
-                width,
-                stride,
-                t,
-                o_stride,
-            )
-
-
-class Rows:
-    """Rows of K, packed; `fill` computes entries of some of them."""
-
-    def __init__(self, fused: Fused, X: Any, job: str):
-        self.fused, self.layout = fused, fused.layout
-        self.run, self.block = fused.code(job)
-        self.count = X.shape[0]
-        padded = -(-self.count // self.block) * self.block
-        self.x = np.empty(padded * self.layout.width, fused.dtype)
-        self.layout.pack(X, 1 if fused.blas else self.block, padded, "x", self.x)
-        self.address = self.x.ctypes.data
-        self.table = self.x.reshape(-1, self.layout.width) if fused.blas else None
-        self.inner: np.ndarray | None = None
-
-    def _loops(
-        self, z: Packed, rows: tuple[int, int], tiles: tuple[int, int], out: int, v: Any, stride: int, m: int
-    ):
-        """Loops over some rows and tiles; with BLAS one tile at a time, after its inner products."""
-        first, last = rows[0], -(-rows[1] // self.block) * self.block
-        fixed = (self.address, z.address, *self.fused.addresses)
-        tail = (self.fused.tile, stride, rows[1], m)
-        if self.table is None:
-            self.run(*fixed, None, v, out, first, last, *tiles, *tail)
-            return
-        if self.inner is None or len(self.inner) < last - first:
-            self.inner = np.empty((last - first, self.fused.tile), self.fused.dtype)
-        inner = self.inner[: last - first]
-        address, L = inner.ctypes.data, self.layout
-        for t in range(*tiles):
-            offset = L.slots
-            for size, group in zip(L.sizes, L.groups, strict=True):
-                if group.loaded:
-                    part = slice(offset, offset + size)
-                    np.matmul(self.table[first:last, part], z.table[t, part], out=inner)
-                offset += size
-            self.run(*fixed, address, v, out, first, last, t, t + 1, *tail)
-
-    def product(self, z: Packed, tiles: tuple[int, int], v: np.ndarray, height: int) -> np.ndarray:
-        """K v over some tiles."""
-        sums = np.zeros(-(-self.count // self.block) * self.block)
-        for i in range(0, self.count, height):
-            rows = (i, min(i + height, self.count))
-            self._loops(z, rows, tiles, sums.ctypes.data, v.ctypes.data, 0, 0)
-        return sums[: self.count]
-
-    def keep(self, z: Packed, rows: tuple[int, int], K: int, stride: int, v: int, sums: np.ndarray) -> None:
-        """Entries of these rows to the address K, and their product with v added to `sums`."""
-        last = -(-rows[1] // self.block) * self.block
-        # The loops count rows of `sums` from the first that is packed.
-        out = sums.ctypes.data - 8 * rows[0]
-        fixed = (self.address, z.address, *self.fused.addresses)
-        self.run(*fixed, K, v, out, rows[0], last, 0, z.tiles, self.fused.tile, stride, 0, 0)
-
-    def symmetric(
-        self, z: Packed, tile: int, v: np.ndarray, out: np.ndarray, first: int, height: int
-    ) -> None:
-        """out += K v for rows `first` … and the columns from `tile` on, and for these columns as rows."""
-        for i in range(0, self.count, height):
-            rows = (i, min(i + height, self.count))
-            self._loops(z, rows, (tile, z.tiles), out.ctypes.data, v.ctypes.data, first, 0)
-
-    def fill(
-        self, z: Packed, rows: tuple[int, int], tiles: tuple[int, int], out: int, stride: int, width: int
-    ):
-        """Entries of these rows and tiles to the address `out`; no more than `width` columns."""
-        item, first = self.fused.dtype.itemsize, tiles[0] * self.fused.tile
-        # The loops count rows from 0 and columns from the first tile that is packed.
-        origin = out - (rows[0] * stride + first) * item
-        self._loops(z, rows, tiles, origin, None, stride, first + width)
 
 
 class Fused:
