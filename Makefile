@@ -18,7 +18,7 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist worksteal -q tests
-	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -p no:xdist src docs README.md CONTRIBUTING.md
+	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -n auto --dist worksteal src docs README.md CONTRIBUTING.md
 
 # The GPU engine without a GPU: Triton's interpreter on a CPU build of torch.
 $(VENV)/.torch: $(STAMP)

@@ -45,15 +45,12 @@ def private_across_rooms(source: Path = SOURCE) -> list[str]:
     everywhere = set().union(*defined.values())
     found = []
     for path, room, tree in trees:
+        elsewhere = everywhere - defined[room]
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("mercer."):
                 found += _private_imports(path, room, node)
             # A name that no room makes belongs to another package.
-            if (
-                isinstance(node, ast.Attribute)
-                and _is_private(node.attr)
-                and node.attr in everywhere - defined[room]
-            ):
+            if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr in elsewhere:
                 found.append(f"{path}:{node.lineno} .{node.attr}")
     return found
 

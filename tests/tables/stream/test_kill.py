@@ -16,12 +16,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import streams
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
+@pytest.fixture
+def run(tmp_path):
     """One folder of streams that ran through, and one of streams that were killed."""
-    folder = tmp_path_factory.mktemp("streams")
-    table = streams.write_table(folder / "table.csv")
-    whole, killed = folder / "whole", folder / "killed"
+    table = streams.write_table(tmp_path / "table.csv")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
     whole.mkdir(), killed.mkdir()
     for name in streams.MACHINES:
         streams.stream(name, table, whole)
@@ -51,23 +50,22 @@ def _until(share, table, folder, chance):
     return places
 
 
-@pytest.mark.parametrize("name", streams.MACHINES)
-def test_killed_and_resumed_is_the_same_to_the_last_bit(run, name):
+def test_killed_and_resumed_is_the_same_to_the_last_bit(run):
     whole, killed, kills, seed = run
-    assert all(0 < places[name] < streams.ROWS for places in kills), seed
-    # Files hold every array of the state, and the same state gives the same bytes.
-    one, other = (mercer.load(folder / f"{name}.mercer") for folder in (whole, killed))
-    assert one.position == other.position == streams.ROWS
-    a, b = one.machine.learner_, other.machine.learner_
-    for part, value in state_of(a).items():
-        if isinstance(value, np.ndarray):
-            assert value.tobytes() == getattr(b, part).tobytes(), (part, seed)
-    assert one.machine.function_.coef.tobytes() == other.machine.function_.coef.tobytes(), seed
-    assert (whole / f"{name}.csv").read_bytes() == (killed / f"{name}.csv").read_bytes(), seed
-    assert (whole / f"{name}.mercer").read_bytes() == (killed / f"{name}.mercer").read_bytes(), seed
-
-
-def test_nothing_is_left_behind_but_what_was_asked_for(run):
-    whole, killed, *_ = run
-    # A file that was being written when the end came keeps its other name.
+    for name in streams.MACHINES:
+        case = name, seed
+        assert all(0 < places[name] < streams.ROWS for places in kills), case
+        # Files hold every array of the state, and the same state gives the same bytes.
+        one, other = (mercer.load(folder / f"{name}.mercer") for folder in (whole, killed))
+        assert one.position == other.position == streams.ROWS
+        a, b = one.machine.learner_, other.machine.learner_
+        for part, value in state_of(a).items():
+            if isinstance(value, np.ndarray):
+                assert value.tobytes() == getattr(b, part).tobytes(), (part, *case)
+        assert one.machine.function_.coef.tobytes() == other.machine.function_.coef.tobytes(), case
+        for kind in ("csv", "mercer"):
+            file = f"{name}.{kind}"
+            assert (whole / file).read_bytes() == (killed / file).read_bytes(), case
+    # Nothing is left but what was asked for; a file that was being written when the end came keeps its
+    # other name.
     assert {p.name for p in killed.iterdir() if p.suffix != ".tmp"} == {p.name for p in whole.iterdir()}

@@ -125,10 +125,9 @@ class _Packing:
         view = self.views.index(leaf.view)
         x, z, c = self.shown[view]
         code, factor = LeafCode("direct", "sum", width=x.width, view=view, negative=leaf.scale < 0), 1.0
-        name = leaf.statistic.name
-        if name == "x·z":
+        if leaf.kind == "dot":
             code, factor = _inner(leaf, x, z, self.dtype, self.precision, f, self.operands, code)
-        elif name == "‖x−z‖²":
+        elif leaf.kind == "distance":
             code, factor = self._distance(f, leaf, replace(code, statistic="distance"), x, z, c)
         elif leaf.term is not None:
             code = replace(code, term=leaf.term.instructions)
@@ -322,7 +321,7 @@ def _too_rough(formula, views, shown, X, Z, dtype, precision) -> bool:
     """Would distances from norms and products show in k? Measured on a sample of pairs, in float64."""
     import torch
 
-    distances = [f for f, leaf in enumerate(formula.leaves) if leaf.statistic.name == "‖x−z‖²"]
+    distances = [f for f, leaf in enumerate(formula.leaves) if leaf.kind == "distance"]
     if not distances:
         return False
     i, j = (
