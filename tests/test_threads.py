@@ -1,6 +1,7 @@
 """Threads over tiles: order, errors, and one BLAS thread inside."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -9,7 +10,14 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mercer._threads import cpu_count, one_blas_thread, one_thread, parallel_map, stopping_point
+from mercer._threads import (
+    cpu_count,
+    interruptible,
+    one_blas_thread,
+    one_thread,
+    parallel_map,
+    stopping_point,
+)
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian
 
@@ -89,6 +97,21 @@ def test_a_failure_ends_what_is_deep_inside_other_work(error):
 
     with pytest.raises(error, match="seven"):
         parallel_map(some, range(2), 2)
+
+
+def test_a_call_that_hears_nothing_can_be_left():
+    assert interruptible(lambda: 7) == 7
+    with pytest.raises(KeyError, match="seven"):
+        interruptible(lambda: {}["seven"])
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        interruptible(lambda: np.float64(1) / 0)
+    going_on = threading.Event()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(lambda: going_on.wait(60))
+    assert not going_on.is_set()
+    going_on.set()
 
 
 def test_a_copied_process_has_threads_and_all_of_blas():

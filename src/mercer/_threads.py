@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
+from contextvars import copy_context
 from functools import lru_cache
 from itertools import count
 from typing import Any, Generic, TypeVar
@@ -327,3 +328,19 @@ def _urgency(found: tuple[int, BaseException]) -> tuple[bool, bool, int]:
     """Interruptions first, then errors in the order of the items; last those that only followed others."""
     i, error = found
     return isinstance(error, Stopped), isinstance(error, Exception), i
+
+
+def interruptible(call: Callable[[], T]) -> T:
+    """What `call` returns; Ctrl-C is heard at once, although a library is at work that would not hear it.
+
+    The library is left to itself then: its thread goes on to the end of the call, and nobody waits for it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return call()  # signals reach the main thread only
+    work = _Work(lambda context: context.run(call), [copy_context()], getattr(_thread, "work", None))
+    thread = threading.Thread(target=work.take_part, name="mercer-call", daemon=True)
+    thread.start()
+    thread.join()
+    if work.errors:
+        raise work.errors[0]
+    return work.results[0]

@@ -28,6 +28,8 @@ _PAIRS_WORTH_THREADS = 1 << 17
 _PAIRS_WORTH_CODE = 1 << 21
 # Columns that rows will face again and again, a few at a time, are worth a loop from here on.
 _COLUMNS_WORTH_CODE = 256
+# Compiling takes longer than in proportion to the steps of a formula; up to here it is about a second.
+_MOST_STEPS = 400
 # Sparse points are written out, zeros and all, up to this size: compiled loops more than make up for it.
 _FILLED_BYTES = 256 << 20
 
@@ -184,7 +186,9 @@ class TiledOperator(KernelOperator):
         if _too_sparse(self.X) or _too_sparse(self.Z):
             return "the points are sparse, and too many to be written out"
         try:
-            self._prepared.formula()
+            steps = len(self._prepared.formula().programme.instructions)
+            if steps > _MOST_STEPS:
+                return f"compiling its formula of {steps} steps would take long"
             _require_compiler("float32" if self.dtype == np.float32 else "float64")
         except NotTraceable as reason:
             return str(reason)

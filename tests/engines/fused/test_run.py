@@ -670,3 +670,49 @@ def test_loops_stay_within_their_tiles(d, dtype):
             del junk
             found = fused.operator(k, X, Z).product(V)
             assert np.abs(found - K @ V.astype(float)).max() < 1e-5 * np.abs(K).max() * 150
+
+
+@pytest.mark.parametrize(
+    "kernel, terms, d, dtype",
+    [
+        (Gaussian(1.0) + Linear(), 700, 8, "float64"),
+        (Gaussian(1.0), 20_000, 3, "float64"),
+        (Laplacian(1.0), 700, 1, "float32"),
+        (RationalQuadratic(1.0, 1.0), 700, 2, "float32"),
+    ],
+    ids=str,
+)
+def test_a_row_has_the_same_value_alone_as_among_others(kernel, terms, d, dtype):
+    """Also among rows that are far away, and where threads share out the terms."""
+    rng = np.random.default_rng(0)
+    Z, v = rng.standard_normal((terms, d)).astype(dtype), rng.standard_normal(terms).astype(dtype)
+    X = rng.standard_normal((57, d)).astype(dtype)
+    X[50:] *= 100
+    operator = Tiled(threads=2).operator(kernel, Z)
+    alone = np.concatenate([operator.facing(x[None]).product(v) for x in X])
+    for some in (slice(0, 57), slice(0, 9), slice(40, 57)):
+        assert np.array_equal(operator.facing(X[some]).product(v), alone[some])
+
+
+def test_one_number_too_large_for_float32_is_seen_wherever_it_is():
+    rng = np.random.default_rng(0)
+    X, Z, v = rng.standard_normal((400, 6)), rng.standard_normal((700, 6)), rng.standard_normal(700)
+    for points, where in ((X, 5), (Z, 333)):
+        far = points.copy()
+        far[where] = 1e25
+        pair = (far, Z) if points is X else (X, far)
+        exact = Laplacian(1.0)(*pair) @ v
+        single = [P.astype(np.float32) for P in pair]
+        found = Tiled(fused=True).operator(Laplacian(1.0), *single).product(v)
+        assert np.abs(found - exact).max() <= 1e-5 * np.abs(exact).max()
+
+
+def test_a_formula_of_very_many_steps_is_not_compiled():
+    """Compiling would take minutes, and can't be interrupted."""
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    kernels = [Gaussian(1.0 + i / 300) for i in range(300)]
+    while len(kernels) > 1:
+        kernels = [a + b for a, b in zip(kernels[::2], kernels[1::2])] + kernels[len(kernels) // 2 * 2 :]
+    operator = Tiled(fused=True).operator(kernels[0], X)
+    assert operator.loops() is None and "steps would take long" in operator.remark(1 << 30)
+    assert np.allclose(operator.product(np.ones(300)), kernels[0](X).sum(axis=1))

@@ -22,6 +22,8 @@ _DIRECT = 4
 _MOST_WIDTHS = 8.0
 _MOST_DISTANCES = 25.0
 _SAMPLE = 96
+# Points that are looked at together, before all of them are packed.
+_AT_ONCE = 4096
 # Points that the centre is found from.
 _CENTRE = 512
 # Up to here the loop over coordinates is unrolled; from there on to the next bound it is not; beyond,
@@ -51,23 +53,22 @@ class Layout:
 
     def __init__(self, formula: Formula, X: np.ndarray, Z: np.ndarray, dtype: np.dtype):
         self.formula, self.dtype = formula, np.dtype(dtype)
-        # Some of the columns, as each view shows them; and what was decided by looking at them and at X.
-        self._columns_seen: dict[View, np.ndarray] = {}
-        self._decided: list[tuple[View, list[tuple[int, Leaf]], Leaf | None, bool]] = []
+        # The largest number in the columns, as each view shows them.
+        self._largest_column: dict[View, float] = {}
+        self._by_view: dict[View, list[Leaf]] = {}
         self.parts: list[PackedGroup] = []
         self.leaves: list[tuple[int, str]] = []
         self.own: list[float] = []
-        by_view: dict[View, list[int]] = {}
-        for i, leaf in enumerate(formula.leaves):
-            by_view.setdefault(leaf.view, []).append(i)
+        for leaf in formula.leaves:
+            self._by_view.setdefault(leaf.view, []).append(leaf)
         place: dict[int, tuple[int, str]] = {}
-        for view, members in by_view.items():
+        for view in self._by_view:
             seen = view.points(self._ready(view, Z[:4096]))
             if not isinstance(seen, np.ndarray) or seen.ndim != 2 or seen.dtype.kind != "f":
                 raise NotTraceable("its points are not rows of numbers")
-            leaves = [(i, formula.leaves[i]) for i in members]
-            self._require_room(leaves, X, Z)
-            for part, roles in self._parts(view, leaves, X, Z, seen):
+            self._require_room(view, X, Z)
+            leaves = [(i, leaf) for i, leaf in enumerate(formula.leaves) if leaf.view == view]
+            for part, roles in self._parts(view, leaves, Z, seen):
                 for i, role in roles:
                     place[i] = (len(self.parts), role)
                 self.parts.append(part)
@@ -85,7 +86,7 @@ class Layout:
         self.constants = np.array(constants or [0.0], self.dtype)
         self.dimensions = np.array([self.width, *self.sizes], np.int64)
 
-    def _parts(self, view: View, members: list[tuple[int, Leaf]], X: Any, Z: Any, seen: np.ndarray):
+    def _parts(self, view: View, members: list[tuple[int, Leaf]], Z: Any, seen: np.ndarray):
         """(part, [(leaf, role)…]) for the leaves that look at the same points."""
         d = seen.shape[1]
         zero = np.zeros(d, self.dtype)
@@ -95,10 +96,7 @@ class Layout:
         # One job for BLAS at a time: the others keep their loops.
         own = _OWN_LOOP[host().avx512]
         loaded = d > own and not any(p.group.loaded for p in self.parts)
-        watched = distance[1] if distance is not None and d <= own else None
-        fragile = watched is not None and self._fragile(view, watched, X, Z)
-        self._decided.append((view, members, watched, fragile))
-        if distance is not None and fragile:
+        if distance is not None and d <= own and self._fragile(view, distance[1], Z):
             i, leaf = distance
             self.own.append(leaf.scale)
             mean = self._mean(view, Z) if view.rounds else zero
@@ -145,54 +143,57 @@ class Layout:
                 group = Group("sum", False, size, False, leaf.term.instructions)
                 yield PackedGroup(view, group, mean, 1.0, 1.0, 0.0), [(i, "sum")]
 
-    def _fragile(self, view: View, leaf: Leaf, X: Any, Z: Any) -> bool:
-        """Would rounding the points, centred and scaled, to float32 be felt?"""
+    def _fragile(self, view: View, leaf: Leaf, Z: Any) -> bool:
+        """Would rounding the points, centred and scaled, to float32 be felt?
+
+        Only columns are looked at, so that a row has the same value whichever rows come with it. Rows far
+        from all columns lose nothing: their distances are as large as what they are rounded to.
+        """
         if self.dtype != np.float32:
             return False
-        few = self._few(view, X, Z)
-        centre = few[1].mean(axis=0)
-        extent = max(float(np.abs(P - centre).max()) for P in few)
+        some = Z[:: max(len(Z) // _SAMPLE, 1)][:_SAMPLE]
+        few = view.points(self._ready(view, some)).astype(np.float64, copy=False)
+        few = few - few.mean(axis=0)
+        extent = float(np.abs(few).max())
         if leaf.scale != 1.0:
             return math.sqrt(abs(leaf.scale)) * extent > _MOST_WIDTHS
-        A, B = few
-        r2 = (A * A).sum(1)[:, None] + (B * B).sum(1) - 2 * A @ B.T
+        norms = (few * few).sum(1)
+        r2 = norms[:, None] + norms - 2 * few @ few.T
         r2 = r2[r2 > 1e-12 * extent**2]
         return bool(r2.size) and extent > _MOST_DISTANCES * math.sqrt(float(np.quantile(r2, 0.05)))
 
     def admits(self, X: np.ndarray, Z: np.ndarray) -> bool:
-        """Would other rows, with the same columns, be laid out in the same way?"""
+        """Can other rows, with the same columns, be laid out in this way?"""
         try:
-            for view, members, watched, fragile in self._decided:
-                self._require_room(members, X, Z)
-                if watched is not None and self._fragile(view, watched, X, Z) != fragile:
-                    return False
+            for view in self._by_view:
+                self._require_room(view, X, Z)
         except NotTraceable:
             return False
         return True
 
-    def _few(self, view: View, X: Any, Z: Any) -> list[np.ndarray]:
-        """Some points of either side, in float64."""
-        if view not in self._columns_seen:
-            self._columns_seen[view] = self._some(view, Z)
-        return [self._some(view, X), self._columns_seen[view]]
-
-    def _some(self, view: View, points: Any) -> np.ndarray:
-        some = points[:: max(len(points) // _SAMPLE, 1)][:_SAMPLE]
-        return view.points(self._ready(view, some)).astype(np.float64, copy=False)
-
-    def _require_room(self, leaves: list[tuple[int, Leaf]], X: Any, Z: Any) -> None:
+    def _require_room(self, view: View, X: Any, Z: Any) -> None:
         """Raise NotTraceable where squares are too large or too small for this precision.
 
         Where a factor goes into the points beforehand nothing is too small.
         """
-        squared = [leaf for _, leaf in leaves if type(leaf.statistic).fits is not Statistic.fits]
+        squared = [leaf for leaf in self._by_view[view] if type(leaf.statistic).fits is not Statistic.fits]
         if not squared:
             return
         least, most = SQUARED[self.dtype]
-        largest = max(float(np.abs(P).max(initial=0.0)) for P in self._few(leaves[0][1].view, X, Z))
+        if view not in self._largest_column:
+            self._largest_column[view] = self._largest(view, Z)
+        largest = max(self._largest(view, X), self._largest_column[view])
         absorbed = all(leaf.scale != 1.0 and leaf.term is None for leaf in squared)
         if largest > most or (0 < largest < least and not absorbed):
             raise NotTraceable(f"squares of numbers of size {largest:.0e} are beyond {self.dtype}")
+
+    def _largest(self, view: View, points: Any) -> float:
+        """The size of the largest number among all points: one that is too large spoils its row."""
+        found = 0.0
+        for i in range(0, len(points), _AT_ONCE):
+            shown = view.points(self._ready(view, points[i : i + _AT_ONCE]))
+            found = max(found, float(shown.max(initial=0.0)), -float(shown.min(initial=0.0)))
+        return found
 
     def _ready(self, view: View, points: Any) -> Any:
         """Points before they go through a view: in float64 if it would round them."""
@@ -244,7 +245,9 @@ class Layout:
             )  # fmt: skip
             if part.group.kind == "both":
                 mean = part.mean.astype(np.float64)
-                shift = (shown[part.view] @ mean - 0.5 * mean @ mean) * self.own[self._own(part) + 1]
+                # Not by BLAS, whose sums for one row depend on how many there are.
+                inner = np.einsum("ij,j->i", shown[part.view], mean)
+                shift = (inner - 0.5 * mean @ mean) * self.own[self._own(part) + 1]
                 self._put(table, slot + 1, shift, block)
             size = _filled(len(part.mean), part.group)
             if size > len(part.mean):

@@ -34,6 +34,8 @@ _BLAS_TILE = 384
 # Rows of a task: enough that packing and calling cost nothing, few enough that threads end together.
 _ROWS = 4096
 _TASKS_PER_THREAD = 8
+# Tiles of columns over which a product with one column is summed up at once.
+_TILES_OF_A_SUM = 8
 # Between rows of a block: rows a power of two apart would compete for the same places in the cache.
 _GAP = 16
 
@@ -186,20 +188,23 @@ class Fused:
 
     def _one_column(self, z: Packed, v: np.ndarray, double: bool, out: np.ndarray) -> None:
         v = z.entries(v, np.float64 if double else self.dtype)
-        tasks = self._tasks()
-        # With few rows the columns are shared out among the threads.
-        shares = 1 if len(tasks) >= self.threads else min(2 * self.threads, z.tiles)
-        edges = np.linspace(0, z.tiles, shares + 1).astype(int).tolist()
+        job = "product64" if double else "product32"
         height = self._height(self.tile) if self.blas else _ROWS
+        # Sums begin anew at the same columns however many rows and threads there are: a row has the same
+        # value alone as among others.
+        edges = list(pairwise([*range(0, z.tiles, _TILES_OF_A_SUM), z.tiles]))
 
         def some(task):
-            rows, *tiles = task
-            job = "product64" if double else "product32"
-            return rows, Rows(self, self.X[rows], job).product(z, tiles, v, height)
+            rows, several = task
+            packed = Rows(self, self.X[rows], job)
+            return rows, [packed.product(z, tiles, v, height) for tiles in several]
 
-        work = [(rows, *edge) for rows in tasks for edge in pairwise(edges)]
-        for rows, sums in self._map(some, work):
-            out[rows] += sums
+        tasks = self._tasks()
+        # With few rows the columns are shared out among the threads.
+        shares = [edges] if len(tasks) >= self.threads else [[edge] for edge in edges]
+        for rows, sums in self._map(some, [(rows, several) for rows in tasks for several in shares]):
+            for part in sums:
+                out[rows] += part
 
     def _tiles_at_once(self) -> int:
         """Tiles that make about a thousand columns."""
