@@ -21,9 +21,8 @@ from mercer.theory.leave_one_out import (
     support_vector_bound,
     xi_alpha_bound,
 )
-from mercer.theory.rademacher import FIXED, capped_error_bound, margin_bound
+from mercer.theory.rademacher import FIXED, capped_error_bound, exponent_above, margin_bound
 from mercer.theory.stability import ridge_slope, stability_bound, uniform_stability
-from mercer.theory.strata import exponent_above
 
 # Kernel values that may be looked at for R² of the ξα estimate: a fraction of a second.
 _PAIRS = 2e7
@@ -39,20 +38,10 @@ _WIDTH = "; here its width was taken from the points, though not from the target
 
 @dataclass(frozen=True)
 class Promise:
-    """Bounds that hold or fail together.
-
-    Attributes
-    ----------
-    bounds : each a function of delta
-    spends : do they need a share of δ?
-    """
+    """Bounds that hold or fail together, each a function of delta. Do they need a share of it (`spends`)?"""
 
     bounds: tuple[Callable[..., Bound], ...]
     spends: bool = True
-
-    def make(self, delta: float) -> list[Bound]:
-        """The bounds, with their share of δ."""
-        return [bound(delta=delta) for bound in self.bounds]
 
 
 Absent = list[tuple[str, str]]
@@ -63,15 +52,9 @@ Found = Promise | str | None
 def promises(facts: Facts, tuned: bool) -> tuple[list[Promise], Absent]:
     """What can be promised of a machine, and (name, reason) of what can't."""
     words = _TUNED if tuned else _WIDTH if facts.tuned else ""
-    made: list[Promise] = []
-    absent: Absent = []
-    for name, find in _FINDERS.items():
-        found = find(facts, words)
-        if isinstance(found, str):
-            absent.append((name, found))
-        elif found is not None:
-            made.append(found)
-    return made, absent
+    found = {name: find(facts, words) for name, find in _FINDERS.items()}
+    made = [promise for promise in found.values() if isinstance(promise, Promise)]
+    return made, [(name, why) for name, why in found.items() if isinstance(why, str)]
 
 
 def _with_constant(facts: Facts) -> tuple[float, np.ndarray, float | None]:
@@ -202,15 +185,15 @@ def _left_out(facts: Facts, words: str) -> Found:
         return "the coefficients of the examples are not known"
     if facts.space == "centres":
         return _CENTRES
+    if not facts.classes and facts.has_offset:
+        return "an offset without a penalty may move far"
+    if not facts.classes and facts.linked:
+        return _LINK
     y, scores, coef = facts.targets[:, 0], facts.scores[:, 0], facts.coef
-    if not facts.classes:
-        if facts.has_offset:
-            return "an offset without a penalty may move far"
-        if facts.linked:
-            return _LINK
-        made = [left_out_error_bound(y, scores, coef, facts.diagonal, cap_of(y))]
-    else:
+    if facts.classes:
         made = _left_out_labels(facts, y, scores, coef)
+    else:
+        made = [left_out_error_bound(y, scores, coef, facts.diagonal, cap_of(y))]
     if not made:
         return "with an offset it is known for support vector machines only"
     # They hold on average, whatever δ is.
@@ -252,10 +235,8 @@ def spread_of(facts: Facts) -> float:
     if not isinstance(f, KernelFunction) or len(f) * facts.n > _PAIRS or isinstance(f.kernel, Finite):
         return 2 * most  # |k(x,z)| ≤ κ²
     rows = max(int(_PAIRS / 10 // max(facts.n, 1)), 1)
-    least = math.inf
-    for i in range(0, len(f), rows):
-        least = min(least, float(f.kernel(f.points[i : i + rows], facts.points).min()))
-    return most - least
+    blocks = (f.points[i : i + rows] for i in range(0, len(f), rows))
+    return most - min((float(f.kernel(block, facts.points).min()) for block in blocks), default=math.inf)
 
 
 def cap_of(y: np.ndarray) -> float:

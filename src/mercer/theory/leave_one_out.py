@@ -12,6 +12,7 @@ import numpy as np
 
 from mercer.theory.bounds import Bound, vectors
 
+_RISK = "error rate, mean over samples of n − 1"
 _ASSUMED = (
     "independent examples; kernel and C = 1/(2λn) fixed before they were seen, and kept when one is left out"
 )
@@ -58,7 +59,7 @@ def left_out_bound(y: Any, scores: Any, coef: Any, diagonal: Any) -> Bound:
     if not np.isin(y, (-1, 1)).all():
         raise ValueError("y must be −1 or 1, one for each score")
     wrong, measured = y * ends <= 0, float((y * s <= 0).mean())
-    return _on_average("Leave-one-out bound", float(wrong.mean()), measured, "no offset")
+    return _on_average("Leave-one-out bound", wrong.mean(), measured, "no offset")
 
 
 def left_out_error_bound(y: Any, scores: Any, coef: Any, diagonal: Any, cap: float) -> Bound:
@@ -83,17 +84,13 @@ def left_out_error_bound(y: Any, scores: Any, coef: Any, diagonal: Any, cap: flo
     worst = np.minimum(np.maximum(np.abs(y - s), np.abs(y - end)), cap)
     measured = float(np.minimum(np.abs(y - s), cap).mean())
     risk = f"mean error, capped at {cap:g}, mean over samples of n − 1"
-    return _on_average("Leave-one-out bound", float(worst.mean()), measured, "no offset", risk, cap)
+    return _on_average("Leave-one-out bound", worst.mean(), measured, "no offset", risk, cap)
 
 
 def support_vector_bound(support: int, n: int, errors: int = 0) -> Bound:
     """E risk(n − 1) ≤ E [number of support vectors]/n: other examples can be left out and nothing changes.
 
-    Parameters
-    ----------
-    support : number of support vectors
-    n : number of examples
-    errors : of them, those that are wrong
+    `errors` of the n examples are wrong.
 
     Examples
     --------
@@ -128,25 +125,12 @@ def xi_alpha_bound(margins: Any, alpha: Any, spread: Any, *, offset: bool = True
         raise ValueError("alpha must be nonnegative")
     slack = np.maximum(1 - m, 0)
     wrong = (a > 0) & ((2 if offset else 1) * a * np.asarray(spread, dtype=float) + slack >= 1)
-    return _on_average("ξα estimate", float(wrong.mean()), float((m <= 0).mean()), "the solution is exact")
+    return _on_average("ξα estimate", wrong.mean(), float((m <= 0).mean()), "the solution is exact")
 
 
 def _on_average(
-    name: str,
-    value: float,
-    measured: float,
-    besides: str,
-    risk: str = "error rate, mean over samples of n − 1",
-    trivial: float = 1.0,
+    name: str, value: Any, measured: float, besides: str, risk: str = _RISK, trivial: float = 1.0
 ) -> Bound:
-    return Bound(
-        name,
-        risk,
-        value,
-        measured,
-        0.0,
-        f"{_ASSUMED}; {besides}",
-        value >= trivial,
-        "error on the training examples",
-        on_average=True,
-    )
+    assumed, said = f"{_ASSUMED}; {besides}", "error on the training examples"
+    vacuous = bool(value >= trivial)
+    return Bound(name, risk, float(value), measured, 0.0, assumed, vacuous, said, on_average=True)

@@ -2,6 +2,10 @@
 
 Balls ‖f‖ ≤ B have E_σ sup (1/n) Σ σ_i f(x_i) = (B/n) E‖Σ σ_i k(x_i,·)‖ = (B/n) E√(σᵀKσ) ≤ B√(tr K)/n, so ‖f‖
 and tr K = Σ k(x_i,x_i) are all one needs to know of a machine.
+
+A bound for a ball of radius B holds for one B, fixed beforehand. Holding for all B = 2^j at once costs a
+share of δ each, and the shares add up to at most δ. Then the j that suits may be taken once the data are
+there.
 """
 
 from __future__ import annotations
@@ -14,11 +18,35 @@ from typing import Any
 import numpy as np
 
 from mercer.theory.bounds import Bound, Terms, bound_of, hoeffding, require_delta, vectors
-from mercer.theory.strata import exponent_above, share
 
 # All signs of so many examples are looked at; of more, some are drawn.
 _EXACT = 12
+# The exponent that stands for 0, which no power of two is: radius 2^−60.
+_NOTHING = -60
 FIXED = "independent examples, and a kernel fixed before they were seen"
+
+
+def share(j: int) -> float:
+    """1/(2(|j|+1)(|j|+2)): the part of δ of stratum j. All of them together, j = …, −1, 0, 1, …, take 3/4.
+
+    >>> share(0), share(-2)
+    (0.25, 0.041666666666666664)
+    """
+    return 1 / (2 * (abs(j) + 1) * (abs(j) + 2))
+
+
+def exponent_above(value: float) -> int:
+    """The least j with 2^j ≥ value, at least −60.
+
+    >>> exponent_above(5.0), exponent_above(0.25), exponent_above(0.0)
+    (3, -2, -60)
+    """
+    if not 0 <= value < math.inf:
+        raise ValueError(f"a finite number from 0 on is needed, got {value!r}")
+    if value == 0:
+        return _NOTHING
+    mantissa, exponent = math.frexp(value)  # exact, where a logarithm might round down
+    return max(exponent - 1 if mantissa == 0.5 else exponent, _NOTHING)
 
 
 @dataclass(frozen=True)
@@ -50,9 +78,7 @@ def rademacher_complexity(
     ----------
     K : (n, n) array, or an operator such as `mercer.operators.KernelOperator`
     radius : B
-    draws : int
-        Signs drawn where there are too many to look at all of them.
-    random_state : int
+    draws : signs drawn where there are too many to look at all of them
 
     Examples
     --------
@@ -108,12 +134,8 @@ def rademacher_bound(
     empirical : mean loss on the n examples f was fitted to, each between 0 and 1
     norm : ‖f‖
     trace : Σ k(x_i, x_i)
-    n : int
     slope : L, the Lipschitz constant of the loss
-    delta : float
-    risk : the name of what is bounded
     sup_diagonal : κ², if known: the value of k(x,x) of a translation-invariant kernel
-    assumptions : what the bound is said to assume
 
     Examples
     --------
@@ -160,10 +182,8 @@ def margin_bound(
     margins : y_i f(x_i), one an example
     norm : ‖f‖; with an offset √(‖f‖² + b²), the norm in the space of k + 1
     trace : Σ k(x_i, x_i); with an offset n more
-    delta : float
     sup_diagonal : κ², if k(x,x) ≤ κ² is known for all x; with an offset 1 more
-    classes : int
-    assumptions : what the bound is said to assume
+    classes : how many
 
     Examples
     --------
@@ -232,10 +252,8 @@ def capped_error_bound(
     norm : ‖f‖, without the offset
     trace : Σ k(x_i, x_i)
     cap : M > 0; the next power of two is taken
-    delta : float
     offset : b
     sup_diagonal : κ², if k(x,x) ≤ κ² is known for all x
-    assumptions : what the bound is said to assume
 
     Examples
     --------

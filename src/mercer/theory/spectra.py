@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer.features import NystromFeatures
 from mercer.kernels import Kernel
-from mercer.theory.rates import Rate, fit_rate
+from mercer.theory.experiments import Rate, fit_rate
 
 # Rows whose features are held at once.
 _BLOCK = 4096
@@ -63,8 +63,7 @@ def spectrum(K: Any, y: Any = None) -> GramSpectrum:
         raise ValueError(f"K must be a square matrix, got shape {K.shape}")
     n = len(K)
     if y is None:
-        values = np.linalg.eigvalsh(K)
-        return GramSpectrum(np.maximum(values[::-1], 0) / n, None)
+        return GramSpectrum(np.maximum(np.linalg.eigvalsh(K)[::-1], 0) / n, None)
     y = np.asarray(y, dtype=float)
     if y.shape != (n,):
         raise ValueError(f"y must have one number for each of the {n} examples, got shape {y.shape}")
@@ -98,9 +97,7 @@ def effective_dimension(
     kernel : Kernel, with points X; or a kernel matrix K; or a `GramSpectrum`
     lams : float or array
     X : points
-    centres : int, optional
-        How many of the points to take; all of them, without approximation, by default.
-    random_state : int
+    centres : how many of the points to take; all of them, without approximation, by default
 
     Examples
     --------
@@ -244,8 +241,7 @@ def smoothness(found: GramSpectrum, decay: Decay | None = None) -> Smoothness:
     Parameters
     ----------
     found : GramSpectrum, with a target
-    decay : Decay, optional
-        A polynomial law for the eigenvalues; fitted if not given.
+    decay : a polynomial law for the eigenvalues; fitted if not given
 
     Examples
     --------
@@ -295,8 +291,7 @@ def minimax_exponent(b: float, r: float, *, ridge: bool = False) -> float:
     ----------
     b : eigenvalues decay like i^−b, b > 1
     r : f* = L^r g
-    ridge : bool
-        That of kernel ridge regression, which does not profit from r > 1.
+    ridge : that of kernel ridge regression, which does not profit from r > 1
 
     Examples
     --------

@@ -19,7 +19,7 @@ half of a replacement; their bound doubles it again, so that both give the same 
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from mercer.theory.bounds import Bound, Terms, bound_of, hoeffding, require_delta
 
@@ -35,7 +35,6 @@ def uniform_stability(
     ----------
     slope : L, the largest |V'| of the loss that is minimised, at scores that occur
     lam : λ
-    n : number of examples
     sup_diagonal : κ² ≥ k(x,x) for all x
     judged : M, the same of the loss the machine is judged by; None if that is V itself
 
@@ -80,7 +79,6 @@ def ridge_stability(lam: float, n: float, sup_diagonal: float, largest: float) -
     Parameters
     ----------
     lam : λ
-    n : number of examples
     sup_diagonal : κ² ≥ k(x,x) for all x
     largest : Y ≥ |y| for all targets, new ones too
 
@@ -113,12 +111,8 @@ def stability_bound(
     ----------
     empirical : mean of ℓ over the training examples, or leaving one out
     beta : β, as `uniform_stability` or `ridge_stability` gives it for n examples
-    n : int
-    delta : float
     largest_loss : M
     estimate : "training" or "leave-one-out"
-    risk : the name of what is bounded
-    assumptions : what the bound is said to assume
 
     Examples
     --------
@@ -142,7 +136,5 @@ def stability_bound(
             ("confidence", largest_loss * sure),
         )
 
-    said = f"mean {estimate} loss"
-    return bound_of(
-        "Stability bound", risk, terms, n, delta, assumptions, trivial=largest_loss, measured_as=said
-    )
+    known: Any = {"trivial": largest_loss, "measured_as": f"mean {estimate} loss"}
+    return bound_of("Stability bound", risk, terms, n, delta, assumptions, **known)
