@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from mercer.theory.learnability import (
     sample_size,
 )
 from mercer.theory.learnability.inputs import as_labels, signs
-from mercer.theory.learnability.shattering import labellings
 
 _POSITIVE, _NEGATIVE = COLOURS[0], COLOURS[1]
 _GRID = 301
@@ -67,7 +67,7 @@ def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = No
     columns = min(count, 8 if count > 16 else 4)
     row = panels(axes, (count,), f"{count} labellings need {count} Axes", (1.7, 1.8), columns=columns)
     bounds = _window(X.astype(float))
-    for ax, labels in zip(row, labellings(len(X)), strict=True):
+    for ax, labels in zip(row, product((False, True), repeat=len(X)), strict=True):
         h = _with_room(H.find(X, np.array(labels)), X, np.array(labels), bounds)
         bare(ax).set(xticks=[], yticks=[])
         if h is not None:

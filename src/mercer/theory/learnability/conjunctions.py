@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import require_count, require_flag
 from mercer.theory.learnability.classes import TightestFit
-from mercer.theory.learnability.inputs import as_points, flag, subscript, whole
+from mercer.theory.learnability.inputs import as_points, subscript
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,6 @@ class Conjunction:
 
     Examples
     --------
-    >>> from mercer.theory.learnability import Conjunction
     >>> h = Conjunction((1, -3))
     >>> print(h), h([[1, 0, 0], [1, 1, 1]]).tolist()
     x₁ ∧ ¬x₃
@@ -71,7 +71,6 @@ class Conjunctions(TightestFit):
 
     Examples
     --------
-    >>> from mercer.theory.learnability import Conjunctions
     >>> X = [[1, 1, 1, 0], [1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
     >>> print(Conjunctions().learn(X[:3], [1, 1, 0]))
     x₁ ∧ x₃ ∧ ¬x₄
@@ -89,8 +88,8 @@ class Conjunctions(TightestFit):
 
     def validate(self):
         if self.n is not None:
-            whole("n", self.n, 1)
-        flag("negations", self.negations)
+            require_count(self.n, "n")
+        require_flag(self.negations, "negations")
 
     @property
     def vc_dimension(self):
@@ -116,16 +115,15 @@ class Conjunctions(TightestFit):
         return 3**self.n + 1 if self.negations else 2**self.n
 
     @property
+    def parts_each(self):
+        return 2 if self.negations else 1
+
+    @property
     def parts(self):
-        if self.n is None:
-            return None
-        return 2 * self.n if self.negations else self.n
+        return None if self.n is None else self.parts_each * self.n
 
     def points(self, X):
-        X = as_boolean(X)
-        if self.n is not None and X.shape[1] != self.n:
-            raise ValueError(f"points must have {self.n} coordinates, got {X.shape[1]}")
-        return X
+        return as_boolean(X, self.n)
 
     def candidates(self, n, rng):
         if self.n is None:
@@ -164,9 +162,9 @@ class Conjunctions(TightestFit):
         return "i for x_i" + (", −i for ¬x_i" if self.negations else "") + "; nothing for true"
 
 
-def as_boolean(X: Any) -> np.ndarray:
+def as_boolean(X: Any, n: int | None = None) -> np.ndarray:
     """Points as booleans, one row each, from zeros and ones."""
-    X = as_points(X)
+    X = as_points(X, n)
     if not np.isin(X, (0, 1)).all():
         raise ValueError("Boolean variables must be 0 or 1")
     return X == 1

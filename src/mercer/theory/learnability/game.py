@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 from typing import Any, Literal
 
 import numpy as np
 
+from mercer._params import require_count
 from mercer.theory.learnability.classes import Hypothesis, HypothesisClass, require_class
-from mercer.theory.learnability.inputs import as_labels, show_point, signs, whole
-from mercer.theory.learnability.shattering import labellings, shatters
+from mercer.theory.learnability.inputs import as_labels, show_point, signs
+from mercer.theory.learnability.shattering import shatters
 
 _MOST_POINTS = 10
 
@@ -81,7 +82,7 @@ class Game:
 
     def __post_init__(self) -> None:
         require_class(self.H)
-        if whole("n", self.n, 1) > _MOST_POINTS:
+        if require_count(self.n, "n") > _MOST_POINTS:
             raise ValueError(f"the game is played with at most {_MOST_POINTS} points, got {self.n}")
 
     # -- where it stands --------------------------------------------------------------------------
@@ -213,7 +214,7 @@ class Game:
         answer = shatters(self.H, self.points)
         if answer.defeat is not None:
             return answer.defeat
-        left = [s for s in map(signs, labellings(self.n)) if s not in self.met]
+        left = [s for s in map(signs, product((False, True), repeat=self.n)) if s not in self.met]
         return left[int(np.random.default_rng(random_state).integers(len(left)))]
 
     def devise_hypothesis(self) -> Hypothesis | None:

@@ -11,17 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import require_count, require_flag
 from mercer.theory.learnability.classes import Hypothesis, InSpace
 from mercer.theory.learnability.exact import Separation, fraction, nonnegative, separate, whole_multiples
-from mercer.theory.learnability.inputs import (
-    as_points,
-    count_of,
-    flag,
-    show_number,
-    show_point,
-    subscript,
-    whole,
-)
+from mercer.theory.learnability.inputs import as_points, count_of, show_number, show_point, subscript
 
 Monomial = tuple[int, ...]
 
@@ -45,7 +38,6 @@ class PolynomialSet:
 
     Examples
     --------
-    >>> from mercer.theory.learnability import PolynomialSet
     >>> disc = PolynomialSet(((), (0, 0), (1, 1)), (1, -1, -1))
     >>> print(disc), disc([[0, 1], [1, 1]]).tolist()
     −x₁² − x₂² + 1 ≥ 0
@@ -162,7 +154,7 @@ class PolynomialSets(InSpace):
         # Cover's count for points in general position; without a constant, closed sets can do better.
         if self.d is None or () not in self.monomials(self.d):
             return None
-        n, count = whole("n", n, 0), len(self.monomials(self.d))
+        n, count = require_count(n, "n", 0), len(self.monomials(self.d))
         return 2 * sum(math.comb(n - 1, i) for i in range(count)) if n else 1
 
     @property
@@ -225,7 +217,7 @@ class HalfSpaces(PolynomialSets):
 
     def validate(self):
         super().validate()
-        flag("offset", self.offset)
+        require_flag(self.offset, "offset")
 
     def monomials(self, d):
         return tuple((j,) for j in range(d)) + (((),) if self.offset else ())
@@ -301,7 +293,7 @@ class PolynomialHalfSpaces(PolynomialSets):
 
     def validate(self):
         super().validate()
-        whole("degree", self.degree, 1)
+        require_count(self.degree, "degree")
 
     def monomials(self, d):
         return tuple(

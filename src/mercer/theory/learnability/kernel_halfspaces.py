@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import require_count, require_flag
 from mercer._xp import take
 from mercer.kernels import (
     Exp,
@@ -29,7 +30,7 @@ from mercer.kernels.arithmetic import is_integer
 from mercer.theory.learnability.classes import HypothesisClass
 from mercer.theory.learnability.exact import fraction, integer_rows, nonnegative, separate, widest
 from mercer.theory.learnability.halfspaces import Monomial, PolynomialSets, random_points
-from mercer.theory.learnability.inputs import as_points, flag, show_number, whole
+from mercer.theory.learnability.inputs import as_points, show_number
 
 # Up to so many monomials a polynomial kernel is taken by its features, exactly.
 _MOST_MONOMIALS = 500
@@ -115,9 +116,9 @@ class KernelHalfSpaces(HypothesisClass):
             )
         self.kernel.validate()
         self.kernel.require_resolved()
-        flag("offset", self.offset)
+        require_flag(self.offset, "offset")
         if self.d is not None:
-            whole("d", self.d, 1)
+            require_count(self.d, "d")
 
     # -- what is known ----------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class KernelHalfSpaces(HypothesisClass):
 
     def growth(self, n):
         if strictly_positive(self.kernel):
-            return 2 ** whole("n", n, 0)
+            return 2 ** require_count(n, "n", 0)
         polynomials = self._polynomials(self.d)
         return None if polynomials is None else polynomials.growth(n)
 

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.classes import require_class
 from mercer.theory.learnability.inputs import as_labels
-from mercer.theory.learnability.rectangles import Rectangles
+from mercer.theory.learnability.intervals import Rectangles
 
 _RECTANGLES = Rectangles()
 
@@ -48,8 +48,7 @@ class ConsistentLearner(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> ConsistentLearner:
         """Learn from labelled examples, or raise `Inconsistent`."""
-        if not isinstance(self.H, HypothesisClass):
-            raise TypeError(f"H must be a class of hypotheses such as Rectangles(), got {self.H!r}")
+        require_class(self.H)
         y = column_or_1d(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) == 2:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mercer._params import require_count
 from mercer.theory.learnability.classes import HypothesisClass
-from mercer.theory.learnability.conjunctions import Conjunctions
-from mercer.theory.learnability.inputs import whole
-from mercer.theory.learnability.rectangles import Rectangles
 
 # Where rounding puts a whole number a little above itself, it is not rounded up to the next.
 _ROUNDING = 1e-12
@@ -91,7 +90,7 @@ def sample_size(
     """
     epsilon, delta = _share("epsilon", epsilon), _share("delta", delta)
     if m is not None:
-        m = whole("m", m, 1)
+        m = require_count(m, "m")
     if by is not None and by not in _RULES:
         raise ValueError(f"by must be 'parts', 'size' or 'vc', got {by!r}")
     if isinstance(H, HypothesisClass):
@@ -104,9 +103,12 @@ def sample_size(
         missing = f"here {', '.join(unknown)} are missing" if unknown else "here nothing is missing"
         raise ValueError(f"give all but one of m, epsilon, delta and the class; {missing}")
     rule: Any = {"parts": _PARTS, "size": _SIZE, "vc": _VC}[by]
+    if size is None and by == "size":
+        return _most_hypotheses(m, epsilon, delta)
     if size is None:
-        most = rule.largest(m, epsilon, delta)
-        return most if each == 1 else most // each
+        # Every part, and every dimension, takes an example at least.
+        most = bisect_right(range(1, m + 1), m, key=lambda count: _up(rule.examples(count, epsilon, delta)))
+        return most // each
     if m is None:
         return _up(rule.examples(size, epsilon, delta))
     if epsilon is None:
@@ -121,17 +123,6 @@ class _Bound:
     examples: Callable[[Any, float, float], float]  # of size, ε, δ
     error: Callable[[Any, int, float], float]  # of size, m, δ
     failure: Callable[[Any, int, float], float]  # of size, m, ε
-    largest: Callable[[int, float, float], Any]  # of m, ε, δ
-
-
-def _most_parts(m: int, epsilon: float, delta: float) -> int:
-    low, high = 0, 1
-    while _up(_PARTS.examples(high, epsilon, delta)) <= m:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _up(_PARTS.examples(middle, epsilon, delta)) <= m else (low, middle)
-    return low
 
 
 def _most_hypotheses(m: int, epsilon: float, delta: float) -> Any:
@@ -157,25 +148,17 @@ def _vc_failure(d: Any, m: int, epsilon: float) -> float:
     return 2.0 * 2.0 ** (-m * epsilon / 4) if enough else 1.0
 
 
-def _vc_largest(m: int, epsilon: float, delta: float) -> int:
-    if 4 * math.log2(2 / delta) / epsilon > m * (1 + _ROUNDING):
-        return 0
-    return math.floor(m * epsilon / (8 * math.log2(13 / epsilon)) * (1 + _ROUNDING))
-
-
 _PARTS = _Bound(
     examples=lambda L, epsilon, delta: L * (math.log(L) - math.log(delta)) / epsilon,
     error=lambda L, m, delta: L * (math.log(L) - math.log(delta)) / m,
     failure=lambda L, m, epsilon: _exp(math.log(L) - m * epsilon / L),
-    largest=_most_parts,
 )
 _SIZE = _Bound(
     examples=lambda size, epsilon, delta: max(1.0, (math.log(size) - math.log(delta)) / epsilon),
     error=lambda size, m, delta: (math.log(size) - math.log(delta)) / m,
     failure=lambda size, m, epsilon: _exp(math.log(size) - m * epsilon),
-    largest=_most_hypotheses,
 )
-_VC = _Bound(_vc_examples, _vc_error, _vc_failure, _vc_largest)
+_VC = _Bound(_vc_examples, _vc_error, _vc_failure)
 
 
 def _rule(H: Any, by: str | None) -> tuple[str, Any, int]:
@@ -184,15 +167,13 @@ def _rule(H: Any, by: str | None) -> tuple[str, Any, int]:
         by = by or "size"
         if by == "parts":
             raise ValueError("by='parts' needs a class, such as Conjunctions() or Rectangles(2)")
-        return by, None if H is None else whole("H", H, 1), 1
+        return by, None if H is None else require_count(H, "H"), 1
     if not isinstance(H, HypothesisClass):
         raise TypeError(f"H must be a class of hypotheses or a whole number, got {H!r}")
-    if isinstance(H, Conjunctions) and H.n is None:
-        _only("parts", by, H)
-        return "parts", None, 2 if H.negations else 1
-    if isinstance(H, Rectangles) and H.d is None:
-        _only("parts", by, H)
-        return "parts", None, 2
+    if H.parts is None and H.parts_each is not None:
+        if by not in (None, "parts"):
+            raise ValueError(f"{H!r} is solved for its size by='parts' only; give its size, or leave H out")
+        return "parts", None, H.parts_each
     counts = {"parts": H.parts, "size": H.size, "vc": H.vc_dimension}
     for rule in _RULES if by is None else (by,):
         if counts[rule] == math.inf:
@@ -202,11 +183,6 @@ def _rule(H: Any, by: str | None) -> tuple[str, Any, int]:
     what = {"parts": "parts", "size": "number of hypotheses", "vc": "VC dimension"}
     lacking = f"{what[by]} is" if by else "parts, size and VC dimension are"
     raise ValueError(f"the {lacking} not known for {H!r}; give its d or n, or a number and by='vc'")
-
-
-def _only(rule: str, by: str | None, H: HypothesisClass) -> None:
-    if by not in (None, rule):
-        raise ValueError(f"{H!r} is solved for its size by='{rule}' only; give its size, or leave H out")
 
 
 def _share(name: str, value: Any) -> float | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer.theory.learnability.classes import Hypothesis, HypothesisClass, require_class
-from mercer.theory.learnability.inputs import signs, whole
+from mercer.theory.learnability.inputs import signs
 
 # The most labellings that are kept.
 _MOST = 1 << 16
@@ -76,11 +75,6 @@ def shatters(H: HypothesisClass, points: Any) -> Shattering:
     points : array, shape (n, d)
         Numbers for classes on the line.
 
-    Returns
-    -------
-    Shattering
-        True, with a hypothesis for each labelling; or False, with a labelling that defeats H.
-
     Examples
     --------
     >>> from mercer.theory.learnability import HalfSpaces, shatters
@@ -116,15 +110,6 @@ def dichotomies(H: HypothesisClass, points: Any) -> np.ndarray:
     Their number is at most H.growth(n), the largest over all sets of n points, and by Sauer's lemma at most
     `sauer_bound`(n, d) for a class of VC dimension d.
 
-    Parameters
-    ----------
-    H : HypothesisClass
-    points : array, shape (n, d)
-
-    Returns
-    -------
-    array of bool, shape (number of labellings, n)
-
     Examples
     --------
     Lines in the plane, points in general position, and four on one line:
@@ -140,16 +125,6 @@ def dichotomies(H: HypothesisClass, points: Any) -> np.ndarray:
     X = H.points(points)
     realised, _ = _grow(H, X, stop=False)
     return np.array(sorted(realised), dtype=bool)
-
-
-def labellings(n: int) -> Iterator[tuple[bool, ...]]:
-    """All labellings of n points, − before +.
-
-    >>> [signs(labels) for labels in labellings(2)]
-    ['--', '-+', '+-', '++']
-    """
-    for code in range(1 << whole("n", n, 0)):
-        yield tuple(bool(code >> (n - 1 - i) & 1) for i in range(n))
 
 
 def _grow(

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._params import Params
+from mercer._params import Params, require_count
 from mercer.theory.bounds import largest_rate
 from mercer.theory.learnability.classes import HypothesisClass
 from mercer.theory.learnability.conjunctions import Conjunction, Conjunctions
-from mercer.theory.learnability.inputs import whole
+from mercer.theory.learnability.intervals import Box, Rectangles
 from mercer.theory.learnability.pac import sample_size
-from mercer.theory.learnability.rectangles import Box, Rectangles
 
 Progress = Callable[[int, int], Any]
 
@@ -121,7 +120,7 @@ class BooleanCube(World):
 
     def validate(self):
         self.H.validate()
-        whole("n", self.n, 1)
+        require_count(self.n, "n")
         literals = [int(i) for i in self.literals]
         variables = {abs(i) for i in literals}
         if len(variables) < len(literals) or not variables <= set(range(1, self.n + 1)):
@@ -196,7 +195,7 @@ class Sampled(World):
 
     def validate(self):
         self.hypotheses.validate()
-        whole("test", self.test, 1)
+        require_count(self.test, "test")
 
     @property
     def H(self):
@@ -293,10 +292,10 @@ def simulate(
     if not isinstance(world, World):
         raise TypeError(f"world must be UniformBox(…), BooleanCube(…) or Sampled(…), got {world!r}")
     world.validate()
-    sizes = [whole("m", v, 1) for v in (m if isinstance(m, Iterable) else [m])]
+    sizes = [require_count(v, "m") for v in (m if isinstance(m, Iterable) else [m])]
     if not sizes:
         raise ValueError("m must be one number of examples at least")
-    trials = whole("trials", trials, 1)
+    trials = require_count(trials, "trials")
     if not 0 < epsilon < 1:
         raise ValueError(f"epsilon must lie between 0 and 1, got {epsilon!r}")
     rng = np.random.default_rng(random_state)

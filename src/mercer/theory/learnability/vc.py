@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import require_count
 from mercer.theory.learnability.classes import HypothesisClass, require_class
-from mercer.theory.learnability.inputs import whole
 from mercer.theory.learnability.shattering import Shattering, shatters
 
 # A set of so many points has 1,024 labellings; larger ones are tried only if asked for.
@@ -114,7 +114,7 @@ def vc_dimension(
     2
     """
     require_class(H)
-    tries = whole("tries", tries, 1)
+    tries = require_count(tries, "tries")
     known = H.vc_dimension
     upper = known if known is not None else None if H.size is None else H.size.bit_length() - 1
     if points is not None:
@@ -124,13 +124,17 @@ def vc_dimension(
     rng = np.random.default_rng(random_state)
     witness: Shattering | None = None
     defeats: tuple[Shattering, ...] = ()
-    for n in range(1, whole("largest", largest, 1) + 1):
-        found, failed = _try(H, islice(H.candidates(n, rng), tries))
-        if found is None:
-            defeats = failed
+    lower = 0
+    for n in range(1, require_count(largest, "largest") + 1):
+        tried: list[Shattering] = []
+        for points in islice(H.candidates(n, rng), tries):
+            tried.append(shatters(H, points))
+            if tried[-1]:
+                witness, lower = tried[-1], n
+                break
+        if lower < n:
+            defeats = tuple(tried)
             break
-        witness = found
-    lower = 0 if witness is None else len(witness.points)
     value = known if known is not None else lower if lower == upper else None
     why = H.why
     if known is None and upper is not None:
@@ -138,46 +142,25 @@ def vc_dimension(
     return VCDimension(lower, upper, witness, defeats, why, value)
 
 
-def _try(H: HypothesisClass, sets: Iterator[Any]) -> tuple[Shattering | None, tuple[Shattering, ...]]:
-    failed = []
-    for points in sets:
-        answer = shatters(H, points)
-        if answer:
-            return answer, ()
-        failed.append(answer)
-    return None, tuple(failed)
-
-
 def _among(H: HypothesisClass, X: Any, largest: int | None) -> VCDimension:
     """The largest shattered subset of given points. Subsets of shattered sets are shattered."""
-    most = len(X) if largest is None else min(whole("largest", largest, 1), len(X))
+    most = len(X) if largest is None else min(require_count(largest, "largest"), len(X))
     witness: Shattering | None = None
     defeats: tuple[Shattering, ...] = ()
     shattered: set[tuple[int, ...]] = {()}
     for n in range(1, most + 1):
         singles = sorted({i for s in shattered for i in s}) if n > 1 else range(len(X))
-        longer, failed = set(), []
-        for chosen in _joined(shattered, singles, n):
-            answer = shatters(H, X[list(chosen)])
-            if answer:
-                longer.add(chosen)
-                witness = answer
-            else:
-                failed.append(answer)
+        answers = {chosen: shatters(H, X[list(chosen)]) for chosen in _joined(shattered, singles, n)}
+        longer = {chosen for chosen, answer in answers.items() if answer}
         if not longer:
-            defeats = tuple(failed)
+            defeats = tuple(answers.values())
             break
-        shattered = longer
+        shattered, witness = longer, answers[max(longer)]
     lower = 0 if witness is None else len(witness.points)
-    complete = lower < most or most == len(X)
-    return VCDimension(
-        lower,
-        lower if complete else H.vc_dimension,
-        witness,
-        defeats,
-        f"all subsets of these {len(X)} points were tried whose parts are shattered" if complete else H.why,
-        lower if complete else None,
-    )
+    if lower == most < len(X):
+        return VCDimension(lower, H.vc_dimension, witness, defeats, H.why, None)
+    why = f"all subsets of these {len(X)} points were tried whose parts are shattered"
+    return VCDimension(lower, lower, witness, defeats, why, lower)
 
 
 def _joined(shattered: set[tuple[int, ...]], singles: Any, n: int) -> Iterator[tuple[int, ...]]:
@@ -188,24 +171,3 @@ def _joined(shattered: set[tuple[int, ...]], singles: Any, n: int) -> Iterator[t
                 chosen = (*base, i)
                 if all(part in shattered for part in combinations(chosen, n - 1)):
                     yield chosen
-
-
-def sauer_bound(n: int, d: int) -> int:
-    """Σ_{i ≤ d} C(n, i): the most labellings of n points by a class of VC dimension d (Sauer's lemma).
-
-    That is 2ⁿ for n ≤ d, and for n ≥ d ≥ 1 at most (en/d)^d: a polynomial in n. Intervals attain it.
-
-    Parameters
-    ----------
-    n, d : int
-
-    Examples
-    --------
-    >>> from mercer.theory.learnability import Intervals, sauer_bound
-    >>> sauer_bound(3, 5), sauer_bound(10, 2), Intervals().growth(10)
-    (8, 56, 56)
-    >>> sauer_bound(100, 3) <= (2.718282 * 100 / 3) ** 3
-    True
-    """
-    n, d = whole("n", n, 0), whole("d", d, 0)
-    return sum(math.comb(n, i) for i in range(min(n, d) + 1))
