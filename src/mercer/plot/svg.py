@@ -36,14 +36,10 @@ def to_svg(ax: Axes, label: str = "") -> str:
     label : str
         What the figure shows, for those who can't see it.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> text = to_svg(axes(), "an empty frame")
+    >>> from mercer import plot
+    >>> text = to_svg(plot.axes(), "an empty frame")
     >>> text.startswith("<svg"), "http" in text, "an empty frame" in text
     (True, False, True)
     """

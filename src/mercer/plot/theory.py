@@ -8,21 +8,15 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, to_rgba
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.patches import Rectangle as Drawn
 from matplotlib.path import Path
 
-from mercer.plot.plane import window
+from mercer.plot.plane import features, tinted, window
 from mercer.plot.style import COLOURS, INK, bare, dressed, legend, legend_above, log_ticks, number, panels
-from mercer.theory.learnability import (
-    Box,
-    HypothesisClass,
-    PolynomialSet,
-    Rectangles,
-    Simulation,
-    sample_size,
-)
+from mercer.theory.learnability import Box, HypothesisClass, Rectangles, Simulation, sample_size
+from mercer.theory.learnability.halfspaces import HalfSpaces, PolynomialSet
 from mercer.theory.learnability.inputs import as_labels, signs
 
 _POSITIVE, _NEGATIVE = COLOURS[0], COLOURS[1]
@@ -41,11 +35,6 @@ def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = No
     points : array, shape (n, d)
         At most five, in one or two dimensions.
     axes : sequence of 2ⁿ Axes, optional
-        None: a new figure.
-
-    Returns
-    -------
-    array of Axes
 
     Examples
     --------
@@ -87,10 +76,7 @@ def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Ax
 
     Parameters
     ----------
-    target : Box
-        In the plane.
-    X : array, shape (m, 2)
-    y : labels
+    target : a Box in the plane
 
     Examples
     --------
@@ -103,9 +89,9 @@ def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Ax
     >>> len(ax.patches)
     3
     """
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 2 or len(target.low) != 2:
-        raise ValueError("a rectangle is drawn in the plane: points and target need two coordinates")
+    X = features(X, 2, "rectangles")
+    if len(target.low) != 2:
+        raise ValueError(f"a rectangle is drawn in the plane: the target has {len(target.low)} coordinates")
     labels = as_labels(y, len(X))
     fit: Any = Rectangles(2).learn(X, labels)
     ax = dressed(ax, grid=False)
@@ -139,12 +125,9 @@ def failure_rates(
 
     Parameters
     ----------
-    simulation : Simulation
-        From `mercer.theory.learnability.simulate`, with several m.
-    delta : float, optional
-        Mark this level.
-    H : HypothesisClass, optional
-        With delta: mark the m that `sample_size` asks for.
+    simulation : from `mercer.theory.learnability.simulate`, with several m
+    delta : mark this level
+    H : with delta: mark the m that `sample_size` asks for of this class
 
     Examples
     --------
@@ -193,9 +176,7 @@ def _with_room(h: Any, X: np.ndarray, y: np.ndarray, bounds: Any) -> Any:
         from sklearn.svm import LinearSVC
 
         wide = LinearSVC(C=1e4, max_iter=100_000).fit(points, y)
-        drawn = PolynomialSet(
-            (*((j,) for j in range(X.shape[1])), ()), (*wide.coef_[0].tolist(), float(wide.intercept_[0]))
-        )
+        drawn = HalfSpaces().from_numbers([*wide.coef_[0].tolist(), float(wide.intercept_[0])])
     return drawn if h is None or np.array_equal(drawn(points), y) else h
 
 
@@ -208,16 +189,8 @@ def _region(ax: Axes, h: Any, d: int, bounds: Any) -> None:
     else:
         grid = np.stack(np.meshgrid(across, np.linspace(bottom, top, _GRID)), axis=-1)
         inside = h(grid.reshape(-1, 2)).reshape(_GRID, _GRID)
-    ax.imshow(
-        inside.astype(int),
-        origin="lower",
-        extent=(left, right, bottom, top),
-        cmap=ListedColormap([(0, 0, 0, 0), to_rgba(_POSITIVE, 0.25)]),
-        vmin=0,
-        vmax=1,
-        aspect="auto",
-        interpolation="nearest",
-    )
+    image, sides = tinted(0.25 * inside, _POSITIVE), (left, right, bottom, top)
+    ax.imshow(image, origin="lower", extent=sides, aspect="auto", interpolation="nearest")
 
 
 def _points(ax: Axes, X: Any, labels: Any, size: float = 40) -> None:
@@ -225,9 +198,8 @@ def _points(ax: Axes, X: Any, labels: Any, size: float = 40) -> None:
     xy = X if X.shape[1] == 2 else np.c_[X[:, 0], np.zeros(len(X))]
     y = np.asarray(labels)
     ax.scatter(xy[y, 0], xy[y, 1], s=size, color=_POSITIVE, zorder=3, linewidths=0)
-    ax.scatter(
-        xy[~y, 0], xy[~y, 1], s=size, facecolors="none", edgecolors=_NEGATIVE, zorder=3, linewidths=1.4
-    )
+    hollow: Any = {"facecolors": "none", "edgecolors": _NEGATIVE, "linewidths": 1.4}
+    ax.scatter(xy[~y, 0], xy[~y, 1], s=size, zorder=3, **hollow)
 
 
 def _corners(box: Box) -> np.ndarray:

@@ -11,8 +11,8 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
-from mercer.plot.plane import window
-from mercer.plot.style import COLOURS, INK, bare, dressed, legend, number, panels, tinted, whole_ticks
+from mercer.plot.plane import tinted, window
+from mercer.plot.style import BLUE, COLOURS, INK, bare, dressed, legend, number, panels, whole_ticks
 from mercer.voronoi import Cells, Quantization, hexagon_bound, lloyd
 
 # Six sides are the rule, so they stay pale; five and seven are the defects one looks for.
@@ -31,27 +31,24 @@ def cells(
     *,
     by: str = "sides",
     iteration: int = -1,
-    colour: str = COLOURS[0],
+    colour: str = BLUE,
 ) -> Axes:
     """Voronoi cells as polygons, filled by what they are.
 
     Parameters
     ----------
-    partition : Quantization or Cells
-        From `mercer.voronoi.lloyd` or `mercer.voronoi.cells`.
+    partition : from `mercer.voronoi.lloyd` or `mercer.voronoi.cells`
     by : {"sides", "mass", "density"}
         Fill inner cells by their number of sides, all cells by their mass (of `Cells`: area; the darker,
         the more), or none, with the density underneath.
-    iteration : int
-        For a quantization, which one to draw: the last by default, 0 is the start.
-    colour : str
-        For mass and density.
+    iteration : of a quantization, which one to draw: the last by default, 0 is the start
+    colour : for mass and density
 
     Examples
     --------
-    >>> from mercer.plot import axes
+    >>> from mercer import plot
     >>> from mercer.voronoi import lloyd
-    >>> ax = cells(lloyd(None, 30, random_state=0), axes(4, 4))
+    >>> ax = plot.cells(lloyd(None, 30, random_state=0), plot.axes(4, 4))
     >>> len(ax.collections[0].get_paths())
     30
     """
@@ -79,7 +76,7 @@ def cells(
         ax.plot(*partition.frames[iteration].T, ".", color=INK, markersize=3)
     window(ax, np.concatenate(polygons), 0.0)
     if handles:
-        _legend_below(ax, handles, {"sides": "sides of inner cells", "mass": None}[by])
+        _legend_below(ax, handles, "sides of inner cells" if by == "sides" else None)
     return ax
 
 
@@ -90,18 +87,11 @@ def lloyd_frames(
 
     Parameters
     ----------
-    quantization : Quantization
     axes : sequence of ``frames + 1`` Axes, optional
-        None: a new figure with so many in a row.
     frames : int
         How many iterations to draw: the first, the last and some between, closer together at the beginning,
         where most happens. If there were fewer, fewer are drawn, and Axes that are left over are hidden.
-    by : {"sides", "mass", "density"}
-        What fills the cells, see `cells`.
-
-    Returns
-    -------
-    array of Axes
+    by : what fills the cells, see `cells`
 
     Examples
     --------

@@ -92,6 +92,8 @@ class Box:
 class _OnTheLine(HypothesisClass):
     """Points are numbers; sets worth trying are 1, 2, …, n, and random ones. Sauer's bound is attained."""
 
+    vc_dimension: int
+
     def points(self, X):
         return as_points(X, 1)
 

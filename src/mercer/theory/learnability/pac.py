@@ -106,6 +106,7 @@ def sample_size(
     if size is None and by == "size":
         return _most_hypotheses(m, epsilon, delta)
     if size is None:
+        assert m is not None
         # Every part, and every dimension, takes an example at least.
         most = bisect_right(range(1, m + 1), m, key=lambda count: _up(rule.examples(count, epsilon, delta)))
         return most // each
