@@ -126,7 +126,7 @@ class _Bound:
     failure: Callable[[Any, int, float], float]  # of size, m, ε
 
 
-def _most_hypotheses(m: int, epsilon: float, delta: float) -> Any:
+def _most_hypotheses(m: Any, epsilon: Any, delta: Any) -> Any:
     found = _exp(m * epsilon + math.log(delta))
     return math.floor(found * (1 + _ROUNDING)) if found < 2**53 else found
 
