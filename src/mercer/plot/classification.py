@@ -27,10 +27,9 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
 
     Parameters
     ----------
-    machine : fitted classifier with two features and at most six classes
-        With ``predict_proba`` the colour is as strong as the probability; without, it is all or nothing.
-    y : array, shape (n,)
-        Labels; each class has its own marker as well as its own colour.
+    machine : fitted classifier with two features and at most six classes; with ``predict_proba`` the colour
+        is as strong as the probability, without it is all or nothing
+    y : labels; each class has its own marker as well as its own colour
 
     Examples
     --------
@@ -76,8 +75,7 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
     Parameters
     ----------
     machine : fitted KernelSVC with two features and two classes
-    X : array, shape (n, 2)
-        The examples it was fitted to.
+    X, y : the examples it was fitted to
 
     Examples
     --------
@@ -102,10 +100,6 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
 
 def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
     """How many examples of each class were taken for which; the shade is the share of the true class.
-
-    Parameters
-    ----------
-    y, predicted : arrays of labels, shape (n,)
 
     Examples
     --------
@@ -139,10 +133,8 @@ def image_sheet(images: Any, captions: Any, ax: Axes | None = None, *, columns: 
 
     Parameters
     ----------
-    images : array, shape (n, height, width)
-        Larger means more ink.
+    images : shape (n, height, width); larger means more ink
     captions : n strings
-    columns : int
 
     Examples
     --------
@@ -182,8 +174,7 @@ def neighbours(
 
     Parameters
     ----------
-    machine : fitted KernelNeighborsClassifier with two features and at most six classes
-        It is not changed; its own R does not matter.
+    machine : fitted KernelNeighborsClassifier with two features; its own R does not matter
     counts : one figure for each R
     axes : as many Axes, optional
 

@@ -28,12 +28,9 @@ def cloud(
 
     Parameters
     ----------
-    X : array, shape (n, 2) or (n, 3)
-        For instance the first components of a PCA.
-    y : array, shape (n,), optional
-        Labels of the points.
-    ax : Axes, optional
-        For three columns one made with ``projection="3d"``.
+    X : shape (n, 2) or (n, 3), for instance the first components of a PCA
+    y : labels of the points, optional
+    ax : for three columns one made with ``projection="3d"``
     size : of the markers, in points
     labels : what the axes are called: "component" gives "component 1", "component 2", …
 
@@ -139,8 +136,7 @@ def spectrum(
 
     Parameters
     ----------
-    values : array, shape (d,) or (d, d)
-        Eigenvalues of a covariance matrix, or the matrix.
+    values : eigenvalues of a covariance matrix, shape (d,), or the matrix
     total : the whole variance, if these are only the first eigenvalues; their sum by default
     share : marked is the number of components that together explain this share
 
@@ -197,8 +193,7 @@ def cluster_cells(
     Parameters
     ----------
     machine : fitted KernelKMeans with two features
-    X : array, shape (n, 2)
-        The points it was fitted to.
+    X : the points it was fitted to
     iteration : show how things stood after so many iterations; 0 is the start. None: the end
 
     Examples
@@ -280,11 +275,7 @@ def cluster_classes(labels: Any, y: Any, ax: Axes | None = None) -> Axes:
 
 
 def cluster_energy(machine: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
-    """The energy after every iteration of the best run; it never rises.
-
-    Parameters
-    ----------
-    machine : fitted KernelKMeans
+    """The energy after every iteration of the best run of a fitted KernelKMeans; it never rises.
 
     Examples
     --------

@@ -27,13 +27,10 @@ def bumps(
 
     Parameters
     ----------
-    machine : OnlineKernelRegressor or OnlineKernelClassifier
-        Of one function. A clone of it learns.
-    X : array, shape (n, 1)
-        At most eight examples.
+    machine : OnlineKernelRegressor or OnlineKernelClassifier of one function; a clone of it learns
+    X : at most eight examples
     y : targets, or labels of two classes
-    axes : one Axes, or a sequence of n, optional
-        One: what there is in the end. None: a new figure with a panel for every example.
+    axes : one Axes, for what there is in the end, or a sequence of n; None: a new figure with n panels
     grid : where to draw f, optional
 
     Examples
@@ -103,8 +100,7 @@ def learning_curve(
 
     Parameters
     ----------
-    machine : OnlineKernelRegressor or OnlineKernelClassifier
-        A clone of it learns.
+    machine : OnlineKernelRegressor or OnlineKernelClassifier; a clone of it learns
     window : over how many examples; None: a twentieth of the stream
 
     Examples
@@ -184,8 +180,7 @@ def budget_use(machine: OnlineMachine, X: Any, y: Any, ax: Axes | None = None, *
 
     Parameters
     ----------
-    machine : OnlineKernelRegressor or OnlineKernelClassifier
-        With a budget or without, not with features. A clone of it learns.
+    machine : OnlineKernelRegressor or OnlineKernelClassifier without features; a clone of it learns
 
     Examples
     --------

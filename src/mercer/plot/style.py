@@ -32,8 +32,7 @@ def axes(width: float = 5.2, height: float = 3.5) -> Axes:
 
     Parameters
     ----------
-    width, height : float
-        Inches.
+    width, height : inches
 
     Examples
     --------

@@ -32,9 +32,7 @@ def to_svg(ax: Axes, label: str = "") -> str:
 
     Parameters
     ----------
-    ax : Axes
-    label : str
-        What the figure shows, for those who can't see it.
+    label : what the figure shows, for those who can't see it
 
     Examples
     --------

@@ -30,10 +30,8 @@ def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = No
 
     Parameters
     ----------
-    H : HypothesisClass
-        On the line or in the plane.
-    points : array, shape (n, d)
-        At most five, in one or two dimensions.
+    H : a class on the line or in the plane
+    points : at most five, shape (n, d)
     axes : sequence of 2ⁿ Axes, optional
 
     Examples

@@ -145,8 +145,7 @@ def certificate(
     machine : fitted KernelRidge, KernelLogistic, KernelSVC, KernelSVR, KernelClassifier or KernelRegressor
         Any other estimator with `predict` has the test-set bound only.
     X, y : the examples it was fitted to
-    delta : float
-        δ: all bounds hold at once with probability 1 − δ; each has an equal share of it.
+    delta : δ: all bounds hold at once with probability 1 − δ; each has an equal share of it
     X_test, y_test : examples that took no part, optional
     predicted : array, optional
         Predictions for y_test by machines like this one, where not this one made them (cross-validation).

@@ -68,8 +68,7 @@ def pac_bayes_bound(
     margins : y_i f(x_i), one an example
     norm : ‖f‖; with an offset √(‖f‖² + b²/v), the norm in the space of k + v
     diagonal : k(x_i, x_i); with an offset v more
-    own : bool
-        Bound the error of f itself (True), or that of the machine that draws afresh for every prediction.
+    own : bound the error of f itself (True), or that of the machine that draws afresh for every prediction
 
     Examples
     --------

@@ -43,8 +43,7 @@ class CircleSpline(Kernel):
 
     Parameters
     ----------
-    b : even int
-        Eigenvalues decay like i^−b.
+    b : eigenvalues decay like i^−b
 
     Examples
     --------

@@ -27,10 +27,8 @@ class Cells:
         One convex polygon a centre, corners counter-clockwise; no corners where a centre coincides with an
         earlier one, which has the cell.
     areas : array, shape (k,)
-    sides : array of int, shape (k,)
-        Number of edges, those on the border of the rectangle included.
-    inner : array of bool, shape (k,)
-        Cells that don't touch the border: all their sides are shared with neighbours.
+    sides : number of edges, those on the border of the rectangle included; shape (k,)
+    inner : cells that don't touch the border: all their sides are shared with neighbours; shape (k,)
     """
 
     polygons: tuple[np.ndarray, ...]
@@ -60,8 +58,7 @@ def cells(centres: Any, rectangle: Any = UNIT_SQUARE) -> Cells:
 
     Parameters
     ----------
-    centres : array, shape (k, 2)
-        Inside of the rectangle.
+    centres : shape (k, 2), inside of the rectangle
     rectangle : ((left, right), (bottom, top))
 
     Examples

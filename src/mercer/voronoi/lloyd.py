@@ -27,17 +27,12 @@ class Quantization:
     Attributes
     ----------
     centres : array, shape (k, 2)
-    masses : array, shape (k,)
-        ∫ρ over each cell.
-    energies : array, shape (n_iter + 1,)
-        Σ_i ∫_{V_i} ρ(x) |x − c_i|² dx at the start and after each iteration. It never rises.
-    frames : array, shape (n_iter + 1, k, 2)
-        The centres at the start and after each iteration.
+    masses : ∫ρ over each cell; shape (k,)
+    energies : Σ_i ∫_{V_i} ρ(x) |x − c_i|² dx at the start and after each iteration; it never rises
+    frames : the centres at the start and after each iteration; shape (n_iter + 1, k, 2)
     n_iter : int
     converged : bool
-    density : array, shape (rows, columns)
-        The density that was integrated, constant on each pixel; the first row is the top. Shape (1, 1) if
-        uniform.
+    density : that which was integrated, constant on each pixel, the first row on top; (1, 1) if uniform
     rectangle : ((left, right), (bottom, top))
     """
 
@@ -94,10 +89,8 @@ def lloyd(
     tol : float
         Stop when the next move promises to lower the energy by less than this share: Σ m_i |g_i − c_i|² ≤
         tol·E, where g_i is the centroid and m_i the mass of a cell.
-    random_state : int, Generator or None
-        For seeds, and for new places of centres with empty cells.
-    resolution : int
-        Pixels along the longer side, for a function; ρ is replaced by its averages over them.
+    random_state : int, Generator or None; for seeds, and for new places of centres with empty cells
+    resolution : pixels along the longer side, for a function; ρ is replaced by its averages over them
 
     Notes
     -----

@@ -21,8 +21,7 @@ class Inconsistent(ValueError):
 
     Attributes
     ----------
-    example : int
-        The row of an example that can't be explained together with others.
+    example : the row of an example that can't be explained together with others
 
     Examples
     --------
@@ -207,12 +206,9 @@ class UserClass(HypothesisClass):
     oracle : function of (X, y)
         Returns a hypothesis, a function from points to booleans, that labels the points X by the boolean
         array y, or None if there is none. What it returns is checked.
-    sample : function of (n, rng), optional
-        Draws n points, for the search of a shattered set; rng is a NumPy Generator.
-    dimension : int, optional
-        The VC dimension, if you know it.
-    cardinality : int, optional
-        |H|, if it is finite; then the VC dimension is at most log₂|H|.
+    sample : function of (n, rng), a NumPy Generator, that draws n points in the search of a shattered set
+    dimension : the VC dimension, if you know it
+    cardinality : |H|, if it is finite; then the VC dimension is at most log₂|H|
 
     Examples
     --------

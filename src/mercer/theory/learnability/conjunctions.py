@@ -18,8 +18,7 @@ class Conjunction:
 
     Attributes
     ----------
-    literals : tuple of int
-        i for x_i and −i for ¬x_i, variables counted from 1.
+    literals : i for x_i and −i for ¬x_i, variables counted from 1
 
     Examples
     --------
@@ -62,8 +61,7 @@ class Conjunctions(TightestFit):
 
     Parameters
     ----------
-    n : int or None
-        Variables; None takes as many as the points have.
+    n : variables; None takes as many as the points have
     negations : bool
         Are there literals ¬x_i? Without them there are n literals, as in the text, and 2ⁿ conjunctions;
         with them 2n literals, and 3ⁿ + 1 conjunctions that differ (each variable plain, negated or absent;

@@ -51,14 +51,12 @@ class Game:
     Parameters
     ----------
     H : HypothesisClass
-    n : int
-        How many points are placed.
+    n : how many points are placed
 
     Attributes
     ----------
     points, labels, hypothesis : what has been played in this round; None before
-    met : tuple of str
-        Labellings of these points that were met in earlier rounds.
+    met : labellings of these points that were met in earlier rounds
 
     Examples
     --------

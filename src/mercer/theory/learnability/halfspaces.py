@@ -32,8 +32,7 @@ class PolynomialSet:
 
     Attributes
     ----------
-    monomials : tuple
-        A sorted tuple of coordinates each, counted from 0: () is 1, (0, 1) is x₁x₂.
+    monomials : a sorted tuple of coordinates each, counted from 0: () is 1, (0, 1) is x₁x₂
     coefficients : tuple of numbers
 
     Examples
@@ -194,10 +193,8 @@ class HalfSpaces(PolynomialSets):
 
     Parameters
     ----------
-    d : int or None
-        Coordinates of a point; None takes them from the points.
-    offset : bool
-        May b differ from 0?
+    d : coordinates of a point; None takes them from the points
+    offset : may b differ from 0?
 
     Examples
     --------
@@ -273,8 +270,7 @@ class PolynomialHalfSpaces(PolynomialSets):
 
     Parameters
     ----------
-    d : int or None
-        Coordinates of a point; None takes them from the points.
+    d : coordinates of a point; None takes them from the points
     degree : int
 
     Examples

@@ -244,8 +244,7 @@ class Rectangles(TightestFit, InSpace):
 
     Parameters
     ----------
-    d : int or None
-        Coordinates of a point; None takes them from the points.
+    d : coordinates of a point; None takes them from the points
 
     Examples
     --------

@@ -87,10 +87,8 @@ class KernelHalfSpaces(HypothesisClass):
     Parameters
     ----------
     kernel : Kernel
-    offset : bool
-        May b differ from 0? Without it a function such as the linear kernel's is 0, hence +, at 0.
-    d : int or None
-        Coordinates of a point, which the VC dimension of a polynomial kernel depends on.
+    offset : may b differ from 0? Without it a function such as the linear kernel's is 0, hence +, at 0
+    d : coordinates of a point, which the VC dimension of a polynomial kernel depends on
 
     Examples
     --------

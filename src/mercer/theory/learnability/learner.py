@@ -23,8 +23,7 @@ class ConsistentLearner(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    H : HypothesisClass
-        `Conjunctions`, `Rectangles`, `Intervals`, `HalfSpaces`, …
+    H : `Conjunctions`, `Rectangles`, `Intervals`, `HalfSpaces`, …
 
     Attributes
     ----------

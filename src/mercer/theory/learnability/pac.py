@@ -42,8 +42,7 @@ def sample_size(
         its own.
     m : int, optional
     epsilon, delta : float between 0 and 1, optional
-    by : "parts", "size" or "vc", optional
-        Which bound; by default the first that the class has.
+    by : "parts", "size" or "vc"; by default the first that the class has
 
     Returns
     -------

@@ -24,8 +24,7 @@ class Shattering:
     hypotheses : dict
         By labelling, a string such as "+-+", a hypothesis that realises it. All 2ⁿ if the points are
         shattered; if not, what had been found.
-    defeat : str or None
-        The labelling that no hypothesis realises.
+    defeat : the labelling that no hypothesis realises
     H : the class
     points : array
     reason : str
@@ -71,9 +70,7 @@ def shatters(H: HypothesisClass, points: Any) -> Shattering:
 
     Parameters
     ----------
-    H : HypothesisClass
-    points : array, shape (n, d)
-        Numbers for classes on the line.
+    points : shape (n, d); for classes on the line numbers will do
 
     Examples
     --------

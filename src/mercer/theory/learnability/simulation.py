@@ -39,8 +39,7 @@ class UniformBox(World):
 
     Parameters
     ----------
-    low, high : sequences of d numbers in [0, 1]
-        The target's corners.
+    low, high : sequences of d numbers in [0, 1]; the target's corners
 
     Examples
     --------
@@ -94,13 +93,10 @@ class BooleanCube(World):
 
     Parameters
     ----------
-    n : int
-    literals : sequence of int
-        The target: i for x_i, −i for ¬x_i.
-    p : float or n numbers
-        P(x_i = 1). Hard for elimination are variables that are nearly always the same.
-    negations : bool
-        Does the learner know literals ¬x_i?
+    n : how many variables
+    literals : of the target: i for x_i, −i for ¬x_i
+    p : P(x_i = 1), or n of them; hard for elimination are variables that are nearly always the same
+    negations : does the learner know literals ¬x_i?
 
     Examples
     --------
@@ -173,10 +169,8 @@ class Sampled(World):
     ----------
     hypotheses : HypothesisClass
     target : function from points to booleans, realised by the class
-    sample : function of (n, rng)
-        Draws n points; rng is a NumPy Generator.
-    test : int
-        Fresh points to measure each error on.
+    sample : function of (n, rng); draws n points; rng is a NumPy Generator
+    test : fresh points to measure each error on
 
     Examples
     --------
@@ -217,16 +211,11 @@ class Simulation:
 
     Attributes
     ----------
-    m : int array
-        Sample sizes.
-    errors : array, shape (len(m), trials)
-    epsilon : float
-    rates : array
-        The share of trials with an error above ε, for each m.
-    lower, upper : arrays
-        Clopper and Pearson's 95 % interval of its probability.
-    bounds : array
-        The δ that theory promises; 1 where it promises nothing, nan where the class has no bound.
+    m : sample sizes
+    errors : shape (len(m), trials)
+    rates : the share of trials with an error above ε, for each m
+    lower, upper : Clopper and Pearson's 95 % interval of its probability
+    bounds : the δ that theory promises; 1 where it promises nothing, nan where the class has no bound
 
     Examples
     --------
@@ -273,13 +262,10 @@ def simulate(
     Parameters
     ----------
     world : UniformBox, BooleanCube or Sampled
-    m : int or several
-    epsilon : float
-    trials : int
-        For each m.
+    m : one number of examples, or several
+    trials : for each m
     random_state : int, Generator or None
-    progress : function of (done, total), optional
-        Called after each m, for `Sampled` after each trial.
+    progress : function of (done, total), optional; called after each m, for `Sampled` after each trial
 
     Examples
     --------

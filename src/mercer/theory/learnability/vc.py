@@ -24,17 +24,12 @@ class VCDimension:
 
     Attributes
     ----------
-    lower : int
-        Certified: `witness` is a shattered set of so many points.
-    upper : int, inf or None
-        By a theorem; None if there is none.
+    lower : certified: `witness` is a shattered set of so many points
+    upper : by a theorem; None if there is none
     witness : Shattering or None
-    defeats : tuple of Shattering
-        The sets of lower + 1 points that were tried, each with a labelling that defeats the class.
-    why : str
-        The idea of the proof.
-    value : int, inf or None
-        The dimension, if theorem or bounds settle it. ``int`` and ``float`` give it, too.
+    defeats : the sets of lower + 1 points that were tried, each with a labelling that defeats the class
+    why : the idea of the proof
+    value : the dimension, if theorem or bounds settle it; ``int`` and ``float`` give it, too
 
     Examples
     --------
@@ -90,14 +85,10 @@ def vc_dimension(
 
     Parameters
     ----------
-    H : HypothesisClass
-    points : array, optional
-        Look for shattered sets among these only. Then the result is the VC dimension on this set of
-        points, and exact: all subsets are tried whose parts are shattered.
-    largest : int, optional
-        The most points to try; by default one more than the known value, but no more than 10.
-    tries : int
-        Sets to try of each size: special ones (simplex, moment curve, …), then random ones.
+    points : look for shattered sets among these only; then the result is the VC dimension on this set of
+        points, and exact: all subsets are tried whose parts are shattered
+    largest : the most points to try; by default one more than the known value, but no more than 10
+    tries : sets to try of each size: special ones (simplex, moment curve, …), then random ones
     random_state : int, Generator or None
 
     Examples
