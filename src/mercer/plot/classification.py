@@ -72,10 +72,7 @@ def _shares(machine: Any, points: np.ndarray) -> np.ndarray:
 def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 150) -> Axes:
     """The border of a support vector machine in the plane, its margin, and the support vectors ringed.
 
-    Parameters
-    ----------
-    machine : fitted KernelSVC with two features and two classes
-    X, y : the examples it was fitted to
+    The machine is a fitted `KernelSVC` with two classes, X and y the examples it was fitted to.
 
     Examples
     --------
@@ -131,10 +128,7 @@ def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = B
 def image_sheet(images: Any, captions: Any, ax: Axes | None = None, *, columns: int = 8) -> Axes:
     """Small grey images in rows, each with a line below: dark strokes on light or light on dark alike.
 
-    Parameters
-    ----------
-    images : shape (n, height, width); larger means more ink
-    captions : n strings
+    Images have shape (n, height, width); larger means more ink.
 
     Examples
     --------
@@ -172,11 +166,8 @@ def neighbours(
 ) -> np.ndarray:
     """What R nearest neighbours say where in the plane, for several R side by side.
 
-    Parameters
-    ----------
-    machine : fitted KernelNeighborsClassifier with two features; its own R does not matter
-    counts : one figure for each R
-    axes : as many Axes, optional
+    The machine is a fitted `KernelNeighborsClassifier`; its own R does not matter. There are as many Axes as
+    counts.
 
     Examples
     --------
@@ -214,9 +205,7 @@ def neighbours(
 def neighbour_errors(machine: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
     """The leave-one-out error against R, the R that was chosen marked.
 
-    Parameters
-    ----------
-    machine : fitted KernelNeighborsClassifier or KernelNeighborsRegressor with n_neighbors="auto"
+    The machine is a fitted `KernelNeighborsClassifier` or `KernelNeighborsRegressor` with n_neighbors="auto".
 
     Examples
     --------

@@ -98,10 +98,7 @@ def _in_space(ax: Axes | None) -> Any:
 def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COLOURS[:2]) -> Axes:
     """A covariance matrix as an image: the larger the entry, the stronger its colour; one colour a sign.
 
-    Parameters
-    ----------
-    C : array, shape (d, d)
-    colours : of positive and of negative entries
+    `colours` are those of positive and of negative entries.
 
     Examples
     --------
@@ -134,11 +131,8 @@ def spectrum(
 ) -> Axes:
     """What share of the variance each principal component explains, and how many it takes to explain most.
 
-    Parameters
-    ----------
-    values : eigenvalues of a covariance matrix, shape (d,), or the matrix
-    total : the whole variance, if these are only the first eigenvalues; their sum by default
-    share : marked is the number of components that together explain this share
+    Given are eigenvalues of a covariance matrix, or the matrix, and the `total` variance, if these are only
+    the first. Marked is the number of components that together explain this share.
 
     Examples
     --------
@@ -190,11 +184,8 @@ def cluster_cells(
 ) -> Axes:
     """Clusters in the plane: each point, and each place, in the colour of the nearest mean.
 
-    Parameters
-    ----------
-    machine : fitted KernelKMeans with two features
-    X : the points it was fitted to
-    iteration : show how things stood after so many iterations; 0 is the start. None: the end
+    The machine is a fitted `KernelKMeans`, X its points. `iteration`: how things stood after so many; 0 is
+    the start, None the end.
 
     Examples
     --------
@@ -242,10 +233,7 @@ def _after(machine: Any, X: Any, iteration: int) -> Any:
 def cluster_classes(labels: Any, y: Any, ax: Axes | None = None) -> Axes:
     """How many examples of each class every cluster holds: a bar a cluster, a colour a class.
 
-    Parameters
-    ----------
-    labels : clusters, such as ``machine.labels_``
-    y : at most twelve classes
+    `labels` are clusters, such as ``machine.labels_``, y at most twelve classes.
 
     Examples
     --------

@@ -26,11 +26,7 @@ def function_1d(
 ) -> Axes:
     """A function of one variable and, if wanted, the bumps α_i k(x_i,·) it is the sum of.
 
-    Parameters
-    ----------
-    f : Function of one variable
-    grid : where to draw it, shape (m,)
-    terms : draw each term of a `KernelFunction` as a shaded bump
+    It is drawn on the grid, shape (m,); with `terms` each term of a `KernelFunction` is a shaded bump.
 
     Examples
     --------
@@ -65,10 +61,7 @@ def terms_of(f: Any, grid: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
 def lam_path(path: Path, ax: Axes | None = None, *, label: str | None = None, colour: str = BLUE) -> Axes:
     """Leave-one-out error against λ, with the minimum marked.
 
-    Parameters
-    ----------
-    path : from `mercer.selection.path`
-    label : what the legend calls this curve; the best λ is added
+    The path is from `mercer.selection.path`. The best λ is added to the label.
 
     Examples
     --------
@@ -156,10 +149,7 @@ def quantiles(
 ) -> Axes:
     """Quantiles of y given x on a line: a band between each pair of levels, the points on top.
 
-    Parameters
-    ----------
-    machine : fitted KernelRegressor with ``loss=Quantile([…])`` and one feature
-    resolution : points of each curve
+    The machine is a fitted `KernelRegressor` with ``loss=Quantile([…])``.
 
     Examples
     --------
@@ -197,10 +187,7 @@ def convergence(
 ) -> Axes:
     """Relative gradient norm (or residual) after each iteration.
 
-    Parameters
-    ----------
-    solution : ``machine.solution_``
-    label : for the legend; the solver's name by default
+    The solution is ``machine.solution_``; the label is its solver's name by default.
 
     Examples
     --------

@@ -41,10 +41,7 @@ def plain(text: str, most: int = 24) -> str:
 def contenders(names: Sequence[str], scores: Sequence[Score], ax: Axes | None = None) -> Axes:
     """One measure of several models on one scale: dots with their 95 % intervals, the first one in colour.
 
-    Parameters
-    ----------
-    names : of the models
-    scores : one each, of the same measure
+    One score a name, all of the same measure.
 
     Examples
     --------
@@ -130,9 +127,7 @@ def error_histogram(errors: Any, half_width: float | None = None, ax: Axes | Non
 def reliability(bins: Sequence[tuple[float, float, int]], ax: Axes | None = None) -> Axes:
     """How often the prediction was right against how sure the model was; larger dots stand for more rows.
 
-    Parameters
-    ----------
-    bins : (mean probability of the predicted class, share that was right, rows), as in `Evidence.reliability`
+    Bins are (mean probability of the predicted class, share that was right, rows): `Evidence.reliability`.
 
     Examples
     --------
@@ -235,10 +230,7 @@ def loo_curve(lams: Any, loo: Any, chosen: float | None = None, ax: Axes | None 
 def coverage(pairs: Sequence[tuple[float, float]], rows: int, ax: Axes | None = None) -> Axes:
     """Share of rows inside intervals against what the intervals promise; the band is what chance allows.
 
-    Parameters
-    ----------
-    pairs : (nominal, measured), as in ``Evidence.coverage``
-    rows : on how many rows they were measured
+    `pairs`: (nominal, measured), as in ``Evidence.coverage``, measured on so many `rows`.
 
     Examples
     --------

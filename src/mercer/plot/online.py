@@ -98,10 +98,7 @@ def learning_curve(
 
     Labels: the share that was wrong; numbers: the root of the mean square.
 
-    Parameters
-    ----------
-    machine : OnlineKernelRegressor or OnlineKernelClassifier; a clone of it learns
-    window : over how many examples; None: a twentieth of the stream
+    A clone of the machine learns the stream X, y. `window`: so many examples; None: a twentieth of them.
 
     Examples
     --------
@@ -142,9 +139,7 @@ def regret_curve(found: Regret, ax: Axes | None = None, *, label: str = "regret"
     Logarithmic axes, on which √T is a line of slope ½; if the regret is negative anywhere, as it can be where
     a machine follows what no fixed function can, ordinary ones.
 
-    Parameters
-    ----------
-    found : ``mercer.online.regret(machine, X, y)``
+    `found` is ``mercer.online.regret(machine, X, y)``.
 
     Examples
     --------
@@ -178,9 +173,7 @@ def regret_curve(found: Regret, ax: Axes | None = None, *, label: str = "regret"
 def budget_use(machine: OnlineMachine, X: Any, y: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
     """Which examples are in f as time goes by: a term is a horizontal line that begins where it was met.
 
-    Parameters
-    ----------
-    machine : OnlineKernelRegressor or OnlineKernelClassifier without features; a clone of it learns
+    A clone of the machine, which must not have features, learns the stream X, y.
 
     Examples
     --------

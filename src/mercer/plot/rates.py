@@ -22,10 +22,8 @@ def risk_curve(
 ) -> Axes:
     """Risk against the number of examples on logarithmic axes, with the fitted power of n.
 
-    Parameters
-    ----------
-    curve : from `mercer.theory.risk_curve`
-    expected : the exponent theory gives: a dashed line of that slope through the middle of the measurements
+    The curve is from `mercer.theory.risk_curve`. `expected` is the exponent theory gives: a dashed line of
+    that slope through the middle of the measurements.
 
     Examples
     --------
@@ -59,10 +57,7 @@ def risk_curve(
 def bias_variance(found: BiasVariance, ax: Axes | None = None, *, name: str | None = None) -> Axes:
     """Squared bias, variance and their sum against a parameter; the least sum is marked.
 
-    Parameters
-    ----------
-    found : from `mercer.theory.bias_variance`
-    name : what the parameter is called; its own name by default
+    `found` is from `mercer.theory.bias_variance`; `name` is shown instead of the parameter's own.
 
     Examples
     --------
@@ -103,11 +98,8 @@ def decay(
 ) -> Axes:
     """Eigenvalues of K/n, and how much of a target lies along each eigenvector, with the laws fitted to them.
 
-    Parameters
-    ----------
-    found : from `mercer.theory.spectrum`
-    law : from `mercer.theory.fit_decay`
-    smoothness : from `mercer.theory.smoothness`: adds the law of the target's coefficients and the noise
+    All are from `mercer.theory`: `spectrum`, `fit_decay` and `smoothness`, which adds the law of the target's
+    coefficients and the noise.
 
     Examples
     --------
@@ -147,9 +139,7 @@ def decay(
 def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
     """The bounds of a certificate as bars beside the measured errors; what is above the axis says nothing.
 
-    Parameters
-    ----------
-    certificate : from `mercer.theory.certificate`; bounds of another measure than its own are left out
+    It is from `mercer.theory.certificate`; bounds of another measure than its own are left out.
 
     Examples
     --------
@@ -185,11 +175,7 @@ def slack(
 ) -> Axes:
     """Bounds and the true risk against the number of examples: the gap is what a bound gives away.
 
-    Parameters
-    ----------
-    sizes : numbers of examples
-    series : from the name of a bound to its values at these sizes
-    risk : the true risk at these sizes
+    `series` goes from the name of a bound to its values at these sizes; `risk` is the true one.
 
     Examples
     --------

@@ -30,9 +30,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def axes(width: float = 5.2, height: float = 3.5) -> Axes:
     """Fresh Axes on a figure of their own, outside pyplot: nothing to close, no window.
 
-    Parameters
-    ----------
-    width, height : inches
+    Width and height are in inches.
 
     Examples
     --------

@@ -30,9 +30,7 @@ def to_svg(ax: Axes, label: str = "") -> str:
     to this call, so that figures on one page don't borrow each other's clip paths. Nothing refers to
     anything outside.
 
-    Parameters
-    ----------
-    label : what the figure shows, for those who can't see it
+    The label says what the figure shows, to those who can't see it.
 
     Examples
     --------

@@ -20,13 +20,6 @@ from mercer.theory.bounds import (
 from mercer.theory.certificate import RiskCertificate, certificate
 from mercer.theory.experiments import BiasVariance, Rate, RiskCurve, bias_variance, fit_rate, risk_curve
 from mercer.theory.gibbs import gibbs_bound, pac_bayes_bound
-from mercer.theory.leave_one_out import (
-    left_out_bound,
-    left_out_error_bound,
-    left_out_scores,
-    support_vector_bound,
-    xi_alpha_bound,
-)
 from mercer.theory.problems import CircleProblem, CircleSpline, Coverage, PointsProblem, coverage
 from mercer.theory.rademacher import (
     Complexity,
@@ -46,7 +39,17 @@ from mercer.theory.spectra import (
     smoothness,
     spectrum,
 )
-from mercer.theory.stability import ridge_slope, ridge_stability, stability_bound, uniform_stability
+from mercer.theory.stability import (
+    left_out_bound,
+    left_out_error_bound,
+    left_out_scores,
+    ridge_slope,
+    ridge_stability,
+    stability_bound,
+    support_vector_bound,
+    uniform_stability,
+    xi_alpha_bound,
+)
 
 __all__ = [
     "BiasVariance",

@@ -13,16 +13,10 @@ import numpy as np
 from mercer.estimators.facts import Facts
 from mercer.functions import KernelFunction
 from mercer.kernels import Finite
+from mercer.theory import stability
 from mercer.theory.bounds import Bound, vc_bound
 from mercer.theory.gibbs import pac_bayes_bound
-from mercer.theory.leave_one_out import (
-    left_out_bound,
-    left_out_error_bound,
-    support_vector_bound,
-    xi_alpha_bound,
-)
 from mercer.theory.rademacher import FIXED, capped_error_bound, exponent_above, margin_bound
-from mercer.theory.stability import ridge_slope, stability_bound, uniform_stability
 
 # Kernel values that may be looked at for R² of the ξα estimate: a fraction of a second.
 _PAIRS = 2e7
@@ -134,9 +128,9 @@ def _stability(facts: Facts, words: str) -> Found:
             name, errors, judged, most = "mean squared error, clipped", errors**2, 4 * top, 4 * top**2
         else:
             name, errors, judged, most = "mean error, clipped", np.abs(errors), 1.0, 2 * top
-    beta = uniform_stability(largest_slope(facts), facts.lam, n, kappa2, judged=judged)
+    beta = stability.uniform_stability(largest_slope(facts), facts.lam, n, kappa2, judged=judged)
     said: Any = {"largest_loss": most, "risk": name, "assumptions": assumed}
-    return Promise((partial(stability_bound, float(errors.mean()), beta, n, **said),))
+    return Promise((partial(stability.stability_bound, float(errors.mean()), beta, n, **said),))
 
 
 def _unstable(facts: Facts) -> str | None:
@@ -168,7 +162,7 @@ def largest_slope(facts: Facts) -> float:
     loss, targets = facts.loss, facts.targets
     assert loss is not None
     if loss.quadratic:
-        return ridge_slope(float(np.abs(targets).max()), facts.lam, facts.largest_diagonal)
+        return stability.ridge_slope(float(np.abs(targets).max()), facts.lam, facts.largest_diagonal)
     ends = np.array([[targets.min()], [targets.max()]])
     at_zero = float(np.max(loss.value(ends, np.zeros((2, 1)))))
     reach = math.sqrt(facts.largest_diagonal * max(at_zero, 0.0) / facts.lam)
@@ -193,7 +187,7 @@ def _left_out(facts: Facts, words: str) -> Found:
     if facts.classes:
         made = _left_out_labels(facts, y, scores, coef)
     else:
-        made = [left_out_error_bound(y, scores, coef, facts.diagonal, cap_of(y))]
+        made = [stability.left_out_error_bound(y, scores, coef, facts.diagonal, cap_of(y))]
     if not made:
         return "with an offset it is known for support vector machines only"
     # They hold on average, whatever δ is.
@@ -205,11 +199,11 @@ def _left_out_labels(facts: Facts, y: np.ndarray, scores: np.ndarray, coef: np.n
     assert facts.wrong is not None and facts.margins is not None
     made: list[Bound] = []
     if not facts.has_offset:
-        made.append(left_out_bound(y, scores, coef, facts.diagonal))
+        made.append(stability.left_out_bound(y, scores, coef, facts.diagonal))
     elif facts.support is not None:
-        made.append(xi_alpha_bound(facts.margins, np.abs(coef), spread_of(facts)))
+        made.append(stability.xi_alpha_bound(facts.margins, np.abs(coef), spread_of(facts)))
     if facts.support is not None and facts.support < facts.n:
-        made.append(support_vector_bound(facts.support, facts.n, int(facts.wrong.sum())))
+        made.append(stability.support_vector_bound(facts.support, facts.n, int(facts.wrong.sum())))
     return made
 
 

@@ -221,10 +221,7 @@ def mean_bound(
     E V ≤ M kl⁻¹(mean/M, ln(1/δ)/n): never worse than Hoeffding's mean + M√(ln(1/δ)/2n), and far better for
     small means.
 
-    Parameters
-    ----------
-    mean : of the losses, between 0 and `largest`
-    largest : M
+    The mean lies between 0 and M, the `largest` loss.
 
     Examples
     --------
@@ -337,9 +334,7 @@ def vc_examples(dimension: SupportsFloat, epsilon: float, delta: float = 0.05) -
 
     The inverse of `vc_bound`: its excess falls with n from n = d/2 on, so the least n is found by halving.
 
-    Parameters
-    ----------
-    dimension : d, finite; a number, or what `vc_dimension` found
+    d is a finite number, or what `vc_dimension` found.
 
     Examples
     --------

@@ -22,12 +22,7 @@ Progress = Callable[[str], None]
 class Rate:
     """risk ≈ C n^−a.
 
-    Attributes
-    ----------
-    exponent : a
-    low, high : confidence interval of a
-    constant : C
-    confidence : of the interval
+    `exponent` is a, between `low` and `high` with that `confidence`; `constant` is C.
     """
 
     exponent: float
@@ -97,11 +92,8 @@ def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, random_state: int
 class RiskCurve:
     """Risk against the number of examples.
 
-    Attributes
-    ----------
-    sizes : (s,)
-    risks : (repetitions, s)
-    rate : Rate, the fitted power of n; None if fewer than three sizes, or a risk that is not positive
+    Of s sizes, repetitions × s risks and the fitted power of n, which is None with fewer than three sizes, or
+    a risk that is not positive.
     """
 
     sizes: np.ndarray
@@ -187,12 +179,7 @@ def _test_risk(machine: Any, draw: Draw, test: int, rng: np.random.Generator) ->
 class BiasVariance:
     """Bias and variance of a machine for several values of a parameter.
 
-    Attributes
-    ----------
-    name : of the parameter
-    values : list
-    bias : (v,) E_x (E f(x) − f*(x))²
-    variance : (v,) E_x Var f(x)
+    Of so many `values` of the parameter `name`: `bias` is E_x (E f(x) − f*(x))², `variance` E_x Var f(x).
     """
 
     name: str

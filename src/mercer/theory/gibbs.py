@@ -27,10 +27,7 @@ _RATIOS = np.geomspace(1e-2, 1e4, 121)
 def gibbs_bound(error: float, divergence: float, n: int, delta: float = 0.05) -> float:
     """kl⁻¹(error, (KL + ln(2√n/δ))/n): Seeger's and Langford's bound, with Maurer's constant.
 
-    Parameters
-    ----------
-    error : mean error of the posterior's draws on the n examples
-    divergence : KL(posterior‖prior)
+    `error` is the mean error of the posterior's draws on the n examples, `divergence` KL(posterior‖prior).
 
     Examples
     --------

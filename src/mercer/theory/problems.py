@@ -41,9 +41,7 @@ class CircleSpline(Kernel):
 
     H_K holds the functions of mean 0 on the circle [0, 1) whose derivative of order b/2 is square integrable.
 
-    Parameters
-    ----------
-    b : eigenvalues decay like i^−b
+    Eigenvalues decay like i^−b.
 
     Examples
     --------
@@ -80,11 +78,7 @@ class CircleProblem:
     f*(x) = Σ_j j^−(rb+1/2) √2cos(2πjx), so that its coefficients are those of the source condition's limit;
     its squared norm in L² is Σ_j j^−(2rb+1).
 
-    Parameters
-    ----------
-    b : even int
-    r : float > 0
-    noise : standard deviation of the noise
+    b is even, r > 0, and the noise has this standard deviation.
 
     Examples
     --------
@@ -145,11 +139,7 @@ class PointsProblem:
 
     For numbers instead of labels y = sin(2πx) ± spread, both signs equally likely.
 
-    Parameters
-    ----------
-    m : number of points
-    noise : probability of a wrong label
-    spread : what is added to or taken off numbers
+    There are m points; a label is wrong with probability `noise`.
 
     Examples
     --------
@@ -214,12 +204,8 @@ class PointsProblem:
 class Coverage:
     """How often a bound held.
 
-    Attributes
-    ----------
-    held, repetitions : int
-    promised : 1 − δ; None for a bound on the average, which holds if its mean is above that of the risks
-    bound, risk : means over the repetitions
-    error : standard error of bound − risk
+    `promised` is 1 − δ, or None for a bound on the average, which holds if its mean is above that of the
+    risks. `bound` and `risk` are means over the repetitions, `error` the standard error of their difference.
     """
 
     held: int
@@ -250,10 +236,8 @@ def coverage(
 ) -> dict[str, Coverage]:
     """Repeat an experiment whose true risks are known, and count how often each bound holds.
 
-    Parameters
-    ----------
-    trial : function of a random generator that returns (bound, true risk) pairs
-    progress : function, optional; called with a line of text after every tenth of the work
+    A trial is a function of a random generator that returns (bound, true risk) pairs. `progress` is called
+    with a line of text after every tenth of the work.
 
     Returns
     -------

@@ -53,11 +53,8 @@ def exponent_above(value: float) -> int:
 class Complexity:
     """The empirical Rademacher complexity of a ball.
 
-    Attributes
-    ----------
-    value : (B/n) E√(σᵀKσ)
-    error : standard error of `value`, 0 if all signs were looked at
-    low, high : B√(tr K/2)/n and B√(tr K)/n, between which it lies
+    `value` is (B/n) E√(σᵀKσ), with standard error `error`, 0 if all signs were looked at. It lies between
+    `low`, B√(tr K/2)/n, and `high`, B√(tr K)/n.
     """
 
     value: float

@@ -19,11 +19,15 @@ from mercer.theory.learnability.intervals import (
     UnionsOfIntervals,
 )
 from mercer.theory.learnability.kernel_halfspaces import KernelHalfSpaces, KernelSet
-from mercer.theory.learnability.learner import ConsistentLearner
-from mercer.theory.learnability.pac import sample_size
-from mercer.theory.learnability.shattering import Shattering, dichotomies, shatters
+from mercer.theory.learnability.pac import ConsistentLearner, sample_size
+from mercer.theory.learnability.shattering import (
+    Shattering,
+    VCDimension,
+    dichotomies,
+    shatters,
+    vc_dimension,
+)
 from mercer.theory.learnability.simulation import BooleanCube, Sampled, Simulation, UniformBox, simulate
-from mercer.theory.learnability.vc import VCDimension, vc_dimension
 
 __all__ = [
     "BooleanCube",

@@ -19,9 +19,7 @@ Hypothesis = Callable[[Any], np.ndarray]
 class Inconsistent(ValueError):
     """No hypothesis of the class explains the examples.
 
-    Attributes
-    ----------
-    example : the row of an example that can't be explained together with others
+    `example` is the row of one that can't be explained together with others.
 
     Examples
     --------

@@ -16,9 +16,7 @@ from mercer.theory.learnability.inputs import as_points, subscript
 class Conjunction:
     """Literals that must all be true.
 
-    Attributes
-    ----------
-    literals : i for x_i and −i for ¬x_i, variables counted from 1
+    They are i for x_i and −i for ¬x_i, variables counted from 1.
 
     Examples
     --------

@@ -30,10 +30,7 @@ class PolynomialSet:
 
     It is evaluated exactly: on the boundary is +, and no rounding moves a point off it.
 
-    Attributes
-    ----------
-    monomials : a sorted tuple of coordinates each, counted from 0: () is 1, (0, 1) is x₁x₂
-    coefficients : tuple of numbers
+    A monomial is a sorted tuple of coordinates, counted from 0: () is 1, (0, 1) is x₁x₂.
 
     Examples
     --------
@@ -113,11 +110,8 @@ class PolynomialSets(InSpace):
         values, common = whole_multiples(X)
         monomials = self.monomials(X.shape[1])
         degree = max(map(len, monomials), default=0)
-        powers = [common ** (degree - len(m)) for m in monomials]
-        out = np.empty((len(values), len(monomials)), dtype=object)
-        for i, x in enumerate(values):
-            out[i] = [math.prod([x[j] for j in m]) * p for m, p in zip(monomials, powers, strict=True)]
-        return out
+        columns = [values[:, list(m)].prod(axis=1) * common ** (degree - len(m)) for m in monomials]
+        return np.stack(columns, axis=1)
 
     def separation(self, X: Any, y: np.ndarray) -> Separation:
         """Checked points: whole w, or the weights of a proof that there is none."""
@@ -191,10 +185,7 @@ class HalfSpaces(PolynomialSets):
     Many points are first separated by a linear programme in floating point (HiGHS), and the result, or the
     proof that there is none, is checked in whole numbers.
 
-    Parameters
-    ----------
-    d : coordinates of a point; None takes them from the points
-    offset : may b differ from 0?
+    Points have d coordinates; None takes their number from the points. With `offset`, b may differ from 0.
 
     Examples
     --------
@@ -268,10 +259,7 @@ class PolynomialHalfSpaces(PolynomialSets):
     They are half-spaces among all monomials up to that degree, C(d + degree, degree) of them; the half-spaces
     of the kernel (x·z + c)^degree, c > 0, are the same sets.
 
-    Parameters
-    ----------
-    d : coordinates of a point; None takes them from the points
-    degree : int
+    Points have d coordinates; None takes their number from the points.
 
     Examples
     --------

@@ -242,9 +242,7 @@ class Rectangles(TightestFit, InSpace):
     target, so that it errs in 2d strips along the sides only; that gives m ≥ (2d/ε) ln(2d/δ), in the plane
     (4/ε) ln(4/δ), see `sample_size`.
 
-    Parameters
-    ----------
-    d : coordinates of a point; None takes them from the points
+    Points have d coordinates; None takes their number from the points.
 
     Examples
     --------

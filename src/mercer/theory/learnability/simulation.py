@@ -37,9 +37,7 @@ class UniformBox(World):
     Only the outermost positive examples matter, so those are drawn at once: how many of m are positive, and
     the extremes of so many uniform numbers. A trial costs the same for any m.
 
-    Parameters
-    ----------
-    low, high : sequences of d numbers in [0, 1]; the target's corners
+    The target's corners, `low` and `high`, are d numbers in [0, 1] each.
 
     Examples
     --------
