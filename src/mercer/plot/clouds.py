@@ -122,12 +122,7 @@ def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COL
 
 
 def spectrum(
-    values: Any,
-    ax: Axes | None = None,
-    *,
-    total: float | None = None,
-    share: float = 0.9,
-    colour: str = BLUE,
+    values: Any, ax: Axes | None = None, *, total: float | None = None, share: float = 0.9, colour: str = BLUE
 ) -> Axes:
     """What share of the variance each principal component explains, and how many it takes to explain most.
 

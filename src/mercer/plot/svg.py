@@ -40,7 +40,11 @@ def to_svg(ax: Axes, label: str = "") -> str:
     (True, False, True)
     """
     prefix = f"f{next(_figures)}-"
-    root = ElementTree.fromstring(_render(ax))
+    out, figure = io.StringIO(), ax.figure.canvas.figure  # the whole of it, where the Axes are in a part
+    silent = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mercer", "savefig.bbox": None}):
+        figure.savefig(out, format="svg", metadata=silent, facecolor="none", edgecolor="none")
+    root = ElementTree.fromstring(out.getvalue())
     for parent in root.iter():
         for child in list(parent):
             # Its one style rule is for `*`: inside a page it would apply to the whole page.
@@ -61,15 +65,6 @@ def to_svg(ax: Axes, label: str = "") -> str:
     if label:
         root.set("aria-label", label)
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _render(ax: Axes) -> str:
-    out = io.StringIO()
-    silent = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure = ax.figure.canvas.figure  # the whole of it, where the Axes are in a part
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mercer", "savefig.bbox": None}):
-        figure.savefig(out, format="svg", metadata=silent, facecolor="none", edgecolor="none")
-    return out.getvalue()
 
 
 def _targets(element: ElementTree.Element) -> list[str]:

@@ -62,7 +62,9 @@ def cells(
     handles: list[Patch] = []
     if by == "density":
         assert isinstance(partition, Quantization)
-        _underneath(ax, partition, colour)
+        (left, right), (bottom, top) = partition.rectangle
+        image = tinted(0.75 * partition.density / partition.density.max(), colour)
+        ax.imshow(image, extent=(left, right, bottom, top), interpolation="none")
         fills: Any = ["none"] * len(drawn)
     elif by == "mass":
         fills, handles = _by_mass(partition, iteration, colour)
@@ -163,9 +165,3 @@ def _by_mass(partition: Quantization | Cells, iteration: int, colour: str) -> tu
         label = f"{word} {what}: {number(masses[i])}"
         handles.append(Patch(facecolor=to_rgba(colour, shades[i]), edgecolor=INK, label=label))
     return [to_rgba(colour, shade) for shade in shades.tolist()], handles
-
-
-def _underneath(ax: Axes, quantization: Quantization, colour: str) -> None:
-    strength = 0.75 * quantization.density / quantization.density.max()
-    (left, right), (bottom, top) = quantization.rectangle
-    ax.imshow(tinted(strength, colour), extent=(left, right, bottom, top), interpolation="none")

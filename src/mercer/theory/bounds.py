@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
@@ -85,13 +86,15 @@ def bound_of(
 
     `trivial` is what is known anyway: from there on it says nothing.
     """
-
-    def value(m: int) -> float:
-        return sum(size for _, size in terms(m))
-
-    here, total, needed = terms(n), value(n), examples_needed(value, n, trivial)
+    here, needed = terms(n), examples_needed(lambda m: sum_of(terms(m)), n, trivial)
+    total = sum_of(here)
     seen = here[0][1] if measured is None else measured
     return Bound(name, risk, total, seen, delta, assumptions, total >= trivial, measured_as, here, needed)
+
+
+def sum_of(terms: Terms) -> float:
+    """What the terms add up to."""
+    return sum(size for _, size in terms)
 
 
 def require_delta(delta: float) -> None:
@@ -129,10 +132,7 @@ def examples_needed(value: Callable[[int], float], n: int, trivial: float = 1.0)
         low, high = high, 2 * high
         if high > _MOST:
             return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if value(middle) >= trivial else (low, middle)
-    return high
+    return low + bisect_left(range(low, high), True, key=lambda m: value(m) < trivial)
 
 
 def hoeffding(n: float, delta: float) -> float:

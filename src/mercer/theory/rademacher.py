@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.bounds import Bound, Terms, bound_of, hoeffding, require_delta, vectors
+from mercer.theory.bounds import Bound, Terms, bound_of, hoeffding, require_delta, sum_of, vectors
 
 # All signs of so many examples are looked at; of more, some are drawn.
 _EXACT = 12
@@ -208,11 +208,11 @@ def margin_bound(
         size = _terms(wide, trace * examples / n, examples, sup_diagonal, delta)[0][1]
         top = max(exponent_above(1 / size), exponent_above(norm)) if size > 0 else 40
         found = [terms(j, examples) for j in range(top - 40, top + 1)]
-        least = min(found, key=_sum)
-        if _sum(least) < 1:
+        least = min(found, key=sum_of)
+        if sum_of(least) < 1:
             return least
         # Of bounds that say nothing, one with a margin that examples have tells more about the reason.
-        return min((t for t in found if t[0][1] <= 0.5), key=_sum, default=least)
+        return min((t for t in found if t[0][1] <= 0.5), key=sum_of, default=least)
 
     wrong = float((m <= 0).mean())
     return bound_of("Margin bound", "error rate", best, n, delta, assumptions, measured=wrong)
@@ -220,10 +220,6 @@ def margin_bound(
 
 def _sizes(*values: float) -> bool:
     return all(0 <= v < math.inf for v in values)
-
-
-def _sum(terms: Terms) -> float:
-    return sum(value for _, value in terms)
 
 
 def capped_error_bound(

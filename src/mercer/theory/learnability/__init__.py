@@ -20,13 +20,7 @@ from mercer.theory.learnability.intervals import (
 )
 from mercer.theory.learnability.kernel_halfspaces import KernelHalfSpaces, KernelSet
 from mercer.theory.learnability.pac import ConsistentLearner, sample_size
-from mercer.theory.learnability.shattering import (
-    Shattering,
-    VCDimension,
-    dichotomies,
-    shatters,
-    vc_dimension,
-)
+from mercer.theory.learnability.shattering import Shattering, VCDimension, dichotomies, shatters, vc_dimension
 from mercer.theory.learnability.simulation import BooleanCube, Sampled, Simulation, UniformBox, simulate
 
 __all__ = [

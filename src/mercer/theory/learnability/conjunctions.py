@@ -38,13 +38,8 @@ class Conjunction:
             raise ValueError(f"{self} needs {columns.max() + 1} variables, the points have {X.shape[1]}")
         return (X[:, columns] == (wanted > 0)).all(axis=1)
 
-    @property
-    def contradictory(self) -> bool:
-        """Does it hold a variable and its negation, so that it is never true?"""
-        return len({abs(i) for i in self.literals}) < len(set(self.literals))
-
     def __str__(self) -> str:
-        if self.contradictory:
+        if any(-i in self.literals for i in self.literals):
             return "false"
         names = [("" if i > 0 else "¬") + "x" + subscript(abs(i)) for i in self.literals]
         return " ∧ ".join(names) or "true"

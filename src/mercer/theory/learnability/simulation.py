@@ -21,10 +21,7 @@ Progress = Callable[[int, int], Any]
 class World(Params):
     """A target and a distribution of points, from which a class is learned."""
 
-    @property
-    def H(self) -> HypothesisClass:
-        """The class the target is of."""
-        raise NotImplementedError
+    H: HypothesisClass  # that the target is of
 
     def errors(self, m: int, trials: int, rng: np.random.Generator, tick: Callable[[], Any]) -> np.ndarray:
         """The true error of what is learned from m examples, each time anew; tick() tells of one more."""
