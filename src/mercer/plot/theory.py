@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Patch, PathPatch
+from matplotlib.patches import PathPatch
 from matplotlib.patches import Rectangle as Drawn
 from matplotlib.path import Path
 
@@ -92,22 +92,17 @@ def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Ax
     inside = labels.any()
     vertices = np.vstack([outer, inner[::-1]]) if inside else outer
     codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * (2 if inside else 1)
-    missed = to_rgba(_NEGATIVE, 0.25)
-    ax.add_patch(PathPatch(Path(vertices, codes), facecolor=missed, edgecolor="none"))
-    for box, style in ((target, {"linestyle": (0, (5, 3))}), (fit, {})):
-        sides = (box.high[0] - box.low[0], box.high[1] - box.low[1])
-        colour = INK if box is target else _POSITIVE
-        ax.add_patch(Drawn(box.low, *sides, fill=False, edgecolor=colour, linewidth=1.6, **style))  # type: ignore[arg-type]
+    missed = PathPatch(Path(vertices, codes), facecolor=to_rgba(_NEGATIVE, 0.25), edgecolor="none")
+    for box, colour, style in ((target, INK, (0, (5, 3))), (fit, _POSITIVE, "-")):
+        sides, label = np.subtract(box.high, box.low), "target" if box is target else "tightest fit"
+        look: Any = {"edgecolor": colour, "linestyle": style, "linewidth": 1.6}
+        ax.add_patch(Drawn(box.low, *sides, fill=False, **look, label=label))
+    ax.add_patch(missed).set(label="where it errs", zorder=0.9)
     _points(ax, X, labels, size=18)
     window(ax, np.vstack([X, target.low, target.high]), 0.04)
     ax.set_aspect("equal")
-    handles = [
-        Patch(facecolor="none", edgecolor=INK, linestyle=(0, (3, 2)), label="target"),
-        Patch(facecolor="none", edgecolor=_POSITIVE, label="tightest fit"),
-        Patch(facecolor=missed, edgecolor="none", label="where it errs"),
-    ]
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.06)}
-    return legend(ax, handles=handles, **below, ncols=3, columnspacing=1.0, handlelength=1.4)
+    return legend(ax, **below, ncols=3, columnspacing=1.0, handlelength=1.4)
 
 
 def failure_rates(
