@@ -142,10 +142,11 @@ class Params:
 # -- parameters that are numbers ---------------------------------------------------------------------------
 
 
-def require_count(value: Any, name: str, least: int = 1, besides: str = "") -> None:
-    """ValueError unless it is a whole number of at least `least`; `besides` says what else would do."""
+def require_count(value: Any, name: str, least: int = 1, besides: str = "") -> int:
+    """The whole number, or a ValueError unless it is at least `least`; `besides` says what else would do."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or int(value) < least:
         raise ValueError(f"{name} must be a whole number of at least {least}{besides}, got {value!r}")
+    return int(value)
 
 
 def require_positive(value: Any, name: str) -> float:

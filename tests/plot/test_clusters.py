@@ -72,7 +72,7 @@ def test_refusals(machine):
     with pytest.raises(ValueError, match="two features"):
         plot.cluster_cells(machine, X[:, :1], plot.axes())
     for iteration in (-1, 1.5):
-        with pytest.raises(ValueError, match="whole number from 0"):
+        with pytest.raises(ValueError, match="whole number of at least 0, the start"):
             plot.cluster_cells(machine, X, plot.axes(), iteration=iteration)
     for draw in (lambda m: plot.cluster_cells(m, X, plot.axes()), plot.cluster_energy):
         with pytest.raises(NotFittedError):

@@ -21,7 +21,7 @@ G = Gaussian(1.0)
 def found(machine, y, tuned=False):
     machine.fit(X, y)
     made, absent = promises(facts_of(machine, X, y), tuned)
-    bounds = [b for p in made for b in p.make(0.01)]
+    bounds = [make(delta=0.01) for p in made for make in p.bounds]
     assert all(b.value >= b.measured and b.delta == (0 if b.on_average else 0.01) for b in bounds)
     return {b.name for b in bounds}, dict(absent), bounds
 

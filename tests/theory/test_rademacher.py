@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian, Linear
 from mercer.theory import capped_error_bound, margin_bound, rademacher_bound, rademacher_complexity
-from mercer.theory.strata import share
+from mercer.theory.rademacher import share
 
 RNG = np.random.default_rng(0)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.theory.strata import exponent_above, share
+from mercer.theory.rademacher import exponent_above, share
 
 
 @given(st.floats(2**-59, 1e300))

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from mercer.voronoi.cells import Rings, unit_cells
+from mercer.voronoi.cells import Rectangle, Rings, unit_cells
 from mercer.voronoi.density import PixelDensity
-from mercer.voronoi.rectangle import Rectangle
 
 WIDE = np.array([1.0, 0.6])
 

@@ -1,7 +1,9 @@
 """Looking: every function takes Axes (`ax`; None makes some) and returns Axes.
 
-This is the only room that imports Matplotlib. `colour` is that of what is drawn: call a function again on the
-same Axes, in another colour and with another label, to compare. `resolution`: the points of a grid, a side.
+This is the only room that imports Matplotlib. `colour` is that of what is drawn, `label` what the legend
+calls it: call a function again on the same Axes, in another colour and with another label, to compare. `X`
+and `y` are examples, X of shape (n, 2) in the plane and (n, 1) on a line. `resolution`: the points of a grid,
+a side. Functions that draw several panels take a sequence of Axes, `axes`, and return them as an array.
 
 Backgrounds are transparent and lines are neutral grey, so that a figure sits on a light page and on a
 dark one; colours are those of Okabe and Ito, which stay apart for colour-blind readers.
@@ -14,9 +16,15 @@ except ImportError as error:
         "mercer.plot draws with Matplotlib, which is not installed: pip install 'mercer[plot]'"
     ) from error
 
-from mercer.plot.classification import confusion, decision_regions, image_sheet, margin
-from mercer.plot.clouds import cloud, covariance, spectrum
-from mercer.plot.clusters import cluster_cells, cluster_classes, cluster_energy
+from mercer.plot.classification import (
+    confusion,
+    decision_regions,
+    image_sheet,
+    margin,
+    neighbour_errors,
+    neighbours,
+)
+from mercer.plot.clouds import cloud, cluster_cells, cluster_classes, cluster_energy, covariance, spectrum
 from mercer.plot.curves import convergence, function_1d, lam_path, predicted_vs_true, quantiles, regression_1d
 from mercer.plot.model import (
     contenders,
@@ -29,7 +37,6 @@ from mercer.plot.model import (
     prediction_band,
     reliability,
 )
-from mercer.plot.neighbours import neighbour_errors, neighbours
 from mercer.plot.online import budget_use, bumps, learning_curve, regret_curve
 from mercer.plot.rates import bias_variance, bounds, decay, risk_curve, slack
 from mercer.plot.style import COLOURS, INK, axes

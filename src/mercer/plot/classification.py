@@ -1,16 +1,22 @@
-"""Figures of classification: soft regions in the plane, the margin, confusion, a sheet of small images."""
+"""Figures of classification: soft regions, those of neighbours, the margin, confusion, small images."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import PercentFormatter
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
 
-from mercer.plot.plane import answers, two_features, window
-from mercer.plot.style import BESIDE, COLOURS, INK, bare, dressed, legend, tinted
+from mercer.estimators import KernelNeighborsClassifier
+from mercer.plot.plane import answers, features, tinted, window
+from mercer.plot.style import BESIDE, BLUE, COLOURS, INK, bare, dressed, legend, number, panels, whole_ticks
 
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 _MARKERS = "os^Dvp"
@@ -21,22 +27,19 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
 
     Parameters
     ----------
-    machine : fitted classifier with two features and at most six classes
-        With ``predict_proba`` the colour is as strong as the probability; without, it is all or nothing.
-    X : array, shape (n, 2)
-    y : array, shape (n,)
-        Labels; each class has its own marker as well as its own colour.
+    machine : fitted classifier with two features and at most six classes; with ``predict_proba`` the colour
+        is as strong as the probability, without it is all or nothing
+    y : labels; each class has its own marker as well as its own colour
 
     Examples
     --------
-    >>> from mercer import KernelLogistic
-    >>> from mercer.plot import axes
+    >>> from mercer import KernelLogistic, plot
     >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ["a", "b", "b", "a"]
-    >>> ax = decision_regions(KernelLogistic(lam=0.01).fit(X, y), X, y, axes(), resolution=20)
+    >>> ax = plot.decision_regions(KernelLogistic(lam=0.01).fit(X, y), X, y, plot.axes(), resolution=20)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b']
     """
-    X, y = two_features(X, "regions"), np.asarray(y)
+    X, y = features(X, 2, "regions"), np.asarray(y)
     classes = machine.classes_
     if len(classes) > len(COLOURS):
         raise ValueError(f"at most {len(COLOURS)} classes can be told apart by colour, got {len(classes)}")
@@ -54,16 +57,9 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
                 ax.contourf(U, V, P[:, :, j], levels=[level, 2], colors=[colour], alpha=0.09)
         if j and lead.min() < 0:
             ax.contour(U, V, lead, levels=[0], colors=[INK], linewidths=1.2)
-    for j, label in enumerate(classes):
-        ax.plot(
-            *X[y == label].T,
-            _MARKERS[j],
-            color=COLOURS[j],
-            markersize=5,
-            markeredgecolor=to_rgba("white", 0.8),
-            markeredgewidth=0.5,
-            label=str(label),
-        )
+    edge: Any = {"markeredgecolor": to_rgba("white", 0.8), "markeredgewidth": 0.5}
+    for label, marker, colour in zip(classes, _MARKERS, COLOURS, strict=False):
+        ax.plot(*X[y == label].T, marker, color=colour, markersize=5, **edge, label=str(label))
     return legend(ax, **BESIDE)
 
 
@@ -76,19 +72,13 @@ def _shares(machine: Any, points: np.ndarray) -> np.ndarray:
 def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 150) -> Axes:
     """The border of a support vector machine in the plane, its margin, and the support vectors ringed.
 
-    Parameters
-    ----------
-    machine : fitted KernelSVC with two features and two classes
-    X : array, shape (n, 2)
-        The examples it was fitted to.
-    y : array, shape (n,)
+    The machine is a fitted `KernelSVC` with two classes, X and y the examples it was fitted to.
 
     Examples
     --------
-    >>> from mercer import KernelSVC
-    >>> from mercer.plot import axes
+    >>> from mercer import KernelSVC, plot
     >>> X, y = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ["a", "b", "b", "a"]
-    >>> ax = margin(KernelSVC(lam=0.01).fit(X, y), X, y, axes(), resolution=20)
+    >>> ax = plot.margin(KernelSVC(lam=0.01).fit(X, y), X, y, plot.axes(), resolution=20)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b', 'support vectors']
     """
@@ -105,17 +95,13 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
     return legend(ax, **BESIDE)
 
 
-def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:
+def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
     """How many examples of each class were taken for which; the shade is the share of the true class.
-
-    Parameters
-    ----------
-    y, predicted : arrays of labels, shape (n,)
 
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> ax = confusion(["a", "b", "b"], ["a", "b", "a"], axes())
+    >>> from mercer import plot
+    >>> ax = plot.confusion(["a", "b", "b"], ["a", "b", "a"], plot.axes())
     >>> sorted(text.get_text() for text in ax.texts)
     ['1', '1', '1']
     """
@@ -142,18 +128,13 @@ def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = C
 def image_sheet(images: Any, captions: Any, ax: Axes | None = None, *, columns: int = 8) -> Axes:
     """Small grey images in rows, each with a line below: dark strokes on light or light on dark alike.
 
-    Parameters
-    ----------
-    images : array, shape (n, height, width)
-        Larger means more ink.
-    captions : n strings
-    columns : int
+    Images have shape (n, height, width); larger means more ink.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.plot import axes
-    >>> image_sheet(np.eye(8)[None], ["a diagonal"], axes()).texts[0].get_text()
+    >>> from mercer import plot
+    >>> plot.image_sheet(np.eye(8)[None], ["a diagonal"], plot.axes()).texts[0].get_text()
     'a diagonal'
     """
     images = np.asarray(images, dtype=float)
@@ -172,3 +153,79 @@ def image_sheet(images: Any, captions: Any, ax: Axes | None = None, *, columns: 
     ax.set_ylim(rows * step_y - 0.1 * height, -0.1 * height)
     ax.set_aspect("equal")
     return ax
+
+
+def neighbours(
+    machine: Any,
+    X: Any,
+    y: Any,
+    counts: Sequence[int] = (1, 5, 25),
+    axes: Sequence[Axes] | None = None,
+    *,
+    resolution: int = 100,
+) -> np.ndarray:
+    """What R nearest neighbours say where in the plane, for several R side by side.
+
+    The machine is a fitted `KernelNeighborsClassifier`; its own R does not matter. There are as many Axes as
+    counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from mercer import KernelNeighborsClassifier
+    >>> X = np.random.default_rng(0).random((60, 2))
+    >>> machine = KernelNeighborsClassifier().fit(X, X[:, 0] > X[:, 1])
+    >>> panels = neighbours(machine, X, X[:, 0] > X[:, 1], (1, 15), Figure().subplots(1, 2), resolution=20)
+    >>> [ax.get_title() for ax in panels]
+    ['R = 1', 'R = 15']
+    """
+    if not isinstance(machine, KernelNeighborsClassifier):
+        raise TypeError(f"regions are drawn for a KernelNeighborsClassifier, got {machine!r}")
+    check_is_fitted(machine, "n_neighbors_")
+    counts = list(counts)
+    if not counts:
+        raise ValueError("counts is empty: give at least one number of neighbours")
+    most = machine.n_samples_fit_
+    if wrong := [r for r in counts if not (isinstance(r, (int, np.integer)) and 1 <= r <= most)]:
+        raise ValueError(f"counts must be whole numbers from 1 to the {most} examples, got {wrong[0]!r}")
+    needed = f"{len(counts)} numbers of neighbours need as many Axes"
+    row = panels(axes, (len(counts),), needed, (4.2, 3.8))
+    for i, (count, ax) in enumerate(zip(counts, row, strict=True)):
+        asked = copy(machine)
+        asked.n_neighbors_ = int(count)
+        decision_regions(asked, X, y, ax, resolution=resolution)
+        ax.set_title(f"R = {count}", fontsize=10)
+        # One legend serves all.
+        if i < len(row) - 1 and (made := ax.get_legend()) is not None:
+            made.remove()
+    return row
+
+
+def neighbour_errors(machine: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
+    """The leave-one-out error against R, the R that was chosen marked.
+
+    The machine is a fitted `KernelNeighborsClassifier` or `KernelNeighborsRegressor` with n_neighbors="auto".
+
+    Examples
+    --------
+    >>> from mercer import KernelNeighborsRegressor, plot
+    >>> machine = KernelNeighborsRegressor().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 4.0, 9.0])
+    >>> ax = plot.neighbour_errors(machine, plot.axes())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['R = 1: 9']
+    """
+    if not len(errors := getattr(machine, "loo_errors_", ())):
+        raise ValueError(
+            "no leave-one-out errors to draw: fit the machine to two or more examples with "
+            "n_neighbors='auto', which looks at all R"
+        )
+    best, classes = machine.n_neighbors_, is_classifier(machine)
+    least = f"{errors[best - 1]:.1%}" if classes else number(errors[best - 1])
+    ax = dressed(ax, "R", "left out and wrong" if classes else "squared error, left out")
+    ax.plot(np.arange(1, len(errors) + 1), errors, color=colour, linewidth=1.6)
+    ax.plot(best, errors[best - 1], "o", color=COLOURS[1], markersize=7, label=f"R = {best}: {least}")
+    whole_ticks(ax.xaxis)
+    if classes:
+        ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    return legend(ax)

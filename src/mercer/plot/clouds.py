@@ -1,15 +1,22 @@
-"""Figures of clouds of points: the points by class, their covariance, its spectrum."""
+"""Figures of clouds of points: by class, their covariance and its spectrum; clusters and what they hold."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.ticker import PercentFormatter
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
-from mercer.plot.style import BESIDE, COLOURS, INK, bare, dressed, legend, tinted, whole_ticks
+from mercer._params import require_count
+from mercer.plot.plane import answers, features, tinted, window
+from mercer.plot.style import BESIDE, BLUE, COLOURS, INK, bare, dressed, legend, number, whole_ticks
 
 _MARKERS = "o^sDvP"
 
@@ -21,21 +28,16 @@ def cloud(
 
     Parameters
     ----------
-    X : array, shape (n, 2) or (n, 3)
-        For instance the first components of a PCA.
-    y : array, shape (n,), optional
-        Labels of the points.
-    ax : Axes, optional
-        For three columns one made with ``projection="3d"``.
-    size : float
-        Of the markers, in points.
-    labels : str, optional
-        What the axes are called: "component" gives "component 1", "component 2", …
+    X : shape (n, 2) or (n, 3), for instance the first components of a PCA
+    y : labels of the points, optional
+    ax : for three columns one made with ``projection="3d"``
+    size : of the markers, in points
+    labels : what the axes are called: "component" gives "component 1", "component 2", …
 
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> ax = cloud([[0, 0], [1, 1], [2, 1]], ["a", "b", "b"], axes())
+    >>> from mercer import plot
+    >>> ax = plot.cloud([[0, 0], [1, 1], [2, 1]], ["a", "b", "b"], plot.axes())
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b']
     """
@@ -50,18 +52,10 @@ def cloud(
         most = len(COLOURS) * len(_MARKERS)
         raise ValueError(f"at most {most} classes can be told apart, got {len(classes)}")
     ax = _in_space(ax) if X.shape[1] == 3 else dressed(ax)
+    look: Any = {"markersize": size, "markeredgewidth": 0, "alpha": 0.7}
     for j, label in enumerate(classes):
-        turn, colour = divmod(j, len(COLOURS))
-        ax.plot(
-            *X[y == label].T,
-            linestyle="none",
-            marker=_MARKERS[turn],
-            color=COLOURS[colour],
-            markersize=size,
-            markeredgewidth=0,
-            alpha=0.7,
-            label=str(label) if len(classes) > 1 else None,
-        )
+        name = str(label) if len(classes) > 1 else None
+        ax.plot(*X[y == label].T, **_mark(j), **look, label=name)
     if labels is not None:
         for j, axis in enumerate("xyz"[: X.shape[1]], start=1):
             getattr(ax, f"set_{axis}label")(f"{labels} {j}")
@@ -73,6 +67,12 @@ def cloud(
         columns = math.ceil(len(classes) / lines)
         legend(ax, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=columns, columnspacing=1.0)
     return ax
+
+
+def _mark(j: int) -> dict[str, Any]:
+    """How points of class j look: colours come again after six classes, together with another marker."""
+    turn, colour = divmod(j, len(COLOURS))
+    return {"linestyle": "none", "marker": _MARKERS[turn % len(_MARKERS)], "color": COLOURS[colour]}
 
 
 def _in_space(ax: Axes | None) -> Any:
@@ -98,17 +98,13 @@ def _in_space(ax: Axes | None) -> Any:
 def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COLOURS[:2]) -> Axes:
     """A covariance matrix as an image: the larger the entry, the stronger its colour; one colour a sign.
 
-    Parameters
-    ----------
-    C : array, shape (d, d)
-    colours : two colours
-        Of positive and of negative entries.
+    `colours` are those of positive and of negative entries.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.plot import axes
-    >>> covariance(np.eye(3), axes()).images[0].get_array().shape
+    >>> from mercer import plot
+    >>> plot.covariance(np.eye(3), plot.axes()).images[0].get_array().shape
     (3, 3, 4)
     """
     C = _symmetric(C)
@@ -126,28 +122,17 @@ def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COL
 
 
 def spectrum(
-    values: Any,
-    ax: Axes | None = None,
-    *,
-    total: float | None = None,
-    share: float = 0.9,
-    colour: str = COLOURS[0],
+    values: Any, ax: Axes | None = None, *, total: float | None = None, share: float = 0.9, colour: str = BLUE
 ) -> Axes:
     """What share of the variance each principal component explains, and how many it takes to explain most.
 
-    Parameters
-    ----------
-    values : array, shape (d,) or (d, d)
-        Eigenvalues of a covariance matrix, or the matrix.
-    total : float, optional
-        The whole variance, if these are only the first eigenvalues; their sum by default.
-    share : float
-        Marked is the number of components that together explain this share.
+    Given are eigenvalues of a covariance matrix, or the matrix, and the `total` variance, if these are only
+    the first. Marked is the number of components that together explain this share.
 
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> ax = spectrum([4.0, 3.0, 2.0, 1.0], axes())
+    >>> from mercer import plot
+    >>> ax = plot.spectrum([4.0, 3.0, 2.0, 1.0], plot.axes())
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['all so far', '90 % with 3']
     """
@@ -187,3 +172,103 @@ def _symmetric(C: Any) -> np.ndarray:
     if not np.allclose(C, C.T, rtol=1e-6, atol=1e-8 * np.abs(C).max()):
         raise ValueError("a covariance matrix is symmetric, and this one is not")
     return C
+
+
+def cluster_cells(
+    machine: Any, X: Any, ax: Axes | None = None, *, iteration: int | None = None, resolution: int = 150
+) -> Axes:
+    """Clusters in the plane: each point, and each place, in the colour of the nearest mean.
+
+    The machine is a fitted `KernelKMeans`, X its points. `iteration`: how things stood after so many; 0 is
+    the start, None the end.
+
+    Examples
+    --------
+    >>> from mercer import KernelKMeans, plot
+    >>> from mercer.kernels import Linear
+    >>> X = [[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]]
+    >>> machine = KernelKMeans(Linear(), n_clusters=2, random_state=0).fit(X)
+    >>> plot.cluster_cells(machine, X, plot.axes(), resolution=20).get_title()
+    'energy 1'
+    >>> plot.cluster_cells(machine, X, plot.axes(), iteration=0, resolution=20).get_title()
+    'start, energy ...'
+    """
+    points = features(X, 2, "cells")
+    check_is_fitted(machine, "means_")
+    title, energy = "", machine.inertia_
+    if iteration is not None:
+        require_count(iteration, "iteration", 0, ", the start")
+        title = "start, " if iteration == 0 else f"iteration {iteration}, "
+        energy = machine.energies_[min(iteration, machine.n_iter_)]
+        machine = _after(machine, X, iteration)
+    ax = dressed(ax, grid=False)
+    U, V, cells = answers(machine.predict, window(ax, points, 0.08, alone=1.0), resolution)
+    for j in range(len(machine.masses_)):
+        colour, inside = COLOURS[j % len(COLOURS)], (cells == j).astype(float)
+        if inside.any():
+            ax.contourf(U, V, inside, levels=[0.5, 2], colors=[colour], alpha=0.16)
+        if inside.any() and not inside.all():
+            ax.contour(U, V, inside, levels=[0.5], colors=[INK], linewidths=0.9)
+        ax.plot(*points[machine.labels_ == j].T, **_mark(j), markersize=3.5, markeredgewidth=0)
+    ring: Any = {"markerfacecolor": to_rgba("white", 0.9), "markeredgecolor": INK, "markeredgewidth": 1.6}
+    for centre in getattr(machine, "centroids_", ()):
+        ax.plot(*centre, "o", markersize=9, **ring)
+    ax.set_title(f"{title}energy {number(energy)}", fontsize=10)
+    return ax
+
+
+def _after(machine: Any, X: Any, iteration: int) -> Any:
+    """The machine as it was after so many iterations from the start of its best run."""
+    early = clone(machine).set_params(init=machine.start_, max_iter=iteration, tol=0, kernel=machine.kernel_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return early.fit(X)
+
+
+def cluster_classes(labels: Any, y: Any, ax: Axes | None = None) -> Axes:
+    """How many examples of each class every cluster holds: a bar a cluster, a colour a class.
+
+    `labels` are clusters, such as ``machine.labels_``, y at most twelve classes.
+
+    Examples
+    --------
+    >>> from mercer import plot
+    >>> ax = plot.cluster_classes([0, 0, 1, 1], ["a", "b", "b", "b"], plot.axes())
+    >>> [int(bar.get_height()) for bar in ax.patches]  # a in both clusters, then b
+    [1, 0, 1, 2]
+    """
+    labels, y = np.asarray(labels), np.asarray(y)
+    if labels.shape != y.shape or labels.ndim != 1:
+        raise ValueError(f"one cluster and one class a point, got shapes {labels.shape} and {y.shape}")
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) > 2 * len(COLOURS):
+        raise ValueError(f"at most {2 * len(COLOURS)} classes can be told apart, got {len(classes)}")
+    ax = dressed(ax, "cluster", "points")
+    ax.grid(False, axis="x")
+    clusters = np.unique(labels)
+    places, bottom = np.arange(len(clusters)), np.zeros(len(clusters))
+    for c, name in enumerate(classes):
+        counts = np.array([np.sum(codes[labels == j] == c) for j in clusters], dtype=float)
+        # A second round of colours is paler.
+        colour = to_rgba(COLOURS[c % len(COLOURS)], 0.95 if c < len(COLOURS) else 0.45)
+        ax.bar(places, counts, 0.75, bottom=bottom, color=[colour], label=str(name))
+        bottom += counts
+    ax.set_xticks(places, [str(j) for j in clusters])
+    return legend(ax, **BESIDE)
+
+
+def cluster_energy(machine: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
+    """The energy after every iteration of the best run of a fitted KernelKMeans; it never rises.
+
+    Examples
+    --------
+    >>> from mercer import KernelKMeans, plot
+    >>> machine = KernelKMeans(n_clusters=2, random_state=0).fit([[0.0], [1.0], [4.0], [5.0]])
+    >>> plot.cluster_energy(machine, plot.axes()).get_ylabel()
+    'energy'
+    """
+    check_is_fitted(machine, "energies_")
+    ax = dressed(ax, "iteration", "energy")
+    ax.plot(np.arange(len(machine.energies_)), machine.energies_, "o-", color=colour, markersize=4)
+    whole_ticks(ax.xaxis)
+    return ax

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from mercer.functions import Function, KernelFunction
-from mercer.plot.plane import asked, one_feature
-from mercer.plot.style import (
-    ABOVE,
-    COLOURS,
-    INK,
-    dressed,
-    legend,
-    legend_above,
-    log_ticks,
-    number,
-    whole_ticks,
-)
+from mercer.plot.plane import asked, features
+from mercer.plot.style import ABOVE, BLUE, INK, dressed, legend, legend_above, log_ticks, number, whole_ticks
 from mercer.selection import Path
 from mercer.solvers import Solution
 
@@ -32,78 +22,62 @@ def function_1d(
     *,
     terms: bool = False,
     label: str | None = "f",
-    colour: str = COLOURS[0],
+    colour: str = BLUE,
 ) -> Axes:
     """A function of one variable and, if wanted, the bumps α_i k(x_i,·) it is the sum of.
 
-    Parameters
-    ----------
-    f : Function of one variable
-    grid : array, shape (m,)
-        Where to draw it.
-    terms : bool
-        Draw each term of a `KernelFunction` as a shaded bump.
-    label : str, optional
+    It is drawn on the grid, shape (m,); with `terms` each term of a `KernelFunction` is a shaded bump.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.functions import section
     >>> from mercer.kernels import Gaussian
-    >>> from mercer.plot import axes
+    >>> from mercer import plot
     >>> k = Gaussian(1.0)
     >>> f = section(k, [0.0]) - 0.5 * section(k, [2.0])
-    >>> ax = function_1d(f, np.linspace(-3, 5, 50), axes(), terms=True)
+    >>> ax = plot.function_1d(f, np.linspace(-3, 5, 50), plot.axes(), terms=True)
     >>> len(ax.lines)  # two bumps, the axis and f
     4
     """
     grid = np.asarray(grid, dtype=float)
     ax = dressed(ax, "x")
     ax.axhline(0, color=INK, linewidth=0.8)
-    if terms:
-        if not isinstance(f, KernelFunction):
-            raise TypeError(f"only a sum of kernels has bumps to draw, and this is {f!r}")
-        for i, value in enumerate(np.atleast_1d(f.coef)):
-            bump = value * f.kernel(grid[:, None], f.points[i : i + 1])[:, 0]
-            ax.fill_between(grid, bump, color=colour, alpha=0.12, linewidth=0)
-            ax.plot(grid, bump, color=colour, alpha=0.5, linewidth=1)
+    for _, bump in terms_of(f, grid) if terms else ():
+        ax.fill_between(grid, bump, color=colour, alpha=0.12, linewidth=0)
+        ax.plot(grid, bump, color=colour, alpha=0.5, linewidth=1)
     ax.plot(grid, f(grid[:, None]), color=colour, linewidth=2.2, label=label)
     return legend(ax)
 
 
-def lam_path(
-    path: Path, ax: Axes | None = None, *, label: str | None = None, colour: str = COLOURS[0]
-) -> Axes:
+def terms_of(f: Any, grid: np.ndarray) -> Iterator[tuple[Any, np.ndarray]]:
+    """(x_i, α_i k(x_i,·) on the grid) for every term of a sum of kernels."""
+    if not isinstance(f, KernelFunction):
+        raise TypeError(f"only a sum of kernels has bumps to draw, and this is {f!r}")
+    for value, x in zip(np.ravel(f.coef), f.points, strict=True):
+        yield x, value * f.kernel(grid[:, None], x[None])[:, 0]
+
+
+def lam_path(path: Path, ax: Axes | None = None, *, label: str | None = None, colour: str = BLUE) -> Axes:
     """Leave-one-out error against λ, with the minimum marked.
 
-    Parameters
-    ----------
-    path : Path
-        From `mercer.selection.path`.
-    label : str, optional
-        What the legend calls this curve; the best λ is added.
+    The path is from `mercer.selection.path`. The best λ is added to the label.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import KernelRidge
-    >>> from mercer.plot import axes
+    >>> from mercer import KernelRidge, plot
     >>> from mercer.selection import path
     >>> X = np.linspace(0, 6, 30)[:, None]
-    >>> ax = lam_path(path(KernelRidge(), X, np.sin(X[:, 0])), axes())
+    >>> ax = plot.lam_path(path(KernelRidge(), X, np.sin(X[:, 0])), plot.axes())
     >>> ax.get_xlabel()
     'λ'
     """
     ax = dressed(ax, "λ", "leave-one-out error (mean square)")
     order = np.argsort(path.lams)
     best = f"λ = {number(path.best_lam)}"
-    ax.plot(
-        path.lams[order],
-        path.loo_mse[order],
-        color=colour,
-        linewidth=2,
-        label=best if label is None else f"{label}: {best}",
-    )
+    name = best if label is None else f"{label}: {best}"
+    ax.plot(path.lams[order], path.loo_mse[order], color=colour, linewidth=2, label=name)
     ax.plot(path.best_lam, path.loo_mse[path.best], "o", color=colour, markersize=7)
     log_ticks(ax, "x")
     return legend(ax, **ABOVE, ncols=2)
@@ -117,7 +91,7 @@ def regression_1d(
     *,
     truth: Callable[[np.ndarray], np.ndarray] | None = None,
     label: str = "f",
-    colour: str = COLOURS[0],
+    colour: str = BLUE,
     points: bool = True,
 ) -> Axes:
     """The curve a machine fitted to points on a line, and the points.
@@ -125,26 +99,21 @@ def regression_1d(
     Parameters
     ----------
     machine : fitted regressor with one feature
-    X : array, shape (n, 1)
-    y : array, shape (n,)
-    truth : function of an array of x, optional
-        The curve the points came from, where one knows.
-    label : str
-        What the legend calls the fitted curve.
-    points : bool
-        Draw the points; False when a second curve joins a first.
+    truth : function of an array of x: the curve the points came from, where one knows
+    label : what the legend calls the fitted curve
+    points : draw the points; False when a second curve joins a first
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import KernelRidge
-    >>> from mercer.plot import axes
+    >>> from mercer import KernelRidge, plot
     >>> X = np.linspace(0, 6, 30)[:, None]
-    >>> ax = regression_1d(KernelRidge().fit(X, np.sin(X[:, 0])), X, np.sin(X[:, 0]), axes(), truth=np.sin)
+    >>> y = np.sin(X[:, 0])
+    >>> ax = plot.regression_1d(KernelRidge().fit(X, y), X, y, plot.axes(), truth=np.sin)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['examples', 'truth', 'f']
     """
-    x, y = one_feature(X, "a curve"), np.asarray(y)
+    x, y = features(X, 1, "a curve")[:, 0], np.asarray(y)
     ax = dressed(ax, "x", "y")
     grid = np.linspace(x.min(), x.max(), 400)  # beyond the points a curve says little
     if points:
@@ -156,59 +125,47 @@ def regression_1d(
 
 
 def predicted_vs_true(
-    y: Any, predicted: Any, ax: Axes | None = None, *, label: str | None = None, colour: str = COLOURS[0]
+    y: Any, predicted: Any, ax: Axes | None = None, *, label: str | None = None, colour: str = BLUE
 ) -> Axes:
     """Predictions against true values: on the diagonal they would be right.
 
-    Parameters
-    ----------
-    y, predicted : arrays of shape (n,)
-    label : str, optional
-
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> predicted_vs_true([1.0, 2.0], [1.1, 1.8], axes()).get_ylabel()
+    >>> from mercer import plot
+    >>> plot.predicted_vs_true([1.0, 2.0], [1.1, 1.8], plot.axes()).get_ylabel()
     'predicted'
     """
     y, predicted = np.asarray(y), np.asarray(predicted)
     ax = dressed(ax, "true", "predicted")
     low, high = min(y.min(), predicted.min()), max(y.max(), predicted.max())
-    ax.axline(
-        (low, low), (high, high) if high > low else (low + 1, low + 1), color=INK, linewidth=1, dashes=(4, 3)
-    )
+    end = high if high > low else low + 1
+    ax.axline((low, low), (end, end), color=INK, linewidth=1, dashes=(4, 3))
     ax.plot(y, predicted, "o", color=colour, markersize=5, alpha=0.65, markeredgewidth=0, label=label)
     return legend(ax)
 
 
 def quantiles(
-    machine: Any, X: Any, y: Any, ax: Axes | None = None, *, colour: str = COLOURS[0], resolution: int = 400
+    machine: Any, X: Any, y: Any, ax: Axes | None = None, *, colour: str = BLUE, resolution: int = 400
 ) -> Axes:
     """Quantiles of y given x on a line: a band between each pair of levels, the points on top.
 
-    Parameters
-    ----------
-    machine : fitted KernelRegressor with ``loss=Quantile([…])`` and one feature
-    X : array, shape (n, 1)
-    y : array, shape (n,)
-    resolution : int
-        Points of each curve.
+    The machine is a fitted `KernelRegressor` with ``loss=Quantile([…])``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import KernelRegressor
+    >>> from mercer import KernelRegressor, plot
     >>> from mercer.losses import Quantile
-    >>> from mercer.plot import axes
     >>> X = np.linspace(0, 6, 30)[:, None]
     >>> machine = KernelRegressor(loss=Quantile([0.1, 0.5, 0.9]), lam=0.01).fit(X, np.sin(X[:, 0]))
-    >>> [text.get_text() for text in quantiles(machine, X, np.sin(X[:, 0]), axes()).get_legend().get_texts()]
+    >>> ax = plot.quantiles(machine, X, np.sin(X[:, 0]), plot.axes())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['0.1 to 0.9', '0.5']
     """
     levels = getattr(machine.loss_, "levels", None)
     if levels is None:
         raise ValueError(f"the machine must be fitted with a Quantile loss, not {machine.loss_!r}")
-    x, y = one_feature(X, "a line"), np.asarray(y, dtype=float)
+    x, y = features(X, 1, "a line")[:, 0], np.asarray(y, dtype=float)
     ax = dressed(ax, "x", "y")
     line = np.linspace(x.min(), x.max(), resolution)
     curves = np.asarray(asked(machine.predict, line[:, None])).reshape(resolution, -1)
@@ -226,38 +183,26 @@ def quantiles(
 
 
 def convergence(
-    solution: Solution, ax: Axes | None = None, *, label: str | None = None, colour: str = COLOURS[0]
+    solution: Solution, ax: Axes | None = None, *, label: str | None = None, colour: str = BLUE
 ) -> Axes:
     """Relative gradient norm (or residual) after each iteration.
 
-    Parameters
-    ----------
-    solution : Solution
-        ``machine.solution_``.
-    label : str, optional
-        For the legend; the solver's name by default.
+    The solution is ``machine.solution_``; the label is its solver's name by default.
 
     Examples
     --------
-    >>> from mercer import KernelLogistic
-    >>> from mercer.plot import axes
+    >>> from mercer import KernelLogistic, plot
     >>> machine = KernelLogistic(lam=0.1).fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
-    >>> convergence(machine.solution_, axes()).get_xlabel()
+    >>> plot.convergence(machine.solution_, plot.axes()).get_xlabel()
     'iteration'
     """
     ax = dressed(ax, "iteration", "gradient, relative to the start")
     history = np.array(solution.history or (solution.certificate.relative_gradient,), dtype=float)
     steps = np.arange(len(history)) + (solution.iterations - len(history) + 1)
-    ax.plot(
-        steps,
-        # An exact zero has no place on a logarithmic axis, and says no more than that rounding is reached.
-        np.maximum(history, np.finfo(float).eps),
-        "o-",
-        color=colour,
-        linewidth=2,
-        markersize=5 if len(history) <= 60 else 0,
-        label=solution.solver if label is None else label,
-    )
+    # An exact zero has no place on a logarithmic axis, and says no more than that rounding is reached.
+    shown, size = np.maximum(history, np.finfo(float).eps), 5 if len(history) <= 60 else 0
+    name = solution.solver if label is None else label
+    ax.plot(steps, shown, "o-", color=colour, linewidth=2, markersize=size, label=name)
     log_ticks(ax, "y")
     whole_ticks(ax.xaxis)
     return legend(ax)

@@ -41,17 +41,14 @@ def plain(text: str, most: int = 24) -> str:
 def contenders(names: Sequence[str], scores: Sequence[Score], ax: Axes | None = None) -> Axes:
     """One measure of several models on one scale: dots with their 95 % intervals, the first one in colour.
 
-    Parameters
-    ----------
-    names : of the models
-    scores : one each, of the same measure
+    One score a name, all of the same measure.
 
     Examples
     --------
     >>> from mercer.tables.model.evidence import Score
-    >>> from mercer.plot import axes
+    >>> from mercer import plot
     >>> two = [Score("RMSE", 1.0, 0.9, 1.1, False), Score("RMSE", 2.0, 1.7, 2.2, False)]
-    >>> ax = contenders(["this model", "the mean"], two, axes())
+    >>> ax = plot.contenders(["this model", "the mean"], two, plot.axes())
     >>> [t.get_text() for t in ax.get_yticklabels()]
     ['this model', 'the mean']
     """
@@ -63,19 +60,14 @@ def contenders(names: Sequence[str], scores: Sequence[Score], ax: Axes | None = 
         ax.plot(s.value, i, "o", color=colour, markersize=9 if i == 0 else 7)
         small = 1e-3 <= abs(s.value) < 99.9
         text = f"{100 * s.value:.1f} %" if share else f"{s.value:#.3g}" if small else number(s.value)
-        ax.annotate(
-            text, (s.value, i), xytext=(0, 8), textcoords="offset points", ha="center", va="bottom",
-            fontsize=9, color=colour, weight="bold" if i == 0 else "normal",
-        )  # fmt: skip
-    ax.set_yticks(range(len(names)), [plain(name) for name in names])
+        look: Any = {"fontsize": 9, "color": colour, "weight": "bold" if i == 0 else "normal"}
+        ax.annotate(text, (s.value, i), (0, 8), textcoords="offset points", ha="center", va="bottom", **look)
+    _rows(ax, names)
     ax.set_ylim(len(names) - 0.5, -0.75)
-    ax.grid(False, axis="y")
     if share:
         ax.set_xlim(left=-0.03 * ax.get_xlim()[1])  # room for a dot at zero
         _percent(ax, "x")
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
     better = "larger" if scores[0].larger_is_better else "smaller"
     ax.set_xlabel(f"{scores[0].name} ({better} is better)")
     return ax
@@ -88,8 +80,8 @@ def prediction_band(y: Any, predicted: Any, half_width: float | None = None, ax:
 
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> len(prediction_band([1.0, 2.0, 3.0], [1.1, 1.8, 3.3], 0.25, axes()).collections)
+    >>> from mercer import plot
+    >>> len(plot.prediction_band([1.0, 2.0, 3.0], [1.1, 1.8, 3.3], 0.25, plot.axes()).collections)
     1
     """
     y, predicted = np.asarray(y, dtype=float), np.asarray(predicted, dtype=float)
@@ -114,8 +106,8 @@ def error_histogram(errors: Any, half_width: float | None = None, ax: Axes | Non
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.plot import axes
-    >>> error_histogram(np.linspace(-1, 1, 50), 0.9, axes()).get_ylabel()
+    >>> from mercer import plot
+    >>> plot.error_histogram(np.linspace(-1, 1, 50), 0.9, plot.axes()).get_ylabel()
     'test rows'
     """
     errors = np.asarray(errors, dtype=float)
@@ -135,14 +127,12 @@ def error_histogram(errors: Any, half_width: float | None = None, ax: Axes | Non
 def reliability(bins: Sequence[tuple[float, float, int]], ax: Axes | None = None) -> Axes:
     """How often the prediction was right against how sure the model was; larger dots stand for more rows.
 
-    Parameters
-    ----------
-    bins : (mean probability of the predicted class, share that was right, rows), as in `Evidence.reliability`
+    Bins are (mean probability of the predicted class, share that was right, rows): `Evidence.reliability`.
 
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> reliability([(0.6, 0.5, 12), (0.95, 0.97, 300)], axes()).get_xlabel()
+    >>> from mercer import plot
+    >>> plot.reliability([(0.6, 0.5, 12), (0.95, 0.97, 300)], plot.axes()).get_xlabel()
     'how sure it was'
     """
     ax = dressed(ax, "how sure it was", "how often it was right")
@@ -163,21 +153,16 @@ def importance(items: Sequence[Importance], ax: Axes | None = None, *, unit: str
     Examples
     --------
     >>> from mercer.tables.model.evidence import Importance
-    >>> from mercer.plot import axes
-    >>> ax = importance([Importance("age", 2.0, 0.1, 1.5), Importance("sex", 0.5, 0.2, 4.0)], axes())
+    >>> from mercer import plot
+    >>> two = [Importance("age", 2.0, 0.1, 1.5), Importance("sex", 0.5, 0.2, 4.0)]
+    >>> ax = plot.importance(two, plot.axes())
     >>> [t.get_text() for t in ax.get_yticklabels()]
     ['age', 'sex']
     """
     ax = dressed(ax)
-    place = np.arange(len(items))
-    ax.barh(
-        place,
-        [i.increase for i in items],
-        0.62,
-        xerr=[i.spread for i in items],
-        color=COLOURS[0],
-        error_kw={"ecolor": INK, "elinewidth": 1.2},
-    )
+    growth, spread = [i.increase for i in items], [i.spread for i in items]
+    whiskers = {"ecolor": INK, "elinewidth": 1.2}
+    ax.barh(range(len(items)), growth, 0.62, xerr=spread, color=COLOURS[0], error_kw=whiskers)
     _rows(ax, [i.column for i in items])
     ax.axvline(0, color=INK, linewidth=0.8)
     if unit in ("error rate", "accuracy"):
@@ -193,8 +178,8 @@ def length_scales(items: Sequence[Importance], ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from mercer.tables.model.evidence import Importance
-    >>> from mercer.plot import axes
-    >>> length_scales([Importance("age", 2.0, 0.1, 1.5)], axes()).get_xscale()
+    >>> from mercer import plot
+    >>> plot.length_scales([Importance("age", 2.0, 0.1, 1.5)], plot.axes()).get_xscale()
     'log'
     """
     ax = dressed(ax, "length scale ℓ")
@@ -219,8 +204,8 @@ def loo_curve(lams: Any, loo: Any, chosen: float | None = None, ax: Axes | None 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.plot import axes
-    >>> loo_curve(np.logspace(-4, 4, 9), (np.arange(9.0) - 4) ** 2 + 0.3, 1.0, axes()).get_xlabel()
+    >>> from mercer import plot
+    >>> plot.loo_curve(np.logspace(-4, 4, 9), (np.arange(9.0) - 4) ** 2 + 0.3, 1.0, plot.axes()).get_xlabel()
     'λ'
     """
     lams, loo = np.asarray(lams, dtype=float), np.asarray(loo, dtype=float)
@@ -245,15 +230,12 @@ def loo_curve(lams: Any, loo: Any, chosen: float | None = None, ax: Axes | None 
 def coverage(pairs: Sequence[tuple[float, float]], rows: int, ax: Axes | None = None) -> Axes:
     """Share of rows inside intervals against what the intervals promise; the band is what chance allows.
 
-    Parameters
-    ----------
-    pairs : (nominal, measured), as in ``Evidence.coverage``
-    rows : on how many rows they were measured
+    `pairs`: (nominal, measured), as in ``Evidence.coverage``, measured on so many `rows`.
 
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> coverage([(0.5, 0.52), (0.9, 0.91)], 400, axes()).get_xlabel()
+    >>> from mercer import plot
+    >>> plot.coverage([(0.5, 0.52), (0.9, 0.91)], 400, plot.axes()).get_xlabel()
     'promised'
     """
     ax = dressed(ax, "promised", "held on test rows")
@@ -287,14 +269,14 @@ def dependence(
     curves : (m, t)
     labels : t names; a legend tells them apart if there are several
     band : (m, 2) prediction intervals, optional
-    share : bool
-        The curves are probabilities.
+    share : are the curves probabilities?
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.plot import axes
-    >>> ax = dependence(np.array(["red", "blue"], dtype=object), np.array([[1.0], [2.0]]), ax=axes())
+    >>> from mercer import plot
+    >>> words = np.array(["red", "blue"], dtype=object)
+    >>> ax = plot.dependence(words, np.array([[1.0], [2.0]]), ax=plot.axes())
     >>> [t.get_text() for t in ax.get_yticklabels()]
     ['red', 'blue']
     """

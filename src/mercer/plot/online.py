@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from mercer.functions import KernelFunction
 from mercer.online import OnlineKernelClassifier, Regret, progressive
 from mercer.online.machine import OnlineMachine
 from mercer.online.occupancy import occupancy
 from mercer.online.record import begin, function_after
-from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, panels
+from mercer.plot.curves import terms_of
+from mercer.plot.style import BLUE, COLOURS, INK, dressed, legend, log_ticks, panels
 
 _GRID = 400
 # More panels than this can't be told apart.
@@ -27,19 +27,11 @@ def bumps(
 
     Parameters
     ----------
-    machine : OnlineKernelRegressor or OnlineKernelClassifier
-        Of one function. A clone of it learns.
-    X : array, shape (n, 1)
-        At most eight examples.
+    machine : OnlineKernelRegressor or OnlineKernelClassifier of one function; a clone of it learns
+    X : at most eight examples
     y : targets, or labels of two classes
-    axes : one Axes, or a sequence of n, optional
-        One: what there is in the end. None: a new figure with a panel for every example.
-    grid : array, optional
-        Where to draw f.
-
-    Returns
-    -------
-    array of Axes
+    axes : one Axes, for what there is in the end, or a sequence of n; None: a new figure with n panels
+    grid : where to draw f, optional
 
     Examples
     --------
@@ -76,19 +68,15 @@ def bumps(
 
 
 def _bumps(ax: Axes, f: Any, before: Any, grid: np.ndarray, x: np.ndarray, y: np.ndarray, t: int) -> None:
-    if not isinstance(f, KernelFunction):
-        raise TypeError(f"only a sum of kernels has bumps to draw, and this is {f!r}")
     ax = dressed(ax, "x")
     ax.axhline(0, color=INK, linewidth=0.8)
-    for value, z in zip(np.ravel(f.coef), f.points, strict=True):
+    for z, bump in terms_of(f, grid):
         colour = COLOURS[int(np.flatnonzero(x == z[0])[0]) % len(COLOURS)]
-        bump = value * f.kernel(grid[:, None], z[None])[:, 0]
         ax.fill_between(grid, bump, color=colour, alpha=0.15, linewidth=0)
         ax.plot(grid, bump, color=colour, linewidth=1.3)
     if before is not None:
-        ax.plot(
-            grid, np.ravel(before(grid[:, None])), color=INK, linewidth=1.1, dashes=(4, 3), label="f before"
-        )
+        earlier = np.ravel(before(grid[:, None]))
+        ax.plot(grid, earlier, color=INK, linewidth=1.1, dashes=(4, 3), label="f before")
     ax.plot(grid, np.ravel(f(grid[:, None])), color=INK, linewidth=2.4, label="f")
     for i in range(t + 1):
         ax.plot(x[i], y[i], "o", color=COLOURS[i % len(COLOURS)], markersize=7 if i == t else 4.5)
@@ -104,20 +92,13 @@ def learning_curve(
     *,
     window: int | None = None,
     label: str | None = None,
-    colour: str = COLOURS[0],
+    colour: str = BLUE,
 ) -> Axes:
     """The error of predictions made before each example was learned, over the last few of them.
 
     Labels: the share that was wrong; numbers: the root of the mean square.
 
-    Parameters
-    ----------
-    machine : OnlineKernelRegressor or OnlineKernelClassifier
-        A clone of it learns.
-    X, y : the stream, in its order
-    window : int, optional
-        Over how many examples; None: a twentieth of the stream.
-    label : str, optional
+    A clone of the machine learns the stream X, y. `window`: so many examples; None: a twentieth of them.
 
     Examples
     --------
@@ -150,9 +131,7 @@ def learning_curve(
     return legend(ax)
 
 
-def regret_curve(
-    found: Regret, ax: Axes | None = None, *, label: str = "regret", colour: str = COLOURS[0]
-) -> Axes:
+def regret_curve(found: Regret, ax: Axes | None = None, *, label: str = "regret", colour: str = BLUE) -> Axes:
     """Regret against the number of examples, its bound, and ‖∇‖·‖f*‖·√T beside them.
 
     The last is no bound for this machine, unless it has the constant step `Regret.best_step`.
@@ -160,11 +139,7 @@ def regret_curve(
     Logarithmic axes, on which √T is a line of slope ½; if the regret is negative anywhere, as it can be where
     a machine follows what no fixed function can, ordinary ones.
 
-    Parameters
-    ----------
-    found : Regret
-        ``mercer.online.regret(machine, X, y)``.
-    label : str
+    `found` is ``mercer.online.regret(machine, X, y)``.
 
     Examples
     --------
@@ -195,16 +170,10 @@ def regret_curve(
     return legend(ax)
 
 
-def budget_use(
-    machine: OnlineMachine, X: Any, y: Any, ax: Axes | None = None, *, colour: str = COLOURS[0]
-) -> Axes:
+def budget_use(machine: OnlineMachine, X: Any, y: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
     """Which examples are in f as time goes by: a term is a horizontal line that begins where it was met.
 
-    Parameters
-    ----------
-    machine : OnlineKernelRegressor or OnlineKernelClassifier
-        With a budget or without, not with features. A clone of it learns.
-    X, y : the stream, in its order
+    A clone of the machine, which must not have features, learns the stream X, y.
 
     Examples
     --------

@@ -8,22 +8,16 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 
 
-def two_features(X: Any, what: str) -> np.ndarray:
-    """Points in the plane, or an error that says so."""
+def features(X: Any, count: int, what: str) -> np.ndarray:
+    """Points with one coordinate or two, or an error that says what has so many."""
     X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"{what} in the plane need two features: X must have shape (n, 2), got {X.shape}")
+    if X.ndim != 2 or X.shape[1] != count:
+        need = "in the plane need two features" if count == 2 else "needs one feature"
+        raise ValueError(f"{what} {need}: X must have shape (n, {count}), got {X.shape}")
     return X
-
-
-def one_feature(X: Any, what: str) -> np.ndarray:
-    """Points on a line as one column, or an error that says so."""
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 1:
-        raise ValueError(f"{what} needs one feature: X must have shape (n, 1), got {X.shape}")
-    return X[:, 0]
 
 
 def window(ax: Axes, points: np.ndarray, margin: float, alone: float | None = None) -> np.ndarray:
@@ -53,3 +47,11 @@ def asked(method: Callable[[np.ndarray], Any], points: np.ndarray) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         return method(points)
+
+
+def tinted(strength: np.ndarray, colour: str) -> np.ndarray:
+    """An image in one colour, as opaque at every place as its strength there, from 0 to 1."""
+    image = np.empty((*strength.shape, 4))
+    image[:] = to_rgba(colour)
+    image[..., 3] = strength
+    return image

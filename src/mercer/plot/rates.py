@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from mercer.plot.style import COLOURS, INK, dressed, legend_above, log_ticks, number
+from mercer.plot.style import BLUE, COLOURS, INK, dressed, legend_above, log_ticks, number
 from mercer.theory import BiasVariance, Decay, GramSpectrum, RiskCertificate, RiskCurve, Smoothness
 
 
@@ -18,26 +18,21 @@ def risk_curve(
     *,
     expected: float | None = None,
     label: str = "risk",
-    colour: str = COLOURS[0],
+    colour: str = BLUE,
 ) -> Axes:
     """Risk against the number of examples on logarithmic axes, with the fitted power of n.
 
-    Parameters
-    ----------
-    curve : RiskCurve
-        From `mercer.theory.risk_curve`.
-    expected : float, optional
-        The exponent theory gives: a dashed line of that slope through the middle of the measurements.
-    label : str
+    The curve is from `mercer.theory.risk_curve`. `expected` is the exponent theory gives: a dashed line of
+    that slope through the middle of the measurements.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.plot import axes
+    >>> from mercer import plot
     >>> from mercer.theory import RiskCurve, fit_rate
     >>> n = np.array([100, 200, 400])
     >>> risks = np.array([[2.0], [2.2]]) / n**0.5
-    >>> ax = risk_curve(RiskCurve(n, risks, fit_rate(n, risks.mean(axis=0))), axes())
+    >>> ax = plot.risk_curve(RiskCurve(n, risks, fit_rate(n, risks.mean(axis=0))), plot.axes())
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['risk', 'n^−0.50 (95 %: 0.50 to 0.50)']
     """
@@ -62,20 +57,15 @@ def risk_curve(
 def bias_variance(found: BiasVariance, ax: Axes | None = None, *, name: str | None = None) -> Axes:
     """Squared bias, variance and their sum against a parameter; the least sum is marked.
 
-    Parameters
-    ----------
-    found : BiasVariance
-        From `mercer.theory.bias_variance`.
-    name : str, optional
-        What the parameter is called; its own name by default.
+    `found` is from `mercer.theory.bias_variance`; `name` is shown instead of the parameter's own.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.plot import axes
+    >>> from mercer import plot
     >>> from mercer.theory import BiasVariance
     >>> found = BiasVariance("lam", [0.01, 0.1, 1.0], np.array([0.0, 0.1, 1.0]), np.array([1.0, 0.2, 0.1]))
-    >>> ax = bias_variance(found, axes())
+    >>> ax = plot.bias_variance(found, plot.axes())
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('λ', ['bias²', 'variance', 'sum', 'least sum: 0.1'])
     """
@@ -88,10 +78,9 @@ def bias_variance(found: BiasVariance, ax: Axes | None = None, *, name: str | No
     ):
         ax.plot(values, height, "o-", color=colour, markersize=4, linewidth=2, label=label)
     best = int(found.excess.argmin())
-    ax.plot(
-        values[best], found.excess[best], "o", markersize=11, markerfacecolor="none", markeredgecolor=INK,
-        label=f"least sum: {number(float(values[best]))}",
-    )  # fmt: skip
+    ring: Any = {"markersize": 11, "markerfacecolor": "none", "markeredgecolor": INK}
+    label = f"least sum: {number(float(values[best]))}"
+    ax.plot(values[best], found.excess[best], "o", **ring, label=label)
     if (values > 0).all() and values.max() > 20 * values.min():
         log_ticks(ax, "x")
     ax.set_ylim(bottom=0)
@@ -109,22 +98,16 @@ def decay(
 ) -> Axes:
     """Eigenvalues of K/n, and how much of a target lies along each eigenvector, with the laws fitted to them.
 
-    Parameters
-    ----------
-    found : GramSpectrum
-        From `mercer.theory.spectrum`.
-    law : Decay, optional
-        From `mercer.theory.fit_decay`.
-    smoothness : Smoothness, optional
-        From `mercer.theory.smoothness`: adds the law of the target's coefficients and the noise.
+    All are from `mercer.theory`: `spectrum`, `fit_decay` and `smoothness`, which adds the law of the target's
+    coefficients and the noise.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.plot import axes
+    >>> from mercer import plot
     >>> from mercer.theory import fit_decay, GramSpectrum
     >>> values = np.arange(1, 101.0) ** -2
-    >>> ax = decay(GramSpectrum(values, None), axes(), law=fit_decay(values))
+    >>> ax = plot.decay(GramSpectrum(values, None), plot.axes(), law=fit_decay(values))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['eigenvalues', 'i^−2.00']
     """
@@ -153,20 +136,17 @@ def decay(
     return legend_above(ax, columns=3)
 
 
-def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str = COLOURS[0]) -> Axes:
+def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str = BLUE) -> Axes:
     """The bounds of a certificate as bars beside the measured errors; what is above the axis says nothing.
 
-    Parameters
-    ----------
-    certificate : RiskCertificate
-        From `mercer.theory.certificate`. Bounds of another measure than its own are left out.
+    It is from `mercer.theory.certificate`; bounds of another measure than its own are left out.
 
     Examples
     --------
-    >>> from mercer.plot import axes
+    >>> from mercer import plot
     >>> from mercer.theory import RiskCertificate, vc_bound
     >>> found = RiskCertificate("", "error rate", 0.1, None, 0.5, 0.05, (vc_bound(0.1, 3, 1000),), ())
-    >>> [text.get_text() for text in bounds(found, axes()).get_legend().get_texts()]
+    >>> [text.get_text() for text in plot.bounds(found, plot.axes()).get_legend().get_texts()]
     ['bound', 'best constant: 0.5', 'measured']
     """
     ax = dressed(ax, certificate.measure)
@@ -174,22 +154,17 @@ def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str 
     if not shown:
         raise ValueError("the certificate has no bound on what it measures")
     places = np.arange(len(shown))[::-1]
-    top = max([1.0 if certificate.measure == "error rate" else 2 * certificate.guess, certificate.guess])
+    top = max(1.0 if certificate.measure == "error rate" else 2 * certificate.guess, certificate.guess)
     ax.barh(places, [min(b.measured, top) for b in shown], 0.55, color=colour, alpha=0.75, label="measured")
     for place, b in zip(places, shown, strict=True):
-        ax.plot(
-            [b.measured, min(b.value, top)], [place, place], color=INK, linewidth=1.4,
-            label="bound" if b is shown[0] else None,
-        )  # fmt: skip
-        beyond = b.value > top
-        ax.plot(min(b.value, top), place, ">" if beyond else "|", color=INK, markersize=7 if beyond else 12)
+        end, beyond, label = min(b.value, top), b.value > top, "bound" if b is shown[0] else None
+        ax.plot([b.measured, end], [place, place], color=INK, linewidth=1.4, label=label)
+        ax.plot(end, place, ">" if beyond else "|", color=INK, markersize=7 if beyond else 12)
         if beyond:
-            ax.annotate(
-                f"{b.value:.3g}", (top, place), (-4, 5), textcoords="offset points", color=INK, fontsize=8,
-                ha="right",
-            )  # fmt: skip
-    ax.axvline(certificate.guess, color=COLOURS[1], linestyle="--", linewidth=1.2,
-               label=f"best constant: {certificate.guess:.3g}")  # fmt: skip
+            look: Any = {"color": INK, "fontsize": 8, "ha": "right"}
+            ax.annotate(f"{b.value:.3g}", (top, place), (-4, 5), textcoords="offset points", **look)
+    guess = f"best constant: {certificate.guess:.3g}"
+    ax.axvline(certificate.guess, color=COLOURS[1], linestyle="--", linewidth=1.2, label=guess)
     ax.set_yticks(places, [b.name + "\n(average)" * b.on_average for b in shown])
     ax.set_xlim(0, 1.02 * top)
     return legend_above(ax, columns=3)
@@ -200,17 +175,12 @@ def slack(
 ) -> Axes:
     """Bounds and the true risk against the number of examples: the gap is what a bound gives away.
 
-    Parameters
-    ----------
-    sizes : numbers of examples
-    series : from the name of a bound to its values at these sizes
-    risk : the true risk at these sizes
-    ylabel : str
+    `series` goes from the name of a bound to its values at these sizes; `risk` is the true one.
 
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> ax = slack([100, 200], {"VC bound": [0.5, 0.4]}, [0.2, 0.15], axes())
+    >>> from mercer import plot
+    >>> ax = plot.slack([100, 200], {"VC bound": [0.5, 0.4]}, [0.2, 0.15], plot.axes())
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['VC bound', 'true risk']
     """

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 # Okabe and Ito's palette without its black and yellow, which vanish on dark and on light paper.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+BLUE = COLOURS[0]
 # A grey that reads on white and on black. `to_svg` turns it into the text colour of the page.
 INK = "#737a82"
 
@@ -30,10 +30,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def axes(width: float = 5.2, height: float = 3.5) -> Axes:
     """Fresh Axes on a figure of their own, outside pyplot: nothing to close, no window.
 
-    Parameters
-    ----------
-    width, height : float
-        Inches.
+    Width and height are in inches.
 
     Examples
     --------
@@ -95,14 +92,6 @@ def panels(
     if len(row) not in counts:
         raise ValueError(f"{what}, got {len(row)}")
     return row
-
-
-def tinted(strength: np.ndarray, colour: str) -> np.ndarray:
-    """An image in one colour, as opaque at every place as its strength there, from 0 to 1."""
-    image = np.empty((*strength.shape, 4))
-    image[:] = to_rgba(colour)
-    image[..., 3] = strength
-    return image
 
 
 def legend(ax: Axes, **where: Any) -> Axes:

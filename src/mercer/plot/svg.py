@@ -30,25 +30,21 @@ def to_svg(ax: Axes, label: str = "") -> str:
     to this call, so that figures on one page don't borrow each other's clip paths. Nothing refers to
     anything outside.
 
-    Parameters
-    ----------
-    ax : Axes
-    label : str
-        What the figure shows, for those who can't see it.
-
-    Returns
-    -------
-    str
+    The label says what the figure shows, to those who can't see it.
 
     Examples
     --------
-    >>> from mercer.plot import axes
-    >>> text = to_svg(axes(), "an empty frame")
+    >>> from mercer import plot
+    >>> text = to_svg(plot.axes(), "an empty frame")
     >>> text.startswith("<svg"), "http" in text, "an empty frame" in text
     (True, False, True)
     """
     prefix = f"f{next(_figures)}-"
-    root = ElementTree.fromstring(_render(ax))
+    out, figure = io.StringIO(), ax.figure.canvas.figure  # the whole of it, where the Axes are in a part
+    silent = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mercer", "savefig.bbox": None}):
+        figure.savefig(out, format="svg", metadata=silent, facecolor="none", edgecolor="none")
+    root = ElementTree.fromstring(out.getvalue())
     for parent in root.iter():
         for child in list(parent):
             # Its one style rule is for `*`: inside a page it would apply to the whole page.
@@ -69,15 +65,6 @@ def to_svg(ax: Axes, label: str = "") -> str:
     if label:
         root.set("aria-label", label)
     return ElementTree.tostring(root, encoding="unicode")
-
-
-def _render(ax: Axes) -> str:
-    out = io.StringIO()
-    silent = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure = ax.figure.canvas.figure  # the whole of it, where the Axes are in a part
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "mercer", "savefig.bbox": None}):
-        figure.savefig(out, format="svg", metadata=silent, facecolor="none", edgecolor="none")
-    return out.getvalue()
 
 
 def _targets(element: ElementTree.Element) -> list[str]:

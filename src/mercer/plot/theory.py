@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, to_rgba
-from matplotlib.patches import Patch, PathPatch
+from matplotlib.colors import to_rgba
+from matplotlib.patches import PathPatch
 from matplotlib.patches import Rectangle as Drawn
 from matplotlib.path import Path
 
-from mercer.plot.plane import window
+from mercer.plot.plane import answers, features, tinted, window
 from mercer.plot.style import COLOURS, INK, bare, dressed, legend, legend_above, log_ticks, number, panels
-from mercer.theory.learnability import (
-    Box,
-    HypothesisClass,
-    PolynomialSet,
-    Rectangles,
-    Simulation,
-    sample_size,
-)
+from mercer.theory.learnability import Box, HypothesisClass, Rectangles, Simulation, sample_size
+from mercer.theory.learnability.halfspaces import HalfSpaces, PolynomialSet
 from mercer.theory.learnability.inputs import as_labels, signs
-from mercer.theory.learnability.shattering import labellings
 
 _POSITIVE, _NEGATIVE = COLOURS[0], COLOURS[1]
 _GRID = 301
@@ -34,25 +28,14 @@ _MOST_POINTS = 5
 def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = None) -> np.ndarray:
     """Every labelling of some points, and where a hypothesis with that labelling is +; or that there is none.
 
-    Parameters
-    ----------
-    H : HypothesisClass
-        On the line or in the plane.
-    points : array, shape (n, d)
-        At most five, in one or two dimensions.
-    axes : sequence of 2ⁿ Axes, optional
-        None: a new figure.
-
-    Returns
-    -------
-    array of Axes
+    A class on the line or in the plane and up to five points, shape (n, d), take 2ⁿ Axes.
 
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from mercer.plot import shattering
+    >>> from mercer import plot
     >>> from mercer.theory.learnability import Intervals
-    >>> drawn = shattering(Intervals(), [1, 2], Figure().subplots(1, 4))
+    >>> drawn = plot.shattering(Intervals(), [1, 2], Figure().subplots(1, 4))
     >>> [ax.get_title() for ax in drawn]
     ['--', '-+', '+-', '++']
     """
@@ -66,18 +49,18 @@ def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = No
     count = 1 << len(X)
     columns = min(count, 8 if count > 16 else 4)
     row = panels(axes, (count,), f"{count} labellings need {count} Axes", (1.7, 1.8), columns=columns)
-    bounds = _window(X.astype(float))
-    for ax, labels in zip(row, labellings(len(X)), strict=True):
-        h = _with_room(H.find(X, np.array(labels)), X, np.array(labels), bounds)
+    for ax, labels in zip(row, product((False, True), repeat=len(X)), strict=True):
         bare(ax).set(xticks=[], yticks=[])
+        # A little more than the points; in one dimension a band.
+        corners = window(ax, _in_plane(X), 0.35, alone=1 / 0.35)
+        h = _with_room(H.find(X, np.array(labels)), X, np.array(labels), corners)
         if h is not None:
-            _region(ax, h, X.shape[1], bounds)
+            _region(ax, h, X.shape[1], corners)
         # A labelling that defeats the class stands out.
         more, colour, width = ("", INK, 0.5) if h is not None else (": none", _NEGATIVE, 1.4)
         for spine in ax.spines.values():
             spine.set(visible=True, color=colour, linewidth=width)
         _points(ax, X, labels)
-        ax.set(xlim=bounds[0], ylim=bounds[1])
         ax.set_title(signs(labels) + more, fontsize=9, color=colour)
     return row
 
@@ -85,12 +68,7 @@ def shattering(H: HypothesisClass, points: Any, axes: Sequence[Axes] | None = No
 def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Axes:
     """Learning a rectangle: the true one, the tightest fit to the examples, and between them where it errs.
 
-    Parameters
-    ----------
-    target : Box
-        In the plane.
-    X : array, shape (m, 2)
-    y : labels
+    The target is a `Box` in the plane.
 
     Examples
     --------
@@ -103,9 +81,9 @@ def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Ax
     >>> len(ax.patches)
     3
     """
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or X.shape[1] != 2 or len(target.low) != 2:
-        raise ValueError("a rectangle is drawn in the plane: points and target need two coordinates")
+    X = features(X, 2, "rectangles")
+    if len(target.low) != 2:
+        raise ValueError(f"a rectangle is drawn in the plane: the target has {len(target.low)} coordinates")
     labels = as_labels(y, len(X))
     fit: Any = Rectangles(2).learn(X, labels)
     ax = dressed(ax, grid=False)
@@ -114,22 +92,17 @@ def learned_rectangle(target: Box, X: Any, y: Any, ax: Axes | None = None) -> Ax
     inside = labels.any()
     vertices = np.vstack([outer, inner[::-1]]) if inside else outer
     codes = [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY] * (2 if inside else 1)
-    missed = to_rgba(_NEGATIVE, 0.25)
-    ax.add_patch(PathPatch(Path(vertices, codes), facecolor=missed, edgecolor="none"))
-    for box, style in ((target, {"linestyle": (0, (5, 3))}), (fit, {})):
-        sides = (box.high[0] - box.low[0], box.high[1] - box.low[1])
-        colour = INK if box is target else _POSITIVE
-        ax.add_patch(Drawn(box.low, *sides, fill=False, edgecolor=colour, linewidth=1.6, **style))  # type: ignore[arg-type]
+    missed = PathPatch(Path(vertices, codes), facecolor=to_rgba(_NEGATIVE, 0.25), edgecolor="none")
+    for box, colour, style in ((target, INK, (0, (5, 3))), (fit, _POSITIVE, "-")):
+        sides, label = np.subtract(box.high, box.low), "target" if box is target else "tightest fit"
+        look: Any = {"edgecolor": colour, "linestyle": style, "linewidth": 1.6}
+        ax.add_patch(Drawn(box.low, *sides, fill=False, **look, label=label))
+    ax.add_patch(missed).set(label="where it errs", zorder=0.9)
     _points(ax, X, labels, size=18)
     window(ax, np.vstack([X, target.low, target.high]), 0.04)
     ax.set_aspect("equal")
-    handles = [
-        Patch(facecolor="none", edgecolor=INK, linestyle=(0, (3, 2)), label="target"),
-        Patch(facecolor="none", edgecolor=_POSITIVE, label="tightest fit"),
-        Patch(facecolor=missed, edgecolor="none", label="where it errs"),
-    ]
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.06)}
-    return legend(ax, handles=handles, **below, ncols=3, columnspacing=1.0, handlelength=1.4)
+    return legend(ax, **below, ncols=3, columnspacing=1.0, handlelength=1.4)
 
 
 def failure_rates(
@@ -137,14 +110,8 @@ def failure_rates(
 ) -> Axes:
     """How often the error exceeded ε, against the number of examples, with the bound beside it.
 
-    Parameters
-    ----------
-    simulation : Simulation
-        From `mercer.theory.learnability.simulate`, with several m.
-    delta : float, optional
-        Mark this level.
-    H : HypothesisClass, optional
-        With delta: mark the m that `sample_size` asks for.
+    It is from `mercer.theory.learnability.simulate`, with several m. The level δ is marked and, for a class
+    H, the m that `sample_size` asks for.
 
     Examples
     --------
@@ -174,60 +141,42 @@ def failure_rates(
     return legend_above(ax, 2) if delta is not None else legend(ax)
 
 
-def _window(X: np.ndarray) -> tuple[tuple[float, float], tuple[float, float]]:
-    """A little more than the points; in one dimension a band."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    room = np.where(high > low, 0.35 * (high - low), 1.0)
-    sides = list(zip((low - room).tolist(), (high + room).tolist(), strict=True))
-    return (sides[0], sides[1]) if X.shape[1] == 2 else (sides[0], (-1.0, 1.0))
-
-
-def _with_room(h: Any, X: np.ndarray, y: np.ndarray, bounds: Any) -> Any:
+def _with_room(h: Any, X: np.ndarray, y: np.ndarray, corners: np.ndarray) -> Any:
     """A hypothesis with the same labels that is easier on the eye: between the points, not through them."""
     drawn = h
     points = X.astype(float)
     if isinstance(h, Box):
-        pad = 0.05 * np.ptp(np.array(bounds[: X.shape[1]]), axis=1)
+        pad = 0.05 * np.ptp(corners, axis=0)[: X.shape[1]]
         drawn = Box(tuple(h.low - pad), tuple(h.high + pad))
     elif isinstance(h, PolynomialSet) and max(map(len, h.monomials)) == 1 and y.any() != y.all():
         from sklearn.svm import LinearSVC
 
         wide = LinearSVC(C=1e4, max_iter=100_000).fit(points, y)
-        drawn = PolynomialSet(
-            (*((j,) for j in range(X.shape[1])), ()), (*wide.coef_[0].tolist(), float(wide.intercept_[0]))
-        )
+        drawn = HalfSpaces().from_numbers([*wide.coef_[0].tolist(), float(wide.intercept_[0])])
     return drawn if h is None or np.array_equal(drawn(points), y) else h
 
 
-def _region(ax: Axes, h: Any, d: int, bounds: Any) -> None:
-    (left, right), (bottom, top) = bounds
-    across = np.linspace(left, right, _GRID if d == 2 else 8 * _GRID)
-    if d == 1:
-        inside = h(across[:, None])[None, :]
-        bottom, top = -0.25, 0.25
+def _region(ax: Axes, h: Any, d: int, corners: np.ndarray) -> None:
+    (left, bottom), (right, top) = corners.tolist()
+    if d == 2:
+        inside = answers(h, corners, _GRID)[2]
     else:
-        grid = np.stack(np.meshgrid(across, np.linspace(bottom, top, _GRID)), axis=-1)
-        inside = h(grid.reshape(-1, 2)).reshape(_GRID, _GRID)
-    ax.imshow(
-        inside.astype(int),
-        origin="lower",
-        extent=(left, right, bottom, top),
-        cmap=ListedColormap([(0, 0, 0, 0), to_rgba(_POSITIVE, 0.25)]),
-        vmin=0,
-        vmax=1,
-        aspect="auto",
-        interpolation="nearest",
-    )
+        inside = h(np.linspace(left, right, 8 * _GRID)[:, None])[None, :]
+        bottom, top = -0.25, 0.25
+    image, sides = tinted(0.25 * inside, _POSITIVE), (left, right, bottom, top)
+    ax.imshow(image, origin="lower", extent=sides, aspect="auto", interpolation="nearest")
 
 
 def _points(ax: Axes, X: Any, labels: Any, size: float = 40) -> None:
-    X = np.asarray(X, dtype=float)
-    xy = X if X.shape[1] == 2 else np.c_[X[:, 0], np.zeros(len(X))]
-    y = np.asarray(labels)
+    xy, y = _in_plane(X), np.asarray(labels)
     ax.scatter(xy[y, 0], xy[y, 1], s=size, color=_POSITIVE, zorder=3, linewidths=0)
-    ax.scatter(
-        xy[~y, 0], xy[~y, 1], s=size, facecolors="none", edgecolors=_NEGATIVE, zorder=3, linewidths=1.4
-    )
+    hollow: Any = {"facecolors": "none", "edgecolors": _NEGATIVE, "linewidths": 1.4}
+    ax.scatter(xy[~y, 0], xy[~y, 1], s=size, zorder=3, **hollow)
+
+
+def _in_plane(X: np.ndarray) -> np.ndarray:
+    """Points as they are drawn: those on a line at height 0."""
+    return X.astype(float) if X.shape[1] == 2 else np.c_[X.astype(float), np.zeros(len(X))]
 
 
 def _corners(box: Box) -> np.ndarray:

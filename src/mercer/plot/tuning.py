@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from mercer._params import show
 from mercer.estimators import KernelRidge
 from mercer.kernels import Matern
-from mercer.plot.style import COLOURS, INK, dressed, legend_above, log_ticks, number
+from mercer.plot.style import BLUE, COLOURS, INK, dressed, legend_above, log_ticks, number
 from mercer.selection import Choice, Real, Tuning, TuningTrial, path
 from mercer.selection.dimensions import Dimension
 
@@ -30,7 +30,7 @@ def surface(
     y: str | None = None,
     ax: Axes | None = None,
     *,
-    colour: str = COLOURS[0],
+    colour: str = BLUE,
     resolution: int = 80,
 ) -> Axes:
     """The objective over one parameter, or contours over two: trials as points, the best one marked.
@@ -40,24 +40,19 @@ def surface(
 
     Parameters
     ----------
-    tuning : Tuning
-        From `mercer.selection.tune`.
-    x : str
-        A parameter, as in ``tuning.best_params``.
-    y : str, optional
-        A second one; both must be numbers then.
-    resolution : int
-        Points of the curve, or of the grid a side.
+    tuning : from `mercer.selection.tune`
+    x : a parameter, as in ``tuning.best_params``
+    y : a second one; both must be numbers then
+    resolution : points of the curve, or of the grid a side
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer import KernelRidge
-    >>> from mercer.plot import axes
+    >>> from mercer import KernelRidge, plot
     >>> from mercer.selection import tune
     >>> X = np.linspace(0, 6, 30)[:, None]
     >>> tuning = tune(KernelRidge(), X, np.sin(X[:, 0]), trials=12)
-    >>> ax = surface(tuning, "kernel__sigma", "lam", axes())
+    >>> ax = plot.surface(tuning, "kernel__sigma", "lam", plot.axes())
     >>> ax.get_xlabel(), ax.get_ylabel(), ax.get_xscale()
     ('kernel__sigma', 'λ', 'log')
     """
@@ -158,30 +153,25 @@ def _curve(ax: Axes, chart: Chart, x: str, scale: Dimension, colour: str, resolu
     values = [tuning.value(t.score) for t in shown]
     if isinstance(scale, Choice) and not scale.ordered:
         where: list[Any] = [scale.index(chart.place(x, t)) for t in shown]
-        ax.set_xticks(
-            range(len(scale.options)), [o if isinstance(o, str) else show(o) for o in scale.options]
-        )
+        names = [o if isinstance(o, str) else show(o) for o in scale.options]
+        ax.set_xticks(range(len(names)), names)
         ax.set_xlim(-0.5, len(scale.options) - 0.5)
         mark = where[shown.index(best)] if best in shown else None
     else:
         where, mark = [t.params[x] for t in shown], best.params.get(x)
         u = np.linspace(0, 1, resolution)
+        look: Any = {"color": colour, "linewidth": 2}
         if x == "lam" and best.lams is not None and best.lam_scores is not None:
-            ax.plot(
-                best.lams, tuning.value(best.lam_scores), color=colour, linewidth=2, label="the best trial"
-            )
+            ax.plot(best.lams, tuning.value(best.lam_scores), **look, label="the best trial")
         elif (z := chart.heights({x: u})) is not None:
-            ax.plot(
-                [scale.value(v) for v in u], chart.value(z), color=colour, linewidth=2, label="interpolated"
-            )
+            ax.plot([scale.value(v) for v in u], chart.value(z), **look, label="interpolated")
     ax.plot(where, values, "o", color=INK, markersize=4, alpha=0.6, markeredgewidth=0, label="trials")
     if mark is not None and best in shown:
         label = f"best: {number(tuning.best_value)}"
         ax.plot([mark], [tuning.best_value], "o", color=COLOURS[1], markersize=7, label=label)
     elif mark is not None:
-        ax.axvline(
-            mark, color=COLOURS[1], linewidth=1.2, dashes=(4, 3), label=f"best, with {best.rows:,} rows"
-        )
+        label = f"best, with {best.rows:,} rows"
+        ax.axvline(mark, color=COLOURS[1], linewidth=1.2, dashes=(4, 3), label=label)
     if tuning.minimised and min(values) > 0 and max(values) > 20 * min(values):
         log_ticks(ax, "y")
 
@@ -199,16 +189,14 @@ def _contours(
             ax.contourf(*grid, Z, levels=[Z.min() - 1, level], colors=[colour], alpha=0.11)
         lines = ax.contour(*grid, Z, levels=levels, colors=[INK], linewidths=0.7, linestyles="solid")
         ax.clabel(lines, fmt=lambda height: number(float(chart.value(height))), fontsize=8)
-    kinds = ((chart.trials, "o", "trials"), (chart.failed, "x", "failed"))
-    for trials, marker, label in kinds:
+    for trials, marker, label in ((chart.trials, "o", "trials"), (chart.failed, "x", "failed")):
         shown = [[t.params[name] for name in names] for t in trials if set(names) <= set(t.params)]
         if shown:
             ax.plot(*zip(*shown, strict=True), marker, color=INK, markersize=4, alpha=0.6, label=label)
     if set(names) <= set(chart.best.params):
+        best = [[chart.best.params[name]] for name in names]
         label = f"best: {chart.tuning.objective} {number(chart.tuning.best_value)}"
-        ax.plot(
-            *([chart.best.params[name]] for name in names), "o", color=COLOURS[1], markersize=7, label=label
-        )
+        ax.plot(*best, "o", color=COLOURS[1], markersize=7, label=label)
 
 
 def _plane(chart: Chart, names: list[str], u: np.ndarray, grid: list[np.ndarray]) -> np.ndarray | None:

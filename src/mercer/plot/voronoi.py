@@ -11,8 +11,8 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
-from mercer.plot.plane import window
-from mercer.plot.style import COLOURS, INK, bare, dressed, legend, number, panels, tinted, whole_ticks
+from mercer.plot.plane import tinted, window
+from mercer.plot.style import BLUE, COLOURS, INK, bare, dressed, legend, number, panels, whole_ticks
 from mercer.voronoi import Cells, Quantization, hexagon_bound, lloyd
 
 # Six sides are the rule, so they stay pale; five and seven are the defects one looks for.
@@ -31,27 +31,24 @@ def cells(
     *,
     by: str = "sides",
     iteration: int = -1,
-    colour: str = COLOURS[0],
+    colour: str = BLUE,
 ) -> Axes:
     """Voronoi cells as polygons, filled by what they are.
 
     Parameters
     ----------
-    partition : Quantization or Cells
-        From `mercer.voronoi.lloyd` or `mercer.voronoi.cells`.
+    partition : from `mercer.voronoi.lloyd` or `mercer.voronoi.cells`
     by : {"sides", "mass", "density"}
         Fill inner cells by their number of sides, all cells by their mass (of `Cells`: area; the darker,
         the more), or none, with the density underneath.
-    iteration : int
-        For a quantization, which one to draw: the last by default, 0 is the start.
-    colour : str
-        For mass and density.
+    iteration : of a quantization, which one to draw: the last by default, 0 is the start
+    colour : for mass and density
 
     Examples
     --------
-    >>> from mercer.plot import axes
+    >>> from mercer import plot
     >>> from mercer.voronoi import lloyd
-    >>> ax = cells(lloyd(None, 30, random_state=0), axes(4, 4))
+    >>> ax = plot.cells(lloyd(None, 30, random_state=0), plot.axes(4, 4))
     >>> len(ax.collections[0].get_paths())
     30
     """
@@ -65,7 +62,9 @@ def cells(
     handles: list[Patch] = []
     if by == "density":
         assert isinstance(partition, Quantization)
-        _underneath(ax, partition, colour)
+        (left, right), (bottom, top) = partition.rectangle
+        image = tinted(0.75 * partition.density / partition.density.max(), colour)
+        ax.imshow(image, extent=(left, right, bottom, top), interpolation="none")
         fills: Any = ["none"] * len(drawn)
     elif by == "mass":
         fills, handles = _by_mass(partition, iteration, colour)
@@ -79,7 +78,7 @@ def cells(
         ax.plot(*partition.frames[iteration].T, ".", color=INK, markersize=3)
     window(ax, np.concatenate(polygons), 0.0)
     if handles:
-        _legend_below(ax, handles, {"sides": "sides of inner cells", "mass": None}[by])
+        _legend_below(ax, handles, "sides of inner cells" if by == "sides" else None)
     return ax
 
 
@@ -90,18 +89,11 @@ def lloyd_frames(
 
     Parameters
     ----------
-    quantization : Quantization
     axes : sequence of ``frames + 1`` Axes, optional
-        None: a new figure with so many in a row.
     frames : int
         How many iterations to draw: the first, the last and some between, closer together at the beginning,
         where most happens. If there were fewer, fewer are drawn, and Axes that are left over are hidden.
-    by : {"sides", "mass", "density"}
-        What fills the cells, see `cells`.
-
-    Returns
-    -------
-    array of Axes
+    by : what fills the cells, see `cells`
 
     Examples
     --------
@@ -173,9 +165,3 @@ def _by_mass(partition: Quantization | Cells, iteration: int, colour: str) -> tu
         label = f"{word} {what}: {number(masses[i])}"
         handles.append(Patch(facecolor=to_rgba(colour, shades[i]), edgecolor=INK, label=label))
     return [to_rgba(colour, shade) for shade in shades.tolist()], handles
-
-
-def _underneath(ax: Axes, quantization: Quantization, colour: str) -> None:
-    strength = 0.75 * quantization.density / quantization.density.max()
-    (left, right), (bottom, top) = quantization.rectangle
-    ax.imshow(tinted(strength, colour), extent=(left, right, bottom, top), interpolation="none")

@@ -1,30 +1,26 @@
 """What can be said of errors on data not seen: bounds, each with what it assumes; rates and spectra.
 
+In every bound `n` is the number of examples, and `delta` (δ) the probability with which it may fail; `risk`
+is what it says it bounds, `assumptions` what it says it assumes. `random_state` is a seed.
+
 What can be learned at all (classes of hypotheses, shattering, the game) is in `mercer.theory.learnability`.
 """
 
 from mercer.theory.bounds import (
     Bound,
+    binary_kl,
     binomial_bound,
     finite_class_bound,
     finite_class_examples,
+    kl_inverse,
     mean_bound,
     vc_bound,
     vc_examples,
 )
 from mercer.theory.certificate import RiskCertificate, certificate
-from mercer.theory.circle import CircleProblem, CircleSpline
-from mercer.theory.divergence import binary_kl, kl_inverse
-from mercer.theory.experiments import BiasVariance, RiskCurve, bias_variance, risk_curve
+from mercer.theory.experiments import BiasVariance, Rate, RiskCurve, bias_variance, fit_rate, risk_curve
 from mercer.theory.gibbs import gibbs_bound, pac_bayes_bound
-from mercer.theory.leave_one_out import (
-    left_out_bound,
-    left_out_error_bound,
-    left_out_scores,
-    support_vector_bound,
-    xi_alpha_bound,
-)
-from mercer.theory.points import Coverage, PointsProblem, coverage
+from mercer.theory.problems import CircleProblem, CircleSpline, Coverage, PointsProblem, coverage
 from mercer.theory.rademacher import (
     Complexity,
     capped_error_bound,
@@ -32,7 +28,6 @@ from mercer.theory.rademacher import (
     rademacher_bound,
     rademacher_complexity,
 )
-from mercer.theory.rates import Rate, fit_rate
 from mercer.theory.spectra import (
     Decay,
     EffectiveDimension,
@@ -44,7 +39,17 @@ from mercer.theory.spectra import (
     smoothness,
     spectrum,
 )
-from mercer.theory.stability import ridge_slope, ridge_stability, stability_bound, uniform_stability
+from mercer.theory.stability import (
+    left_out_bound,
+    left_out_error_bound,
+    left_out_scores,
+    ridge_slope,
+    ridge_stability,
+    stability_bound,
+    support_vector_bound,
+    uniform_stability,
+    xi_alpha_bound,
+)
 
 __all__ = [
     "BiasVariance",

@@ -13,17 +13,10 @@ import numpy as np
 from mercer.estimators.facts import Facts
 from mercer.functions import KernelFunction
 from mercer.kernels import Finite
+from mercer.theory import stability
 from mercer.theory.bounds import Bound, vc_bound
 from mercer.theory.gibbs import pac_bayes_bound
-from mercer.theory.leave_one_out import (
-    left_out_bound,
-    left_out_error_bound,
-    support_vector_bound,
-    xi_alpha_bound,
-)
-from mercer.theory.rademacher import FIXED, capped_error_bound, margin_bound
-from mercer.theory.stability import ridge_slope, stability_bound, uniform_stability
-from mercer.theory.strata import exponent_above
+from mercer.theory.rademacher import FIXED, capped_error_bound, exponent_above, margin_bound
 
 # Kernel values that may be looked at for R² of the ξα estimate: a fraction of a second.
 _PAIRS = 2e7
@@ -39,20 +32,10 @@ _WIDTH = "; here its width was taken from the points, though not from the target
 
 @dataclass(frozen=True)
 class Promise:
-    """Bounds that hold or fail together.
-
-    Attributes
-    ----------
-    bounds : each a function of delta
-    spends : do they need a share of δ?
-    """
+    """Bounds that hold or fail together, each a function of delta. Do they need a share of it (`spends`)?"""
 
     bounds: tuple[Callable[..., Bound], ...]
     spends: bool = True
-
-    def make(self, delta: float) -> list[Bound]:
-        """The bounds, with their share of δ."""
-        return [bound(delta=delta) for bound in self.bounds]
 
 
 Absent = list[tuple[str, str]]
@@ -63,15 +46,9 @@ Found = Promise | str | None
 def promises(facts: Facts, tuned: bool) -> tuple[list[Promise], Absent]:
     """What can be promised of a machine, and (name, reason) of what can't."""
     words = _TUNED if tuned else _WIDTH if facts.tuned else ""
-    made: list[Promise] = []
-    absent: Absent = []
-    for name, find in _FINDERS.items():
-        found = find(facts, words)
-        if isinstance(found, str):
-            absent.append((name, found))
-        elif found is not None:
-            made.append(found)
-    return made, absent
+    found = {name: find(facts, words) for name, find in _FINDERS.items()}
+    made = [promise for promise in found.values() if isinstance(promise, Promise)]
+    return made, [(name, why) for name, why in found.items() if isinstance(why, str)]
 
 
 def _with_constant(facts: Facts) -> tuple[float, np.ndarray, float | None]:
@@ -151,9 +128,9 @@ def _stability(facts: Facts, words: str) -> Found:
             name, errors, judged, most = "mean squared error, clipped", errors**2, 4 * top, 4 * top**2
         else:
             name, errors, judged, most = "mean error, clipped", np.abs(errors), 1.0, 2 * top
-    beta = uniform_stability(largest_slope(facts), facts.lam, n, kappa2, judged=judged)
+    beta = stability.uniform_stability(largest_slope(facts), facts.lam, n, kappa2, judged=judged)
     said: Any = {"largest_loss": most, "risk": name, "assumptions": assumed}
-    return Promise((partial(stability_bound, float(errors.mean()), beta, n, **said),))
+    return Promise((partial(stability.stability_bound, float(errors.mean()), beta, n, **said),))
 
 
 def _unstable(facts: Facts) -> str | None:
@@ -185,7 +162,7 @@ def largest_slope(facts: Facts) -> float:
     loss, targets = facts.loss, facts.targets
     assert loss is not None
     if loss.quadratic:
-        return ridge_slope(float(np.abs(targets).max()), facts.lam, facts.largest_diagonal)
+        return stability.ridge_slope(float(np.abs(targets).max()), facts.lam, facts.largest_diagonal)
     ends = np.array([[targets.min()], [targets.max()]])
     at_zero = float(np.max(loss.value(ends, np.zeros((2, 1)))))
     reach = math.sqrt(facts.largest_diagonal * max(at_zero, 0.0) / facts.lam)
@@ -202,15 +179,15 @@ def _left_out(facts: Facts, words: str) -> Found:
         return "the coefficients of the examples are not known"
     if facts.space == "centres":
         return _CENTRES
+    if not facts.classes and facts.has_offset:
+        return "an offset without a penalty may move far"
+    if not facts.classes and facts.linked:
+        return _LINK
     y, scores, coef = facts.targets[:, 0], facts.scores[:, 0], facts.coef
-    if not facts.classes:
-        if facts.has_offset:
-            return "an offset without a penalty may move far"
-        if facts.linked:
-            return _LINK
-        made = [left_out_error_bound(y, scores, coef, facts.diagonal, cap_of(y))]
-    else:
+    if facts.classes:
         made = _left_out_labels(facts, y, scores, coef)
+    else:
+        made = [stability.left_out_error_bound(y, scores, coef, facts.diagonal, cap_of(y))]
     if not made:
         return "with an offset it is known for support vector machines only"
     # They hold on average, whatever δ is.
@@ -222,11 +199,11 @@ def _left_out_labels(facts: Facts, y: np.ndarray, scores: np.ndarray, coef: np.n
     assert facts.wrong is not None and facts.margins is not None
     made: list[Bound] = []
     if not facts.has_offset:
-        made.append(left_out_bound(y, scores, coef, facts.diagonal))
+        made.append(stability.left_out_bound(y, scores, coef, facts.diagonal))
     elif facts.support is not None:
-        made.append(xi_alpha_bound(facts.margins, np.abs(coef), spread_of(facts)))
+        made.append(stability.xi_alpha_bound(facts.margins, np.abs(coef), spread_of(facts)))
     if facts.support is not None and facts.support < facts.n:
-        made.append(support_vector_bound(facts.support, facts.n, int(facts.wrong.sum())))
+        made.append(stability.support_vector_bound(facts.support, facts.n, int(facts.wrong.sum())))
     return made
 
 
@@ -252,10 +229,8 @@ def spread_of(facts: Facts) -> float:
     if not isinstance(f, KernelFunction) or len(f) * facts.n > _PAIRS or isinstance(f.kernel, Finite):
         return 2 * most  # |k(x,z)| ≤ κ²
     rows = max(int(_PAIRS / 10 // max(facts.n, 1)), 1)
-    least = math.inf
-    for i in range(0, len(f), rows):
-        least = min(least, float(f.kernel(f.points[i : i + rows], facts.points).min()))
-    return most - least
+    blocks = (f.points[i : i + rows] for i in range(0, len(f), rows))
+    return most - min((float(f.kernel(block, facts.points).min()) for block in blocks), default=math.inf)
 
 
 def cap_of(y: np.ndarray) -> float:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, SupportsFloat
 
 import numpy as np
+from scipy.special import rel_entr
 from scipy.stats import beta
-
-from mercer.theory.divergence import kl_inverse
 
 # Beyond so many examples nobody will go.
 _MOST = 2**60
+# Halvings of [q, 1]: what is left is below the spacing of doubles.
+_HALVINGS = 60
 _FRESH = "the {:,} examples are independent draws, like new ones; what was tested was fitted without them"
 
 # What a bound is the sum of, by name.
@@ -54,7 +56,7 @@ class Bound:
 
     def __str__(self) -> str:
         verdict = " (vacuous: it says nothing)" if self.vacuous else ""
-        sure = "on average" if self.on_average else f"with probability {_percent(1 - self.delta)}"
+        sure = "on average" if self.on_average else f"with probability {100 * (1 - self.delta):.4g}%"
         return f"{self.name}: {self.risk} ≤ {self.value:.3g} {sure}{verdict}"
 
     @property
@@ -84,32 +86,15 @@ def bound_of(
 
     `trivial` is what is known anyway: from there on it says nothing.
     """
-
-    def value(m: int) -> float:
-        return sum(size for _, size in terms(m))
-
-    here = terms(n)
-    return Bound(
-        name,
-        risk,
-        value(n),
-        here[0][1] if measured is None else measured,
-        delta,
-        assumptions,
-        value(n) >= trivial,
-        measured_as,
-        here,
-        examples_needed(value, n, trivial),
-    )
+    here, needed = terms(n), examples_needed(lambda m: sum_of(terms(m)), n, trivial)
+    total = sum_of(here)
+    seen = here[0][1] if measured is None else measured
+    return Bound(name, risk, total, seen, delta, assumptions, total >= trivial, measured_as, here, needed)
 
 
-def _percent(p: float) -> str:
-    """95%, 98.75%: as many figures as there are.
-
-    >>> _percent(0.95), _percent(1 - 0.05 / 4)
-    ('95%', '98.75%')
-    """
-    return f"{100 * p:.4g}%"
+def sum_of(terms: Terms) -> float:
+    """What the terms add up to."""
+    return sum(size for _, size in terms)
 
 
 def require_delta(delta: float) -> None:
@@ -147,10 +132,7 @@ def examples_needed(value: Callable[[int], float], n: int, trivial: float = 1.0)
         low, high = high, 2 * high
         if high > _MOST:
             return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if value(middle) >= trivial else (low, middle)
-    return high
+    return low + bisect_left(range(low, high), True, key=lambda m: value(m) < trivial)
 
 
 def hoeffding(n: float, delta: float) -> float:
@@ -160,6 +142,48 @@ def hoeffding(n: float, delta: float) -> float:
     0.0865
     """
     return math.sqrt(math.log(1 / delta) / (2 * n))
+
+
+# -- how far apart two coins are, and which coins are no farther -----------------------------------
+
+
+def binary_kl(q: Any, p: Any) -> Any:
+    """kl(q‖p) = q ln(q/p) + (1−q) ln((1−q)/(1−p)), of coins that show heads with probability q and p.
+
+    Either may be an array.
+
+    Examples
+    --------
+    >>> round(binary_kl(0.0, 0.5), 4), binary_kl(0.3, 0.3)          # ln 2
+    (0.6931, 0.0)
+    """
+    q, p = np.asarray(q, dtype=float), np.asarray(p, dtype=float)
+    if not (((q >= 0) & (q <= 1)).all() and ((p >= 0) & (p <= 1)).all()):
+        raise ValueError("q and p are probabilities, between 0 and 1")
+    value = np.maximum(rel_entr(q, p) + rel_entr(1 - q, 1 - p), 0)
+    return float(value) if value.ndim == 0 else value
+
+
+def kl_inverse(q: Any, c: Any) -> Any:
+    """The largest p with kl(q‖p) ≤ c: if q was seen, p is the worst that is still near enough.
+
+    kl(q‖·) rises from 0 at q to infinity at 1, so the interval is halved. The upper end is returned: a
+    bound may be too large by a rounding error, but not too small. Either may be an array.
+
+    Examples
+    --------
+    >>> round(kl_inverse(0.0, 0.1), 4)                              # 1 − exp(−0.1)
+    0.0952
+    """
+    q, c = np.broadcast_arrays(np.asarray(q, dtype=float), np.asarray(c, dtype=float))
+    if not (((q >= 0) & (q <= 1)).all() and (c >= 0).all()):
+        raise ValueError("q must lie between 0 and 1, and c must not be negative")
+    low, high = q.copy(), np.ones_like(q)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        near = binary_kl(q, middle) <= c
+        low, high = np.where(near, middle, low), np.where(near, high, middle)
+    return float(high) if high.ndim == 0 else high
 
 
 # -- examples that took no part ---------------------------------------------------------------------
@@ -176,13 +200,6 @@ def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error 
 
     Clopper and Pearson's upper limit: exact, for any function chosen without those examples.
 
-    Parameters
-    ----------
-    errors : int
-    n : int
-    delta : float
-    risk : the name of what is bounded
-
     Examples
     --------
     >>> round(binomial_bound(0, 100).value, 4)          # 1 − 0.05^(1/100)
@@ -191,17 +208,9 @@ def binomial_bound(errors: int, n: int, delta: float = 0.05, risk: str = "error 
     if n < 1 or not 0 <= errors <= n or errors != int(errors):
         raise ValueError(f"errors must be a whole number from 0 to n > 0, got {errors!r} of {n!r}")
     require_delta(delta)
-    value = float(largest_rate(errors, n, delta))
-    return Bound(
-        "Test-set bound",
-        risk,
-        value,
-        errors / n,
-        delta,
-        _FRESH.format(n),
-        value >= 1,
-        "share of the test examples",
-    )
+    value, assumed = float(largest_rate(errors, n, delta)), _FRESH.format(n)
+    said = "share of the test examples"
+    return Bound("Test-set bound", risk, value, errors / n, delta, assumed, value >= 1, said)
 
 
 def mean_bound(
@@ -212,13 +221,7 @@ def mean_bound(
     E V ≤ M kl⁻¹(mean/M, ln(1/δ)/n): never worse than Hoeffding's mean + M√(ln(1/δ)/2n), and far better for
     small means.
 
-    Parameters
-    ----------
-    mean : of the losses, between 0 and `largest`
-    n : int
-    delta : float
-    largest : M
-    risk : the name of what is bounded
+    The mean lies between 0 and M, the `largest` loss.
 
     Examples
     --------
@@ -231,17 +234,9 @@ def mean_bound(
     if not largest > 0 or not 0 <= mean <= largest:
         raise ValueError(f"the mean must lie between 0 and the largest loss, got {mean!r} and {largest!r}")
     value = largest * kl_inverse(mean / largest, math.log(1 / delta) / n)
-    return Bound(
-        "Test-set bound",
-        risk,
-        value,
-        mean,
-        delta,
-        _FRESH.format(n),
-        value >= largest,
-        "mean over the test examples",
-        (("test loss", mean), ("confidence", value - mean)),
-    )
+    said, assumed = "mean over the test examples", _FRESH.format(n)
+    terms = ("test loss", mean), ("confidence", value - mean)
+    return Bound("Test-set bound", risk, value, mean, delta, assumed, value >= largest, said, terms)
 
 
 # -- all functions of a class at once ---------------------------------------------------------------
@@ -257,8 +252,6 @@ def finite_class_bound(empirical: float, size: int, n: int, delta: float = 0.05)
     ----------
     empirical : err_S, the error rate on n examples
     size : |H|, how many hypotheses there were to choose from, before the examples were seen
-    n : int
-    delta : float
 
     Examples
     --------
@@ -266,7 +259,6 @@ def finite_class_bound(empirical: float, size: int, n: int, delta: float = 0.05)
     0.1498
     """
     _require_rate(empirical, n, delta)
-    _require_size(size)
 
     def terms(m: int) -> Terms:
         return ("training error", empirical), ("size of the class", finite_class_excess(size, m, delta))
@@ -277,6 +269,8 @@ def finite_class_bound(empirical: float, size: int, n: int, delta: float = 0.05)
 
 def finite_class_excess(size: int, n: float, delta: float) -> float:
     """√((ln|H| + ln(1/δ))/2n)."""
+    if size < 1:
+        raise ValueError(f"a class holds at least one hypothesis, got {size!r}")
     return math.sqrt((math.log(size) + math.log(1 / delta)) / (2 * n))
 
 
@@ -285,18 +279,12 @@ def finite_class_examples(size: int, epsilon: float, delta: float = 0.05) -> int
 
     n ≥ (ln|H| + ln(1/δ))/(2ε²), the inverse of `finite_class_bound`.
 
-    Parameters
-    ----------
-    size : |H|
-    epsilon, delta : float
-
     Examples
     --------
     >>> finite_class_examples(3**10, 0.05)              # conjunctions of ten variables
     2797
     """
     require_delta(delta)
-    _require_size(size)
     return _least(lambda m: finite_class_excess(size, m, delta), 1, epsilon)
 
 
@@ -307,8 +295,6 @@ def vc_bound(empirical: float, dimension: SupportsFloat, n: int, delta: float = 
     ----------
     empirical : err_S, the error rate on n examples
     dimension : d, at least 0; a number, or what `vc_dimension` found
-    n : int
-    delta : float
 
     Notes
     -----
@@ -348,10 +334,7 @@ def vc_examples(dimension: SupportsFloat, epsilon: float, delta: float = 0.05) -
 
     The inverse of `vc_bound`: its excess falls with n from n = d/2 on, so the least n is found by halving.
 
-    Parameters
-    ----------
-    dimension : d, finite; a number, or what `vc_dimension` found
-    epsilon, delta : float
+    d is a finite number, or what `vc_dimension` found.
 
     Examples
     --------
@@ -394,8 +377,3 @@ def _require_rate(rate: float, n: int, delta: float) -> None:
     require_delta(delta)
     if not 0 <= rate <= 1 or n < 1:
         raise ValueError(f"an error rate between 0 and 1 on n > 0 examples is needed, got {rate!r}, {n!r}")
-
-
-def _require_size(size: int) -> None:
-    if size < 1:
-        raise ValueError(f"a class holds at least one hypothesis, got {size!r}")

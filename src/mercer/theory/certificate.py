@@ -57,16 +57,11 @@ class RiskCertificate:
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """The table, a row a bound: name, what it bounds, measured, at most, how sure."""
-        return [
-            (
-                b.name,
-                b.risk,
-                f"{b.measured:.3g}",
-                f"{b.value:.3g}",
-                "on average" if b.on_average else f"{100 * (1 - b.delta):.4g} %",
-            )
-            for b in self.bounds
-        ]
+
+        def sure(b: Bound) -> str:
+            return "on average" if b.on_average else f"{100 * (1 - b.delta):.4g} %"
+
+        return [(b.name, b.risk, f"{b.measured:.3g}", f"{b.value:.3g}", sure(b)) for b in self.bounds]
 
     @property
     def telling(self) -> tuple[Bound, ...]:
@@ -150,8 +145,7 @@ def certificate(
     machine : fitted KernelRidge, KernelLogistic, KernelSVC, KernelSVR, KernelClassifier or KernelRegressor
         Any other estimator with `predict` has the test-set bound only.
     X, y : the examples it was fitted to
-    delta : float
-        δ: all bounds hold at once with probability 1 − δ; each has an equal share of it.
+    delta : δ: all bounds hold at once with probability 1 − δ; each has an equal share of it
     X_test, y_test : examples that took no part, optional
     predicted : array, optional
         Predictions for y_test by machines like this one, where not this one made them (cross-validation).
@@ -161,11 +155,6 @@ def certificate(
     groups, groups_test : labels of the rows of X and of the test examples, optional
         Rows of one group (of a patient, of a day) are not independent. The test-set bound is then about the
         mean of the groups' mean errors, and counts groups; bounds from training errors do not apply.
-
-    Returns
-    -------
-    RiskCertificate
-        ``print`` it; ``.bounds``, ``.rows()``, ``.to_dict()``.
 
     Examples
     --------
@@ -193,13 +182,11 @@ def certificate(
             raise ValueError("y_test needs X_test, or predictions made elsewhere (predicted)")
         predicted = machine.predict(X_test)
     facts, y = facts_of(machine, X, y), np.asarray(y)
-    if facts is None:
-        made: list[Promise] = []
-        absent = [("Bounds from training errors", _why_unknown(machine))]
-    elif not alone(_units(groups, len(y))):
-        made, absent = [], [("Bounds from training errors", _DEPENDENT)]
-    else:
+    made: list[Promise] = []
+    if facts is not None and alone(_units(groups, len(y))):
         made, absent = promises(facts, tuned)
+    else:
+        absent = [("Bounds from training errors", _why_unknown(machine) if facts is None else _DEPENDENT)]
     sure = tested + sum(p.spends for p in made)
     share = delta / max(sure, 1)
     measure = _Measure(machine, y)
@@ -213,7 +200,7 @@ def certificate(
         bounds.append(bound)
     else:
         absent = [("Test-set bound", "no test examples were given"), *absent]
-    bounds += [b for p in made for b in p.make(share)]
+    bounds += [make(delta=share) for p in made for make in p.bounds]
     return RiskCertificate(
         _described(machine, facts, len(y)),
         measure.name,

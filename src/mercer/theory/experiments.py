@@ -1,30 +1,99 @@
-"""How the risk falls with the number of examples, and what a parameter does to bias and variance."""
+"""How fast the risk falls with the number of examples, and what a parameter does to bias and variance."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 from sklearn.base import clone
 
-from mercer.theory.rates import Rate, fit_rate
+_RESAMPLES = 1000
 
 Draw = Callable[[int, np.random.Generator], tuple[Any, Any]]
 Truth = Callable[[Any], np.ndarray]
 Progress = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Rate:
+    """risk ≈ C n^−a.
+
+    `exponent` is a, between `low` and `high` with that `confidence`; `constant` is C.
+    """
+
+    exponent: float
+    low: float
+    high: float
+    constant: float
+    confidence: float
+
+    def at(self, n: Any) -> np.ndarray:
+        """C n^−a."""
+        return self.constant * np.asarray(n, dtype=float) ** -self.exponent
+
+    def __str__(self) -> str:
+        sure = f"{100 * self.confidence:g} % confidence"
+        power = f"{-self.exponent:.2f}"  # a risk that rises has n to a power above 0
+        return f"n^{power} ({sure}: {self.low:.2f} to {self.high:.2f})".replace("-", "−")
+
+
+def fit_rate(sizes: Any, risks: Any, confidence: float = 0.95, random_state: int = 0) -> Rate:
+    """Fit C n^−a by least squares in logarithms.
+
+    Parameters
+    ----------
+    sizes : (s,) numbers of examples, at least three of them different
+    risks : (s,), or (repetitions, s): then means are fitted, and the interval comes from drawing the
+        repetitions again (bootstrap); of a single row it comes from the residuals (Student's t), as if the
+        line were right
+    confidence : of the interval
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> n = np.array([100, 200, 400, 800])
+    >>> rate = fit_rate(n, 3 / n**0.5)
+    >>> round(rate.exponent, 4), round(rate.constant, 4)
+    (0.5, 3.0)
+    """
+    n, values = np.asarray(sizes, dtype=float), np.asarray(risks, dtype=float)
+    if n.ndim != 1 or values.ndim not in (1, 2) or values.shape[-1] != len(n):
+        raise ValueError(f"sizes has shape {n.shape}, risks {values.shape}: give one risk, or column, a size")
+    if len(np.unique(n)) < 3 or (n <= 0).any():
+        raise ValueError("a rate needs at least three different positive sizes")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence!r}")
+    means = values if values.ndim == 1 else values.mean(axis=0)
+    if not (means > 0).all() or not np.isfinite(means).all():
+        raise ValueError(
+            "a rate needs risks that are positive and finite: take off what can't be learned, not more"
+        )
+    x = np.log(n) - np.log(n).mean()
+    # The least-squares line; x has mean 0.
+    slope, level = float(x @ np.log(means) / (x @ x)), float(np.log(means).mean())
+    if values.ndim == 2 and len(values) > 1:
+        drawn = np.random.default_rng(random_state).integers(0, len(values), (_RESAMPLES, len(values)))
+        again = np.log(np.maximum(values[drawn].mean(axis=1), np.finfo(float).tiny))
+        low, high = np.quantile(-again @ x / (x @ x), [(1 - confidence) / 2, (1 + confidence) / 2])
+    else:
+        left = np.log(means) - level - slope * x
+        spread = math.sqrt(float(left @ left) / (len(n) - 2) / float(x @ x))
+        half = float(student.ppf((1 + confidence) / 2, len(n) - 2)) * spread
+        low, high = -slope - half, -slope + half
+    constant = math.exp(level - slope * float(np.log(n).mean()))
+    return Rate(-slope, float(low), float(high), constant, confidence)
+
+
 @dataclass(frozen=True, eq=False)
 class RiskCurve:
     """Risk against the number of examples.
 
-    Attributes
-    ----------
-    sizes : (s,)
-    risks : (repetitions, s)
-    rate : Rate, the fitted power of n; None if fewer than three sizes, or a risk that is not positive
+    Of s sizes, repetitions × s risks and the fitted power of n, which is None with fewer than three sizes, or
+    a risk that is not positive.
     """
 
     sizes: np.ndarray
@@ -64,14 +133,9 @@ def risk_curve(
     risk : function of a fitted machine and a random generator, optional
         The risk where it is known; the mean squared error, or the error rate, on `test` fresh examples
         otherwise.
-    repetitions : int
-        Samples of each size.
-    test : int
-    floor : float
-        The least possible risk (that of the noise), taken off before a rate is fitted.
-    random_state : int
-    progress : function, optional
-        Called with a line of text after every size.
+    repetitions : samples of each size
+    floor : the least possible risk (that of the noise), taken off before a rate is fitted
+    progress : function, optional; called with a line of text after every size
 
     Examples
     --------
@@ -115,12 +179,7 @@ def _test_risk(machine: Any, draw: Draw, test: int, rng: np.random.Generator) ->
 class BiasVariance:
     """Bias and variance of a machine for several values of a parameter.
 
-    Attributes
-    ----------
-    name : of the parameter
-    values : list
-    bias : (v,) E_x (E f(x) − f*(x))²
-    variance : (v,) E_x Var f(x)
+    Of so many `values` of the parameter `name`: `bias` is E_x (E f(x) − f*(x))², `variance` E_x Var f(x).
     """
 
     name: str
@@ -166,12 +225,9 @@ def bias_variance(
     draw : function of n and a random generator that returns (X, y)
     truth : f*, a function of points
     n : examples in a sample
-    at : points, optional
-        Where to look; 500 fresh ones from `draw` by default.
-    repetitions : int, at least 2
-    random_state : int
-    progress : function, optional
-        Called with a line of text after every value.
+    at : where to look; 500 fresh points from `draw` by default
+    repetitions : at least 2
+    progress : function, optional; called with a line of text after every value
 
     Examples
     --------

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from mercer.theory.bounds import Bound, Terms, bound_of, require_delta, vectors
-from mercer.theory.divergence import kl_inverse
+from mercer.theory.bounds import Bound, Terms, bound_of, kl_inverse, require_delta, vectors
 from mercer.theory.rademacher import FIXED
 
 # ‖f‖/s that are tried, in standard deviations of the prior: from hardly anything to all but certain.
@@ -28,12 +27,7 @@ _RATIOS = np.geomspace(1e-2, 1e4, 121)
 def gibbs_bound(error: float, divergence: float, n: int, delta: float = 0.05) -> float:
     """kl⁻¹(error, (KL + ln(2√n/δ))/n): Seeger's and Langford's bound, with Maurer's constant.
 
-    Parameters
-    ----------
-    error : mean error of the posterior's draws on the n examples
-    divergence : KL(posterior‖prior)
-    n : int
-    delta : float
+    `error` is the mean error of the posterior's draws on the n examples, `divergence` KL(posterior‖prior).
 
     Examples
     --------
@@ -71,10 +65,7 @@ def pac_bayes_bound(
     margins : y_i f(x_i), one an example
     norm : ‖f‖; with an offset √(‖f‖² + b²/v), the norm in the space of k + v
     diagonal : k(x_i, x_i); with an offset v more
-    delta : float
-    own : bool
-        Bound the error of f itself (True), or that of the machine that draws afresh for every prediction.
-    assumptions : what the bound is said to assume
+    own : bound the error of f itself (True), or that of the machine that draws afresh for every prediction
 
     Examples
     --------

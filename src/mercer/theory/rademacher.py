@@ -2,6 +2,10 @@
 
 Balls ‖f‖ ≤ B have E_σ sup (1/n) Σ σ_i f(x_i) = (B/n) E‖Σ σ_i k(x_i,·)‖ = (B/n) E√(σᵀKσ) ≤ B√(tr K)/n, so ‖f‖
 and tr K = Σ k(x_i,x_i) are all one needs to know of a machine.
+
+A bound for a ball of radius B holds for one B, fixed beforehand. Holding for all B = 2^j at once costs a
+share of δ each, and the shares add up to at most δ. Then the j that suits may be taken once the data are
+there.
 """
 
 from __future__ import annotations
@@ -13,23 +17,44 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.bounds import Bound, Terms, bound_of, hoeffding, require_delta, vectors
-from mercer.theory.strata import exponent_above, share
+from mercer.theory.bounds import Bound, Terms, bound_of, hoeffding, require_delta, sum_of, vectors
 
 # All signs of so many examples are looked at; of more, some are drawn.
 _EXACT = 12
+# The exponent that stands for 0, which no power of two is: radius 2^−60.
+_NOTHING = -60
 FIXED = "independent examples, and a kernel fixed before they were seen"
+
+
+def share(j: int) -> float:
+    """1/(2(|j|+1)(|j|+2)): the part of δ of stratum j. All of them together, j = …, −1, 0, 1, …, take 3/4.
+
+    >>> share(0), share(-2)
+    (0.25, 0.041666666666666664)
+    """
+    return 1 / (2 * (abs(j) + 1) * (abs(j) + 2))
+
+
+def exponent_above(value: float) -> int:
+    """The least j with 2^j ≥ value, at least −60.
+
+    >>> exponent_above(5.0), exponent_above(0.25), exponent_above(0.0)
+    (3, -2, -60)
+    """
+    if not 0 <= value < math.inf:
+        raise ValueError(f"a finite number from 0 on is needed, got {value!r}")
+    if value == 0:
+        return _NOTHING
+    mantissa, exponent = math.frexp(value)  # exact, where a logarithm might round down
+    return max(exponent - 1 if mantissa == 0.5 else exponent, _NOTHING)
 
 
 @dataclass(frozen=True)
 class Complexity:
     """The empirical Rademacher complexity of a ball.
 
-    Attributes
-    ----------
-    value : (B/n) E√(σᵀKσ)
-    error : standard error of `value`, 0 if all signs were looked at
-    low, high : B√(tr K/2)/n and B√(tr K)/n, between which it lies
+    `value` is (B/n) E√(σᵀKσ), with standard error `error`, 0 if all signs were looked at. It lies between
+    `low`, B√(tr K/2)/n, and `high`, B√(tr K)/n.
     """
 
     value: float
@@ -50,9 +75,7 @@ def rademacher_complexity(
     ----------
     K : (n, n) array, or an operator such as `mercer.operators.KernelOperator`
     radius : B
-    draws : int
-        Signs drawn where there are too many to look at all of them.
-    random_state : int
+    draws : signs drawn where there are too many to look at all of them
 
     Examples
     --------
@@ -108,12 +131,8 @@ def rademacher_bound(
     empirical : mean loss on the n examples f was fitted to, each between 0 and 1
     norm : ‖f‖
     trace : Σ k(x_i, x_i)
-    n : int
     slope : L, the Lipschitz constant of the loss
-    delta : float
-    risk : the name of what is bounded
     sup_diagonal : κ², if known: the value of k(x,x) of a translation-invariant kernel
-    assumptions : what the bound is said to assume
 
     Examples
     --------
@@ -160,10 +179,8 @@ def margin_bound(
     margins : y_i f(x_i), one an example
     norm : ‖f‖; with an offset √(‖f‖² + b²), the norm in the space of k + 1
     trace : Σ k(x_i, x_i); with an offset n more
-    delta : float
     sup_diagonal : κ², if k(x,x) ≤ κ² is known for all x; with an offset 1 more
-    classes : int
-    assumptions : what the bound is said to assume
+    classes : how many
 
     Examples
     --------
@@ -191,11 +208,11 @@ def margin_bound(
         size = _terms(wide, trace * examples / n, examples, sup_diagonal, delta)[0][1]
         top = max(exponent_above(1 / size), exponent_above(norm)) if size > 0 else 40
         found = [terms(j, examples) for j in range(top - 40, top + 1)]
-        least = min(found, key=_sum)
-        if _sum(least) < 1:
+        least = min(found, key=sum_of)
+        if sum_of(least) < 1:
             return least
         # Of bounds that say nothing, one with a margin that examples have tells more about the reason.
-        return min((t for t in found if t[0][1] <= 0.5), key=_sum, default=least)
+        return min((t for t in found if t[0][1] <= 0.5), key=sum_of, default=least)
 
     wrong = float((m <= 0).mean())
     return bound_of("Margin bound", "error rate", best, n, delta, assumptions, measured=wrong)
@@ -203,10 +220,6 @@ def margin_bound(
 
 def _sizes(*values: float) -> bool:
     return all(0 <= v < math.inf for v in values)
-
-
-def _sum(terms: Terms) -> float:
-    return sum(value for _, value in terms)
 
 
 def capped_error_bound(
@@ -232,10 +245,8 @@ def capped_error_bound(
     norm : ‖f‖, without the offset
     trace : Σ k(x_i, x_i)
     cap : M > 0; the next power of two is taken
-    delta : float
     offset : b
     sup_diagonal : κ², if k(x,x) ≤ κ² is known for all x
-    assumptions : what the bound is said to assume
 
     Examples
     --------

@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer.features import NystromFeatures
 from mercer.kernels import Kernel
-from mercer.theory.rates import Rate, fit_rate
+from mercer.theory.experiments import Rate, fit_rate
 
 # Rows whose features are held at once.
 _BLOCK = 4096
@@ -29,10 +29,7 @@ _FEWEST = 8
 class GramSpectrum:
     """Eigenvalues of K/n, and the target's energy along the eigenvectors.
 
-    Attributes
-    ----------
-    values : μ_i, falling
-    energy : ⟨y, u_i⟩²/n, which is ⟨f*, e_i⟩² + σ²/n on average; None without a target
+    `values` are μ_i, falling; `energy` ⟨y, u_i⟩²/n, which is ⟨f*, e_i⟩² + σ²/n on average, or None without y.
     """
 
     values: np.ndarray
@@ -47,10 +44,7 @@ class GramSpectrum:
 def spectrum(K: Any, y: Any = None) -> GramSpectrum:
     """The spectrum of a kernel matrix, and where on it a target lies.
 
-    Parameters
-    ----------
-    K : (n, n) array
-    y : (n,) array, optional
+    K is an (n, n) array, y has n numbers.
 
     Examples
     --------
@@ -63,16 +57,12 @@ def spectrum(K: Any, y: Any = None) -> GramSpectrum:
         raise ValueError(f"K must be a square matrix, got shape {K.shape}")
     n = len(K)
     if y is None:
-        values = np.linalg.eigvalsh(K)
-        return GramSpectrum(np.maximum(values[::-1], 0) / n, None)
+        return GramSpectrum(np.maximum(np.linalg.eigvalsh(K)[::-1], 0) / n, None)
     y = np.asarray(y, dtype=float)
     if y.shape != (n,):
         raise ValueError(f"y must have one number for each of the {n} examples, got shape {y.shape}")
     values, vectors = np.linalg.eigh(K)
     return GramSpectrum(np.maximum(values[::-1], 0) / n, ((vectors.T @ y) ** 2 / n)[::-1])
-
-
-# -- effective dimension ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,18 +79,16 @@ def effective_dimension(
 ) -> EffectiveDimension:
     """d(λ) = tr K(K + nλI)⁻¹ = Σ μ_i/(μ_i + λ): how many directions ridge regression makes use of.
 
-    With centres, K̂ = K(X,Z)K(Z,Z)⁺K(Z,X) lies below K, so tr K̂(K̂ + nλ)⁻¹ bounds d from below. x/(x + nλ) is
-    concave, so what is left, E = K − K̂ of rank q = n − m, adds at most tr E(E + nλ)⁻¹ (Rotfel'd), which is at
-    most q e/(e + nλ) with e = tr E/q (Jensen). No n × n matrix is made.
+    With centres, K̂ = K(X,Z)K(Z,Z)⁺K(Z,X) lies below K, so tr K̂(K̂ + nλ)⁻¹ bounds d from below. x/(x + nλ)
+    is concave, so what is left, E = K − K̂ of rank q = n − m, adds at most tr E(E + nλ)⁻¹ (Rotfel'd), which
+    is at most q e/(e + nλ) with e = tr E/q (Jensen). No n × n matrix is made.
 
     Parameters
     ----------
     kernel : Kernel, with points X; or a kernel matrix K; or a `GramSpectrum`
     lams : float or array
     X : points
-    centres : int, optional
-        How many of the points to take; all of them, without approximation, by default.
-    random_state : int
+    centres : how many of the points to take; all of them, without approximation, by default
 
     Examples
     --------
@@ -145,17 +133,11 @@ def _with_centres(kernel: Kernel, lams: np.ndarray, X: Any, m: int, random_state
     return EffectiveDimension(lams, low, low + count * each / (each + n * lams))
 
 
-# -- laws of decay ----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Decay(Rate):
     """μ_i ~ i^−b, or μ_i ~ exp(−b i): `exponent` is b, and the interval is as if the law were exact.
 
-    Attributes
-    ----------
-    kind : "polynomial" or "exponential"
-    first, last : the i it was fitted to
+    It is of a `kind`, "polynomial" or "exponential", and was fitted to i from `first` to `last`.
     """
 
     kind: str
@@ -241,11 +223,7 @@ def smoothness(found: GramSpectrum, decay: Decay | None = None) -> Smoothness:
     [2^j, 2^{j+1}), that much taken off, are fitted by i^−q as far as they stand out. L^−r f* is square
     integrable for r < (q−1)/(2b).
 
-    Parameters
-    ----------
-    found : GramSpectrum, with a target
-    decay : Decay, optional
-        A polynomial law for the eigenvalues; fitted if not given.
+    The spectrum must be made with y; `decay` is a polynomial law for its eigenvalues, fitted if not given.
 
     Examples
     --------
@@ -291,12 +269,7 @@ def smoothness(found: GramSpectrum, decay: Decay | None = None) -> Smoothness:
 def minimax_exponent(b: float, r: float, *, ridge: bool = False) -> float:
     """2rb/(2rb+1): the excess risk of the best estimator falls like n to the minus that.
 
-    Parameters
-    ----------
-    b : eigenvalues decay like i^−b, b > 1
-    r : f* = L^r g
-    ridge : bool
-        That of kernel ridge regression, which does not profit from r > 1.
+    Eigenvalues decay like i^−b, b > 1, and f* = L^r g. Kernel `ridge` regression does not profit from r > 1.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""Voronoi cells of points in a rectangle, as convex polygons."""
+"""Voronoi cells of points in a rectangle, as convex polygons.
+
+Computations are done where the rectangle's lower left corner is 0 and its longer side 1.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.voronoi.rectangle import UNIT_SQUARE, Rectangle
-
+UNIT_SQUARE = ((0.0, 1.0), (0.0, 1.0))
 # Corners closer than this (the rectangle's longer side being 1) are one corner, split by rounding.
 _SAME = 1e-11
 
@@ -25,10 +27,8 @@ class Cells:
         One convex polygon a centre, corners counter-clockwise; no corners where a centre coincides with an
         earlier one, which has the cell.
     areas : array, shape (k,)
-    sides : array of int, shape (k,)
-        Number of edges, those on the border of the rectangle included.
-    inner : array of bool, shape (k,)
-        Cells that don't touch the border: all their sides are shared with neighbours.
+    sides : number of edges, those on the border of the rectangle included; shape (k,)
+    inner : cells that don't touch the border: all their sides are shared with neighbours; shape (k,)
     """
 
     polygons: tuple[np.ndarray, ...]
@@ -58,14 +58,8 @@ def cells(centres: Any, rectangle: Any = UNIT_SQUARE) -> Cells:
 
     Parameters
     ----------
-    centres : array, shape (k, 2)
-        Inside of the rectangle.
+    centres : shape (k, 2), inside of the rectangle
     rectangle : ((left, right), (bottom, top))
-
-    Returns
-    -------
-    Cells
-        ``polygons``, ``areas``, ``sides`` and ``inner``.
 
     Examples
     --------
@@ -85,6 +79,57 @@ def cells(centres: Any, rectangle: Any = UNIT_SQUARE) -> Cells:
     for array in (*polygons, areas, sides, inner):
         array.flags.writeable = False
     return Cells(polygons, areas, sides, inner)
+
+
+class Rectangle:
+    """[left, right] × [bottom, top], from ((left, right), (bottom, top)), which is checked."""
+
+    def __init__(self, value: Any):
+        message = (
+            "rectangle must be ((left, right), (bottom, top)), finite, with left < right and bottom < top; "
+            f"got {value!r}"
+        )
+        try:
+            sides = np.asarray(value, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(message) from error
+        if sides.shape != (2, 2) or not np.isfinite(sides).all():
+            raise ValueError(message)
+        self.low, self.high = sides.T
+        self.lengths = self.high - self.low
+        # Beyond these, coordinates could not be told apart, or areas would overflow.
+        least = max(1e6 * np.spacing(np.abs(sides).max()), 1e-60)
+        if not ((self.lengths > least) & (self.lengths < 1e60)).all():
+            raise ValueError(message)
+        (left, right), (bottom, top) = sides.tolist()
+        self.sides = (left, right), (bottom, top)
+        self.area, self.scale = float(self.lengths.prod()), float(self.lengths.max())
+        # Width and height where the longer side is 1.
+        self.size = self.lengths / self.scale
+
+    def inward(self, points: np.ndarray) -> np.ndarray:
+        """Points in computing coordinates."""
+        return np.clip((points - self.low) / self.scale, 0.0, self.size)
+
+    def outward(self, points: np.ndarray) -> np.ndarray:
+        """Computed points in the rectangle's own coordinates."""
+        return np.clip(self.low + self.scale * points, self.low, self.high)
+
+    def points(self, value: Any) -> np.ndarray:
+        """An array of points inside, shape (k, 2), checked."""
+        points = np.array(value, dtype=float)
+        if points.ndim != 2 or points.shape[1] != 2 or not len(points):
+            raise ValueError(f"centres must be points in the plane, shape (k, 2), k ≥ 1; got {points.shape}")
+        if not np.isfinite(points).all():
+            raise ValueError("centres must be finite numbers")
+        outside = ((points < self.low) | (points > self.high)).any(axis=1)
+        if outside.any():
+            first = points[outside][0].tolist()
+            raise ValueError(
+                f"{int(outside.sum())} of {len(points)} centres lie outside of the rectangle {self.sides}, "
+                f"the first at {first}: move them inside, or pass a larger rectangle"
+            )
+        return points
 
 
 class Rings:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.voronoi.cells import Rings
-from mercer.voronoi.rectangle import Rectangle
+from mercer.voronoi.cells import Rectangle, Rings
 
 # Where Gauss' rule with two points looks, from the middle in half widths: exact for cubic polynomials.
 _GAUSS = np.array([-1.0, 1.0]) / np.sqrt(3.0)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.voronoi.cells import Cells, cells, unit_cells
+from mercer._params import require_count, require_nonnegative
+from mercer.voronoi.cells import UNIT_SQUARE, Cells, Rectangle, cells, unit_cells
 from mercer.voronoi.density import PixelDensity
-from mercer.voronoi.rectangle import UNIT_SQUARE, Rectangle
 
 # Cells with less than this share of all mass are empty: what is left in them is rounding.
 _EMPTY = 1e-13
@@ -28,17 +27,12 @@ class Quantization:
     Attributes
     ----------
     centres : array, shape (k, 2)
-    masses : array, shape (k,)
-        ∫ρ over each cell.
-    energies : array, shape (n_iter + 1,)
-        Σ_i ∫_{V_i} ρ(x) |x − c_i|² dx at the start and after each iteration. It never rises.
-    frames : array, shape (n_iter + 1, k, 2)
-        The centres at the start and after each iteration.
+    masses : ∫ρ over each cell; shape (k,)
+    energies : Σ_i ∫_{V_i} ρ(x) |x − c_i|² dx at the start and after each iteration; it never rises
+    frames : the centres at the start and after each iteration; shape (n_iter + 1, k, 2)
     n_iter : int
     converged : bool
-    density : array, shape (rows, columns)
-        The density that was integrated, constant on each pixel; the first row is the top. Shape (1, 1) if
-        uniform.
+    density : that which was integrated, constant on each pixel, the first row on top; (1, 1) if uniform
     rectangle : ((left, right), (bottom, top))
     """
 
@@ -91,15 +85,12 @@ def lloyd(
         How many, or where to start. With a number, k-means++ on the density: the first ∝ ρ, each next
         one ∝ ρ · (squared distance to the nearest so far).
     rectangle : ((left, right), (bottom, top))
-    max_iter : int
-        Iterations at most.
+    max_iter : iterations at most
     tol : float
         Stop when the next move promises to lower the energy by less than this share: Σ m_i |g_i − c_i|² ≤
         tol·E, where g_i is the centroid and m_i the mass of a cell.
-    random_state : int, Generator or None
-        For seeds, and for new places of centres with empty cells.
-    resolution : int
-        Pixels along the longer side, for a function; ρ is replaced by its averages over them.
+    random_state : int, Generator or None; for seeds, and for new places of centres with empty cells
+    resolution : pixels along the longer side, for a function; ρ is replaced by its averages over them
 
     Notes
     -----
@@ -127,14 +118,13 @@ def lloyd(
     >>> lloyd(lambda x: x[:, 0], 1, random_state=0).centres.round(4).tolist()
     [[0.6667, 0.5]]
     """
-    max_iter, resolution = _count("max_iter", max_iter, 0), _count("resolution", resolution, 1)
-    if not (isinstance(tol, numbers.Real) and 0 <= float(tol) < np.inf):
-        raise ValueError(f"tol must be a number of at least 0, got {tol!r}")
+    max_iter, resolution = require_count(max_iter, "max_iter", 0), require_count(resolution, "resolution")
+    tol = require_nonnegative(tol, "tol")
     box = Rectangle(rectangle)
     rng = np.random.default_rng(random_state)
     # Checked before the density is looked at, which may take a while.
     if np.ndim(centres) == 0:
-        k = _count("the number of centres", centres, 1)
+        k = require_count(centres, "the number of centres")
         rho = PixelDensity.of(density, box, resolution)
         start = _spread(rho, np.empty((0, 2)), k, rng)
     else:
@@ -169,17 +159,12 @@ def hexagon_bound(k: int, rectangle: Any = UNIT_SQUARE) -> float:
     It is what k regular hexagons of equal area would have (Fejes Tóth). They don't fill a rectangle, so the
     bound is approached as k grows, and not reached.
 
-    Parameters
-    ----------
-    k : int
-    rectangle : ((left, right), (bottom, top))
-
     Examples
     --------
     >>> round(hexagon_bound(1), 4), round(lloyd(None, 1).energy, 4)    # a hexagon; a square: 1/6
     (0.1604, 0.1667)
     """
-    return 5 / (18 * 3**0.5) * Rectangle(rectangle).area ** 2 / _count("k", k, 1)
+    return 5 / (18 * 3**0.5) * Rectangle(rectangle).area ** 2 / require_count(k, "k")
 
 
 class _Partition:
@@ -217,10 +202,7 @@ class _Partition:
 
 
 def _spread(rho: PixelDensity, centres: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    """More centres as k-means++ draws them: each ∝ ρ · (squared distance to the nearest so far).
-
-    Points are drawn ∝ ρ, and among them one ∝ the squared distance.
-    """
+    """More centres by k-means++: of points drawn ∝ ρ, each ∝ its squared distance to the nearest so far."""
     candidates = rho.sample(max(_CANDIDATES[0] * (len(centres) + count), _CANDIDATES[1]), rng)
     nearest = np.full(len(candidates), np.inf)
     if len(centres):
@@ -237,9 +219,3 @@ def _spread(rho: PixelDensity, centres: np.ndarray, count: int, rng: np.random.G
         chosen.append(index)
         np.minimum(nearest, (x - x[index]) ** 2 + (y - y[index]) ** 2, out=nearest)
     return candidates[chosen]
-
-
-def _count(name: str, value: Any, least: int) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)

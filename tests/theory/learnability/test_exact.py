@@ -96,7 +96,11 @@ def test_too_close_to_call_is_called_exactly():
 
 
 def test_whole_multiples():
-    assert whole_multiples(np.array([[1, -2]])) == ([[1, -2]], 1)
-    assert whole_multiples(np.array([[0.5, -2.0], [0.75, 0.0]])) == ([[2, -8], [3, 0]], 4)
     mixed = np.array([[Fraction(1, 3), 0.5], [2, 2**80]], dtype=object)
-    assert whole_multiples(mixed) == ([[2, 3], [12, 6 * 2**80]], 6)
+    for X, expected, multiple in (
+        (np.array([[1, -2]]), [[1, -2]], 1),
+        (np.array([[0.5, -2.0], [0.75, 0.0]]), [[2, -8], [3, 0]], 4),
+        (mixed, [[2, 3], [12, 6 * 2**80]], 6),
+    ):
+        values, common = whole_multiples(X)
+        assert values.tolist() == expected and common == multiple

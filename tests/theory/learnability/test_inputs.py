@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mercer.theory.learnability.inputs import as_labels, as_points, show_number, signs, whole
+from mercer.theory.learnability.inputs import as_labels, as_points, show_number, signs
 
 
 def test_numbers_stay_what_they_are():
@@ -59,5 +59,3 @@ def test_labels():
 
 def test_numbers_in_words():
     assert show_number(Fraction(10**20, 3)) == "3.33333e+19"
-    with pytest.raises(ValueError, match="whole number of at least 1"):
-        whole("n", True, 1)

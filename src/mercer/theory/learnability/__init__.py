@@ -5,24 +5,23 @@
 True
 """
 
-from mercer.theory.learnability.classes import HypothesisClass, Inconsistent, UserClass
+from mercer.theory.learnability.classes import HypothesisClass, Inconsistent, UserClass, sauer_bound
 from mercer.theory.learnability.conjunctions import Conjunction, Conjunctions
 from mercer.theory.learnability.game import Game, WrongMove
 from mercer.theory.learnability.halfspaces import HalfSpaces, PolynomialHalfSpaces, PolynomialSet
 from mercer.theory.learnability.intervals import (
+    Box,
     Interval,
     Intervals,
     IntervalUnion,
     LeftIntervals,
+    Rectangles,
     UnionsOfIntervals,
 )
 from mercer.theory.learnability.kernel_halfspaces import KernelHalfSpaces, KernelSet
-from mercer.theory.learnability.learner import ConsistentLearner
-from mercer.theory.learnability.pac import sample_size
-from mercer.theory.learnability.rectangles import Box, Rectangles
-from mercer.theory.learnability.shattering import Shattering, dichotomies, shatters
+from mercer.theory.learnability.pac import ConsistentLearner, sample_size
+from mercer.theory.learnability.shattering import Shattering, VCDimension, dichotomies, shatters, vc_dimension
 from mercer.theory.learnability.simulation import BooleanCube, Sampled, Simulation, UniformBox, simulate
-from mercer.theory.learnability.vc import VCDimension, sauer_bound, vc_dimension
 
 __all__ = [
     "BooleanCube",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from mercer._params import Params
-from mercer.theory.learnability.inputs import any_objects, as_labels, as_points, show_point, signs, whole
+from mercer._params import Params, require_count
+from mercer.theory.learnability.inputs import any_objects, as_labels, as_points, show_point, signs
 
 Hypothesis = Callable[[Any], np.ndarray]
 
@@ -18,10 +19,7 @@ Hypothesis = Callable[[Any], np.ndarray]
 class Inconsistent(ValueError):
     """No hypothesis of the class explains the examples.
 
-    Attributes
-    ----------
-    example : int
-        The row of an example that can't be explained together with others.
+    `example` is the row of one that can't be explained together with others.
 
     Examples
     --------
@@ -75,6 +73,8 @@ class HypothesisClass(Params):
     size: int | None = None
     # L, where the algorithm of the class errs in at most L independent ways, as in `sample_size`.
     parts: int | None = None
+    # How many of them a coordinate has, where their number is still open.
+    parts_each: int | None = None
     # Which numbers `from_numbers` takes, in words.
     numbers: str = ""
 
@@ -112,14 +112,8 @@ class HypothesisClass(Params):
 
     def offender(self, X: Any, y: np.ndarray) -> tuple[int, str]:
         """An example to blame, and why: here the first that contradicts those before it."""
-        low, high = 0, len(y)  # the first `low` examples are consistent, the first `high` are not
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.find(X[:middle], y[:middle]) is None:
-                high = middle
-            else:
-                low = middle
-        return high - 1, f"no hypothesis of the class agrees with it and the {high - 1} before it"
+        first = bisect_left(range(1, len(y)), True, key=lambda k: self.find(X[:k], y[:k]) is None)
+        return first, f"no hypothesis of the class agrees with it and the {first} before it"
 
     def obstacle(self, X: Any, y: np.ndarray) -> str:
         """Why no hypothesis labels checked points so, if there is more to say than that."""
@@ -141,7 +135,7 @@ class InSpace(HypothesisClass):
 
     def validate(self):
         if self.d is not None:
-            whole("d", self.d, 1)
+            require_count(self.d, "d")
 
     def points(self, X):
         return as_points(X, self.d)
@@ -178,6 +172,23 @@ class TightestFit(HypothesisClass):
         return f"it lies in {h}, which the positive examples span"
 
 
+def sauer_bound(n: int, d: int) -> int:
+    """Σ_{i ≤ d} C(n, i): the most labellings of n points by a class of VC dimension d (Sauer's lemma).
+
+    That is 2ⁿ for n ≤ d, and for n ≥ d ≥ 1 at most (en/d)^d: a polynomial in n. Intervals attain it.
+
+    Examples
+    --------
+    >>> from mercer.theory.learnability import Intervals, sauer_bound
+    >>> sauer_bound(3, 5), sauer_bound(10, 2), Intervals().growth(10)
+    (8, 56, 56)
+    >>> sauer_bound(100, 3) <= (2.718282 * 100 / 3) ** 3
+    True
+    """
+    n, d = require_count(n, "n", 0), require_count(d, "d", 0)
+    return sum(math.comb(n, i) for i in range(min(n, d) + 1))
+
+
 def require_class(H: Any) -> None:
     """Raise unless H is a class of hypotheses whose parameters are right."""
     if not isinstance(H, HypothesisClass):
@@ -193,12 +204,9 @@ class UserClass(HypothesisClass):
     oracle : function of (X, y)
         Returns a hypothesis, a function from points to booleans, that labels the points X by the boolean
         array y, or None if there is none. What it returns is checked.
-    sample : function of (n, rng), optional
-        Draws n points, for the search of a shattered set; rng is a NumPy Generator.
-    dimension : int, optional
-        The VC dimension, if you know it.
-    cardinality : int, optional
-        |H|, if it is finite; then the VC dimension is at most log₂|H|.
+    sample : function of (n, rng), a NumPy Generator, that draws n points in the search of a shattered set
+    dimension : the VC dimension, if you know it
+    cardinality : |H|, if it is finite; then the VC dimension is at most log₂|H|
 
     Examples
     --------
@@ -230,9 +238,9 @@ class UserClass(HypothesisClass):
         if not callable(self.oracle):
             raise TypeError(f"UserClass: oracle must be a function of (X, y), got {self.oracle!r}")
         if self.dimension is not None and self.dimension != math.inf:
-            whole("dimension", self.dimension, 0)
+            require_count(self.dimension, "dimension", 0)
         if self.cardinality is not None:
-            whole("cardinality", self.cardinality, 1)
+            require_count(self.cardinality, "cardinality")
 
     vc_dimension = property(attrgetter("dimension"))
     size = property(attrgetter("cardinality"))

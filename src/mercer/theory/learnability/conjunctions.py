@@ -7,22 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import require_count, require_flag
 from mercer.theory.learnability.classes import TightestFit
-from mercer.theory.learnability.inputs import as_points, flag, subscript, whole
+from mercer.theory.learnability.inputs import as_points, subscript
 
 
 @dataclass(frozen=True)
 class Conjunction:
     """Literals that must all be true.
 
-    Attributes
-    ----------
-    literals : tuple of int
-        i for x_i and −i for ¬x_i, variables counted from 1.
+    They are i for x_i and −i for ¬x_i, variables counted from 1.
 
     Examples
     --------
-    >>> from mercer.theory.learnability import Conjunction
     >>> h = Conjunction((1, -3))
     >>> print(h), h([[1, 0, 0], [1, 1, 1]]).tolist()
     x₁ ∧ ¬x₃
@@ -41,13 +38,8 @@ class Conjunction:
             raise ValueError(f"{self} needs {columns.max() + 1} variables, the points have {X.shape[1]}")
         return (X[:, columns] == (wanted > 0)).all(axis=1)
 
-    @property
-    def contradictory(self) -> bool:
-        """Does it hold a variable and its negation, so that it is never true?"""
-        return len({abs(i) for i in self.literals}) < len(set(self.literals))
-
     def __str__(self) -> str:
-        if self.contradictory:
+        if any(-i in self.literals for i in self.literals):
             return "false"
         names = [("" if i > 0 else "¬") + "x" + subscript(abs(i)) for i in self.literals]
         return " ∧ ".join(names) or "true"
@@ -62,8 +54,7 @@ class Conjunctions(TightestFit):
 
     Parameters
     ----------
-    n : int or None
-        Variables; None takes as many as the points have.
+    n : variables; None takes as many as the points have
     negations : bool
         Are there literals ¬x_i? Without them there are n literals, as in the text, and 2ⁿ conjunctions;
         with them 2n literals, and 3ⁿ + 1 conjunctions that differ (each variable plain, negated or absent;
@@ -71,7 +62,6 @@ class Conjunctions(TightestFit):
 
     Examples
     --------
-    >>> from mercer.theory.learnability import Conjunctions
     >>> X = [[1, 1, 1, 0], [1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
     >>> print(Conjunctions().learn(X[:3], [1, 1, 0]))
     x₁ ∧ x₃ ∧ ¬x₄
@@ -89,8 +79,8 @@ class Conjunctions(TightestFit):
 
     def validate(self):
         if self.n is not None:
-            whole("n", self.n, 1)
-        flag("negations", self.negations)
+            require_count(self.n, "n")
+        require_flag(self.negations, "negations")
 
     @property
     def vc_dimension(self):
@@ -116,16 +106,15 @@ class Conjunctions(TightestFit):
         return 3**self.n + 1 if self.negations else 2**self.n
 
     @property
+    def parts_each(self):
+        return 2 if self.negations else 1
+
+    @property
     def parts(self):
-        if self.n is None:
-            return None
-        return 2 * self.n if self.negations else self.n
+        return None if self.n is None else self.parts_each * self.n
 
     def points(self, X):
-        X = as_boolean(X)
-        if self.n is not None and X.shape[1] != self.n:
-            raise ValueError(f"points must have {self.n} coordinates, got {X.shape[1]}")
-        return X
+        return as_boolean(X, self.n)
 
     def candidates(self, n, rng):
         if self.n is None:
@@ -164,9 +153,9 @@ class Conjunctions(TightestFit):
         return "i for x_i" + (", −i for ¬x_i" if self.negations else "") + "; nothing for true"
 
 
-def as_boolean(X: Any) -> np.ndarray:
+def as_boolean(X: Any, n: int | None = None) -> np.ndarray:
     """Points as booleans, one row each, from zeros and ones."""
-    X = as_points(X)
+    X = as_points(X, n)
     if not np.isin(X, (0, 1)).all():
         raise ValueError("Boolean variables must be 0 or 1")
     return X == 1

@@ -42,18 +42,15 @@ def _whole(values: Any) -> tuple[list[int], int]:
 
 def integer_rows(X: Any) -> np.ndarray:
     """Rows of whole numbers that are positive multiples of the rows of X."""
-    out = np.empty(np.shape(X), dtype=object)
-    for i, row in enumerate(X):
-        out[i] = _whole(row)[0]
-    return out
+    return np.array([_whole(row)[0] for row in X], dtype=object)
 
 
-def whole_multiples(X: np.ndarray) -> tuple[list[list[int]], int]:
-    """(c X, c) for the smallest c > 0 that makes all entries whole."""
+def whole_multiples(X: np.ndarray) -> tuple[np.ndarray, int]:
+    """(c X, c), of Python's numbers, for the smallest c > 0 that makes all entries whole."""
     if X.dtype.kind in "iu":
-        return X.tolist(), 1
+        return X.astype(object), 1
     flat, common = _whole(X.ravel())
-    return [flat[i : i + X.shape[1]] for i in range(0, X.size, X.shape[1])], common
+    return np.array(flat, dtype=object).reshape(X.shape), common
 
 
 def fraction(value: Any) -> Fraction:

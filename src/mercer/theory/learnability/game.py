@@ -8,15 +8,18 @@ dimension d if the placer can win every round with some d points, and never with
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 from typing import Any, Literal
 
 import numpy as np
 
+from mercer._params import require_count
 from mercer.theory.learnability.classes import Hypothesis, HypothesisClass, require_class
-from mercer.theory.learnability.inputs import as_labels, show_point, signs, whole
-from mercer.theory.learnability.shattering import labellings, shatters
+from mercer.theory.learnability.inputs import as_labels, show_point, signs
+from mercer.theory.learnability.shattering import shatters
 
 _MOST_POINTS = 10
 
@@ -47,17 +50,10 @@ class WrongMove(ValueError):
 class Game:
     """A state of the game. Moves return the next state; nothing changes.
 
-    Parameters
-    ----------
-    H : HypothesisClass
-    n : int
-        How many points are placed.
+    n points are placed, of which H, a `HypothesisClass`, has to give every labelling.
 
-    Attributes
-    ----------
-    points, labels, hypothesis : what has been played in this round; None before
-    met : tuple of str
-        Labellings of these points that were met in earlier rounds.
+    `points`, `labels` and `hypothesis` are what has been played in this round, None before; `met` are
+    labellings of these points that were met in earlier rounds.
 
     Examples
     --------
@@ -81,7 +77,7 @@ class Game:
 
     def __post_init__(self) -> None:
         require_class(self.H)
-        if whole("n", self.n, 1) > _MOST_POINTS:
+        if require_count(self.n, "n") > _MOST_POINTS:
             raise ValueError(f"the game is played with at most {_MOST_POINTS} points, got {self.n}")
 
     # -- where it stands --------------------------------------------------------------------------
@@ -140,36 +136,27 @@ class Game:
 
     def place(self, points: Any) -> Game:
         """The placer puts down n points."""
-        self._must_be("place")
-        try:
+        with self._move("place"):
             X = self.H.points(points)
-        except (TypeError, ValueError) as error:
-            raise WrongMove(str(error)) from None
         if len(X) != self.n:
             raise WrongMove(f"place {self.n} points, not {len(X)}")
         return replace(self, points=X)
 
     def label(self, labels: Any) -> Game:
         """The adversary labels them."""
-        self._must_be("label")
-        try:
+        with self._move("label"):
             given = signs(as_labels(labels, self.n))
-        except ValueError as error:
-            raise WrongMove(str(error)) from None
         if given in self.met:
             raise WrongMove(f"{given} has been met already: choose another labelling")
         return replace(self, labels=given)
 
     def answer(self, hypothesis: Hypothesis | list[float]) -> Game:
         """The placer names a hypothesis, or the numbers that stand for one."""
-        self._must_be("answer")
-        if isinstance(hypothesis, list | tuple):
-            if not all(map(math.isfinite, hypothesis)):
-                raise WrongMove("a hypothesis is made of finite numbers")
-            try:
+        with self._move("answer"):
+            if isinstance(hypothesis, list | tuple):
+                if not all(map(math.isfinite, hypothesis)):
+                    raise ValueError("a hypothesis is made of finite numbers")
                 hypothesis = self.H.from_numbers(list(hypothesis))
-            except ValueError as error:
-                raise WrongMove(str(error)) from None
         given = signs(np.asarray(hypothesis(self.points)))
         if given != self.labels:
             wrong = next(i for i in range(self.n) if given[i] != self.labels[i])  # type: ignore[index]
@@ -181,8 +168,8 @@ class Game:
 
     def surrender(self) -> Game:
         """The placer gives up this labelling."""
-        self._must_be("answer")
-        return replace(self, surrendered=True)
+        with self._move("answer"):
+            return replace(self, surrendered=True)
 
     def again(self) -> Game:
         """After a win of the placer: the same points, another labelling."""
@@ -193,9 +180,15 @@ class Game:
         assert self.labels is not None
         return replace(self, labels=None, hypothesis=None, met=(*self.met, self.labels))
 
-    def _must_be(self, stage: Stage) -> None:
+    @contextmanager
+    def _move(self, stage: Stage) -> Iterator[None]:
+        """A move that belongs to this stage; what is wrong with it is a wrong move."""
         if self.stage != stage:
             raise WrongMove(_WAITING[self.stage])
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            raise WrongMove(str(error)) from None
 
     # -- the machine's moves ----------------------------------------------------------------------
 
@@ -213,7 +206,7 @@ class Game:
         answer = shatters(self.H, self.points)
         if answer.defeat is not None:
             return answer.defeat
-        left = [s for s in map(signs, labellings(self.n)) if s not in self.met]
+        left = [s for s in map(signs, product((False, True), repeat=self.n)) if s not in self.met]
         return left[int(np.random.default_rng(random_state).integers(len(left)))]
 
     def devise_hypothesis(self) -> Hypothesis | None:

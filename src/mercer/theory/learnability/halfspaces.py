@@ -11,17 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import require_count, require_flag
 from mercer.theory.learnability.classes import Hypothesis, InSpace
 from mercer.theory.learnability.exact import Separation, fraction, nonnegative, separate, whole_multiples
-from mercer.theory.learnability.inputs import (
-    as_points,
-    count_of,
-    flag,
-    show_number,
-    show_point,
-    subscript,
-    whole,
-)
+from mercer.theory.learnability.inputs import as_points, count_of, show_number, show_point, subscript
 
 Monomial = tuple[int, ...]
 
@@ -37,15 +30,10 @@ class PolynomialSet:
 
     It is evaluated exactly: on the boundary is +, and no rounding moves a point off it.
 
-    Attributes
-    ----------
-    monomials : tuple
-        A sorted tuple of coordinates each, counted from 0: () is 1, (0, 1) is x₁x₂.
-    coefficients : tuple of numbers
+    A monomial is a sorted tuple of coordinates, counted from 0: () is 1, (0, 1) is x₁x₂.
 
     Examples
     --------
-    >>> from mercer.theory.learnability import PolynomialSet
     >>> disc = PolynomialSet(((), (0, 0), (1, 1)), (1, -1, -1))
     >>> print(disc), disc([[0, 1], [1, 1]]).tolist()
     −x₁² − x₂² + 1 ≥ 0
@@ -122,11 +110,8 @@ class PolynomialSets(InSpace):
         values, common = whole_multiples(X)
         monomials = self.monomials(X.shape[1])
         degree = max(map(len, monomials), default=0)
-        powers = [common ** (degree - len(m)) for m in monomials]
-        out = np.empty((len(values), len(monomials)), dtype=object)
-        for i, x in enumerate(values):
-            out[i] = [math.prod([x[j] for j in m]) * p for m, p in zip(monomials, powers, strict=True)]
-        return out
+        columns = [values[:, list(m)].prod(axis=1) * common ** (degree - len(m)) for m in monomials]
+        return np.stack(columns, axis=1)
 
     def separation(self, X: Any, y: np.ndarray) -> Separation:
         """Checked points: whole w, or the weights of a proof that there is none."""
@@ -162,7 +147,7 @@ class PolynomialSets(InSpace):
         # Cover's count for points in general position; without a constant, closed sets can do better.
         if self.d is None or () not in self.monomials(self.d):
             return None
-        n, count = whole("n", n, 0), len(self.monomials(self.d))
+        n, count = require_count(n, "n", 0), len(self.monomials(self.d))
         return 2 * sum(math.comb(n - 1, i) for i in range(count)) if n else 1
 
     @property
@@ -200,12 +185,7 @@ class HalfSpaces(PolynomialSets):
     Many points are first separated by a linear programme in floating point (HiGHS), and the result, or the
     proof that there is none, is checked in whole numbers.
 
-    Parameters
-    ----------
-    d : int or None
-        Coordinates of a point; None takes them from the points.
-    offset : bool
-        May b differ from 0?
+    Points have d coordinates; None takes their number from the points. With `offset`, b may differ from 0.
 
     Examples
     --------
@@ -225,7 +205,7 @@ class HalfSpaces(PolynomialSets):
 
     def validate(self):
         super().validate()
-        flag("offset", self.offset)
+        require_flag(self.offset, "offset")
 
     def monomials(self, d):
         return tuple((j,) for j in range(d)) + (((),) if self.offset else ())
@@ -279,11 +259,7 @@ class PolynomialHalfSpaces(PolynomialSets):
     They are half-spaces among all monomials up to that degree, C(d + degree, degree) of them; the half-spaces
     of the kernel (x·z + c)^degree, c > 0, are the same sets.
 
-    Parameters
-    ----------
-    d : int or None
-        Coordinates of a point; None takes them from the points.
-    degree : int
+    Points have d coordinates; None takes their number from the points.
 
     Examples
     --------
@@ -301,7 +277,7 @@ class PolynomialHalfSpaces(PolynomialSets):
 
     def validate(self):
         super().validate()
-        whole("degree", self.degree, 1)
+        require_count(self.degree, "degree")
 
     def monomials(self, d):
         return tuple(

@@ -119,20 +119,6 @@ def item(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least so much, or an error that says so."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
-
-
-def flag(name: str, value: Any) -> bool:
-    """True or False, or an error that says so."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
-    return bool(value)
-
-
 def count_of(values: list[float], count: int) -> list[float]:
     """So many numbers, or an error that says so."""
     if len(values) != count:

@@ -1,4 +1,4 @@
-"""Classes on the line: left-bounded intervals, intervals, unions of intervals."""
+"""Intervals on the line, their unions, and axis-parallel rectangles in any dimension."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.theory.learnability.classes import HypothesisClass, TightestFit
-from mercer.theory.learnability.inputs import as_points, beyond, count_of, item, show_number, whole
+from mercer._params import require_count
+from mercer.theory.learnability.classes import HypothesisClass, InSpace, TightestFit, sauer_bound
+from mercer.theory.learnability.inputs import as_points, beyond, count_of, item, show_number
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,6 @@ class Interval:
 
     Examples
     --------
-    >>> from mercer.theory.learnability import Intervals
     >>> h = Intervals().consistent([1, 2, 3], "-++")
     >>> h, str(h), h([2, 2.5, 4]).tolist()
     (Interval(low=2, high=3), '[2, 3]', [True, True, False])
@@ -47,7 +47,6 @@ class IntervalUnion:
 
     Examples
     --------
-    >>> from mercer.theory.learnability import UnionsOfIntervals
     >>> print(UnionsOfIntervals(2).consistent([1, 2, 3, 4], "+-++"))
     [1, 1] ∪ [3, 4]
     """
@@ -61,8 +60,39 @@ class IntervalUnion:
         return " ∪ ".join(map(str, self.intervals))
 
 
+@dataclass(frozen=True)
+class Box:
+    """The points x with low ≤ x ≤ high in every coordinate.
+
+    Examples
+    --------
+    >>> box = Box((0, 0), (2, 1))
+    >>> print(box), box.volume, box([[1, 1], [3, 0]]).tolist()
+    [0, 2] × [0, 1]
+    (None, 2, [True, False])
+    """
+
+    low: tuple[Any, ...]
+    high: tuple[Any, ...]
+
+    def __call__(self, X: Any) -> np.ndarray:
+        X = as_points(X, len(self.low))
+        low, high = (np.array(v, dtype=object if X.dtype == object else None) for v in (self.low, self.high))
+        return ((low <= X) & (high >= X)).all(axis=1)
+
+    @property
+    def volume(self) -> Any:
+        """Length, area, …"""
+        return math.prod(b - a for a, b in zip(self.low, self.high, strict=True))
+
+    def __str__(self) -> str:
+        return " × ".join(str(Interval(*side)) for side in zip(self.low, self.high, strict=True))
+
+
 class _OnTheLine(HypothesisClass):
-    """Points are numbers; sets worth trying are 1, 2, …, n, and random ones."""
+    """Points are numbers; sets worth trying are 1, 2, …, n, and random ones. Sauer's bound is attained."""
+
+    vc_dimension: int
 
     def points(self, X):
         return as_points(X, 1)
@@ -71,6 +101,9 @@ class _OnTheLine(HypothesisClass):
         yield np.arange(1, n + 1)[:, None]
         while True:
             yield rng.uniform(0, 1, (n, 1))
+
+    def growth(self, n):
+        return sauer_bound(n, self.vc_dimension)
 
 
 class LeftIntervals(_OnTheLine):
@@ -95,9 +128,6 @@ class LeftIntervals(_OnTheLine):
         "a point x > 0 is + for a > x and − for a ≤ x; of two points 0 < x < z, whatever holds z holds "
         "x, so -+ is never realised (and points below 0 are always −)"
     )
-
-    def growth(self, n):
-        return whole("n", n, 0) + 1
 
     def find(self, X, y):
         x = X[:, 0]
@@ -139,10 +169,6 @@ class Intervals(TightestFit, _OnTheLine):
         "holds the outer two holds the inner one, so +-+ is never realised"
     )
 
-    def growth(self, n):
-        n = whole("n", n, 0)
-        return n * (n + 1) // 2 + 1
-
     def tightest(self, X):
         return Interval(item(X.min()), item(X.max()))
 
@@ -160,10 +186,6 @@ class Intervals(TightestFit, _OnTheLine):
 class UnionsOfIntervals(_OnTheLine):
     """Unions of at most k closed intervals.
 
-    Parameters
-    ----------
-    k : int
-
     Examples
     --------
     >>> from mercer.theory.learnability import UnionsOfIntervals, shatters
@@ -178,7 +200,7 @@ class UnionsOfIntervals(_OnTheLine):
         self.k = k
 
     def validate(self):
-        whole("k", self.k, 1)
+        require_count(self.k, "k")
 
     @property
     def vc_dimension(self):
@@ -192,17 +214,11 @@ class UnionsOfIntervals(_OnTheLine):
             f"have no more, but {2 * k + 1} labelled +-+…+ have {k + 1}"
         )
 
-    def growth(self, n):
-        # Choose where runs begin and end among the n + 1 gaps.
-        n = whole("n", n, 0)
-        return sum(math.comb(n + 1, 2 * i) for i in range(self.k + 1))
-
     def find(self, X, y):
-        x = X[:, 0]
         if not y.any():
             return IntervalUnion((Intervals().elsewhere(X),))
         places: dict[Any, bool] = {}
-        for value, label in zip(map(item, x), y.tolist(), strict=True):
+        for value, label in zip(map(item, X[:, 0]), y.tolist(), strict=True):
             if places.setdefault(value, label) != label:
                 return None  # one place, two labels
         runs = [list(run) for inside, run in groupby(sorted(places), key=places.__getitem__) if inside]
@@ -217,3 +233,64 @@ class UnionsOfIntervals(_OnTheLine):
     @property
     def numbers(self):
         return f"a b c d …, for [a, b] ∪ [c, d] ∪ …, at most {self.k} of them"
+
+
+class Rectangles(TightestFit, InSpace):
+    """Axis-parallel rectangles [a₁, b₁] × … × [a_d, b_d]; what is found is the tightest fit.
+
+    The smallest rectangle that holds all positive examples is consistent, or nothing is. It lies within the
+    target, so that it errs in 2d strips along the sides only; that gives m ≥ (2d/ε) ln(2d/δ), in the plane
+    (4/ε) ln(4/δ), see `sample_size`.
+
+    Points have d coordinates; None takes their number from the points.
+
+    Examples
+    --------
+    >>> from mercer.theory.learnability import Rectangles, shatters
+    >>> print(Rectangles(2).learn([[1, 1], [3, 2], [5, 5]], [1, 1, 0]))
+    [1, 3] × [1, 2]
+    >>> bool(shatters(Rectangles(2), [[0, 1], [0, -1], [1, 0], [-1, 0]]))
+    True
+    >>> Rectangles(3).vc_dimension
+    6
+    """
+
+    def __init__(self, d=None):
+        self.d = d
+
+    @property
+    def vc_dimension(self):
+        return None if self.d is None else 2 * self.d
+
+    parts, parts_each = vc_dimension, 2
+    numbers = "a₁ b₁ a₂ b₂ …, for [a₁, b₁] × [a₂, b₂] × …"
+    why = (
+        "the 2d points ±e_j are shattered, because the tightest fit to some of them holds no other; "
+        "of 2d + 1 points label one leftmost and one rightmost in every coordinate +: their rectangle "
+        "holds all the others, of which one may be −"
+    )
+
+    def growth(self, n):
+        return sauer_bound(n, 2) if self.d == 1 else None
+
+    def candidates(self, n, rng):
+        d = self.dimension()
+        if n <= 2 * d:
+            yield np.vstack([np.eye(d, dtype=int), -np.eye(d, dtype=int)])[:n]
+        while True:
+            yield rng.standard_normal((n, d))
+
+    def tightest(self, X):
+        return Box(tuple(map(item, X.min(axis=0))), tuple(map(item, X.max(axis=0))))
+
+    def elsewhere(self, X):
+        far = [beyond(column) for column in X.T]
+        return Box(tuple(far), tuple(a + 1 for a in far))
+
+    def from_numbers(self, values):
+        if not values or len(values) % 2 or (self.d is not None and len(values) != 2 * self.d):
+            raise ValueError(f"give {2 * self.d if self.d else 'two times d'} numbers, not {len(values)}")
+        low, high = tuple(values[::2]), tuple(values[1::2])
+        if any(a > b for a, b in zip(low, high, strict=True)):
+            raise ValueError("no a may be above its b")
+        return Box(low, high)

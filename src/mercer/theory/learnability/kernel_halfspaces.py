@@ -8,28 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from mercer import kernels as k
+from mercer._params import require_count, require_flag
 from mercer._xp import take
-from mercer.kernels import (
-    Exp,
-    Finite,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    LengthScales,
-    Linear,
-    Matern,
-    Normalized,
-    Power,
-    Product,
-    RationalQuadratic,
-    Scale,
-    Sum,
-)
+from mercer.kernels import Finite, Kernel
 from mercer.kernels.arithmetic import is_integer
-from mercer.theory.learnability.classes import HypothesisClass
+from mercer.theory.learnability.classes import InSpace
 from mercer.theory.learnability.exact import fraction, integer_rows, nonnegative, separate, widest
 from mercer.theory.learnability.halfspaces import Monomial, PolynomialSets, random_points
-from mercer.theory.learnability.inputs import as_points, flag, show_number, whole
+from mercer.theory.learnability.inputs import as_points, show_number
 
 # Up to so many monomials a polynomial kernel is taken by its features, exactly.
 _MOST_MONOMIALS = 500
@@ -71,7 +58,7 @@ class KernelSet:
         return f"f{offset} ≥ 0, f a sum of {terms} × {self.kernel!r}"
 
 
-class KernelHalfSpaces(HypothesisClass):
+class KernelHalfSpaces(InSpace):
     """The sets {x : f(x) + b ≥ 0}, f in the space of a kernel: half-spaces among its features.
 
     A labelling of points is realised if a vector of values of f and b on them has its signs, and those
@@ -86,10 +73,8 @@ class KernelHalfSpaces(HypothesisClass):
     Parameters
     ----------
     kernel : Kernel
-    offset : bool
-        May b differ from 0? Without it a function such as the linear kernel's is 0, hence +, at 0.
-    d : int or None
-        Coordinates of a point, which the VC dimension of a polynomial kernel depends on.
+    offset : may b differ from 0? Without it a function such as the linear kernel's is 0, hence +, at 0
+    d : coordinates of a point, which the VC dimension of a polynomial kernel depends on
 
     Examples
     --------
@@ -115,11 +100,8 @@ class KernelHalfSpaces(HypothesisClass):
             )
         self.kernel.validate()
         self.kernel.require_resolved()
-        flag("offset", self.offset)
-        if self.d is not None:
-            whole("d", self.d, 1)
-
-    # -- what is known ----------------------------------------------------------------------------
+        require_flag(self.offset, "offset")
+        super().validate()
 
     @property
     def vc_dimension(self):
@@ -149,7 +131,7 @@ class KernelHalfSpaces(HypothesisClass):
 
     def growth(self, n):
         if strictly_positive(self.kernel):
-            return 2 ** whole("n", n, 0)
+            return 2 ** require_count(n, "n", 0)
         polynomials = self._polynomials(self.d)
         return None if polynomials is None else polynomials.growth(n)
 
@@ -162,8 +144,6 @@ class KernelHalfSpaces(HypothesisClass):
             return None
         listed = {a for a, weight in terms.items() if weight > 0} | ({()} if self.offset else set())
         return _Monomials(tuple(sorted(listed, key=lambda a: (-len(a), a))), d)
-
-    # -- points -----------------------------------------------------------------------------------
 
     def points(self, X):
         if self.kernel.vectors:
@@ -192,8 +172,6 @@ class KernelHalfSpaces(HypothesisClass):
         if polynomials is not None:
             yield from polynomials.special(n, d)
         yield from random_points(n, d, rng)
-
-    # -- finding ----------------------------------------------------------------------------------
 
     def find(self, X, y):
         if self.kernel.vectors:
@@ -276,18 +254,18 @@ def strictly_positive(kernel: Kernel) -> str:
     >>> strictly_positive(Linear())
     ''
     """
-    if isinstance(kernel, Gaussian | Laplacian | Matern | RationalQuadratic):
+    if isinstance(kernel, k.Gaussian | k.Laplacian | k.Matern | k.RationalQuadratic):
         return f"the {type(kernel).__name__} kernel has a spectral density that is positive everywhere"
-    if isinstance(kernel, Sum):  # positive definite + semidefinite
+    if isinstance(kernel, k.Sum):  # positive definite + semidefinite
         return next(filter(None, map(strictly_positive, kernel.children().values())), "")
-    if isinstance(kernel, Product):  # Schur
-        reasons = [strictly_positive(k) for k in kernel.children().values()]
+    if isinstance(kernel, k.Product):  # Schur
+        reasons = [strictly_positive(factor) for factor in kernel.children().values()]
         return reasons[0] if all(reasons) else ""
-    if isinstance(kernel, Exp) and isinstance(kernel.kernel, Linear):
+    if isinstance(kernel, k.Exp) and isinstance(kernel.kernel, k.Linear):
         return "exp(x·z) has a power series with no term missing"
-    if isinstance(kernel, Power) and not is_integer(kernel.exponent):
+    if isinstance(kernel, k.Power) and not is_integer(kernel.exponent):
         return ""
-    if isinstance(kernel, Scale | Power | Exp | Normalized | LengthScales):
+    if isinstance(kernel, k.Scale | k.Power | k.Exp | k.Normalized | k.LengthScales):
         return strictly_positive(kernel.kernel)
     return ""
 

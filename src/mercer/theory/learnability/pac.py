@@ -1,21 +1,27 @@
-"""How many examples are enough? Each answer solved for any one of its numbers."""
+"""PAC learning: how many examples are enough, solved for any number; and the learner that is meant."""
 
 from __future__ import annotations
 
 import math
 import numbers
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.theory.learnability.classes import HypothesisClass
-from mercer.theory.learnability.conjunctions import Conjunctions
-from mercer.theory.learnability.inputs import whole
-from mercer.theory.learnability.rectangles import Rectangles
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer._params import require_count
+from mercer.theory.learnability.classes import HypothesisClass, require_class
+from mercer.theory.learnability.inputs import as_labels
+from mercer.theory.learnability.intervals import Rectangles
 
 # Where rounding puts a whole number a little above itself, it is not rounded up to the next.
 _ROUNDING = 1e-12
 _RULES = ("parts", "size", "vc")
+_RECTANGLES = Rectangles()
 
 
 def sample_size(
@@ -43,8 +49,7 @@ def sample_size(
         its own.
     m : int, optional
     epsilon, delta : float between 0 and 1, optional
-    by : "parts", "size" or "vc", optional
-        Which bound; by default the first that the class has.
+    by : "parts", "size" or "vc"; by default the first that the class has
 
     Returns
     -------
@@ -91,7 +96,7 @@ def sample_size(
     """
     epsilon, delta = _share("epsilon", epsilon), _share("delta", delta)
     if m is not None:
-        m = whole("m", m, 1)
+        m = require_count(m, "m")
     if by is not None and by not in _RULES:
         raise ValueError(f"by must be 'parts', 'size' or 'vc', got {by!r}")
     if isinstance(H, HypothesisClass):
@@ -104,9 +109,13 @@ def sample_size(
         missing = f"here {', '.join(unknown)} are missing" if unknown else "here nothing is missing"
         raise ValueError(f"give all but one of m, epsilon, delta and the class; {missing}")
     rule: Any = {"parts": _PARTS, "size": _SIZE, "vc": _VC}[by]
+    if size is None and by == "size":
+        return _most_hypotheses(m, epsilon, delta)
     if size is None:
-        most = rule.largest(m, epsilon, delta)
-        return most if each == 1 else most // each
+        assert m is not None
+        # Every part, and every dimension, takes an example at least.
+        most = bisect_right(range(1, m + 1), m, key=lambda count: _up(rule.examples(count, epsilon, delta)))
+        return most // each
     if m is None:
         return _up(rule.examples(size, epsilon, delta))
     if epsilon is None:
@@ -121,20 +130,9 @@ class _Bound:
     examples: Callable[[Any, float, float], float]  # of size, ε, δ
     error: Callable[[Any, int, float], float]  # of size, m, δ
     failure: Callable[[Any, int, float], float]  # of size, m, ε
-    largest: Callable[[int, float, float], Any]  # of m, ε, δ
 
 
-def _most_parts(m: int, epsilon: float, delta: float) -> int:
-    low, high = 0, 1
-    while _up(_PARTS.examples(high, epsilon, delta)) <= m:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _up(_PARTS.examples(middle, epsilon, delta)) <= m else (low, middle)
-    return low
-
-
-def _most_hypotheses(m: int, epsilon: float, delta: float) -> Any:
+def _most_hypotheses(m: Any, epsilon: Any, delta: Any) -> Any:
     found = _exp(m * epsilon + math.log(delta))
     return math.floor(found * (1 + _ROUNDING)) if found < 2**53 else found
 
@@ -157,25 +155,17 @@ def _vc_failure(d: Any, m: int, epsilon: float) -> float:
     return 2.0 * 2.0 ** (-m * epsilon / 4) if enough else 1.0
 
 
-def _vc_largest(m: int, epsilon: float, delta: float) -> int:
-    if 4 * math.log2(2 / delta) / epsilon > m * (1 + _ROUNDING):
-        return 0
-    return math.floor(m * epsilon / (8 * math.log2(13 / epsilon)) * (1 + _ROUNDING))
-
-
 _PARTS = _Bound(
     examples=lambda L, epsilon, delta: L * (math.log(L) - math.log(delta)) / epsilon,
     error=lambda L, m, delta: L * (math.log(L) - math.log(delta)) / m,
     failure=lambda L, m, epsilon: _exp(math.log(L) - m * epsilon / L),
-    largest=_most_parts,
 )
 _SIZE = _Bound(
     examples=lambda size, epsilon, delta: max(1.0, (math.log(size) - math.log(delta)) / epsilon),
     error=lambda size, m, delta: (math.log(size) - math.log(delta)) / m,
     failure=lambda size, m, epsilon: _exp(math.log(size) - m * epsilon),
-    largest=_most_hypotheses,
 )
-_VC = _Bound(_vc_examples, _vc_error, _vc_failure, _vc_largest)
+_VC = _Bound(_vc_examples, _vc_error, _vc_failure)
 
 
 def _rule(H: Any, by: str | None) -> tuple[str, Any, int]:
@@ -184,15 +174,13 @@ def _rule(H: Any, by: str | None) -> tuple[str, Any, int]:
         by = by or "size"
         if by == "parts":
             raise ValueError("by='parts' needs a class, such as Conjunctions() or Rectangles(2)")
-        return by, None if H is None else whole("H", H, 1), 1
+        return by, None if H is None else require_count(H, "H"), 1
     if not isinstance(H, HypothesisClass):
         raise TypeError(f"H must be a class of hypotheses or a whole number, got {H!r}")
-    if isinstance(H, Conjunctions) and H.n is None:
-        _only("parts", by, H)
-        return "parts", None, 2 if H.negations else 1
-    if isinstance(H, Rectangles) and H.d is None:
-        _only("parts", by, H)
-        return "parts", None, 2
+    if H.parts is None and H.parts_each is not None:
+        if by not in (None, "parts"):
+            raise ValueError(f"{H!r} is solved for its size by='parts' only; give its size, or leave H out")
+        return "parts", None, H.parts_each
     counts = {"parts": H.parts, "size": H.size, "vc": H.vc_dimension}
     for rule in _RULES if by is None else (by,):
         if counts[rule] == math.inf:
@@ -202,11 +190,6 @@ def _rule(H: Any, by: str | None) -> tuple[str, Any, int]:
     what = {"parts": "parts", "size": "number of hypotheses", "vc": "VC dimension"}
     lacking = f"{what[by]} is" if by else "parts, size and VC dimension are"
     raise ValueError(f"the {lacking} not known for {H!r}; give its d or n, or a number and by='vc'")
-
-
-def _only(rule: str, by: str | None, H: HypothesisClass) -> None:
-    if by not in (None, rule):
-        raise ValueError(f"{H!r} is solved for its size by='{rule}' only; give its size, or leave H out")
 
 
 def _share(name: str, value: Any) -> float | None:
@@ -223,3 +206,54 @@ def _up(value: float) -> int:
 
 def _exp(value: float) -> float:
     return math.exp(value) if value < 709 else math.inf
+
+
+class ConsistentLearner(ClassifierMixin, BaseEstimator):
+    """A hypothesis of a class that explains all examples: elimination, tightest fit, separation.
+
+    If none does, there is noise, or the class is the wrong one; `fit` raises `Inconsistent`, which names
+    an example that can't be explained. How far such a hypothesis can be trusted says `sample_size`.
+
+    H is a class: `Conjunctions`, `Rectangles`, `Intervals`, `HalfSpaces`, …
+
+    Attributes
+    ----------
+    hypothesis_ : what was learned
+    classes_ : the labels, negative first
+        Of two labels the larger is the positive one. If there is only one, it must be 0, −1 or False
+        (negative) or 1 or True (positive).
+
+    Examples
+    --------
+    >>> from mercer.theory.learnability import ConsistentLearner, Conjunctions
+    >>> X = [[1, 1, 0], [1, 0, 0], [0, 1, 0]]
+    >>> machine = ConsistentLearner(Conjunctions()).fit(X, ["yes", "yes", "no"])
+    >>> print(machine.hypothesis_), machine.predict([[1, 1, 1]]).tolist()
+    x₁ ∧ ¬x₃
+    (None, ['no'])
+    """
+
+    def __init__(self, H=_RECTANGLES):
+        self.H = H
+
+    def fit(self, X: Any, y: Any) -> ConsistentLearner:
+        """Learn from labelled examples, or raise `Inconsistent`."""
+        require_class(self.H)
+        y = column_or_1d(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) == 2:
+            labels = codes == 1
+        elif len(self.classes_) == 1:
+            labels = as_labels(y, len(y))
+            low = self.classes_.dtype.type(-1 if -1 in self.classes_ else 0)
+            self.classes_ = np.array([low, low.dtype.type(1)])
+        else:
+            raise ValueError(f"a hypothesis tells two classes apart, got {len(self.classes_)}")
+        self.hypothesis_ = self.H.learn(X, labels)
+        self.n_features_in_ = np.shape(X)[1] if np.ndim(X) > 1 else 1
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each point."""
+        check_is_fitted(self, "hypothesis_")
+        return self.classes_[self.hypothesis_(X).astype(int)]

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer._params import Params
+from mercer._params import Params, require_count
 from mercer.theory.bounds import largest_rate
 from mercer.theory.learnability.classes import HypothesisClass
 from mercer.theory.learnability.conjunctions import Conjunction, Conjunctions
-from mercer.theory.learnability.inputs import whole
+from mercer.theory.learnability.intervals import Box, Rectangles
 from mercer.theory.learnability.pac import sample_size
-from mercer.theory.learnability.rectangles import Box, Rectangles
 
 Progress = Callable[[int, int], Any]
 
@@ -22,10 +21,7 @@ Progress = Callable[[int, int], Any]
 class World(Params):
     """A target and a distribution of points, from which a class is learned."""
 
-    @property
-    def H(self) -> HypothesisClass:
-        """The class the target is of."""
-        raise NotImplementedError
+    H: HypothesisClass  # that the target is of
 
     def errors(self, m: int, trials: int, rng: np.random.Generator, tick: Callable[[], Any]) -> np.ndarray:
         """The true error of what is learned from m examples, each time anew; tick() tells of one more."""
@@ -38,10 +34,7 @@ class UniformBox(World):
     Only the outermost positive examples matter, so those are drawn at once: how many of m are positive, and
     the extremes of so many uniform numbers. A trial costs the same for any m.
 
-    Parameters
-    ----------
-    low, high : sequences of d numbers in [0, 1]
-        The target's corners.
+    The target's corners, `low` and `high`, are d numbers in [0, 1] each.
 
     Examples
     --------
@@ -95,13 +88,10 @@ class BooleanCube(World):
 
     Parameters
     ----------
-    n : int
-    literals : sequence of int
-        The target: i for x_i, −i for ¬x_i.
-    p : float or n numbers
-        P(x_i = 1). Hard for elimination are variables that are nearly always the same.
-    negations : bool
-        Does the learner know literals ¬x_i?
+    n : how many variables
+    literals : of the target: i for x_i, −i for ¬x_i
+    p : P(x_i = 1), or n of them; hard for elimination are variables that are nearly always the same
+    negations : does the learner know literals ¬x_i?
 
     Examples
     --------
@@ -121,7 +111,7 @@ class BooleanCube(World):
 
     def validate(self):
         self.H.validate()
-        whole("n", self.n, 1)
+        require_count(self.n, "n")
         literals = [int(i) for i in self.literals]
         variables = {abs(i) for i in literals}
         if len(variables) < len(literals) or not variables <= set(range(1, self.n + 1)):
@@ -174,10 +164,8 @@ class Sampled(World):
     ----------
     hypotheses : HypothesisClass
     target : function from points to booleans, realised by the class
-    sample : function of (n, rng)
-        Draws n points; rng is a NumPy Generator.
-    test : int
-        Fresh points to measure each error on.
+    sample : function of (n, rng); draws n points; rng is a NumPy Generator
+    test : fresh points to measure each error on
 
     Examples
     --------
@@ -196,7 +184,7 @@ class Sampled(World):
 
     def validate(self):
         self.hypotheses.validate()
-        whole("test", self.test, 1)
+        require_count(self.test, "test")
 
     @property
     def H(self):
@@ -218,16 +206,11 @@ class Simulation:
 
     Attributes
     ----------
-    m : int array
-        Sample sizes.
-    errors : array, shape (len(m), trials)
-    epsilon : float
-    rates : array
-        The share of trials with an error above ε, for each m.
-    lower, upper : arrays
-        Clopper and Pearson's 95 % interval of its probability.
-    bounds : array
-        The δ that theory promises; 1 where it promises nothing, nan where the class has no bound.
+    m : sample sizes
+    errors : shape (len(m), trials)
+    rates : the share of trials with an error above ε, for each m
+    lower, upper : Clopper and Pearson's 95 % interval of its probability
+    bounds : the δ that theory promises; 1 where it promises nothing, nan where the class has no bound
 
     Examples
     --------
@@ -274,13 +257,10 @@ def simulate(
     Parameters
     ----------
     world : UniformBox, BooleanCube or Sampled
-    m : int or several
-    epsilon : float
-    trials : int
-        For each m.
+    m : one number of examples, or several
+    trials : for each m
     random_state : int, Generator or None
-    progress : function of (done, total), optional
-        Called after each m, for `Sampled` after each trial.
+    progress : function of (done, total), optional; called after each m, for `Sampled` after each trial
 
     Examples
     --------
@@ -293,10 +273,10 @@ def simulate(
     if not isinstance(world, World):
         raise TypeError(f"world must be UniformBox(…), BooleanCube(…) or Sampled(…), got {world!r}")
     world.validate()
-    sizes = [whole("m", v, 1) for v in (m if isinstance(m, Iterable) else [m])]
+    sizes = [require_count(v, "m") for v in (m if isinstance(m, Iterable) else [m])]
     if not sizes:
         raise ValueError("m must be one number of examples at least")
-    trials = whole("trials", trials, 1)
+    trials = require_count(trials, "trials")
     if not 0 < epsilon < 1:
         raise ValueError(f"epsilon must lie between 0 and 1, got {epsilon!r}")
     rng = np.random.default_rng(random_state)
