@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import Labelled, checked_weights
+from mercer.estimators.inputs import GAUSSIAN, Labelled, checked_weights
 from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data, on_host
-from mercer.kernels import Gaussian
 from mercer.losses import Logistic, Loss, Multinomial
-
-_GAUSSIAN = Gaussian()
 
 
 def _gives_probability(machine) -> bool:
@@ -114,6 +113,7 @@ class Classifier(OtherWords, Labelled, KernelMachine):
             return np.log(self.predict_proba(on_host(X)))
 
 
+@dataclass(eq=False, repr=False)
 class KernelClassifier(Classifier):
     """Kernel classification with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
 
@@ -149,32 +149,21 @@ class KernelClassifier(Classifier):
     ['yes']
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        loss="logistic",
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        class_weight=None,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.class_weight = class_weight
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    loss: Any = "logistic"
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    class_weight: Any = None
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss, classification=True)
 
 
+@dataclass(eq=False, repr=False)
 class KernelLogistic(Classifier):
     """Kernel logistic regression, two classes or more.
 
@@ -209,25 +198,14 @@ class KernelLogistic(Classifier):
     [[0.1, 0.9]]
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        class_weight=None,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.class_weight = class_weight
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    class_weight: Any = None
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return Logistic() if len(np.unique(y)) <= 2 else Multinomial()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,14 @@ from mercer._state import ArraySpec, require
 from mercer._threads import one_blas_thread
 from mercer._warnings import frames_inside
 from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, place
-from mercer.estimators.inputs import KernelInputs, checked_weights, like
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs, checked_weights, like
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import follows_data, on_host, remember
 from mercer.estimators.unpenalised import choose, parts_of
 from mercer.features import ExplicitFeatures
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
-from mercer.kernels import Gaussian, Linear, Precomputed
+from mercer.kernels import Linear, Precomputed
 from mercer.kernels.door import require_symmetry
 from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning
@@ -41,11 +42,11 @@ from mercer.solvers.lloyd import (
     plus_plus,
 )
 
-_GAUSSIAN = Gaussian()
 # Rows, their squared distances to the means, their masses.
 Blocks = Iterator[tuple[slice, np.ndarray, np.ndarray]]
 
 
+@dataclass(eq=False, repr=False)
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelInputs):
     """Kernel k-means: clusters around means in feature space.
 
@@ -135,29 +136,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        n_clusters=8,
-        init="k-means++",
-        n_init=4,
-        max_iter=300,
-        tol=1e-6,
-        normalized=False,
-        representation="auto",
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.normalized = normalized
-        self.representation = representation
-        self.engine = engine
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    n_clusters: int = 8
+    init: Any = "k-means++"
+    n_init: int = 4
+    max_iter: int = 300
+    tol: float = 1e-6
+    normalized: bool = False
+    representation: Any = "auto"
+    engine: Any = "auto"
+    random_state: Any = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

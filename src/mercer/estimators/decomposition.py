@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,24 +16,24 @@ from mercer._params import require_count, require_positive
 from mercer._state import COUNT, NUMBER, ArraySpec, require, require_held
 from mercer.estimators import preimages
 from mercer.estimators.centred import Decomposition, eigenpairs
-from mercer.estimators.inputs import KernelInputs, like
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs, like
 from mercer.estimators.plan import Plan
 from mercer.estimators.scatter import Moments, OrthonormalCoordinates
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.estimators.unpenalised import choose, has_few_coordinates
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
-from mercer.kernels import Gaussian, Linear, Precomputed
+from mercer.kernels import Linear, Precomputed
 from mercer.representations import Features, Full, Nystrom, Representation
 from mercer.solvers.coordinates import whitening
 
-_GAUSSIAN = Gaussian()
 # A leading part of the spectrum needs few centres, and the work grows with their square.
 _CENTRES = 1000
 # Directions with less of the largest eigenvalue than this hold rounding only.
 _NOTHING = 1e-13
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs):
     """Kernel PCA: the functions of norm 1 that vary most over the data.
 
@@ -93,26 +93,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     """
 
     _if_indefinite = "only directions of positive variance are components, and shares are those of their sum"
-    moments_: Moments
-    function_: KernelFunction | FeatureFunction
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        n_components=None,
-        representation="auto",
-        tol=1e-6,
-        preimage="learned",
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.representation = representation
-        self.tol = tol
-        self.preimage = preimage
-        self.engine = engine
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    n_components: Any = None
+    representation: Any = "auto"
+    tol: float = 1e-6
+    preimage: str = "learned"
+    engine: Any = "auto"
+    random_state: Any = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -262,7 +250,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             self._examples = preimages.sampled(getattr(self, "_examples", None), seen, X)
         for rows, Phi in self._coordinates.blocks(X):
             fresh = Moments.of(Phi, float(np.sum(self.kernel_.diagonal(X[rows]), dtype=np.float64)))
-            self.moments_ = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
+            self.moments_: Moments = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
         moments, coordinates = self.moments_, self._coordinates
         p = len(moments.mean)
         count = min(self.n_components or p, p)

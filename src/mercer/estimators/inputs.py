@@ -20,12 +20,14 @@ from mercer._xp import as_csr, frozen, n_points
 from mercer.engines import Engine
 from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
 from mercer.functions import Function
-from mercer.kernels import Finite, Precomputed
+from mercer.kernels import Finite, Gaussian, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.points import as_objects
 from mercer.losses.coding import LabelCoding
 
+# What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
+GAUSSIAN = Gaussian()
 # A point that is made for a trial has as many numbers; nothing in a file need be as large.
 MOST_FEATURES = 1 << 22
 
@@ -36,13 +38,13 @@ class KernelInputs(BaseEstimator):
     kernel: Any
     engine: Any
     kernel_: Kernel
+    coding_: Any
 
     holds: dict[str, Any] = {"kernel_": Kernel}
     fitted_by = "function_"
 
     def set_params(self, **params):
         """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
-        # The default kernel is one object for all machines: set in place, it would change every one of them.
         for name in {key.partition("__")[0] for key in params if "__" in key}:
             if isinstance(getattr(self, name, None), Params):
                 setattr(self, name, copy(getattr(self, name)))
@@ -232,11 +234,17 @@ def require_numbers(values: Any, name: str) -> None:
         )
 
 
-def checked_weights(sample_weight: Any, X: Any) -> np.ndarray:
+def nonnegative_weights(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the points X as they were given; ones without any."""
     w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
     if (w < 0).any():
         raise ValueError("sample_weight must be nonnegative")
+    return w
+
+
+def checked_weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """Such weights, where only their ratios matter."""
+    w = nonnegative_weights(sample_weight, X)
     largest = float(w.max(initial=0.0))
     if largest > 0 and not 1e-250 < largest < 1e250:
         raise ValueError(

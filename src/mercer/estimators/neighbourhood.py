@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,37 +15,27 @@ from mercer._params import require_count
 from mercer._state import ONE_OR_MORE, require
 from mercer._units import units_of
 from mercer._xp import frozen
-from mercer.estimators.inputs import KernelInputs
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs
 from mercer.estimators.nearest import WAYS, NeighbourSearch
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, remember
-from mercer.kernels import Gaussian
 
-_GAUSSIAN = Gaussian()
 # Leave-one-out answers are made for so many numbers at a time.
 _NUMBERS_AT_ONCE = 1 << 21
 # Copies of one example that choosing R looks past.
 _MOST_COPIES = 100
 
 
+@dataclass(eq=False, repr=False)
 class KernelNeighbours(KernelInputs, ABC):
     """What both machines share: the search, weights, and R by leaving one out."""
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        n_neighbors="auto",
-        weights="uniform",
-        max_neighbors=None,
-        search="auto",
-        engine="auto",
-    ):
-        self.kernel = kernel
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.max_neighbors = max_neighbors
-        self.search = search
-        self.engine = engine
+    kernel: Any = GAUSSIAN
+    n_neighbors: Any = "auto"
+    weights: Any = "uniform"
+    max_neighbors: Any = None
+    search: Any = "auto"
+    engine: Any = "auto"
 
     # -- what the machines say --------------------------------------------------------------------
 

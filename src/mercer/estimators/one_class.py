@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +11,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 
 from mercer._state import NUMBER
+from mercer.estimators.inputs import GAUSSIAN
 from mercer.estimators.lam import FromC
 from mercer.estimators.svm import SupportVectors
 from mercer.estimators.tensors import follows_data, on_host
-from mercer.kernels import Gaussian
 from mercer.losses import Loss
 from mercer.losses.base import Array, floating
 from mercer.losses.coding import TargetCoding
 from mercer.losses.dual import DualForm
 
-_GAUSSIAN = Gaussian()
 # Relative to ρ. Free support vectors lie on the edge, and no rounding should throw them out.
 EDGE = 1e-8
 
@@ -43,6 +42,7 @@ class _Below(Loss):
         return DualForm(np.zeros_like(y), np.zeros_like(y), np.ones_like(y))
 
 
+@dataclass(eq=False, repr=False)
 class KernelOneClass(OutlierMixin, SupportVectors):
     """A region that holds most of the data: f(x) ≥ ρ, at most a share ν of the examples outside.
 
@@ -74,27 +74,17 @@ class KernelOneClass(OutlierMixin, SupportVectors):
     True
     """
 
-    lam: Any = FromC(1.0)
+    lam = FromC(1.0)
     offset = True
     holds = {"offset_": NUMBER}
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        nu=0.5,
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        warm_start=False,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.nu = nu
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.warm_start = warm_start
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    nu: float = 0.5
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    warm_start: bool = False
+    random_state: Any = None
 
     def loss_for(self, y):
         return _Below()
@@ -117,7 +107,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
             points = np.asarray(points)
         n = points.shape[0] if getattr(points, "shape", ()) else len(points)
         self._fit(X, np.ones(n), sample_weight)
-        self.offset_ = -self.intercept_
+        self.offset_: float = -self.intercept_
         return self
 
     @follows_data

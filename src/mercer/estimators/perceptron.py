@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,15 @@ from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Engine
 from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores, like
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs, Labelled, finite_scores, like
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import remember
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
-from mercer.kernels import Gaussian
 from mercer.losses import Hinge
 from mercer.losses.coding import LabelCoding
 from mercer.representations import Full
 from mercer.solvers.perceptron import MistakeRule, MoreClasses, Sweeps, TwoClasses, sweeps_of, vote
-
-_GAUSSIAN = Gaussian()
 
 _PREDICTIONS = ("last", "averaged", "voted")
 
@@ -34,6 +32,7 @@ _PREDICTIONS = ("last", "averaged", "voted")
 _Path = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+@dataclass(eq=False, repr=False)
 class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     """The kernel perceptron: go through the examples, and where f errs, add y_i k(x_i,·) to it.
 
@@ -121,21 +120,12 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     (True, True)
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        max_iter=100,
-        prediction="last",
-        shuffle=False,
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.max_iter = max_iter
-        self.prediction = prediction
-        self.shuffle = shuffle
-        self.engine = engine
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    max_iter: int = 100
+    prediction: str = "last"
+    shuffle: bool = False
+    engine: Any = "auto"
+    random_state: Any = None
 
     def _validate(self) -> None:
         require_count(self.max_iter, "max_iter")

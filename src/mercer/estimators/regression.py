@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,12 @@ from sklearn.utils.validation import check_array
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import require_numbers
+from mercer.estimators.inputs import GAUSSIAN, require_numbers
 from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data
-from mercer.kernels import Gaussian
 from mercer.losses import Loss, Squared
 from mercer.solvers import loo
 
-_GAUSSIAN = Gaussian()
 # Between these, squares of squares are ordinary numbers: variances of squared errors are looked at.
 _SMALLEST, _LARGEST = 1e-70, 1e70
 
@@ -44,6 +43,7 @@ class Regressor(OtherWords, MultiOutputMixin, RegressorMixin, KernelMachine):
         return self.coding_.decode(scores)
 
 
+@dataclass(eq=False, repr=False)
 class KernelRegressor(Regressor):
     """Kernel regression with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
 
@@ -81,25 +81,14 @@ class KernelRegressor(Regressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        loss="squared",
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    loss: Any = "squared"
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss)
@@ -121,6 +110,7 @@ class KernelRegressor(Regressor):
         )
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidge(Regressor):
     """Kernel ridge regression: minimise (1/n) Σ w_i (y_i − f(x_i))² + λ‖f‖².
 
@@ -173,23 +163,13 @@ class KernelRidge(Regressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    random_state: Any = None
 
     _keeps_problem = True
 

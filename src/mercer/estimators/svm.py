@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,13 @@ from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine, start_at
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
+from mercer.estimators.inputs import GAUSSIAN
 from mercer.estimators.regression import Regressor
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.functions import KernelFunction
-from mercer.kernels import Gaussian
 from mercer.losses import EpsilonInsensitive, Hinge, Loss
 from mercer.losses.pairs import PairCoding
 
-_GAUSSIAN = Gaussian()
 _SHARE = 0.6
 
 
@@ -76,6 +76,7 @@ class SupportVectors(KernelMachine):
         return problem
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVC(SupportVectors, Classifier):
     """Support vector classification: minimise (1/n) Σ w_i max(0, 1 − y_i (f(x_i) + b)) + λ‖f‖².
 
@@ -119,31 +120,17 @@ class KernelSVC(SupportVectors, Classifier):
     4 support vectors, 0 of them at their bound
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        multiclass="ovo",
-        class_weight=None,
-        probability=False,
-        warm_start=False,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.probability = probability
-        self.warm_start = warm_start
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    multiclass: str = "ovo"
+    class_weight: Any = None
+    probability: bool = False
+    warm_start: bool = False
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return Hinge()
@@ -221,6 +208,7 @@ class KernelSVC(SupportVectors, Classifier):
         return self.calibration_.probability(scores, self.coding_)
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVR(SupportVectors, Regressor):
     """Support vector regression: minimise (1/n) Σ w_i max(0, |y_i − f(x_i) − b| − ε) + λ‖f‖².
 
@@ -248,27 +236,15 @@ class KernelSVR(SupportVectors, Regressor):
     (True, True)
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        lam="auto",
-        epsilon=0.1,
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        warm_start=False,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.epsilon = epsilon
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.warm_start = warm_start
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    lam: Any = "auto"
+    epsilon: float = 0.1
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    warm_start: bool = False
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return EpsilonInsensitive(self.epsilon)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,9 @@ from mercer import _resolve
 from mercer._state import COUNT
 from mercer.estimators.inputs import Labelled, checked_labels
 from mercer.estimators.tensors import follows_data
-from mercer.kernels import Gaussian
 from mercer.losses.coding import LabelCoding
 from mercer.online.river import RiverClassifierMixin
 from mercer.online.turns import in_turn
-
-_GAUSSIAN = Gaussian()
 
 
 def _gives_probability(machine) -> bool:
@@ -29,6 +27,7 @@ def _gives_probability(machine) -> bool:
     raise AttributeError(f"{loss!r} has no probabilities; use loss='logistic' for predict_proba")
 
 
+@dataclass(eq=False, repr=False)
 class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
     """Classification one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
@@ -67,31 +66,8 @@ class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        loss="logistic",
-        lam=1e-6,
-        step=1.0,
-        budget=500,
-        representation="full",
-        offset=False,
-        averaging=False,
-        passes=1,
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.step = step
-        self.budget = budget
-        self.representation = representation
-        self.offset = offset
-        self.averaging = averaging
-        self.passes = passes
-        self.engine = engine
-        self.random_state = random_state
+    loss: Any = "logistic"
+    step: Any = 1.0
 
     holds = {"n_mistakes_": COUNT}
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from inspect import signature
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
 from mercer._params import require_count, require_flag, require_nonnegative
@@ -21,7 +17,7 @@ from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer._xp import frozen
 from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import KernelInputs, finite_scores, like
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs, finite_scores, like, nonnegative_weights
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
@@ -50,7 +46,8 @@ _MADE_UP = 200
 _LOOKED_AT = 64
 
 
-class OnlineMachine(Coefficients, KernelInputs):
+@dataclass(eq=False, repr=False)
+class OnlineMachine(Coefficients, KernelInputs, ABC):
     """Predict, receive the loss, f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·): one example after another.
 
     fit / partial_fit:  check X, y → encode y → learner.learn, chunk by chunk
@@ -59,33 +56,29 @@ class OnlineMachine(Coefficients, KernelInputs):
     Threads may share a machine: one at a time learns, or asks, and the others wait.
     """
 
-    kernel: Any
-    loss: Any
-    lam: float
-    step: Any
-    budget: Any
-    representation: Any
-    offset: bool
-    averaging: bool
-    passes: int
-    engine: Any
-    random_state: Any
+    kernel: Any = GAUSSIAN
+    loss: Any = None  # machines have their own
+    lam: float = 1e-6
+    step: Any = None
+    budget: Any = 500
+    representation: Any = "full"
+    offset: bool = False
+    averaging: bool = False
+    passes: int = 1
+    engine: Any = "auto"
+    random_state: Any = None
 
-    rule_: UpdateRule
-    learner_: Learner
-    coding_: Any
-    cumulative_loss_: float
-
+    @abstractmethod
     def _check_targets(self, y: Any) -> np.ndarray:
-        raise NotImplementedError
+        """y as an array, or a ValueError."""
 
+    @abstractmethod
     def loss_for(self, y: Any = None) -> Loss:
         """The loss that a machine that begins would use; targets don't matter."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _code_targets(self, y: np.ndarray, classes: Any) -> np.ndarray:
         """Targets (n, t) of y; learns the coding, or extends it, where need be."""
-        raise NotImplementedError
 
     # -- what was asked for ------------------------------------------------------------------------
 
@@ -126,8 +119,7 @@ class OnlineMachine(Coefficients, KernelInputs):
         form = _resolve.representation_of(self.representation) or Full()
         form.validate()
         if isinstance(form, (Features, Nystrom)):
-            default = signature(type(self)).parameters["budget"].default
-            if not isinstance(budget, Unlimited) and self.budget != default:
+            if not isinstance(budget, Unlimited) and self.budget != type(self).budget:
                 raise ValueError(
                     f"{form!r} has a fixed number of coordinates, and no use for budget={self.budget!r}"
                 )
@@ -238,13 +230,13 @@ class OnlineMachine(Coefficients, KernelInputs):
         points = self._points(X, reset=first)
         y = self._check_targets(self.require_y(y))
         check_consistent_length(points, y)
-        weight = self._weights(on_host(sample_weight), points)
+        weight = np.ascontiguousarray(nonnegative_weights(on_host(sample_weight), points))
         # Weight 0 means absent: such examples say nothing of classes, widths or centres either.
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
             points, y, weight = points[used], y[used], weight[used]
         if first:
-            self.rule_ = rule
+            self.rule_: UpdateRule = rule
         try:
             targets = self._code_targets(y, classes)
             if first:
@@ -339,16 +331,6 @@ class OnlineMachine(Coefficients, KernelInputs):
             scores[i] = self.learner_.scores(point)
             self._follow(self.learner_.learn(point, target, one), target, one)
         return scores
-
-    @staticmethod
-    def _weights(sample_weight: Any, points: Any) -> np.ndarray:
-        n = points.shape[0]
-        if sample_weight is None:
-            return np.ones(n)
-        weight = _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64)
-        if (weight < 0).any():
-            raise ValueError("sample_weight must be nonnegative")
-        return np.ascontiguousarray(weight)
 
     # -- what was learned --------------------------------------------------------------------------
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
 from mercer.estimators.tensors import follows_data
-from mercer.kernels import Gaussian
 from mercer.online.river import RiverRegressorMixin
 from mercer.online.turns import in_turn
 
-_GAUSSIAN = Gaussian()
 
-
+@dataclass(eq=False, repr=False)
 class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixin):
     """Regression one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
@@ -77,31 +78,8 @@ class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixi
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        loss="squared",
-        lam=1e-6,
-        step=0.25,
-        budget=500,
-        representation="full",
-        offset=False,
-        averaging=False,
-        passes=1,
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.step = step
-        self.budget = budget
-        self.representation = representation
-        self.offset = offset
-        self.averaging = averaging
-        self.passes = passes
-        self.engine = engine
-        self.random_state = random_state
+    loss: Any = "squared"
+    step: Any = 0.25
 
     def loss_for(self, y=None):
         return _resolve.loss_of(self.loss)
