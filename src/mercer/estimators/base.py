@@ -15,8 +15,7 @@ from mercer import _resolve
 from mercer._state import require
 from mercer._xp import given_up
 from mercer.estimators.auto_lam import choose, forecast
-from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores, like
+from mercer.estimators.inputs import Coefficients, KernelInputs, checked_weights, finite_scores, like
 from mercer.estimators.lam import check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of
 from mercer.estimators.tensors import on_host, remember

@@ -11,14 +11,10 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import GAUSSIAN, Labelled, checked_weights
+from mercer.estimators.inputs import GAUSSIAN, Likely, checked_weights, has_probability
 from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.losses import Logistic, Loss, Multinomial
-
-
-def _gives_probability(machine) -> bool:
-    return machine._has_probability()
 
 
 def _class_factors(chosen, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -51,23 +47,9 @@ def _chosen_factors(chosen: dict, labels: list) -> np.ndarray:
     return np.array([float(chosen.get(label, 1.0)) for label in labels])
 
 
-class Classifier(OtherWords, Labelled, KernelMachine):
+class Classifier(OtherWords, Likely, KernelMachine):
     def _encode(self, loss, y):
         return loss.encode_labels(y)
-
-    def _has_probability(self) -> bool:
-        """True, or an AttributeError that says what has probabilities."""
-        # Once fitted, what was fitted counts, whatever `loss` has been set to since.
-        loss = getattr(self, "loss_", getattr(self, "loss", "logistic"))
-        try:
-            if _resolve.loss_of(loss, classification=True).has_probability:
-                return True
-        except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
-            raise AttributeError(str(error)) from None
-        raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
-
-    def _probability(self, scores: np.ndarray) -> np.ndarray:
-        return self.coding_.probability(scores)
 
     def _example_weights(self, y, sample_weight):
         chosen = getattr(self, "class_weight", None)
@@ -99,13 +81,7 @@ class Classifier(OtherWords, Labelled, KernelMachine):
         self.classes_ = self.coding_.classes
         return self
 
-    @available_if(_gives_probability)
-    @follows_data
-    def predict_proba(self, X):
-        """Probability of each class, rows summing to one."""
-        return self._probability(self.scores(X))
-
-    @available_if(_gives_probability)
+    @available_if(has_probability)
     @follows_data
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.estimators.unpenalised import parts_of
+from mercer.estimators.plan import parts_of
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Finite
 from mercer.kernels.base import Kernel

@@ -19,9 +19,8 @@ from mercer._threads import one_blas_thread
 from mercer._warnings import frames_inside
 from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, place
 from mercer.estimators.inputs import GAUSSIAN, KernelInputs, checked_weights, like
-from mercer.estimators.plan import Plan
+from mercer.estimators.plan import Plan, parts_of, representation_without_loss
 from mercer.estimators.tensors import follows_data, on_host, remember
-from mercer.estimators.unpenalised import choose, parts_of
 from mercer.features import ExplicitFeatures
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
@@ -176,7 +175,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if representation is None and isinstance(self.kernel_, Linear):
             representation, why = Features(ExplicitFeatures()), "means of the linear kernel are points"
         else:
-            representation, why = choose(representation, self.kernel_, points, engine)
+            representation, why = representation_without_loss(representation, self.kernel_, points, engine)
         start = None
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)

@@ -15,12 +15,10 @@ from mercer import _resolve
 from mercer._params import require_count, require_positive
 from mercer._state import COUNT, NUMBER, ArraySpec, require, require_held
 from mercer.estimators import preimages
-from mercer.estimators.centred import Decomposition, eigenpairs
+from mercer.estimators.centred import Decomposition, Moments, OrthonormalCoordinates, eigenpairs
 from mercer.estimators.inputs import GAUSSIAN, KernelInputs, like
-from mercer.estimators.plan import Plan
-from mercer.estimators.scatter import Moments, OrthonormalCoordinates
+from mercer.estimators.plan import Plan, has_few_coordinates, representation_without_loss
 from mercer.estimators.tensors import follows_data, on_host
-from mercer.estimators.unpenalised import choose, has_few_coordinates
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Linear, Precomputed
@@ -193,7 +191,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     def _representation(self, points: Any, engine: Any) -> Representation:
         """What is asked for, or chosen, with the reason in `plan_`."""
         asked = _resolve.representation_of(self.representation)
-        chosen, why = choose(asked, self.kernel_, points, engine, self._centres)
+        chosen, why = representation_without_loss(asked, self.kernel_, points, engine, self._centres)
         self._plan(chosen, engine, why)
         return chosen
 

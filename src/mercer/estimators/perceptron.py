@@ -15,8 +15,7 @@ from mercer._state import positions, require
 from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import GAUSSIAN, KernelInputs, Labelled, finite_scores, like
+from mercer.estimators.inputs import GAUSSIAN, Coefficients, KernelInputs, Labelled, finite_scores, like
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import remember
 from mercer.features.base import generator

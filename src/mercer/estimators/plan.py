@@ -15,7 +15,7 @@ from mercer.engines import Engine
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
-from mercer.representations import Features, Full, Nystrom, Representation
+from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.solvers import (
     CG,
     Cholesky,
@@ -45,6 +45,11 @@ _CG_FROM = 3_000
 # the normal equations (which need float64).
 _CG_CENTRES = 700
 _CG_ROWS = 20
+# Without a loss: up to here a pass over all pairs takes about a second; more on a GPU.
+_ALL_PAIRS, _ALL_PAIRS_REMOTE = 30_000, 1_000_000
+_LARGEST_EXPLICIT = 8_000
+# Of features or distances at a time: 32 MB of doubles.
+_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -270,3 +275,44 @@ def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Sizes:
     single = kernel.vectors and dtype == np.float32
     held = sum(a.nbytes for a in (X.data, X.indices, X.indptr)) if issparse(X) else getattr(X, "nbytes", 0)
     return Sizes(X.shape[0], d, outputs, 4 if single else 8, kernel.vectors, held)
+
+
+# -- machines without a loss or a penalty: k-means, principal components ------------------------------------
+
+
+def representation_without_loss(
+    asked: Representation | None, kernel: Kernel, points: Any, engine: Engine, centres: int | None = None
+) -> tuple[Representation, str]:
+    """The representation asked for, or one for "auto" (with so many centres, where it has such), and why."""
+    if isinstance(asked, Lasso):
+        raise ValueError(
+            "there is no penalty here: Features() in place of Lasso(), or representation='features'"
+        )
+    if asked is not None:
+        asked.validate()
+        return asked, "asked for"
+    n = points.shape[0]
+    if has_few_coordinates(kernel, points) and own_coordinates(kernel, points) < n:
+        p = int(own_coordinates(kernel, points))
+        return Features(), f"the kernel has {p} coordinates, fewer than the {n:,} points"
+    limit = _ALL_PAIRS_REMOTE if engine.remote else _ALL_PAIRS
+    if n <= limit or isinstance(kernel, Finite):
+        return Full(), f"{n:,} points (up to {limit:,})"
+    why = f"{n:,} points are more than {limit:,}; representation='full' insists on all of them"
+    return Nystrom(centres), why
+
+
+def parts_of(n: int, width: int) -> Iterator[slice]:
+    """All n rows, as many at a time as have a few million entries."""
+    step = max(_ENTRIES // max(width, 1), 1)
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
+
+
+def own_coordinates(kernel: Kernel, points: Any) -> float:
+    """How many coordinates the kernel itself has on such points; infinity where they aren't known."""
+    return kernel.expansion_size(points.shape[1]) if kernel.vectors else math.inf
+
+
+def has_few_coordinates(kernel: Kernel, points: Any) -> bool:
+    """May all of the kernel's own coordinates be written down?"""
+    return own_coordinates(kernel, points) <= _LARGEST_EXPLICIT

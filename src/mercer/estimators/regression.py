@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import GAUSSIAN, require_numbers
+from mercer.estimators.inputs import GAUSSIAN, Numbered, require_numbers
 from mercer.estimators.lam import OtherWords
-from mercer.estimators.tensors import follows_data
 from mercer.losses import Loss, Squared
 from mercer.solvers import loo
 
@@ -22,7 +20,7 @@ from mercer.solvers import loo
 _SMALLEST, _LARGEST = 1e-70, 1e70
 
 
-class Regressor(OtherWords, MultiOutputMixin, RegressorMixin, KernelMachine):
+class Regressor(OtherWords, Numbered, KernelMachine):
     def _check_y(self, y: Any) -> np.ndarray:
         require_numbers(y, "y")
         y = check_array(y, ensure_2d=False, allow_nd=False, dtype=None, input_name="y", ensure_min_samples=0)
@@ -35,12 +33,6 @@ class Regressor(OtherWords, MultiOutputMixin, RegressorMixin, KernelMachine):
 
     def _encode(self, loss, y):
         return loss.encode_targets(y)
-
-    @follows_data
-    def predict(self, X):
-        """Predictions for X, shaped as y was at fit."""
-        scores = self.scores(X)
-        return self.coding_.decode(scores)
 
 
 @dataclass(eq=False, repr=False)

@@ -16,8 +16,14 @@ from mercer._params import require_count, require_flag, require_nonnegative
 from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer._xp import frozen
-from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import GAUSSIAN, KernelInputs, finite_scores, like, nonnegative_weights
+from mercer.estimators.inputs import (
+    GAUSSIAN,
+    Coefficients,
+    KernelInputs,
+    finite_scores,
+    like,
+    nonnegative_weights,
+)
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
@@ -394,6 +400,9 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
         """The loss, as it is used."""
         self._require()
         return self.rule_.loss
+
+    # Scores and their coding are those of one moment.
+    scored = in_turn(KernelInputs.scored)
 
     @in_turn
     def scores(self, X: Any) -> np.ndarray:

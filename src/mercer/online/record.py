@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -201,3 +202,36 @@ def _inner(kernel: Kernel, f: Any, g: Any) -> float:
     if g is None or not f[1].shape[1] or not g[1].shape[1]:
         return 0.0
     return float(np.einsum("ti,ij,tj->", f[1], kernel.pairwise(f[0], g[0]), g[1], optimize=True))
+
+
+def occupancy(
+    machine: OnlineMachine, X: Any, y: Any, frames: int = 200
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """(numbers of examples seen, for each of them the numbers of the examples in f then), of a stream.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OnlineKernelRegressor
+    >>> from mercer.online import Oldest
+    >>> X = np.arange(6.0)[:, None]
+    >>> occupancy(OnlineKernelRegressor(budget=Oldest(2)), X, X[:, 0] + 1, frames=2)
+    (array([3, 6]), [array([2, 3]), array([5, 6])])
+    """
+    run, points, targets = begin(machine, X, y)
+    learner: Any = run.learner_
+    if isinstance(learner, CoordinateLearner) and not learner.most:
+        raise ValueError("features and fixed centres hold no examples: there is nothing to show")
+    n = len(targets)
+    seen = np.unique(np.linspace(0, n, min(frames, n) + 1).round().astype(np.int64))
+    held: list[np.ndarray] = []
+    births = np.zeros(0, np.int64)
+    for start, stop in pairwise(seen):
+        learner.learn(points[start:stop], targets[start:stop], np.ones(stop - start))
+        if isinstance(learner, CoordinateLearner):
+            # Points stay in the order in which they were taken; new ones are of this chunk.
+            births = np.concatenate([births, np.full(learner.size - len(births), stop)])
+        else:
+            births = learner.birth[learner.birth > 0]
+        held.append(births)
+    return seen[1:], held

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import MultiOutputMixin, RegressorMixin
+import numpy as np
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
-from mercer.estimators.tensors import follows_data
-from mercer.online.river import RiverRegressorMixin
+from mercer.estimators.inputs import Numbered
+from mercer.online.river import RiverMixin
 from mercer.online.turns import in_turn
 
 
 @dataclass(eq=False, repr=False)
-class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixin):
+class OnlineKernelRegressor(Numbered, RiverMixin):
     """Regression one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
     `partial_fit` takes batches, `learn_one` and `predict_one` one example (a dict of features, as river's
@@ -104,9 +104,15 @@ class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixi
         self._learn(X, y, None, sample_weight)
         return self
 
-    @follows_data
+    def _target(self, y):
+        try:
+            row = np.array([y], np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"y is {y!r}, and should be a number") from None
+        return self._code_targets(row, None)
+
     @in_turn
-    def predict(self, X):
-        """Predictions for X, shaped as y was."""
-        scores = self.scores(X)
-        return self.coding_.decode(scores)
+    def predict_one(self, x) -> float:
+        """The prediction for one example, a list if y has several numbers; 0 before anything is learned."""
+        scores = self._score_one(x)
+        return 0.0 if scores is None else self.coding_.decode(scores)[0].tolist()

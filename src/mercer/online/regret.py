@@ -33,9 +33,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.online.algorithms import PerceptronLoss
 from mercer.online.hindsight import Best, in_ball, penalised
 from mercer.online.machine import OnlineMachine
-from mercer.online.perceptron_loss import PerceptronLoss
 from mercer.online.record import Record, record
 
 _TIMES = 24

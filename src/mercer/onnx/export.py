@@ -20,7 +20,7 @@ from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
 from mercer.estimators.neighbourhood import KernelNeighbours
-from mercer.estimators.one_class import EDGE
+from mercer.estimators.svm import EDGE
 from mercer.online.machine import OnlineMachine
 from mercer.onnx import answers
 from mercer.onnx.scores import scores, votes

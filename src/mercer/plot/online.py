@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from mercer.functions import KernelFunction
 from mercer.online import OnlineKernelClassifier, Regret, progressive
 from mercer.online.machine import OnlineMachine
-from mercer.online.occupancy import occupancy
-from mercer.online.record import begin, function_after
+from mercer.online.record import begin, function_after, occupancy
 from mercer.plot.style import COLOURS, INK, dressed, legend, log_ticks, panels
 
 _GRID = 400

@@ -26,9 +26,8 @@ from mercer._units import Split, alone, count, folds, units_of
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.tensors import on_host
 from mercer.representations import Representation
-from mercer.selection.dimensions import Choice, Dimension
+from mercer.selection.dimensions import Choice, Dimension, Space
 from mercer.selection.path import leave_one_out_error, path_of_units
-from mercer.selection.space import Space
 from mercer.selection.tuning import TuningTrial
 
 # Values of λ in a trial. With unequal weights each costs a pass over the eigenvectors.

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer.selection.defaults import complete, with_objects
-from mercer.selection.dimensions import dimension_of
+from mercer.selection.dimensions import Space, dimension_of
 from mercer.selection.objectives import (
     CrossValidation,
     Data,
@@ -26,7 +26,6 @@ from mercer.selection.objectives import (
 )
 from mercer.selection.proposals import Proposals, rungs_of
 from mercer.selection.search import Clock, Job, search
-from mercer.selection.space import Space
 from mercer.selection.tuning import Tuning, TuningTrial, best_of
 
 Progress = Callable[[str, float], Any]

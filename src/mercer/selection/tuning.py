@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer._params import show
-from mercer.selection.space import Space
+from mercer.selection.dimensions import Space
 
 # So near to an end, as a share of the range, is at the edge.
 _EDGE = 0.02
