@@ -53,16 +53,8 @@ _ROUNDING, _ROUNDING_DOUBLE = float(np.finfo(np.float32).eps), 1e-9
 _SMOOTH = 1e-8
 
 
-@dataclass(frozen=True)
-class LamChoice:
-    """A λ, and how it was found, in a sentence."""
-
-    lam: float
-    reason: str
-
-
-def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: Solver) -> LamChoice:
-    """λ for a problem whose own is not looked at.
+def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: Solver) -> tuple[float, str]:
+    """λ for a problem whose own is not looked at, and how it was found, in a sentence.
 
     X are its points as they came, `squares` their k(x,x), `total` what their weights, as given, add up to.
     """
@@ -70,9 +62,7 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
     closed = problem.loss.quadratic and not isinstance(problem.B, L1)
     if len(sample) < (_FEW if closed else _FEW_HALVES):
         lam = _natural(sample, total)
-        return LamChoice(
-            lam, f"lam = {lam:.3g}, by the sizes of k(x,x) and y: too few distinct rows to choose by"
-        )
+        return lam, f"lam = {lam:.3g}, by the sizes of k(x,x) and y: too few distinct rows to choose by"
     lam, how = _left_out(sample) if closed else _by_other_rows(sample, solver)
     unit = _natural(sample, 1.0)
     least = unit * (_ROUNDING if problem.A.dtype == np.float32 else _ROUNDING_DOUBLE)
@@ -85,7 +75,7 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
         )
     rows = int((sample.w > 0).sum())
     repeated = f"; {rows - len(sample):,} of the {rows:,} rows repeat another" if rows > len(sample) else ""
-    return LamChoice(lam, f"lam = {lam:.3g} by {how}{repeated}")
+    return lam, f"lam = {lam:.3g} by {how}{repeated}"
 
 
 @dataclass(frozen=True)
@@ -244,12 +234,6 @@ def _natural(sample: _Sample, n: float) -> float:
     return sample.scale * slope / (2 * unit * n)
 
 
-def _everything_zero(problem: Problem) -> float:
-    """The least λ of λ‖c‖₁ at which c = 0: the largest slope there."""
-    slopes = problem.A.adjoint(problem.data_grad(best_constant(problem))) / problem.n
-    return float(np.abs(slopes).max(initial=0.0)) or 1.0
-
-
 def _spread(problem: Problem) -> float:
     """The mean square of the targets (from their mean, if there is an offset)."""
     middle = np.average(problem.y, axis=0, weights=problem.weights) if problem.offset else 0.0
@@ -296,8 +280,7 @@ def _by_factors(sample: _Sample, points: np.ndarray) -> tuple[float, int]:
     start = _by_spectrum(sample.dense(few), _GRID * sample.scale)
     start *= sample.share(few) / sample.share(points)
     problem = sample.dense(points)
-    errors = FactoredErrors(problem)
-    return _walk(errors, start, _spread(problem))
+    return _walk(FactoredErrors(problem), start, _spread(problem))
 
 
 def _walk(cost: Callable[[float], np.ndarray], start: float, spread: float = 0.0) -> tuple[float, int]:
@@ -331,7 +314,10 @@ def _by_other_rows(sample: _Sample, solver: Solver) -> tuple[float, str]:
     judges = [_Judge(sample, train, test, solver) for train, test in _folds(sample)]
     start = _natural(sample, len(sample))  # whether rows are repeated, or all weighed more, is no matter
     if isinstance(sample.problem.B, L1):
-        start = _everything_zero(sample.problem) / 32
+        # The least λ of λ‖c‖₁ at which c = 0 is the largest slope there.
+        problem = sample.problem
+        slopes = problem.A.adjoint(problem.data_grad(best_constant(problem))) / problem.n
+        start = (float(np.abs(slopes).max(initial=0.0)) or 1.0) / 32
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", RuntimeWarning)

@@ -36,11 +36,9 @@ class KernelMachine(Coefficients, KernelInputs):
     predict:  check X → function → decode
     """
 
-    kernel: Any
     lam: Any
     representation: Any
     solver: Any
-    engine: Any
     offset: bool
     random_state: Any
 
@@ -100,10 +98,7 @@ class KernelMachine(Coefficients, KernelInputs):
     def plan(self, X, y) -> Plan:
         """What `fit` would choose for these data, and the memory and work it would take.
 
-        Returns
-        -------
-        Plan
-            ``print(machine.plan(X, y))`` reads well.
+        ``print(machine.plan(X, y))`` reads well.
         """
         return clone(self)._prepare(X, y)[-1]
 
@@ -122,8 +117,8 @@ class KernelMachine(Coefficients, KernelInputs):
         targets = np.array(targets, dtype=np.float64)
         problem = Problem(built.A, built.B, targets, loss, 1.0, weights, bool(self.offset), rng=rng)
         if is_auto(self.lam):
-            chosen = choose(problem, X, squares, total, plan.solver)
-            lam, plan = chosen.lam, replace(plan, reasons=(*plan.reasons[:-1], chosen.reason))
+            lam, reason = choose(problem, X, squares, total, plan.solver)
+            plan = replace(plan, reasons=(*plan.reasons[:-1], reason))
         else:
             lam = self.lam.value(total) if hasattr(self.lam, "value") else float(self.lam)
         return self._adapt(replace(problem, lam=lam)), built, coding, plan
@@ -156,20 +151,13 @@ class KernelMachine(Coefficients, KernelInputs):
         Parameters
         ----------
         other : a fitted machine, with another λ or kernel; None: `fit`
-        X, y, sample_weight : as in `fit`
-        rows : int array, optional
-            Which of that machine's examples X holds; all of them, if not given.
+        rows : int array, which of that machine's examples X holds; all of them, if not given
         """
         self._start = None if other is None else start_at(other, rows)
         return self.fit(X, y) if sample_weight is None else self.fit(X, y, sample_weight)
 
     def problem(self, X, y, sample_weight=None):
-        """The optimisation problem `fit` would hand to its solver, and the coding of y.
-
-        Returns
-        -------
-        (Problem, coding)
-        """
+        """(the optimisation problem `fit` would hand to its solver, the coding of y)"""
         problem, _, coding, _ = clone(self)._build(X, y, sample_weight)
         return problem, coding
 

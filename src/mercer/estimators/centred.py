@@ -26,20 +26,12 @@ _ROUGH = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """How the components were found.
+    """How the components were found."""
 
-    Attributes
-    ----------
-    how : in a sentence
-    status : "exact", or that of the iteration
-    passes : over all pairs of points, of the iteration
-    residuals : ‖K v − θ v‖/θ₁ of each component; zeros where it is exact
-    """
-
-    how: str
-    status: str
-    passes: int
-    residuals: np.ndarray
+    how: str  # in a sentence
+    status: str  # "exact", or that of the iteration
+    passes: int  # over all pairs of points, of the iteration
+    residuals: np.ndarray  # ‖K v − θ v‖/θ₁ of each component; zeros where it is exact
 
     def __str__(self) -> str:
         if self.status == "exact":
@@ -120,20 +112,12 @@ def _decomposed(K: KernelOperator, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Number, mean and scatter of points seen so far, in coordinates of their own.
-
-    Attributes
-    ----------
-    count : n
-    mean : (p,)
-    scatter : (p, p) Σ (φ_i − mean)(φ_i − mean)ᵀ
-    squares : Σ k(x_i, x_i)
-    """
+    """Number, mean and scatter of points seen so far, in coordinates of their own."""
 
     count: int
-    mean: np.ndarray
-    scatter: np.ndarray
-    squares: float
+    mean: np.ndarray  # (p,)
+    scatter: np.ndarray  # (p, p) Σ (φ_i − mean)(φ_i − mean)ᵀ
+    squares: float  # Σ k(x_i, x_i)
 
     holds = {"mean": ArraySpec("f", "p"), "scatter": ArraySpec("f", "p", "p")}
 
@@ -155,16 +139,10 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class OrthonormalCoordinates:
-    """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features.
+    """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features."""
 
-    Attributes
-    ----------
-    zero : Function, whose coefficients are 0: it knows the centres or the feature map
-    whitening : (centres, p) matrix; None for features
-    """
-
-    zero: Any
-    whitening: np.ndarray | None
+    zero: Any  # a function whose coefficients are 0: it knows the centres or the feature map
+    whitening: np.ndarray | None  # (centres, p); None for features
 
     def __len__(self) -> int:
         return len(self.zero.coef) if self.whitening is None else self.whitening.shape[1]

@@ -63,10 +63,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         expected energy is at most 8(2 + ln k) times the least. "greedy" takes the best of 2 + ln k draws each
         time, as scikit-learn does. An array holds k indices of points, or a label 0 … k−1 for every point,
         or k points as rows (for kernels on vectors); there is one start then.
-    n_init : int
-        Starts.
-    max_iter : int
-        Most iterations of a start.
+    n_init, max_iter : int
+        Starts, and most iterations of each.
     tol : float
         An iteration that lowers the energy by no more than this share of it is the last. 0: go on until no
         point moves.
@@ -84,24 +82,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     Attributes
     ----------
-    labels_ : int array, shape (n,)
-    inertia_ : float
-        E.
-    energies_ : array, shape (n_iter_ + 1,)
-        E at the start and after each iteration of the best run.
-    n_iter_ : int
-        Iterations of that run, with the one that found nothing to change.
-    start_ : int array, shape (n,)
-        The labels the best run began with.
-    means_ : Function with n_clusters outputs
-        The means as elements of H_K: x ↦ ⟨φ(x), μ_j⟩.
-    squared_norms_ : array, shape (n_clusters,)
-        ‖μ_j‖², infinite for a cluster that is empty because there are fewer different points.
-    masses_ : array, shape (n_clusters,)
-        Weight of each cluster; with ``normalized`` its volume Σ w_i d_i.
-    centroids_ : array, shape (n_clusters, d), for the linear kernel
-    normalized_cut_ : float, with ``normalized``
-        Σ_j cut(C_j, all others)/vol(C_j): the energy up to a constant.
+    labels_ : (n,)
+    inertia_ : E
+    energies_ : (n_iter_ + 1,) E at the start and after each iteration of the best run
+    n_iter_ : iterations of that run, with the one that found nothing to change
+    start_ : (n,) the labels the best run began with
+    means_ : Function with k outputs, x ↦ ⟨φ(x), μ_j⟩: the means as elements of H_K
+    squared_norms_ : (k,) ‖μ_j‖², infinite for one that is empty for want of different points
+    masses_ : (k,) weight of each cluster; with ``normalized`` its volume Σ w_i d_i
+    centroids_ : (k, d), for the linear kernel
+    normalized_cut_ : with ``normalized``, Σ_j cut(C_j, all others)/vol(C_j): the energy up to a constant
     plan_ : what was chosen, and why
     kernel_ : the kernel, with parameters found from the data
 
@@ -187,9 +177,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if not math.isfinite(run.energy):
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")
         self._keep(space, run)
-        self.plan_ = Plan(
-            representation, None, engine, len(weights), len(self.means_), 0, 0.0, (why, space.how)
-        )
+        reasons = (why, space.how)
+        self.plan_ = Plan(representation, None, engine, len(weights), len(self.means_), reasons=reasons)
         return self
 
     def admit_points(self, points):

@@ -191,16 +191,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     def _representation(self, points: Any, engine: Any) -> Representation:
         """What is asked for, or chosen, with the reason in `plan_`."""
         asked = _resolve.representation_of(self.representation)
-        chosen, why = representation_without_loss(asked, self.kernel_, points, engine, self._centres)
-        self._plan(chosen, engine, why)
-        return chosen
-
-    @property
-    def _centres(self) -> int:
-        return max(_CENTRES, 10 * (self.n_components or 0))
+        centres = max(_CENTRES, 10 * (self.n_components or 0))
+        chosen, why = representation_without_loss(asked, self.kernel_, points, engine, centres)
+        return self._plan(chosen, engine, why)
 
     def _plan(self, chosen: Representation, engine: Any, why: str) -> Representation:
-        self.plan_ = Plan(chosen, None, engine, 0, 0, 0, 0.0, (why,))
+        self.plan_ = Plan(chosen, None, engine, 0, reasons=(why,))
         return chosen
 
     # -- all examples -----------------------------------------------------------------------------

@@ -63,13 +63,13 @@ class KernelNeighbours(KernelInputs, ABC):
         self.weights_ = self.weights
         automatic = isinstance(self.n_neighbors, str)
         if not automatic:
-            _require_count(self.n_neighbors, n, n, "n_neighbors")
+            _require_neighbours(self.n_neighbors, n, n)
         self._points, _ = self._bind(kernel, X, engine, given, keep=True)
         self.n_samples_fit_ = n
         self._found = NeighbourSearch(self.kernel_, self._points, self.search)
         self.search_ = self._found.way
         why = f"search by {self.search_}: {self._found.why}"
-        self.plan_ = Plan(None, None, engine, n, 0, 0, 0.0, (why,))
+        self.plan_ = Plan(None, None, engine, n, reasons=(why,))
         self.__dict__.pop("loo_errors_", None)
         if automatic:
             self.loo_errors_ = self._leave_one_out(engine)
@@ -82,9 +82,9 @@ class KernelNeighbours(KernelInputs, ABC):
     def _validate(self) -> None:
         count, most = self.n_neighbors, self.max_neighbors
         if not (isinstance(count, str) and count == "auto"):
-            _require_count(count, None, None, "n_neighbors", " or 'auto', which chooses it by leave-one-out")
+            require_count(count, "n_neighbors", 1, " or 'auto', which chooses it by leave-one-out")
         if most is not None:
-            _require_count(most, None, None, "max_neighbors", " or None")
+            require_count(most, "max_neighbors", 1, " or None")
         _require_weights(self.weights)
         if not isinstance(self.search, str) or self.search not in WAYS:
             raise ValueError(f"search must be one of {', '.join(map(repr, WAYS))}, got {self.search!r}")
@@ -130,23 +130,20 @@ class KernelNeighbours(KernelInputs, ABC):
 
         Parameters
         ----------
-        X : points, optional
-            Without, the neighbours of every example among the others.
-        n_neighbors : int, optional
-            As many as the machine asks, if not given.
+        X : points, optional; without, the neighbours of every example among the others
+        n_neighbors : int, optional; as many as the machine asks, if not given
         return_distance : bool
 
         Returns
         -------
-        distances : array, shape (n, n_neighbors)
-            √(k(x,x) + k(z,z) − 2k(x,z)); only if asked for.
-        index : int array, shape (n, n_neighbors)
+        distances : (n, n_neighbors) √(k(x,x) + k(z,z) − 2k(x,z)), only if asked for
+        index : (n, n_neighbors)
         """
         check_is_fitted(self, "n_neighbors_")
         if n_neighbors is None:
             n_neighbors = self.n_neighbors_
         n = self.n_samples_fit_
-        _require_count(n_neighbors, n - (X is None), n, "n_neighbors")
+        _require_neighbours(n_neighbors, n - (X is None), n)
         points, index, gaps = self._neighbours(X, int(n_neighbors))
         if not return_distance:
             return index
@@ -244,12 +241,12 @@ def _require_weights(weights: Any) -> None:
         )
 
 
-def _require_count(value: Any, most: int | None, n: int | None, name: str, besides: str = "") -> None:
-    """Raise ValueError unless it is a whole number of at least 1, and of neighbours that there are."""
-    require_count(value, name, 1, besides)
-    if most is not None and int(value) > most:
+def _require_neighbours(count: Any, most: int, n: int) -> None:
+    """Raise ValueError unless there are so many neighbours of a point among n examples."""
+    require_count(count, "n_neighbors")
+    if int(count) > most:
         others = " besides itself" if n != most else ""
         raise ValueError(
-            f"{name} = {value}, but each point has at most {most} neighbours{others}: the machine has "
-            f"n_samples = {n}. Take a smaller {name}, or more examples"
+            f"n_neighbors = {count}, but each point has at most {most} neighbours{others}: the machine has "
+            f"n_samples = {n}. Take a smaller n_neighbors, or more examples"
         )

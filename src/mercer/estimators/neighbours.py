@@ -39,15 +39,13 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
     search : "auto", "blocks" or "tree"
         Blocks of rows of the kernel matrix, for every kernel; or a tree, for vectors in few dimensions and
         kernels that fall as ‖x−z‖ (or ‖x−z‖₁) grows. Both are exact.
-    engine : "auto" or an Engine
-        What computes blocks.
+    engine : "auto" or an Engine, what computes blocks
 
     Attributes
     ----------
     classes_ : the labels, in order
     n_neighbors_ : R
-    loo_errors_ : array, shape (R_max,)
-        With "auto": the share of examples that the R nearest others get wrong, for R = 1, …, R_max.
+    loo_errors_ : with "auto", the share of examples that the R nearest others get wrong, for R = 1, 2, …
     kernel_ : the kernel with its parameters found
     search_ : "blocks" or "tree"
     plan_ : what was chosen, and why
@@ -61,10 +59,6 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
 
     Neighbours are exact: float32 points are searched in float32 and settled in float64. Equally near
     examples come in the order of the data. Kernel values take a few megabytes a core, never an n × m matrix.
-
-    See Also
-    --------
-    KernelNeighborsRegressor, mercer.plot.neighbours
 
     Examples
     --------
@@ -153,14 +147,9 @@ class KernelNeighborsRegressor(MultiOutputMixin, RegressorMixin, KernelNeighbour
     Attributes
     ----------
     n_neighbors_ : R
-    loo_errors_ : array, shape (R_max,)
-        With "auto": the mean squared error (over outputs, too) of every example's prediction by the R nearest
-        others, for R = 1, …, R_max.
+    loo_errors_ : with "auto", the mean squared error (over outputs, too) of predictions by the R nearest
+        others, for R = 1, 2, …
     kernel_, search_, plan_, n_samples_fit_ : as in `KernelNeighborsClassifier`
-
-    Notes
-    -----
-    As for classes, R should grow with the number of examples, but slower: R → ∞ and R/n → 0.
 
     Examples
     --------

@@ -48,36 +48,26 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    max_iter : int
-        Most passes over the examples.
+    max_iter : int, most passes over the examples
     prediction : "last", "averaged" or "voted"
         Which of the functions f_1, f_2, … met on the way predicts. Each was the current one after c_j of the
         examples visited, T = Σ c_j. "last" is the classical one; "averaged" is Σ (c_j/T) f_j, again one
         function on the same points; "voted" is Σ (c_j/T) sign f_j(x), with more classes the share of votes
         for each, and evaluates every f_j. The last two do better on data that overlap.
     shuffle : bool
-        Visit the examples in a new random order each pass.
+        Visit the examples in a new random order each pass, which `random_state` decides.
     engine : "auto" or an Engine
     random_state : int, RandomState or None
-        For shuffle.
 
     Attributes
     ----------
     classes_ : the labels
-    function_ : KernelFunction
-        The last function, or their average, on the examples that were ever mistaken.
-    support_ : int array
-        Which examples these are.
-    dual_coef_ : array, shape (len(support_),) or (len(support_), classes)
-        Their coefficients α.
-    mistakes_ : int array, shape (n,)
-        Mistakes made on each example; for two classes and the last function, |α|.
-    history_ : int array, shape (n_iter_,)
-        Mistakes in each pass.
-    n_iter_ : int
-        Passes made.
-    converged_ : bool
-        Whether the last function makes no mistake on any example, so that passes would change nothing.
+    function_ : the last function, or their average, on the examples that were ever mistaken
+    support_ : which examples these are
+    dual_coef_ : (len(support_),) or (len(support_), classes), their coefficients α
+    mistakes_ : (n,) mistakes made on each example; for two classes and the last function, |α|
+    n_iter_, history_ : passes made, and (n_iter_,) mistakes in each
+    converged_ : whether the last function makes no mistake on any example: passes would change nothing
     margin_ : float
         γ = min_i y_i f(x_i)/‖f‖ of the last function; positive where it separates the examples. With
         more classes y_i f(x_i) is the score of the label minus the best other, and ‖f‖² = Σ_l ‖f_l‖².
@@ -212,7 +202,7 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
         kept = coef[support, 0] if rule.outputs == 1 else coef[support]
         self.function_ = KernelFunction(self.kernel_, take(points, support), kept, engine)
         why = f"{len(support):,} of {len(coef):,} examples were ever mistaken: f is made of those"
-        self.plan_ = Plan(Full(), None, engine, len(coef), len(support), 0, 0.0, (why,))
+        self.plan_ = Plan(Full(), None, engine, len(coef), len(support), reasons=(why,))
         self.votes_ = None
         if self.prediction == "voted":
             changes = rule.changes(index, rivals).astype(np.int8)

@@ -70,10 +70,10 @@ class Plan:
     solver: Any
     engine: Engine
     examples: int
-    unknowns: int
-    memory: int
-    flops: float
-    reasons: tuple[str, ...]
+    unknowns: int = 0
+    memory: int = 0
+    flops: float = 0.0
+    reasons: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -92,14 +92,11 @@ class KernelRegressor(Regressor):
         from sklearn.metrics import d2_pinball_score
 
         predicted = self.predict(X)
-        return float(
-            np.mean(
-                [
-                    d2_pinball_score(y, predicted[:, j], sample_weight=sample_weight, alpha=level)
-                    for j, level in enumerate(self.loss_.levels)
-                ]
-            )
-        )
+        shares = [
+            d2_pinball_score(y, predicted[:, j], sample_weight=sample_weight, alpha=level)
+            for j, level in enumerate(self.loss_.levels)
+        ]
+        return float(np.mean(shares))
 
 
 @dataclass(eq=False, repr=False)
@@ -125,11 +122,10 @@ class KernelRidge(Regressor):
     Attributes
     ----------
     function_ : the fitted f in H_K (without the offset)
-    dual_coef_ : array, shape (terms,) or (terms, outputs)
-        c of f = Σ_j c_j k(z_j,·), z_j = function_.points (examples whose c is not 0, or centres); absent
-        where f is a combination of features.
-    coef_ : array, shape (features,) or (outputs, features)
-        w of f = ⟨w, φ(·)⟩, where f is a combination of features, and for Linear(); else absent.
+    dual_coef_ : (terms,) or (terms, outputs) c of f = Σ_j c_j k(z_j,·), z_j = function_.points (examples
+        whose c is not 0, or centres); absent where f is a combination of features
+    coef_ : (features,) or (outputs, features) w of f = ⟨w, φ(·)⟩, where f is a combination of features, and
+        for Linear(); else absent
     intercept_ : b
     kernel_ : the kernel with its parameters found
     solution_ : Solution, with its certificate
@@ -163,13 +159,13 @@ class KernelRidge(Regressor):
     offset: bool = True
     random_state: Any = None
 
-    _keeps_problem = True
+    _keeps_problem = True  # for leave-one-out
 
     def loss_for(self, y) -> Loss:
         return Squared()
 
     def _fit(self, X, y, sample_weight):
-        self._problem = super()._fit(X, y, sample_weight)  # for leave-one-out
+        self._problem = super()._fit(X, y, sample_weight)
         return self._problem
 
     def loo_residuals(self) -> np.ndarray:
@@ -184,8 +180,6 @@ class KernelRidge(Regressor):
                     "loo_residuals needs the training data, which a saved or unfitted machine lacks; fit it"
                 )
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
-            self._loo: tuple = (
-                self.solution_,
-                residuals[:, 0] if self.coding_.one_dimensional else residuals,
-            )
+            residuals = residuals[:, 0] if self.coding_.one_dimensional else residuals
+            self._loo: tuple = self.solution_, residuals
         return self._loo[1]

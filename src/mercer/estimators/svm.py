@@ -110,8 +110,7 @@ class KernelSVC(SupportVectors, Classifier):
     Attributes
     ----------
     classes_ : the labels
-    support_, support_vectors_, n_support_, dual_coef_ : the support vectors, their number in each class,
-        their coefficients
+    support_, support_vectors_, n_support_, dual_coef_ : the support vectors, their number in each class, c
     function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`; ``solution_.support``
         counts free and bounded coefficients, ``solution_.certificate.gap`` is the duality gap
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
 from mercer._state import COUNT
@@ -30,16 +31,15 @@ class OnlineKernelClassifier(Likely, RiverMixin):
     loss : Loss or str
         Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.PerceptronLoss() (a
         perceptron), … Squared() needs a step below 1/k(x,x), such as 0.25.
-    lam, step, budget, representation, offset, averaging, passes, engine, random_state
-        As in `OnlineKernelRegressor`.
+    lam, step, budget, representation, offset, averaging, passes, engine, random_state : as in
+        `OnlineKernelRegressor`
 
     Attributes
     ----------
     classes_ : the labels seen or named so far
-    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_
-        As in `OnlineKernelRegressor`.
-    n_mistakes_ : int
-        Labels that were predicted wrongly before they were learned.
+    n_mistakes_ : labels that were predicted wrongly before they were learned
+    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_ : as in
+        `OnlineKernelRegressor`
 
     Examples
     --------
@@ -74,7 +74,7 @@ class OnlineKernelClassifier(Likely, RiverMixin):
     @property
     def classes_(self) -> np.ndarray:
         """The labels, sorted."""
-        self._require()
+        check_is_fitted(self)
         return self.coding_.classes
 
     def _code_targets(self, y, classes):
@@ -131,8 +131,6 @@ class OnlineKernelClassifier(Likely, RiverMixin):
 
         classes : labels to expect, needed in the first call only if its examples are all of one class
         """
-        if not self.begun:
-            self.forget()
         self._learn(X, y, classes, sample_weight)
         return self
 

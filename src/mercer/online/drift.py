@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer._params import require_count
 from mercer._state import COUNT, NOT_NEGATIVE, NUMBER, doubles
 
 
@@ -52,8 +53,7 @@ class MeanShift:
     recent: np.ndarray = field(default_factory=lambda: np.zeros(0), kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        if isinstance(self.window, bool) or not isinstance(self.window, int) or self.window < 8:
-            raise ValueError(f"window must be a whole number of at least 8, got {self.window!r}")
+        require_count(self.window, "window", 8)
         if not 0 < self.delta < 1:
             raise ValueError(f"delta must lie between 0 and 1, got {self.delta!r}")
 
@@ -67,19 +67,16 @@ class MeanShift:
             self.recent = np.zeros(self.window)
         place = self.seen % self.window
         if self.seen >= self.window:
-            self._put_away(float(self.recent[place]))
+            self.count += 1
+            gap = float(self.recent[place]) - self.mean
+            self.mean += gap / self.count
+            self.squares += gap * (float(self.recent[place]) - self.mean)
         self.recent[place] = v
         self.largest = max(self.largest, abs(v))
         self.seen += 1
         if self.count >= self.window and self.seen % (self.window // 4) == 0:
             self._test()
         return self
-
-    def _put_away(self, v: float) -> None:
-        self.count += 1
-        gap = v - self.mean
-        self.mean += gap / self.count
-        self.squares += gap * (v - self.mean)
 
     def _test(self) -> None:
         self.tests += 1
@@ -91,11 +88,9 @@ class MeanShift:
         allowed = math.sqrt(2 * L * variance / m) + 2 * self.largest * L / (3 * m)
         if abs(late - self.mean) > allowed:
             self.drift_detected = late > self.mean
-            self._begin_again()
-
-    def _begin_again(self) -> None:
-        self.count = self.mean = self.squares = self.largest = 0.0
-        self.seen = self.tests = 0
+            # Begin again.
+            self.count = self.mean = self.squares = self.largest = 0.0
+            self.seen = self.tests = 0
 
     holds = {
         "seen": COUNT,

@@ -44,22 +44,13 @@ class HindsightMachine(KernelMachine):
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """f*, as it is known: at the examples, and by its norm.
+    """f*, as it is known: at the examples, and by its norm."""
 
-    Attributes
-    ----------
-    loss : Σ V(y_t, f(x_t))
-    norm : ‖f‖
-    scores : (T, t) f(x_t)
-    gap : what the least value of the problem may be below this one; nan if that is not known
-    multiplier : the λ it is the solution for, apart from a factor
-    """
-
-    loss: float
-    norm: float
-    scores: np.ndarray
-    gap: float
-    multiplier: float
+    loss: float  # Σ V(y_t, f(x_t))
+    norm: float  # ‖f‖
+    scores: np.ndarray  # (T, t) f(x_t)
+    gap: float  # what the least value of the problem may be below this one; nan if that is not known
+    multiplier: float  # the λ it is the solution for, apart from a factor
 
 
 def total(loss: Loss, targets: np.ndarray, scores: np.ndarray) -> float:
@@ -84,16 +75,8 @@ def penalised(
     scores = np.asarray(machine.scores(points), np.float64)
     gap = machine.solution_.certificate.gap
     known = gap is not None and not isinstance(machine.plan_.representation, Nystrom)
-    return (
-        Best(
-            total(loss, targets, scores),
-            machine.function_.norm(),
-            scores,
-            len(targets) * float(gap) if gap is not None and known else math.nan,
-            lam,
-        ),
-        machine,
-    )
+    gap = len(targets) * float(gap) if gap is not None and known else math.nan
+    return Best(total(loss, targets, scores), machine.function_.norm(), scores, gap, lam), machine
 
 
 def in_ball(

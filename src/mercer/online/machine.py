@@ -28,6 +28,7 @@ from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
 from mercer.functions import Function
+from mercer.functions.terms import stack
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import by_rule
@@ -38,7 +39,7 @@ from mercer.online import loops
 from mercer.online.budgets import Budget, Unlimited, budget_of
 from mercer.online.coordinates import CentreBasis, CoordinateLearner, FeatureBasis, SpanBasis
 from mercer.online.expansion import ExpansionLearner
-from mercer.online.learner import Learner, UpdateRule, stacked
+from mercer.online.learner import Learner, UpdateRule
 from mercer.online.steps import RecursiveStep, Step, step_of
 from mercer.online.turns import in_turn
 from mercer.representations import Features, Full, Nystrom
@@ -199,7 +200,7 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
             return
         before = held.shape[0]
         same = before > 0 and held.shape[1:] == points.shape[1:]
-        held = frozen((stacked(held, points) if same else points)[:_LOOKED_AT])
+        held = frozen((stack(held, points) if same else points)[:_LOOKED_AT])
         n = held.shape[0]
         fine = before.bit_length() == n.bit_length() or self.admit_points(held)
         if fine and n < _LOOKED_AT:
@@ -242,6 +243,7 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
         if len(used) < len(weight):
             points, y, weight = points[used], y[used], weight[used]
         if first:
+            self.forget()
             self.rule_: UpdateRule = rule
         try:
             targets = self._code_targets(y, classes)
@@ -250,11 +252,6 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
                 self._start(points, X, targets, weight)
             else:
                 self._look_at(points)
-        except BaseException:
-            if first:
-                self.forget()
-            raise
-        try:
             for _ in range(passes):
                 scores = self.learner_.learn(points, targets, weight)
                 self._follow(scores, targets, weight)
@@ -319,8 +316,6 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
         Returns the predictions, and the probabilities of `classes_` (n, classes) where the loss has some.
         Labels that are new are known to all predictions of the same call: who minds cuts the examples there.
         """
-        if not self.begun:
-            self.forget()
         if self.averaging and self.begun:
             scores = self._one_after_another(X, y)
         else:
@@ -348,7 +343,7 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
     def function_(self) -> Function:
         """The function that predicts, without the offset: the last one or, with averaging, the mean of
         all."""
-        self._require()
+        check_is_fitted(self)
         coef = self.learner_.coefficients()
         return self.learner_.function(coef[:, 0] if coef.shape[1] == 1 else coef)
 
@@ -356,26 +351,18 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
     @in_turn
     def intercept_(self) -> Any:
         """b: a number, or one for each output."""
-        self._require()
+        check_is_fitted(self)
         b = self.learner_.intercept
         return float(b[0]) if len(b) == 1 else b.copy()
 
     @property
     def plan_(self) -> Plan:
         """What f is made of, and what computes."""
-        self._require()
+        check_is_fitted(self)
         form, learner = _resolve.representation_of(self.representation) or Full(), self.learner_
         reasons = (f"steps by {self.rule_.step!r}", f"terms within {self._budget()!r}")
-        return Plan(
-            form,
-            None,
-            learner.engine or _resolve.engine_of(self.engine),
-            learner.seen,
-            learner.size,
-            0,
-            0.0,
-            reasons,
-        )
+        engine = learner.engine or _resolve.engine_of(self.engine)
+        return Plan(form, None, engine, learner.seen, learner.size, reasons=reasons)
 
     @property
     def n_seen_(self) -> int:
@@ -392,13 +379,10 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
         """Terms of f, or its coordinates."""
         return self.learner_.size if self.begun else 0
 
-    def _require(self) -> None:
-        check_is_fitted(self)
-
     @property
     def loss_(self) -> Loss:
         """The loss, as it is used."""
-        self._require()
+        check_is_fitted(self)
         return self.rule_.loss
 
     # Scores and their coding are those of one moment.
@@ -407,6 +391,6 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
     @in_turn
     def scores(self, X: Any) -> np.ndarray:
         """f(x) + b as the loss takes it, shape (n, outputs): what `coding_` decodes to predictions."""
-        self._require()
+        check_is_fitted(self)
         points = self._points(X, reset=False)
         return finite_scores(like(self.learner_.scores(points), points))

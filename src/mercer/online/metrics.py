@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from mercer._params import require_count
 from mercer._state import COUNT, ArraySpec
 
 _MEASURES = {"classification": ("accuracy", "log loss"), "regression": ("MAE", "RMSE")}
@@ -45,8 +46,7 @@ class Metrics:
     def __post_init__(self) -> None:
         if self.task not in _MEASURES:
             raise ValueError(f"task must be 'classification' or 'regression', got {self.task!r}")
-        if isinstance(self.window, bool) or not isinstance(self.window, int) or self.window < 1:
-            raise ValueError(f"window must be a whole number of at least 1, got {self.window!r}")
+        require_count(self.window, "window")
 
     @staticmethod
     def errors(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:

@@ -77,32 +77,20 @@ def progressive(machine: OnlineMachine, X: Any, y: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A run over a stream. f_t is what predicted example t, t = 1 … n; f_1 = 0.
+    """A run over a stream. f_t is what predicted example t, t = 1 … n; f_1 = 0."""
 
-    Attributes
-    ----------
-    machine : what has learned
-    kernel, points : of the space f lives in; for fixed coordinates φ the linear kernel on φ(x)
-    targets, scores : (n, t)
-    losses : (n,) V(y_t, f_t(x_t))
-    slopes : (n, t) V'(y_t, f_t(x_t))
-    power : (n,) k(x_t, x_t)
-    eta : (n,) η_t, or None where steps are not told beforehand
-    squared_norms : (n,) ‖f_t‖², or None with them
-    left, lost : (n,) what the budget did after step t, with u_t = f_t − η_t ∇C_t(f_t) the step's own result:
-        ‖f_{t+1}‖² − ‖u_t‖² and ‖f_{t+1} − u_t‖; None without a budget, or where it was never reached
-    """
-
-    machine: Any
-    kernel: Kernel
+    machine: Any  # what has learned
+    kernel: Kernel  # of the space f lives in; for fixed coordinates φ the linear kernel on φ(x)
     points: Any
-    targets: np.ndarray
+    targets: np.ndarray  # (n, t), as scores and slopes
     scores: np.ndarray
-    losses: np.ndarray
-    slopes: np.ndarray
-    power: np.ndarray
-    eta: np.ndarray | None
-    squared_norms: np.ndarray | None
+    losses: np.ndarray  # (n,) V(y_t, f_t(x_t))
+    slopes: np.ndarray  # V'(y_t, f_t(x_t))
+    power: np.ndarray  # (n,) k(x_t, x_t)
+    eta: np.ndarray | None  # (n,) η_t, or None where steps are not told beforehand
+    squared_norms: np.ndarray | None  # (n,) ‖f_t‖², or None with them
+    # (n,) what the budget did after step t, with u_t = f_t − η_t ∇C_t(f_t) the step's own result:
+    # ‖f_{t+1}‖² − ‖u_t‖² and ‖f_{t+1} − u_t‖; None without a budget, or where it was never reached.
     left: np.ndarray | None = None
     lost: np.ndarray | None = None
 
@@ -209,8 +197,6 @@ def occupancy(
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """(numbers of examples seen, for each of them the numbers of the examples in f then), of a stream.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from mercer import OnlineKernelRegressor
     >>> from mercer.online import Oldest

@@ -40,26 +40,19 @@ class OnlineKernelRegressor(Numbered, RiverMixin):
     representation : "full", "features", "nystrom" or a Representation
         Coordinates in place of kernels at examples: random or explicit features, or centres from the first
         batch. The cost of a step is then constant, and there is no budget.
-    offset : bool
-        Learn a constant b beside f.
-    averaging : bool
-        Predict with the mean of all functions so far instead of the last.
-    passes : int
-        How often `fit` goes through the rows.
+    offset : bool, to learn a constant b beside f
+    averaging : bool, to predict with the mean of all functions so far instead of the last
+    passes : int, how often `fit` goes through the rows
     engine : "auto" or an Engine
-    random_state : int, RandomState or None
-        For AtRandom and random features.
+    random_state : int, RandomState or None; for AtRandom and random features
 
     Attributes
     ----------
-    function_ : Function
-        What predicts, in H_K (without b).
-    dual_coef_, coef_, intercept_
-        Coefficients of kernels at `function_.points`, or weights of features; and b.
+    function_ : what predicts, in H_K (without b)
+    dual_coef_, coef_, intercept_ : coefficients of kernels at `function_.points`, or weights of features; b
     kernel_ : the kernel with its parameters found
     n_seen_, n_updates_ : examples so far, and those that changed f
-    cumulative_loss_ : float
-        Σ V(y_t, f_t(x_t)) of predictions made before the example was learned.
+    cumulative_loss_ : Σ V(y_t, f_t(x_t)) of predictions made before the example was learned
 
     References
     ----------
@@ -99,8 +92,6 @@ class OnlineKernelRegressor(Numbered, RiverMixin):
     @in_turn
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from some more examples, in their order."""
-        if not self.begun:
-            self.forget()
         self._learn(X, y, None, sample_weight)
         return self
 

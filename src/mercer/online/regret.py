@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._params import require_positive
 from mercer.online.algorithms import PerceptronLoss
 from mercer.online.hindsight import Best, in_ball, penalised
 from mercer.online.machine import OnlineMachine
@@ -209,8 +210,8 @@ def regret(
         raise ValueError(
             "no function costs less than f = 0 by PerceptronLoss(): for regret take loss='hinge'"
         )
-    if radius is not None and not (isinstance(radius, numbers.Real) and 0 < float(radius) < math.inf):
-        raise ValueError(f"radius must be a positive number, got {radius!r}")
+    if radius is not None:
+        radius = require_positive(radius, "radius")
     run = record(machine, X, y)
     if radius is None and run.lam == 0:
         raise ValueError(
@@ -234,10 +235,10 @@ def regret(
             if radius is not None:
                 # Without the penalty on either side.
                 bound += lam * when * norms**2 - own
+    doubt = "" if run.kernel.rule() else f", provided that {run.kernel!r} is a kernel, which no rule says"
     return Regret(
         *(when, losses, best, norms, np.array([b.gap for b in found]), bound, price, gradients),
-        *(None if radius is None else float(radius), lam, run.machine.rule_.step),
-        *(run.lost is not None, _doubt(run.kernel), run.losses),
+        *(radius, lam, run.machine.rule_.step, run.lost is not None, doubt, run.losses),
     )
 
 
@@ -261,7 +262,7 @@ def _in_hindsight(run: Record, when: np.ndarray, radius: float | None) -> list[B
             found.append(penalised(run.kernel, *some, loss, run.lam)[0])
         else:
             start = 4 * found[-1].multiplier if found else 1.0
-            found.append(in_ball(run.kernel, *some, loss, float(radius), start))
+            found.append(in_ball(run.kernel, *some, loss, radius, start))
     return found
 
 
@@ -273,10 +274,6 @@ def _above_tangents(run: Record, best: Best) -> bool:
     rise = np.einsum("ij,ij->i", run.slopes[:T], best.scores - run.scores[:T])
     rounding = _ROUNDING * (np.abs(values) + np.abs(run.losses[:T]) + np.abs(rise) + 1)
     return bool((values >= run.losses[:T] + rise - rounding).all())
-
-
-def _doubt(kernel: Any) -> str:
-    return "" if kernel.rule() else f", provided that {kernel!r} is a kernel, which no rule says"
 
 
 def _bound(run: Record, T: int, best: Best) -> float:

@@ -14,7 +14,8 @@ from mercer.online import loops
 class Step(Params):
     """Contract: `sizes(t, lam)` gives η for an array of times; `validate` refuses what makes no sense.
 
-    `rate` says whether η is that number, or follows from the loss and is bounded by it.
+    `rate` says whether η is that number, or follows from the loss and is bounded by it; `without_lam` why λ
+    must be 0, if it must.
 
     Examples
     --------
@@ -30,10 +31,13 @@ class Step(Params):
     """
 
     rate = loops.TOLD
+    without_lam = ""
 
     def validate_for(self, lam: float) -> None:
         """Refuse a λ that this step can't go with."""
         self.validate()
+        if self.without_lam and lam != 0:
+            raise ValueError(f"{self.without_lam}: set lam=0.0")
         longest = float(self.checked_sizes(np.array([1.0]), lam)[0])
         if 2 * longest * lam > 1 + 1e-12:
             raise ValueError(
@@ -88,7 +92,7 @@ class ConstantStep(Step):
         return np.full(len(t), float(self.eta))
 
 
-class InverseRootStep(Step):
+class InverseRootStep(ConstantStep):
     """η_t = η/√t: regret grows no faster than √T.
 
     Parameters
@@ -105,11 +109,8 @@ class InverseRootStep(Step):
     def __init__(self, eta=1.0):
         self.eta = eta
 
-    def validate(self):
-        require_positive(self.eta, "eta")
-
     def sizes(self, t, lam):
-        return float(self.eta) / np.sqrt(t)
+        return super().sizes(t, lam) / np.sqrt(t)
 
 
 class PegasosStep(Step):
@@ -173,6 +174,8 @@ class PassiveAggressiveStep(Step):
     array([1.])
     """
 
+    without_lam = "PassiveAggressiveStep() does not shrink f"
+
     def __init__(self, C=1.0, variant=1):
         self.C = C
         self.variant = variant
@@ -185,11 +188,6 @@ class PassiveAggressiveStep(Step):
         require_positive(self.C, "C")
         if self.variant not in (0, 1, 2) or isinstance(self.variant, bool):
             raise ValueError(f"variant must be 0, 1 or 2, got {self.variant!r}")
-
-    def validate_for(self, lam):
-        self.validate()
-        if lam != 0:
-            raise ValueError("PassiveAggressiveStep() does not shrink f: set lam=0.0")
 
     def sizes(self, t, lam):
         return np.full(len(t), float(self.C))
@@ -229,6 +227,8 @@ class RecursiveStep(Step):
     True
     """
 
+    without_lam = "RecursiveStep(penalty) has a penalty of its own"
+
     def __init__(self, penalty=1.0, forgetting=1.0):
         self.penalty = penalty
         self.forgetting = forgetting
@@ -237,11 +237,6 @@ class RecursiveStep(Step):
         require_positive(self.penalty, "penalty")
         if not 0 < require_positive(self.forgetting, "forgetting") <= 1:
             raise ValueError(f"forgetting must be at most 1, got {self.forgetting!r}")
-
-    def validate_for(self, lam):
-        self.validate()
-        if lam != 0:
-            raise ValueError("RecursiveStep(penalty) has a penalty of its own: set lam=0.0")
 
     def sizes(self, t, lam):
         return np.ones(len(t))

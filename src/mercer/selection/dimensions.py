@@ -289,8 +289,6 @@ class Axis:
 class Space:
     """Parameters to tune, as a cube: one coordinate in [0, 1] an axis.
 
-    Examples
-    --------
     >>> space = Space.of({"C": (0.01, 100.0), "shrinking": [True, False]})
     >>> space.params([0.5, 0.0])
     {'C': 1.0, 'shrinking': True}

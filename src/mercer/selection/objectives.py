@@ -81,14 +81,8 @@ class Data:
 class LeaveOneOut:
     """The exact leave-one-out mean squared error of a least squares machine, minimised over λ on the way.
 
-    For one kernel, one eigendecomposition gives the errors for all λ; so λ takes no part in the search.
-
-    Parameters
-    ----------
-    machine : KernelMachine
-    data : Data
-    lam : Dimension, "auto" or None
-        The values of λ; "auto": as in `selection.path`; None: the machine's own λ, and no other.
+    For one kernel, one eigendecomposition gives the errors for all λ, so λ takes no part in the search: `lam`
+    says its values, "auto" those of `selection.path`, None the machine's own and no other.
     """
 
     words = "exact leave-one-out mean squared error"
@@ -140,13 +134,8 @@ class LeaveOneOut:
 class CrossValidation:
     """The mean of a score over held-out folds, the same ones for every setting.
 
-    Parameters
-    ----------
-    estimator : scikit-learn estimator
-    data : Data
-    cv, scoring : as in scikit-learn; cv None: five shuffled folds, with the shares of classes kept
-    groups : array or None, for splitters; folds that are made here go by the units of the data
-    seed : int
+    `cv` and `scoring` as in scikit-learn; cv None: five shuffled folds, with the shares of classes kept.
+    `groups` are for splitters; folds that are made here go by the units of the data.
     """
 
     minimised = False
@@ -282,10 +271,7 @@ def row_order(n: int, labels: np.ndarray | None, seed: int) -> np.ndarray:
 def _folds_of_units(
     cv: Any, units: np.ndarray, labels: np.ndarray | None, weights: np.ndarray | None = None, seed: int = 0
 ) -> list[Split] | None:
-    """Folds of the units of positive weight, where it is only said how many.
-
-    None if rows are units, or if cv does the splitting.
-    """
+    """Folds of the units of positive weight; None if rows are units, or if cv does the splitting."""
     rows = np.arange(len(units)) if weights is None else np.flatnonzero(weights)
     if alone(units[rows]) or not (cv is None or isinstance(cv, numbers.Integral)):
         return None

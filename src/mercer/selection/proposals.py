@@ -226,13 +226,8 @@ class Surrogate:
     """z(x) ≈ a Gaussian process with a Matérn kernel, one length an axis, fitted to (F, z).
 
     The mean is kernel ridge regression with λn = noise. Lengths and noise are those of the largest marginal
-    likelihood: first one length for all axes, from a grid, then each axis by factors of two.
-
-    Parameters
-    ----------
-    F : (n, p) features of the trials
-    owner : (p,) the axis each column belongs to
-    z : (n,) values; small ones are wanted
+    likelihood: first one length for all axes, from a grid, then each axis by factors of two. F are (n, p)
+    features of the trials, `owner` the axis each column belongs to, z their values; small ones are wanted.
     """
 
     def __init__(self, F: np.ndarray, owner: np.ndarray, z: np.ndarray):
