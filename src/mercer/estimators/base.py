@@ -18,7 +18,7 @@ from mercer.estimators.auto_lam import choose, forecast
 from mercer.estimators.inputs import Coefficients, KernelInputs, checked_weights, finite_scores, like
 from mercer.estimators.lam import check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of
-from mercer.estimators.tensors import on_host, remember
+from mercer.estimators.tensors import on_host
 from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
@@ -203,9 +203,7 @@ class KernelMachine(Coefficients, KernelInputs):
         """f(x) + b as the loss takes it, shape (n, outputs): what `coding_` decodes to predictions."""
         if "function_" not in vars(self):
             check_is_fitted(self, "function_")
-        given, X = X, self.check_new(X)
-        if (engine := getattr(self.function_, "engine", None)) is not None:
-            remember(engine, X, given)
+        X = self.check_new(X, getattr(self.function_, "engine", None))
         scores = self.function_.at_points(X)
         # Rounded after b is added: f and b may be large, and cancel.
         scores = (scores[:, None] if scores.ndim == 1 else scores) + self.solution_.intercept

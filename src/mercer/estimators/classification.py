@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import GAUSSIAN, Likely, checked_weights, has_probability
+from mercer.estimators.inputs import GAUSSIAN, Likely, checked_weights
 from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.losses import Logistic, Loss, Multinomial
@@ -81,7 +82,7 @@ class Classifier(OtherWords, Likely, KernelMachine):
         self.classes_ = self.coding_.classes
         return self
 
-    @available_if(has_probability)
+    @available_if(methodcaller("_has_probability"))
     @follows_data
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`."""
@@ -101,9 +102,7 @@ class KernelClassifier(Classifier):
     loss : Loss or str
         Logistic(), Multinomial(), Hinge(), SquaredHinge(), Exponential(), Squared(), … or one of your own, a
         Loss or a function V(y, s) of y = ±1.
-    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
-        λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to (for the
-        squared loss by leaving one out); the value is `lam_`, the reason in `plan_`.
+    lam : as in `KernelRegressor`
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
     class_weight : dict, "balanced" or None
@@ -149,10 +148,8 @@ class KernelLogistic(Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
-        λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to; the value
-        is `lam_`, the reason in `plan_`. scikit-learn's ``LogisticRegression(C)`` on explicit features is
-        λ = 1/(2Cn): see `from_C`.
+    lam : as in `KernelRegressor`
+        scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn): see `from_C`.
     solver : "auto", "newton", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
     class_weight : as in `KernelClassifier`

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -129,9 +130,12 @@ class KernelInputs(BaseEstimator):
         precomputed = isinstance(self.kernel_, Finite) and hasattr(self, "n_features_in_")
         return Precomputed() if precomputed else self.kernel_
 
-    def check_new(self, X: Any) -> Any:
-        """Points to predict for, as the fitted kernel takes them."""
-        return self.check_X(on_host(X), self.input_kernel_, reset=False)
+    def check_new(self, X: Any, engine: Engine | None = None) -> Any:
+        """Points to predict for, as the fitted kernel takes them; an engine hears where they live already."""
+        points = self.check_X(on_host(X), self.input_kernel_, reset=False)
+        if engine is not None:
+            remember(engine, points, X)
+        return points
 
     # What is made of a function that is no kernel but wanted even so; empty where the solver says it.
     _if_indefinite = (
@@ -301,15 +305,11 @@ class Labelled(ClassifierMixin):
         return coding.decode(scores)
 
 
-def has_probability(machine: Any) -> bool:
-    """True, or an AttributeError that says what has probabilities."""
-    return machine._has_probability()
-
-
 class Likely(Labelled):
     """Labels with probabilities, where the loss has some."""
 
     def _has_probability(self) -> bool:
+        """True, or an AttributeError that says what has probabilities."""
         # Once fitted, what was fitted counts, whatever `loss` has been set to since.
         loss = getattr(self, "loss_", getattr(self, "loss", "logistic"))
         try:
@@ -322,7 +322,7 @@ class Likely(Labelled):
     def _probability(self, scores: np.ndarray, coding: LabelCoding) -> np.ndarray:
         return coding.probability(scores)
 
-    @available_if(has_probability)
+    @available_if(methodcaller("_has_probability"))
     @follows_data
     def predict_proba(self, X):
         """Probability of each class, rows summing to one."""

@@ -17,7 +17,6 @@ from mercer._xp import take
 from mercer.engines import Engine
 from mercer.estimators.inputs import GAUSSIAN, Coefficients, KernelInputs, Labelled, finite_scores, like
 from mercer.estimators.plan import Plan
-from mercer.estimators.tensors import remember
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
 from mercer.losses import Hinge
@@ -241,8 +240,7 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     def scores(self, X: Any) -> np.ndarray:
         """What predicts, as `coding_` decodes it, shape (n, outputs)."""
         check_is_fitted(self, "function_")
-        given, X = X, self.check_new(X)
-        remember(self.function_.engine, X, given)
         f = self.function_
+        X = self.check_new(X, f.engine)
         scores = f(X) if self.votes_ is None else vote(f.facing(X), *self.votes_)
         return finite_scores(like(scores[:, None] if scores.ndim == 1 else scores, X))

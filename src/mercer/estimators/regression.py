@@ -37,7 +37,7 @@ class Regressor(OtherWords, Numbered, KernelMachine):
 
 @dataclass(eq=False, repr=False)
 class KernelRegressor(Regressor):
-    """Kernel regression with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
+    """Kernel regression with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖²; n stands for Σ w_i.
 
     Parameters
     ----------
@@ -46,20 +46,14 @@ class KernelRegressor(Regressor):
         Squared(), Huber(), Absolute(), Quantile(0.9), EpsilonInsensitive(), Poisson(), … or one of your
         own, a Loss or a function V(y, s). ``Quantile([0.1, 0.5, 0.9])`` predicts one column a level; they
         never cross.
-    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
-        λ. "auto" chooses it at about the price of one more fit: by leaving one out for the squared loss, for
-        others by the loss on rows not fitted to; the value is `lam_`, the reason in `plan_`. In
-        scikit-learn's terms alpha = λn, C = 1/(2λn): see `from_alpha`, `from_C`.
+    lam : as in `KernelRidge`; for losses that aren't squared "auto" goes by the loss on rows not fitted to
+        In scikit-learn's terms alpha = λn, C = 1/(2λn): see `from_alpha`, `from_C`.
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
 
     Attributes
     ----------
     function_, dual_coef_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
-
-    Notes
-    -----
-    With sample weights the mean is weighted: (Σw_i)⁻¹ Σ w_i V_i, so an integer weight is a repeated row.
 
     Examples
     --------

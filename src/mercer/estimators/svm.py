@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._state import NUMBER, require_held
 from mercer._xp import take
@@ -338,11 +338,7 @@ class KernelOneClass(OutlierMixin, SupportVectors):
         """Fit to examples; y is not used."""
         if isinstance(self.nu, bool) or not isinstance(self.nu, numbers.Real) or not 0 < float(self.nu) <= 1:
             raise ValueError(f"nu must be a number between 0 (not included) and 1, got {self.nu!r}")
-        points = on_host(X)
-        if not hasattr(points, "shape") and not hasattr(points, "__len__"):
-            points = np.asarray(points)
-        n = points.shape[0] if getattr(points, "shape", ()) else len(points)
-        self._fit(X, np.ones(n), sample_weight)
+        self._fit(X, np.ones(_num_samples(on_host(X))), sample_weight)
         self.offset_: float = -self.intercept_
         return self
 

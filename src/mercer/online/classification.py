@@ -82,7 +82,8 @@ class OnlineKernelClassifier(Likely, RiverMixin):
         seen = np.unique(y)
         if not hasattr(self, "coding_"):
             known = seen if classes is None else np.unique(checked_labels(classes))
-            _require_all(seen, known)
+            if len(unknown := np.setdiff1d(seen, known)):
+                raise ValueError(f"y holds {unknown.tolist()}, not among classes={known.tolist()}")
             if len(known) == 1:
                 raise ValueError(
                     f"y holds one class only, {known.tolist()[0]!r}, and a classifier needs at least two: "
@@ -207,8 +208,3 @@ def _require_one_kind(known: np.ndarray, fresh: np.ndarray) -> None:
             f"labels must be of one kind, got {fresh.tolist()[0]!r} after {known.tolist()}: make all of them "
             "words, or all of them numbers"
         )
-
-
-def _require_all(seen: np.ndarray, known: np.ndarray) -> None:
-    if len(unknown := np.setdiff1d(seen, known)):
-        raise ValueError(f"y holds {unknown.tolist()}, not among classes={known.tolist()}")

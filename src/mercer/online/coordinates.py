@@ -203,8 +203,10 @@ class CoordinateLearner(Learner):
         self.A = A[:, :width] * scale
         if self.rule.averaging and not self.recursive:
             self.U = U[:, :width].copy()
-        if width > m:
-            self._grow(take(points, np.flatnonzero(chosen)), L[:width, :width])
+        if width > m:  # more points span more
+            added = take(points, np.flatnonzero(chosen))
+            every = stack(basis.points, added) if m else added
+            self.basis = SpanBasis(basis.kernel, every, L[:width, :width], basis.engine)
         return chunk.S
 
     def _learn_recursively(self, A, span, chunk, count):
@@ -215,12 +217,6 @@ class CoordinateLearner(Learner):
         width = int(count[loops.WIDTH])
         if np.isfinite(chunk.S).all():
             self.P = P[:width, :width].copy()
-
-    def _grow(self, points: Any, L: np.ndarray) -> None:
-        """More points span more."""
-        basis: Any = self.basis
-        every = stack(basis.points, points) if basis.width else points
-        self.basis = SpanBasis(basis.kernel, every, L, basis.engine)
 
     def widen(self, columns):
         if not isinstance(self.basis, CentreBasis):

@@ -53,67 +53,62 @@ class Best:
     multiplier: float  # the λ it is the solution for, apart from a factor
 
 
-def total(loss: Loss, targets: np.ndarray, scores: np.ndarray) -> float:
-    """Σ V(y_t, s_t)"""
-    return float(np.sum(loss.value(targets, scores)))
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """T examples of a stream, in the space f lives in, and what errors cost."""
 
+    kernel: Kernel
+    points: Any
+    targets: np.ndarray
+    loss: Loss
 
-def penalised(
-    kernel: Kernel,
-    points: Any,
-    targets: np.ndarray,
-    loss: Loss,
-    lam: float,
-    begin: HindsightMachine | None = None,
-) -> tuple[Best, HindsightMachine]:
-    """f minimising Σ [V(y_t, f(x_t)) + λ‖f‖²]: T times the objective of a batch machine with this λ."""
-    machine = HindsightMachine(kernel, loss, lam)
-    with warnings.catch_warnings():
-        # Whether it converged is what the gap says.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        machine.fit_from(begin, points, targets)
-    scores = np.asarray(machine.scores(points), np.float64)
-    gap = machine.solution_.certificate.gap
-    known = gap is not None and not isinstance(machine.plan_.representation, Nystrom)
-    gap = len(targets) * float(gap) if gap is not None and known else math.nan
-    return Best(total(loss, targets, scores), machine.function_.norm(), scores, gap, lam), machine
+    def total(self, scores: np.ndarray) -> float:
+        """Σ V(y_t, s_t)"""
+        return float(np.sum(self.loss.value(self.targets, scores)))
 
+    def penalised(self, lam: float, begin: HindsightMachine | None = None) -> tuple[Best, HindsightMachine]:
+        """f minimising Σ [V(y_t, f(x_t)) + λ‖f‖²]: T times the objective of a batch machine with this λ."""
+        machine = HindsightMachine(self.kernel, self.loss, lam)
+        with warnings.catch_warnings():
+            # Whether it converged is what the gap says.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            machine.fit_from(begin, self.points, self.targets)
+        scores = np.asarray(machine.scores(self.points), np.float64)
+        gap = machine.solution_.certificate.gap
+        known = gap is not None and not isinstance(machine.plan_.representation, Nystrom)
+        gap = len(self.targets) * float(gap) if gap is not None and known else math.nan
+        return Best(self.total(scores), machine.function_.norm(), scores, gap, lam), machine
 
-def in_ball(
-    kernel: Kernel, points: Any, targets: np.ndarray, loss: Loss, radius: float, start: float
-) -> Best:
-    """f minimising Σ V(y_t, f(x_t)) among those with ‖f‖ ≤ U; of several as good, one of small norm.
+    def in_ball(self, radius: float, start: float) -> Best:
+        """f minimising Σ V(y_t, f(x_t)) among those with ‖f‖ ≤ U; of several as good, one of small norm.
 
-    For any μ > 0 and the minimiser f_μ of Σ [V + μ‖f‖²], Σ V(f_μ) + μT(‖f_μ‖² − U²) is no more than what is
-    sought (Lagrange), and f_μ, scaled down to the ball where it lies outside, costs no less. The μ is looked
-    for that brings the two together, from above.
-    """
-    T = len(targets)
-    goal = _TOLERANCE * total(loss, targets, np.zeros_like(targets))
-    found: Best | None = None
-    machine, least = None, math.inf
-    outside: tuple[float, float] | None = None  # (μ, ‖f_μ‖), the largest such μ
-    inside: tuple[float, float] | None = None
-    mu = start
-    for _ in range(_TRIES):
-        best, machine = penalised(kernel, points, targets, loss, mu, machine)
-        factor = min(1.0, radius / best.norm) if best.norm > 0 else 1.0
-        scores = factor * best.scores
-        value = total(loss, targets, scores)
-        below = best.loss + mu * T * (best.norm**2 - radius**2)
-        apart = max(value - below, 0.0)
-        if apart < least:
-            # What the solver left undone makes the bound from below that much worse.
-            least, found = apart, Best(value, factor * best.norm, scores, apart + best.gap, mu)
-        if apart <= goal:
-            break
-        if best.norm > radius:
-            outside = mu, best.norm
-        else:
-            inside = mu, best.norm
-        mu = _between(outside, inside, radius)
-    assert found is not None
-    return found
+        For any μ > 0 and the minimiser f_μ of Σ [V + μ‖f‖²], Σ V(f_μ) + μT(‖f_μ‖² − U²) is no more than what
+        is sought (Lagrange), and f_μ, scaled down to the ball where it lies outside, costs no less. The μ is
+        looked for that brings the two together, from above.
+        """
+        goal = _TOLERANCE * self.total(np.zeros_like(self.targets))
+        found: Best | None = None
+        machine, least, mu = None, math.inf, start
+        outside = inside = None  # (μ, ‖f_μ‖), the largest and the smallest such μ
+        for _ in range(_TRIES):
+            best, machine = self.penalised(mu, machine)
+            factor = min(1.0, radius / best.norm) if best.norm > 0 else 1.0
+            scores = factor * best.scores
+            value = self.total(scores)
+            below = best.loss + mu * len(self.targets) * (best.norm**2 - radius**2)
+            apart = max(value - below, 0.0)
+            if apart < least:
+                # What the solver left undone makes the bound from below that much worse.
+                least, found = apart, Best(value, factor * best.norm, scores, apart + best.gap, mu)
+            if apart <= goal:
+                break
+            if best.norm > radius:
+                outside = mu, best.norm
+            else:
+                inside = mu, best.norm
+            mu = _between(outside, inside, radius)
+        assert found is not None
+        return found
 
 
 def _between(outside: Any, inside: Any, radius: float) -> float:

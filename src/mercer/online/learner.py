@@ -105,7 +105,8 @@ class Learner(ABC):
         done, before = 0, self.__dict__.copy()
         try:
             while done < n:
-                rows = slice(done, min(n, done + self._chunk()))
+                chunk = max(min(CHUNK, _ENTRIES // (self.size + CHUNK)), 16)
+                rows = slice(done, min(n, done + chunk))
                 with np.errstate(over="ignore", invalid="ignore"):
                     S[rows] = self._learn(
                         points[rows], np.ascontiguousarray(Y[rows], np.float64), weight[rows]
@@ -115,9 +116,6 @@ class Learner(ABC):
             self.__dict__.update(before)  # arrays are made anew, never changed
             raise
         return S
-
-    def _chunk(self) -> int:
-        return max(min(CHUNK, _ENTRIES // (self.size + CHUNK)), 16)
 
     @property
     @abstractmethod

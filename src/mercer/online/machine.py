@@ -146,11 +146,7 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
         if isinstance(form, Features):
             map, Phi = form.mapped(kernel, points, rng)
             return FeatureBasis(map, Phi.shape[1])
-        given = (
-            form.centres is not None
-            and not isinstance(form.centres, str)
-            and hasattr(form.centres, "__len__")
-        )
+        given = hasattr(form.centres, "__len__") and not isinstance(form.centres, str)
         if not given and form.n_centres is not None and points.shape[0] < form.n_centres:
             raise ValueError(
                 f"{form!r} takes its centres from the first batch, which has {points.shape[0]} examples: "

@@ -48,17 +48,13 @@ def function_after(run: OnlineMachine, points: Any, targets: np.ndarray, t: int)
 
 
 def progressive(machine: OnlineMachine, X: Any, y: Any) -> np.ndarray:
-    """The prediction for each example of a stream just before it was learned (test, then train).
+    """Predictions, as `predict` gives them, for each example of a stream just before it was learned.
 
     Parameters
     ----------
     machine : OnlineKernelRegressor or OnlineKernelClassifier
         A clone of it learns; it stays as it is.
     X, y : the stream, in its order
-
-    Returns
-    -------
-    array, as `predict` gives it
 
     Examples
     --------
@@ -169,7 +165,9 @@ def _watched(learner: Any, rule: Any, points: Any, targets: np.ndarray, power: n
             rest = max(power[t] - float(np.square(learner.basis.rows(x)).sum()), 0.0)
             lost[t] = eta[t] * np.sqrt((slope * slope).sum() * rest)
         else:
-            kernel, after = learner.kernel, _terms(learner)
+            # Dropped terms may linger for a while, without a birth.
+            held = np.flatnonzero(learner.birth > 0)
+            kernel, after = learner.kernel, (take(learner.points, held), learner.A[:, held])
             now = _inner(kernel, after, after)
             value = _inner(kernel, after, (x, slope[:, None]))
             with_u = shrink * _inner(kernel, after, before) - eta[t] * value
@@ -177,12 +175,6 @@ def _watched(learner: Any, rule: Any, points: Any, targets: np.ndarray, power: n
             before = after
         left[t] = now - u
     return scores, norms, left, lost
-
-
-def _terms(expansion: Any) -> tuple[Any, np.ndarray]:
-    """(points, coefficients) of f; dropped terms may linger there for a while, without a birth."""
-    held = np.flatnonzero(expansion.birth > 0)
-    return take(expansion.points, held), expansion.A[:, held]
 
 
 def _inner(kernel: Kernel, f: Any, g: Any) -> float:

@@ -35,7 +35,7 @@ import numpy as np
 
 from mercer._params import require_positive
 from mercer.online.algorithms import PerceptronLoss
-from mercer.online.hindsight import Best, in_ball, penalised
+from mercer.online.hindsight import Best, Seen
 from mercer.online.machine import OnlineMachine
 from mercer.online.record import Record, record
 
@@ -170,10 +170,6 @@ def regret(
     times : int or array of int
         At so many times, spaced geometrically, or at these, f* is found for the examples until then.
 
-    Returns
-    -------
-    Regret
-
     Notes
     -----
     f* comes from the batch machinery: exactly up to 10,000 examples for least squares, 5,000 for other smooth
@@ -257,12 +253,11 @@ def _in_hindsight(run: Record, when: np.ndarray, radius: float | None) -> list[B
         points = points.astype(np.float64)
     found: list[Best] = []
     for T in when:
-        some = points[:T], run.targets[:T]
+        seen = Seen(run.kernel, points[:T], run.targets[:T], loss)
         if radius is None:
-            found.append(penalised(run.kernel, *some, loss, run.lam)[0])
+            found.append(seen.penalised(run.lam)[0])
         else:
-            start = 4 * found[-1].multiplier if found else 1.0
-            found.append(in_ball(run.kernel, *some, loss, radius, start))
+            found.append(seen.in_ball(radius, 4 * found[-1].multiplier if found else 1.0))
     return found
 
 

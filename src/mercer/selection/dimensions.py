@@ -97,9 +97,7 @@ class Integer(Real):
 
     Parameters
     ----------
-    low, high : int
-    log : bool
-        Any order of magnitude is as likely as another, not any number; low must be positive.
+    low, high, log : as in `Real`
 
     Examples
     --------

@@ -73,10 +73,6 @@ def path(
         Values of λ, or how many there shall be over ten decades, scaled by the mean of k(x,x). None: 50.
     groups : (n,) labels, optional
 
-    Returns
-    -------
-    Path
-
     Raises
     ------
     ValueError
