@@ -27,19 +27,8 @@ from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Linear, Precomputed
 from mercer.kernels.door import require_symmetry
 from mercer.representations import Features
-from mercer.solvers import ConvergenceWarning
+from mercer.solvers import ConvergenceWarning, lloyd
 from mercer.solvers.cluster_sums import squares_of
-from mercer.solvers.lloyd import (
-    Cloud,
-    LloydRun,
-    at_random,
-    leading,
-    lloyd,
-    nearest_seed,
-    normalised,
-    plain,
-    plus_plus,
-)
 
 # Rows, their squared distances to the means, their masses.
 Blocks = Iterator[tuple[slice, np.ndarray, np.ndarray]]
@@ -185,31 +174,34 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         # The weights of a graph's edges need only be symmetric to be cut.
         return require_symmetry(self.kernel_, points) if self.normalized else super().admit_points(points)
 
-    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> LloydRun:
+    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> lloyd.LloydRun:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""
-        look = normalised if self.normalized else plain
+        look = lloyd.normalised if self.normalized else lloyd.plain
         stages = [look(sums) for sums in space.stages]
-        best: LloydRun | None = None
+        best: lloyd.LloydRun | None = None
         for labels in [start] if start is not None else self._starts(stages[0], rng):
-            run = lloyd(stages[0], labels, self.max_iter, self.tol)
+            run = lloyd.lloyd(stages[0], labels, self.max_iter, self.tol)
             if best is None or run.energy < best.energy:
                 best, self.start_ = run, labels
         assert best is not None
         for cloud in stages[1:]:
             rough = best
-            best = lloyd(cloud, rough.members, max(self.max_iter - len(rough.energies) + 1, 0), self.tol)
+            best = lloyd.lloyd(
+                cloud, rough.members, max(self.max_iter - len(rough.energies) + 1, 0), self.tol
+            )
             # Energies from float32 inner products are a little off; none counts as lower than a later one.
             best.energies[:0] = np.maximum(rough.energies[:-1], best.energies[0]).tolist()
         return best
 
-    def _starts(self, cloud: Cloud, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    def _starts(self, cloud: lloyd.Cloud, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """Labels to begin with."""
         k = int(self.n_clusters)
         if self.normalized:
             # Starts in the leading eigenvectors cost next to nothing, so only the best of them goes on.
-            seen, small = leading(cloud, k, rng)
+            seen, small = lloyd.leading(cloud, k, rng)
             runs = [
-                lloyd(small, self._seeded(small, rng), self.max_iter, self.tol) for _ in range(self.n_init)
+                lloyd.lloyd(small, self._seeded(small, rng), self.max_iter, self.tol)
+                for _ in range(self.n_init)
             ]
             labels = np.zeros(len(cloud.masses), dtype=np.intp)
             labels[seen] = min(runs, key=lambda run: run.energy).labels
@@ -218,15 +210,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         for _ in range(self.n_init):
             yield self._seeded(cloud, rng)
 
-    def _seeded(self, cloud: Cloud, rng: np.random.Generator) -> np.ndarray:
+    def _seeded(self, cloud: lloyd.Cloud, rng: np.random.Generator) -> np.ndarray:
         k = int(self.n_clusters)
         if self.init == "random":
-            return nearest_seed(cloud, at_random(cloud, k, rng))
-        return nearest_seed(
-            cloud, plus_plus(cloud, k, rng, 1 if self.init == "k-means++" else 2 + int(math.log(k)))
-        )
+            return lloyd.nearest_seed(cloud, lloyd.at_random(cloud, k, rng))
+        draws = 1 if self.init == "k-means++" else 2 + int(math.log(k))
+        return lloyd.nearest_seed(cloud, lloyd.plus_plus(cloud, k, rng, draws))
 
-    def _keep(self, space: ClusterSpace, run: LloydRun) -> None:
+    def _keep(self, space: ClusterSpace, run: lloyd.LloydRun) -> None:
         """What is learned, on the machine."""
         filled = run.totals > 0
         share = np.divide(1, run.totals, out=np.zeros(len(filled)), where=filled)
