@@ -14,16 +14,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import row_bits
+from mercer.estimators.plan import Plan
 from mercer.losses import Loss
 from mercer.operators import L1, Identity, KernelOperator, Matrix
-from mercer.representations import Full, Representation
+from mercer.representations import Full
 from mercer.solvers import Problem, Solver
 from mercer.solvers.certify import best_constant
 from mercer.solvers.left_out import FactoredErrors, spectral_errors
@@ -78,34 +79,29 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
     return lam, f"lam = {lam:.3g} by {how}{repeated}"
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """How `choose` will go about it, the order of its arithmetic, and the memory it takes meanwhile."""
-
-    how: str
-    flops: float = 0.0
-    memory: int = 0
-
-
-def forecast(loss: Loss, representation: Representation, unknowns: int, n: int) -> Forecast:
-    """What `choose` will do with a problem of this size."""
-    full, closed = isinstance(representation, Full), loss.quadratic and representation.penalty == "ridge"
+def forecast(plan: Plan, loss: Loss) -> Plan:
+    """The plan with what `choose` will do, the order of its arithmetic, and the memory it takes meanwhile."""
+    n, unknowns, full = plan.examples, plan.unknowns, isinstance(plan.representation, Full)
+    closed = loss.quadratic and plan.representation.penalty == "ridge"
+    flops, memory = 0.0, 0
     if n < (_FEW if closed else _FEW_HALVES):
-        return Forecast("lam = 'auto': by the sizes of k(x,x) and y, since so few rows can't tell")
-    if not closed:  # each as large as the fit to come, or smaller
-        rows = _trained(n, full)
-        return Forecast(f"lam = 'auto': about four machines fitted to {rows:,} rows and judged on others")
-    if n <= _SPECTRUM:
-        how = f"lam = 'auto': leave-one-out for {len(_GRID)} values, from one spectrum"
-        return Forecast(how, 10.0 * unknowns**3, 8 * (6 * unknowns**2 + 4 * len(_GRID) * n))
-    if full or unknowns > _COLUMNS:
+        how = "by the sizes of k(x,x) and y, since so few rows can't tell"
+    elif not closed:  # each as large as the fit to come, or smaller
+        how = f"about four machines fitted to {_trained(n, full):,} rows and judged on others"
+    elif n <= _SPECTRUM:
+        how = f"leave-one-out for {len(_GRID)} values, from one spectrum"
+        flops, memory = 10.0 * unknowns**3, 8 * (6 * unknowns**2 + 4 * len(_GRID) * n)
+    elif full or unknowns > _COLUMNS:
         rows = _factored(n)
-        how = f"lam = 'auto': leave-one-out on {rows:,} rows for about four values"
-        return Forecast(how, 4.0 * rows**3, 8 * 4 * rows**2)
-    rows = min(n, max(_ALL, _PER_COLUMN * unknowns))
-    how = f"lam = 'auto': leave-one-out on {rows:,} rows for {len(_GRID)} values, from one spectrum"
-    work = 3.0 * rows * unknowns**2 + 10.0 * unknowns**3
-    return Forecast(how, work, 8 * (6 * unknowns**2 + 2 * len(_GRID) * rows))
+        how = f"leave-one-out on {rows:,} rows for about four values"
+        flops, memory = 4.0 * rows**3, 8 * 4 * rows**2
+    else:
+        rows = min(n, max(_ALL, _PER_COLUMN * unknowns))
+        how = f"leave-one-out on {rows:,} rows for {len(_GRID)} values, from one spectrum"
+        flops = 3.0 * rows * unknowns**2 + 10.0 * unknowns**3
+        memory = 8 * (6 * unknowns**2 + 2 * len(_GRID) * rows)
+    reasons = (*plan.reasons, f"lam = 'auto': {how}")
+    return replace(plan, flops=plan.flops + flops, memory=max(plan.memory, memory), reasons=reasons)
 
 
 # -- the problem without what must not count ---------------------------------------------------------------

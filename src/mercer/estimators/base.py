@@ -77,13 +77,9 @@ class KernelMachine(Coefficients, KernelInputs):
         targets, coding = self._encode(loss, y)
         loss = coding.loss  # a loss of the user's own has been looked at there
         plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
-        remarks = [*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets)]
-        if is_auto(self.lam):
-            said = forecast(loss, plan.representation, plan.unknowns, plan.examples)
-            plan = replace(plan, flops=plan.flops + said.flops, memory=max(plan.memory, said.memory))
-            remarks.append(said.how)
+        remarks = (*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets))
         plan = replace(plan, reasons=(*plan.reasons, *remarks))
-        return kernel, X, loss, targets, coding, plan
+        return kernel, X, loss, targets, coding, forecast(plan, loss) if is_auto(self.lam) else plan
 
     def _remarks(self, loss: Loss, targets: np.ndarray) -> Iterator[str]:
         """What a plan should mention although nothing was chosen."""

@@ -159,16 +159,15 @@ class KernelSVC(SupportVectors, Classifier):
     def fit(self, X, y, sample_weight=None):
         """Fit to labelled examples."""
         super().fit(X, y, sample_weight)
+        labels, sample_weight = self._check_y(on_host(y)), on_host(sample_weight)
         if self.solution_.dual_coef is not None:
-            labels = np.searchsorted(self.classes_, self._check_y(on_host(y)))
-            self._counts = np.bincount(labels[self.support_], minlength=len(self.classes_))
-            self._group(labels[self.support_])
+            places = np.searchsorted(self.classes_, labels)[self.support_]
+            self._counts = np.bincount(places, minlength=len(self.classes_))
+            self._group(places)
         self.__dict__.pop("calibration_", None)
         if self.probability:
-            weights = self._example_weights(y, on_host(sample_weight))
-            points = self.check_new(X)
-            labels = self._check_y(on_host(y))
-            self.calibration_ = Calibration.learn(self, points, labels, on_host(sample_weight), weights)
+            weights = self._example_weights(y, sample_weight)
+            self.calibration_ = Calibration.learn(self, self.check_new(X), labels, sample_weight, weights)
         return self
 
     @property

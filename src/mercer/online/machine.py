@@ -337,8 +337,7 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
     @property
     @in_turn
     def function_(self) -> Function:
-        """The function that predicts, without the offset: the last one or, with averaging, the mean of
-        all."""
+        """The function that predicts, without the offset: the last one, or the mean of all if averaging."""
         check_is_fitted(self)
         coef = self.learner_.coefficients()
         return self.learner_.function(coef[:, 0] if coef.shape[1] == 1 else coef)

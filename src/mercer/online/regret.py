@@ -106,8 +106,7 @@ class Regret:
 
     @property
     def exponent(self) -> float:
-        """p of regret ∝ T^p: the slope of log regret against log T, from ten examples on; nan if that is no
-        power, the regret being negative."""
+        """p of regret ∝ T^p: the slope of log regret against log T, from ten examples on; nan below 0."""
         seen = self.times >= min(_EARLY, self.times[-1] / 10)
         if seen.sum() < 3 or (self.regret[seen] <= 0).any():
             return math.nan

@@ -102,8 +102,7 @@ class RiverMixin(OnlineMachine):
 
     @in_turn
     def learn_one(self, x, y, w=1.0) -> None:
-        """Learn from one example: a dict of features (or an object the kernel takes), and its y; w is its
-        weight."""
+        """Learn from one example: a dict of features (or an object the kernel takes), its y, its weight."""
         if not 0 <= w < np.inf:
             raise ValueError(f"w must be a nonnegative number, got {w!r}")
         if w == 0:

@@ -69,14 +69,8 @@ class Step(Params):
 
 
 class ConstantStep(Step):
-    """η_t = η: goes on learning for ever, as drifting data want it.
+    """η_t = `eta` > 0: goes on learning for ever, as drifting data want it.
 
-    Parameters
-    ----------
-    eta : float > 0
-
-    Examples
-    --------
     >>> import numpy as np
     >>> ConstantStep(0.5).sizes(np.arange(1, 4), 0.0)
     array([0.5, 0.5, 0.5])
@@ -93,14 +87,8 @@ class ConstantStep(Step):
 
 
 class InverseRootStep(ConstantStep):
-    """η_t = η/√t: regret grows no faster than √T.
+    """η_t = `eta`/√t: regret grows no faster than √T.
 
-    Parameters
-    ----------
-    eta : float > 0
-
-    Examples
-    --------
     >>> import numpy as np
     >>> InverseRootStep(1.0).sizes(np.array([1, 4, 16]), 0.0)
     array([1.  , 0.5 , 0.25])
@@ -114,18 +102,11 @@ class InverseRootStep(ConstantStep):
 
 
 class PegasosStep(Step):
-    """η_t = 1/(2λt), the step of Pegasos: for λ > 0 the objective is 2λ-strongly convex, and regret grows as
-    log T.
+    """η_t = 1/(2λt): for λ > 0 the objective is 2λ-strongly convex, and regret grows as log T.
 
-    Pegasos writes λ/2 for our λ, so its 1/(λt) is the same step. The first one forgets where f began.
+    Pegasos writes λ/2 for our λ, so its 1/(λt) is the same step. The first one forgets where f began; with a
+    `delay`, a whole number, t + delay takes the place of t, and the first steps are shorter.
 
-    Parameters
-    ----------
-    delay : int
-        t + delay in place of t: later, shorter first steps.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> PegasosStep().sizes(np.array([1, 2, 10]), 0.05)
     array([10.,  5.,  1.])

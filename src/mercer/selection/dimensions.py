@@ -134,8 +134,6 @@ class Choice(Dimension):
 
     Numbers in ascending or descending order are taken to be related as neighbours are; anything else is not.
 
-    Examples
-    --------
     >>> Choice(["l1", "l2"]).value(0.9)
     'l2'
     """

@@ -126,8 +126,6 @@ def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None, group
     Equal rows, and rows of one group, are left out together; ``machine.loo_residuals()`` leaves out one row
     and no other.
 
-    Examples
-    --------
     >>> from mercer import KernelRidge
     >>> loo(KernelRidge(lam=0.1), [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).shape
     (3,)
