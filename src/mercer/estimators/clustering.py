@@ -87,10 +87,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     Notes
     -----
     One product of K with the n × k matrix of memberships begins a run; after that only the columns of points
-    that changed clusters are multiplied. K is kept in memory up to 16,384 points, and computed again where
-    it is needed beyond. From 2,048 points on, float64 data are clustered in float32 first; a last run in
-    float64 starts from there. In p coordinates (centres, features, the linear kernel) an iteration costs
-    n·p·k.
+    that changed clusters are multiplied. In p coordinates (centres, features, the linear kernel) an iteration
+    costs n·p·k. From 2,048 points on, a run in float32 comes before that in float64.
 
     References
     ----------

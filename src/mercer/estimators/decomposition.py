@@ -80,6 +80,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
     >>> rng = np.random.default_rng(0)
     >>> angle, radius = rng.uniform(0, 2 * np.pi, 200), np.repeat([1.0, 3.0], 100)
     >>> X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
@@ -127,11 +128,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         """Find the components; the embedding of the examples where it comes for nothing."""
         points, engine = self._start(X)
         representation = self._representation(points, engine)
-        rng = generator(self.random_state)
         if isinstance(representation, Full):
-            return self._fit_full(points, engine, rng)
-        self._map(representation, points, engine, rng)
-        self._see(points)
+            return self._fit_full(points, engine)
+        self._begin(representation, points, engine)
         return None
 
     def partial_fit(self, X, y=None):
@@ -141,19 +140,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         other kernels Nyström centres are chosen from the first batch, so that it should be a mixed sample.
         """
         if not hasattr(self, "function_"):
-            self._begin(*self._start(X))
+            points, engine = self._start(X)
+            self._begin(self._for_batches(points, engine), points, engine)
             return self
         points = self.check_new(X)
         if not hasattr(self, "moments_"):
-            examples: Any = self.function_  # of a fit: they are the first batch
-            self._begin(examples.points, examples.engine)
+            f: Any = self.function_  # of a fit: its examples are the first batch
+            self._begin(self._for_batches(f.points, f.engine), f.points, f.engine)
         self._see(self.kernel_.points(points))
         return self
-
-    def _begin(self, X: Any, engine: Any) -> None:
-        """Fix the coordinates, and take in the first batch."""
-        self._map(self._for_batches(X, engine), X, engine, generator(self.random_state))
-        self._see(X)
 
     def _for_batches(self, X: Any, engine: Any) -> Representation:
         """Coordinates whose number does not depend on how many rows came first."""
@@ -201,13 +196,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     # -- all examples -----------------------------------------------------------------------------
 
-    def _fit_full(self, X: Any, engine: Any, rng: np.random.Generator) -> np.ndarray:
+    def _fit_full(self, X: Any, engine: Any) -> np.ndarray:
         K = engine.operator(self.kernel_, X)
         n = K.shape[0]
         count = min(self.n_components or n, n)
         sums = K @ np.ones(n)
         # Without negative eigenvalues their sum is the trace; with them all have to be known.
-        values, vectors, found = eigenpairs(K, count if self._definite else n, float(self.tol), rng)
+        many, rng = count if self._definite else n, generator(self.random_state)
+        values, vectors, found = eigenpairs(K, many, float(self.tol), rng)
         squared_mean = float(sums.sum()) / n**2
         total = float(np.sum(K.diag())) - n * squared_mean
         values = np.maximum(values, 0)
@@ -229,13 +225,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     # -- coordinates ------------------------------------------------------------------------------
 
-    def _map(self, representation: Representation, X: Any, engine: Any, rng: np.random.Generator) -> None:
-        """Orthonormal coordinates for the span of centres or features."""
-        built = representation.build(self.kernel_, X, rng, engine)
+    def _begin(self, representation: Representation, X: Any, engine: Any) -> None:
+        """Orthonormal coordinates for the span of centres or features, and the first batch in them."""
+        built = representation.build(self.kernel_, X, generator(self.random_state), engine)
         T = None
         if not isinstance(representation, Features):
             T = whitening(np.asarray(built.B.dense(), np.float64), np.dtype(np.float64))
         self._coordinates = OrthonormalCoordinates(built.lift(np.zeros(built.A.shape[1])), T)
+        self._see(X)
 
     def _see(self, X: Any) -> None:
         """Take in rows, and decompose the scatter of all that were seen."""
@@ -278,8 +275,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         f = self._coordinates.lift(self._coordinates.coefficients(vectors))
         return _signs(f.at_points(f.points))
 
-    # -- what is kept -----------------------------------------------------------------------------
-
     def _keep(self, lift: Callable, coef, mean, shift, squared_mean: float) -> None:
         self.function_ = lift(coef)
         self.mean_function_: Function = lift(mean)
@@ -321,16 +316,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             weights = ArraySpec("f", "n_components_", "n_features_in_")
             require_held(self, {"components_": weights, "mean_": ArraySpec("f", "n_features_in_")})
 
-    # -- use --------------------------------------------------------------------------------------
-
-    def _points(self, X: Any) -> Any:
-        check_is_fitted(self, "function_")
-        return self.check_new(X)
-
     @follows_data
     def transform(self, X):
         """t_j(x) = f_j(x) − f̄_j, shape (n, k)."""
-        X = self._points(X)
+        check_is_fitted(self, "function_")
+        X = self.check_new(X)
         return like(self.function_(X) + self.intercept_, X)
 
     def reconstruction_error(self, X):
@@ -339,7 +329,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         ‖φ(x) − μ‖² − Σ_j t_j(x)²: what the components leave out. Over the examples its sum is the sum of the
         eigenvalues that were not taken.
         """
-        X = self._points(X)
+        check_is_fitted(self, "function_")
+        X = self.check_new(X)
         if isinstance(self.input_kernel_, Precomputed):
             raise ValueError("k(x,x) of new points isn't known from a matrix: give the kernel itself")
         scores = np.asarray(self.function_(X), dtype=np.float64) + self.intercept_

@@ -54,8 +54,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
     Notes
     -----
     For the error to approach the smallest one possible as examples are added, R must grow, but slower than
-    their number: R → ∞ and R/n → 0. A fixed R keeps the noise of R labels for ever. "auto" with its limit
-    of 2√n allows that.
+    their number: R → ∞ and R/n → 0, which "auto" with its limit of 2√n allows.
 
     Neighbours are exact: float32 points are searched in float32 and settled in float64. Equally near
     examples come in the order of the data. Kernel values take a few megabytes a core, never an n × m matrix.

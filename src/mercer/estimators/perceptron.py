@@ -82,9 +82,7 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     Notes
     -----
     Nothing changes between mistakes, so the scores of all examples are kept and the next mistake is looked
-    up; only mistakes cost kernel evaluations, n each, and the result is that of the plain loop. K is stored
-    where it takes no more than 256 MB. Beyond that, vectors are visited in blocks that catch up on the
-    mistakes made since by one product; for other points, columns of K are kept for those who err most.
+    up; only mistakes cost kernel evaluations, n each, and the result is that of the plain loop.
 
     A score within rounding of 0 may count as a mistake or not. There are no sample weights: the algorithm
     minimises no sum that they could stand in.

@@ -35,9 +35,8 @@ import numpy as np
 
 from mercer._params import require_positive
 from mercer.online.algorithms import PerceptronLoss
-from mercer.online.hindsight import Best, Seen
 from mercer.online.machine import OnlineMachine
-from mercer.online.record import Record, record
+from mercer.online.record import Best, Record, Seen, record
 
 _TIMES = 24
 # Where an exponent is read off, the first few examples say little.
