@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_array
@@ -86,17 +84,13 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
     @follows_data
     def predict(self, X):
         """The label with the largest share; of equals the first in `classes_`."""
-        shares = self._shares(X)
+        shares = self._answer(*self._asked(X))
         return self.classes_[shares.argmax(axis=1)]
 
     @follows_data
     def predict_proba(self, X):
         """The share of each class among the neighbours, by weight."""
-        return self._shares(X)
-
-    def _shares(self, X: Any) -> np.ndarray:
-        shares = self._answer(*self._asked(X))
-        return shares / shares.sum(axis=1, keepdims=True)
+        return self._answer(*self._asked(X))
 
     holds = {"classes_": ArraySpec("", "k"), "_targets": ArraySpec("i", "n")}
 
@@ -112,7 +106,7 @@ class KernelNeighborsClassifier(ClassifierMixin, KernelNeighbours):
         silent = ~counts.any(axis=1)
         if silent.any():
             counts[silent] = np.bincount(self._targets, minlength=k)
-        return counts
+        return counts / counts.sum(axis=1, keepdims=True)
 
     def _errors(self, own, theirs, weights):
         if callable(self.weights_):

@@ -43,7 +43,11 @@ class UpdateRule:
         self.step.validate_for(self.lam)
         if isinstance(self.step, RecursiveStep):
             plain = isinstance(self.loss, Squared) and not self.offset and not self.averaging
-            require(plain, "recursive steps are those of least squares alone")
+            require(
+                plain,
+                "the steps of RecursiveStep() are those of least squares: use loss='squared', no offset and "
+                "no averaging",
+            )
 
 
 class Diverged(ValueError):

@@ -33,14 +33,14 @@ from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import by_rule
 from mercer.kernels.points import as_objects
-from mercer.losses import Loss, Squared
+from mercer.losses import Loss
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.online import loops
 from mercer.online.budgets import Budget, Unlimited, budget_of
 from mercer.online.coordinates import CentreBasis, CoordinateLearner, FeatureBasis, SpanBasis
 from mercer.online.expansion import ExpansionLearner
 from mercer.online.learner import Learner, UpdateRule
-from mercer.online.steps import RecursiveStep, Step, step_of
+from mercer.online.steps import RecursiveStep, step_of
 from mercer.online.turns import in_turn
 from mercer.representations import Features, Full, Nystrom
 from mercer.solvers.coordinates import whitening
@@ -99,19 +99,12 @@ class OnlineMachine(Coefficients, KernelInputs, ABC):
         for name in ("offset", "averaging"):
             require_flag(getattr(self, name), name)
         require_count(self.passes, "passes")
-        step: Step = clone(step_of(self.step))
-        step.validate_for(lam)
-        loss = clone(self.loss_for())
+        step, loss = clone(step_of(self.step)), clone(self.loss_for())
         loss.validate()
-        if isinstance(step, RecursiveStep) and (
-            not isinstance(loss, Squared) or self.offset or self.averaging
-        ):
-            raise ValueError(
-                "the steps of RecursiveStep() are those of least squares: use loss='squared', no offset and "
-                "no averaging"
-            )
         seed = int(generator(self.random_state).integers(2**31 - 1))
-        return UpdateRule(loss, step, lam, bool(self.offset), bool(self.averaging), seed)
+        rule = UpdateRule(loss, step, lam, bool(self.offset), bool(self.averaging), seed)
+        rule.check_state()
+        return rule
 
     def _budget(self) -> Budget:
         budget: Budget = clone(budget_of(self.budget))

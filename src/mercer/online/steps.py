@@ -86,7 +86,7 @@ class ConstantStep(Step):
         return np.full(len(t), float(self.eta))
 
 
-class InverseRootStep(ConstantStep):
+class InverseRootStep(Step):
     """η_t = `eta`/√t: regret grows no faster than √T.
 
     >>> import numpy as np
@@ -97,8 +97,11 @@ class InverseRootStep(ConstantStep):
     def __init__(self, eta=1.0):
         self.eta = eta
 
+    def validate(self):
+        require_positive(self.eta, "eta")
+
     def sizes(self, t, lam):
-        return super().sizes(t, lam) / np.sqrt(t)
+        return float(self.eta) / np.sqrt(t)
 
 
 class PegasosStep(Step):
