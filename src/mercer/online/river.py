@@ -13,18 +13,6 @@ from mercer import _resolve
 from mercer.online.machine import OnlineMachine
 from mercer.online.turns import in_turn
 
-_registered: set[type] = set()
-
-
-def register(cls: type) -> None:
-    """Let river take this class for one of its own, if river is about."""
-    base: Any = sys.modules.get("river.base")
-    if base is None or cls in _registered:
-        return
-    kind = base.Classifier if issubclass(cls, ClassifierMixin) else base.Regressor
-    kind.register(cls)
-    _registered.add(cls)
-
 
 class RiverMixin(OnlineMachine):
     """river's side of an online machine.
@@ -39,7 +27,11 @@ class RiverMixin(OnlineMachine):
     _multiclass = True
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        register(cls)
+        # River shall take this class for one of its own, if river is about.
+        base: Any = sys.modules.get("river.base")
+        if base is not None:
+            kind = base.Classifier if issubclass(cls, ClassifierMixin) else base.Regressor
+            kind.register(cls)
         return super().__new__(cls)
 
     # -- examples ----------------------------------------------------------------------------------
