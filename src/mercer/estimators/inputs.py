@@ -247,6 +247,8 @@ def require_numbers(values: Any, name: str) -> None:
 
 def nonnegative_weights(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the points X as they were given; ones without any."""
+    if sample_weight is None:  # a check would take longer than an online machine's step
+        return np.ones(n_points(X))
     w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
     if (w < 0).any():
         raise ValueError("sample_weight must be nonnegative")
