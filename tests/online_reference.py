@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.online.learner import draws
+from mercer.online.expansion import draws
 
 # Distances from a span that rounding can't tell from 0, as the machine has it.
 NOISE = 1e-7

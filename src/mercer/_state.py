@@ -157,7 +157,7 @@ def _described(wanted: Any) -> str:
 @cache
 def parameters_of(cls: Any) -> tuple[str, ...]:
     """Names of what the constructor takes; none of a class that holds all of it, and is made without."""
-    if dataclasses.is_dataclass(cls):
+    if not issubclass(cls, BaseEstimator) and dataclasses.is_dataclass(cls):
         return tuple(f.name for f in dataclasses.fields(cls) if f.init)
     names = () if cls.__init__ is object.__init__ else tuple(inspect.signature(cls).parameters)
     return () if set(names) <= set(holds_of(cls)) else names
@@ -230,10 +230,10 @@ def made(cls: Any, parameters: dict[str, Any], state: dict[str, Any]) -> Any:
 def check(x: Any) -> None:
     """Raise ValueError (or what a wrong type causes) if the object can not be what it says it is."""
     cls: Any = type(x)  # whose methods are called: an attribute of the object may come from a file
-    if dataclasses.is_dataclass(x):
-        require_held(x, types_of(cls))
     if isinstance(x, BaseEstimator):
         _check_inputs(vars(x))
+    elif dataclasses.is_dataclass(x):
+        require_held(x, types_of(cls))
     if hasattr(cls, "check_parameters"):
         cls.check_parameters(x)
     if is_fitted(x):

@@ -15,7 +15,7 @@ import mercer
 from mercer import KernelKMeans
 from mercer._state import check
 from mercer.engines import Cuda, Tiled
-from mercer.estimators import cluster_spaces, unpenalised
+from mercer.estimators import cluster_spaces, plan
 from mercer.features import RandomFourierFeatures
 from mercer.functions import FeatureFunction
 from mercer.kernels import Finite, FunctionKernel, Gaussian, Linear, Polynomial, Precomputed
@@ -215,14 +215,14 @@ def test_auto():
         Linear(): "Features(map=ExplicitFeatures()): means of the linear kernel are points; 2 coordinates",
         Polynomial(2): "Features(): the kernel has 6 coordinates, fewer than the 100 points; 6 coordinates",
     }
-    for kernel, plan in plans.items():
-        assert said(KernelKMeans(kernel, 2).fit(X)).removesuffix(" in memory") == plan.removesuffix(
+    for kernel, wanted in plans.items():
+        assert said(KernelKMeans(kernel, 2).fit(X)).removesuffix(" in memory") == wanted.removesuffix(
             " in memory"
         )
 
 
 def test_many_points_get_centres(monkeypatch):
-    monkeypatch.setattr(unpenalised, "_EXACT", 500)
+    monkeypatch.setattr(plan, "_ALL_PAIRS", 500)
     X = blobs(2000)
     machine = KernelKMeans(Gaussian(1.0), 4, random_state=0).fit(X)
     assert said(machine).startswith("Nystrom(): 2,000 points are more than 500")

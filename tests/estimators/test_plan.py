@@ -8,17 +8,20 @@ import pytest
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge
 from mercer.engines import Tiled
-from mercer.estimators.plan import Plan, Sizes, make_plan, sizes_of
+from mercer.estimators.plan import Plan, make_plan, sizes_of
 from mercer.kernels import Finite, FunctionKernel, Gaussian, Linear, Polynomial, Precomputed
 from mercer.losses import Huber, Logistic, Multinomial, Squared
 from mercer.representations import Features, Full, Lasso, Nystrom
 from mercer.solvers import CG, Cholesky, Coordinate, GradientDescent, IncompatibleError, Newton
+from mercer.solvers.cost import Shape
 
 GB = 1 << 30
 
 
 def plan(kernel, loss, n, d=5, outputs=1, itemsize=8, memory=16 * GB, representation=None, solver=None):
-    return make_plan(kernel, loss, representation, solver, Tiled(), Sizes(n, d, outputs, itemsize), memory)
+    return make_plan(
+        kernel, loss, representation, solver, Tiled(), Shape(n, d, outputs, 0, "", itemsize), memory
+    )
 
 
 @pytest.mark.parametrize(
@@ -194,9 +197,9 @@ def test_planning_checks_as_fit_does():
 @pytest.mark.parametrize(
     "dtype, points, expected",
     [
-        (np.float64, X, Sizes(60, 3, 2, 8, points=60 * 3 * 8)),
-        (np.float32, X.astype(np.float32), Sizes(60, 3, 2, 4, points=60 * 3 * 4)),
-        (object, np.array(["a", "b"], dtype=object), Sizes(2, 1, 2, 8, False, points=16)),
+        (np.float64, X, Shape(60, 3, 2, 0, "", 8, points=60 * 3 * 8)),
+        (np.float32, X.astype(np.float32), Shape(60, 3, 2, 0, "", 4, points=60 * 3 * 4)),
+        (object, np.array(["a", "b"], dtype=object), Shape(2, 1, 2, 0, "", 8, False, points=16)),
     ],
 )
 def test_sizes(dtype, points, expected):

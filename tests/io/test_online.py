@@ -286,7 +286,7 @@ RULE = OLDEST.rule_
         (replace(RULE, seed=-1), "seed of an? UpdateRule"),
         (replace(RULE, seed=2**40), "seed"),
         (replace(RULE, lam=10.0), "would shrink"),
-        (replace(RULE, step=RecursiveStep(), lam=0.0), "least squares alone"),
+        (replace(RULE, step=RecursiveStep(), lam=0.0), "those of least squares"),
         (replace(RULE, averaging=1), "averaging of an? UpdateRule"),
         (UpdateRule("squared", RULE.step, 0.0, False, False, 1), "loss of an? UpdateRule"),
     ],

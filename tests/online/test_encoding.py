@@ -7,7 +7,7 @@ import pytest
 
 from mercer._state import check
 from mercer.online import Encoding
-from mercer.online.encoding import LEVELS
+from mercer.online.streams import LEVELS
 
 RNG = np.random.default_rng(0)
 

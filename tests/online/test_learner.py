@@ -1,10 +1,10 @@
-"""What all learners share: numbers drawn for examples, points put together."""
+"""What all learners share: numbers drawn for examples, points with more columns."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from mercer.online.learner import draws, stacked, widened
+from mercer.online.expansion import draws
+from mercer.online.learner import widened
 
 
 def test_draws_are_uniform_and_belong_to_examples():
@@ -19,11 +19,8 @@ def test_draws_are_uniform_and_belong_to_examples():
     assert len(draws(2**31 - 2, 10**9, 4)) == 4
 
 
-def test_points_are_put_together():
-    A, B = np.arange(6.0).reshape(3, 2), np.ones((2, 2))
-    np.testing.assert_array_equal(stacked(A, B), np.vstack([A, B]))
-    both = stacked(sp.csr_array(A), sp.csr_array(B))
-    np.testing.assert_array_equal(both.toarray(), np.vstack([A, B]))
+def test_points_get_more_columns():
+    A = np.arange(6.0).reshape(3, 2)
     wide = widened(A.astype(np.float32), 2)
     np.testing.assert_array_equal(wide, np.hstack([A, np.zeros((3, 2))]))
     assert wide.dtype == np.float32

@@ -410,7 +410,7 @@ def test_long_streams_are_cut_into_chunks(monkeypatch):
     X = stream(90, seed=14)
     y = labels(X, 3)
     expected = OnlineKernelClassifier(K, "hinge", budget=Merge(10)).fit(X, y)
-    monkeypatch.setattr("mercer.online.learner.Learner._chunk", lambda self: 16)
+    monkeypatch.setattr("mercer.online.learner.CHUNK", 16)
     found = OnlineKernelClassifier(K, "hinge", budget=Merge(10)).fit(X, y)
     np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-11)
 

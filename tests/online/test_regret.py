@@ -26,8 +26,7 @@ from mercer.online import (
     progressive,
     regret,
 )
-from mercer.online.hindsight import Best
-from mercer.online.record import record
+from mercer.online.record import Best, record
 from mercer.online.regret import _above_tangents, _bound
 from mercer.representations import Features
 

@@ -21,8 +21,9 @@ from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidg
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.representations import Lasso, Nystrom
 from mercer.selection import Choice, Real, path
-from mercer.selection.objectives import CrossValidation, Data, LeaveOneOut, attempt, configured
-from mercer.selection.space import Space
+from mercer.selection.dimensions import Space
+from mercer.selection.objectives import CrossValidation, Data, LeaveOneOut, configured
+from mercer.selection.tune import attempt
 from oracles import gaussian
 
 RNG = np.random.default_rng(0)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mercer.selection.dimensions import Space
 from mercer.selection.proposals import Proposals, losses, spread
-from mercer.selection.space import Space
 from mercer.selection.tuning import TuningTrial
 
 

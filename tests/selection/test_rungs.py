@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from mercer.selection.dimensions import Space
 from mercer.selection.objectives import row_order
 from mercer.selection.proposals import Proposals, rungs_of
-from mercer.selection.space import Space
 from mercer.selection.tuning import TuningTrial, best_of
 
 SPACE = Space.of({"a": (1e-2, 1e2), "b": (1e-4, 1e2)})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern
-from mercer.selection.space import Space
+from mercer.selection.dimensions import Space
 
 CONDITIONAL = {
     "kernel": {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mercer.selection.surrogate import Surrogate
+from mercer.selection.proposals import Surrogate
 
 RNG = np.random.default_rng(0)
 F = RNG.random((25, 2))

@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from mercer import KernelKMeans, KernelNeighborsClassifier, KernelPerceptron, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.selection import Choice, Integer, Real, Tuning, TuningTrial, path, tune
-from mercer.selection.space import Space
+from mercer.selection.dimensions import Space
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-3, 3, (60, 2))

@@ -14,16 +14,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import row_bits
+from mercer.estimators.plan import Plan
 from mercer.losses import Loss
 from mercer.operators import L1, Identity, KernelOperator, Matrix
-from mercer.representations import Full, Representation
+from mercer.representations import Full
 from mercer.solvers import Problem, Solver
 from mercer.solvers.certify import best_constant
 from mercer.solvers.left_out import FactoredErrors, spectral_errors
@@ -53,16 +54,8 @@ _ROUNDING, _ROUNDING_DOUBLE = float(np.finfo(np.float32).eps), 1e-9
 _SMOOTH = 1e-8
 
 
-@dataclass(frozen=True)
-class LamChoice:
-    """A λ, and how it was found, in a sentence."""
-
-    lam: float
-    reason: str
-
-
-def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: Solver) -> LamChoice:
-    """λ for a problem whose own is not looked at.
+def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: Solver) -> tuple[float, str]:
+    """λ for a problem whose own is not looked at, and how it was found, in a sentence.
 
     X are its points as they came, `squares` their k(x,x), `total` what their weights, as given, add up to.
     """
@@ -70,9 +63,7 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
     closed = problem.loss.quadratic and not isinstance(problem.B, L1)
     if len(sample) < (_FEW if closed else _FEW_HALVES):
         lam = _natural(sample, total)
-        return LamChoice(
-            lam, f"lam = {lam:.3g}, by the sizes of k(x,x) and y: too few distinct rows to choose by"
-        )
+        return lam, f"lam = {lam:.3g}, by the sizes of k(x,x) and y: too few distinct rows to choose by"
     lam, how = _left_out(sample) if closed else _by_other_rows(sample, solver)
     unit = _natural(sample, 1.0)
     least = unit * (_ROUNDING if problem.A.dtype == np.float32 else _ROUNDING_DOUBLE)
@@ -85,37 +76,32 @@ def choose(problem: Problem, X: Any, squares: np.ndarray, total: float, solver: 
         )
     rows = int((sample.w > 0).sum())
     repeated = f"; {rows - len(sample):,} of the {rows:,} rows repeat another" if rows > len(sample) else ""
-    return LamChoice(lam, f"lam = {lam:.3g} by {how}{repeated}")
+    return lam, f"lam = {lam:.3g} by {how}{repeated}"
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """How `choose` will go about it, the order of its arithmetic, and the memory it takes meanwhile."""
-
-    how: str
-    flops: float = 0.0
-    memory: int = 0
-
-
-def forecast(loss: Loss, representation: Representation, unknowns: int, n: int) -> Forecast:
-    """What `choose` will do with a problem of this size."""
-    full, closed = isinstance(representation, Full), loss.quadratic and representation.penalty == "ridge"
+def forecast(plan: Plan, loss: Loss) -> Plan:
+    """The plan with what `choose` will do, the order of its arithmetic, and the memory it takes meanwhile."""
+    n, unknowns, full = plan.examples, plan.unknowns, isinstance(plan.representation, Full)
+    closed = loss.quadratic and plan.representation.penalty == "ridge"
+    flops, memory = 0.0, 0
     if n < (_FEW if closed else _FEW_HALVES):
-        return Forecast("lam = 'auto': by the sizes of k(x,x) and y, since so few rows can't tell")
-    if not closed:  # each as large as the fit to come, or smaller
-        rows = _trained(n, full)
-        return Forecast(f"lam = 'auto': about four machines fitted to {rows:,} rows and judged on others")
-    if n <= _SPECTRUM:
-        how = f"lam = 'auto': leave-one-out for {len(_GRID)} values, from one spectrum"
-        return Forecast(how, 10.0 * unknowns**3, 8 * (6 * unknowns**2 + 4 * len(_GRID) * n))
-    if full or unknowns > _COLUMNS:
+        how = "by the sizes of k(x,x) and y, since so few rows can't tell"
+    elif not closed:  # each as large as the fit to come, or smaller
+        how = f"about four machines fitted to {_trained(n, full):,} rows and judged on others"
+    elif n <= _SPECTRUM:
+        how = f"leave-one-out for {len(_GRID)} values, from one spectrum"
+        flops, memory = 10.0 * unknowns**3, 8 * (6 * unknowns**2 + 4 * len(_GRID) * n)
+    elif full or unknowns > _COLUMNS:
         rows = _factored(n)
-        how = f"lam = 'auto': leave-one-out on {rows:,} rows for about four values"
-        return Forecast(how, 4.0 * rows**3, 8 * 4 * rows**2)
-    rows = min(n, max(_ALL, _PER_COLUMN * unknowns))
-    how = f"lam = 'auto': leave-one-out on {rows:,} rows for {len(_GRID)} values, from one spectrum"
-    work = 3.0 * rows * unknowns**2 + 10.0 * unknowns**3
-    return Forecast(how, work, 8 * (6 * unknowns**2 + 2 * len(_GRID) * rows))
+        how = f"leave-one-out on {rows:,} rows for about four values"
+        flops, memory = 4.0 * rows**3, 8 * 4 * rows**2
+    else:
+        rows = min(n, max(_ALL, _PER_COLUMN * unknowns))
+        how = f"leave-one-out on {rows:,} rows for {len(_GRID)} values, from one spectrum"
+        flops = 3.0 * rows * unknowns**2 + 10.0 * unknowns**3
+        memory = 8 * (6 * unknowns**2 + 2 * len(_GRID) * rows)
+    reasons = (*plan.reasons, f"lam = 'auto': {how}")
+    return replace(plan, flops=plan.flops + flops, memory=max(plan.memory, memory), reasons=reasons)
 
 
 # -- the problem without what must not count ---------------------------------------------------------------
@@ -244,12 +230,6 @@ def _natural(sample: _Sample, n: float) -> float:
     return sample.scale * slope / (2 * unit * n)
 
 
-def _everything_zero(problem: Problem) -> float:
-    """The least λ of λ‖c‖₁ at which c = 0: the largest slope there."""
-    slopes = problem.A.adjoint(problem.data_grad(best_constant(problem))) / problem.n
-    return float(np.abs(slopes).max(initial=0.0)) or 1.0
-
-
 def _spread(problem: Problem) -> float:
     """The mean square of the targets (from their mean, if there is an offset)."""
     middle = np.average(problem.y, axis=0, weights=problem.weights) if problem.offset else 0.0
@@ -296,8 +276,7 @@ def _by_factors(sample: _Sample, points: np.ndarray) -> tuple[float, int]:
     start = _by_spectrum(sample.dense(few), _GRID * sample.scale)
     start *= sample.share(few) / sample.share(points)
     problem = sample.dense(points)
-    errors = FactoredErrors(problem)
-    return _walk(errors, start, _spread(problem))
+    return _walk(FactoredErrors(problem), start, _spread(problem))
 
 
 def _walk(cost: Callable[[float], np.ndarray], start: float, spread: float = 0.0) -> tuple[float, int]:
@@ -331,7 +310,10 @@ def _by_other_rows(sample: _Sample, solver: Solver) -> tuple[float, str]:
     judges = [_Judge(sample, train, test, solver) for train, test in _folds(sample)]
     start = _natural(sample, len(sample))  # whether rows are repeated, or all weighed more, is no matter
     if isinstance(sample.problem.B, L1):
-        start = _everything_zero(sample.problem) / 32
+        # The least λ of λ‖c‖₁ at which c = 0 is the largest slope there.
+        problem = sample.problem
+        slopes = problem.A.adjoint(problem.data_grad(best_constant(problem))) / problem.n
+        start = (float(np.abs(slopes).max(initial=0.0)) or 1.0) / 32
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", RuntimeWarning)

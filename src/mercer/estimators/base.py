@@ -9,20 +9,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
 from mercer._state import require
 from mercer._xp import given_up
 from mercer.estimators.auto_lam import choose, forecast
-from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores, like
+from mercer.estimators.inputs import Coefficients, KernelInputs, checked_weights, finite_scores, like
 from mercer.estimators.lam import check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of
-from mercer.estimators.tensors import on_host, remember
+from mercer.estimators.tensors import on_host
 from mercer.features.base import generator
 from mercer.functions import Function
 from mercer.kernels import Precomputed
@@ -40,11 +36,9 @@ class KernelMachine(Coefficients, KernelInputs):
     predict:  check X → function → decode
     """
 
-    kernel: Any
     lam: Any
     representation: Any
     solver: Any
-    engine: Any
     offset: bool
     random_state: Any
 
@@ -83,13 +77,9 @@ class KernelMachine(Coefficients, KernelInputs):
         targets, coding = self._encode(loss, y)
         loss = coding.loss  # a loss of the user's own has been looked at there
         plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
-        remarks = [*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets)]
-        if is_auto(self.lam):
-            said = forecast(loss, plan.representation, plan.unknowns, plan.examples)
-            plan = replace(plan, flops=plan.flops + said.flops, memory=max(plan.memory, said.memory))
-            remarks.append(said.how)
+        remarks = (*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets))
         plan = replace(plan, reasons=(*plan.reasons, *remarks))
-        return kernel, X, loss, targets, coding, plan
+        return kernel, X, loss, targets, coding, forecast(plan, loss) if is_auto(self.lam) else plan
 
     def _remarks(self, loss: Loss, targets: np.ndarray) -> Iterator[str]:
         """What a plan should mention although nothing was chosen."""
@@ -104,10 +94,7 @@ class KernelMachine(Coefficients, KernelInputs):
     def plan(self, X, y) -> Plan:
         """What `fit` would choose for these data, and the memory and work it would take.
 
-        Returns
-        -------
-        Plan
-            ``print(machine.plan(X, y))`` reads well.
+        ``print(machine.plan(X, y))`` reads well.
         """
         return clone(self)._prepare(X, y)[-1]
 
@@ -126,8 +113,8 @@ class KernelMachine(Coefficients, KernelInputs):
         targets = np.array(targets, dtype=np.float64)
         problem = Problem(built.A, built.B, targets, loss, 1.0, weights, bool(self.offset), rng=rng)
         if is_auto(self.lam):
-            chosen = choose(problem, X, squares, total, plan.solver)
-            lam, plan = chosen.lam, replace(plan, reasons=(*plan.reasons[:-1], chosen.reason))
+            lam, reason = choose(problem, X, squares, total, plan.solver)
+            plan = replace(plan, reasons=(*plan.reasons[:-1], reason))
         else:
             lam = self.lam.value(total) if hasattr(self.lam, "value") else float(self.lam)
         return self._adapt(replace(problem, lam=lam)), built, coding, plan
@@ -160,20 +147,13 @@ class KernelMachine(Coefficients, KernelInputs):
         Parameters
         ----------
         other : a fitted machine, with another λ or kernel; None: `fit`
-        X, y, sample_weight : as in `fit`
-        rows : int array, optional
-            Which of that machine's examples X holds; all of them, if not given.
+        rows : int array, which of that machine's examples X holds; all of them, if not given
         """
         self._start = None if other is None else start_at(other, rows)
         return self.fit(X, y) if sample_weight is None else self.fit(X, y, sample_weight)
 
     def problem(self, X, y, sample_weight=None):
-        """The optimisation problem `fit` would hand to its solver, and the coding of y.
-
-        Returns
-        -------
-        (Problem, coding)
-        """
+        """(the optimisation problem `fit` would hand to its solver, the coding of y)"""
         problem, _, coding, _ = clone(self)._build(X, y, sample_weight)
         return problem, coding
 
@@ -219,9 +199,7 @@ class KernelMachine(Coefficients, KernelInputs):
         """f(x) + b as the loss takes it, shape (n, outputs): what `coding_` decodes to predictions."""
         if "function_" not in vars(self):
             check_is_fitted(self, "function_")
-        given, X = X, self.check_new(X)
-        if (engine := getattr(self.function_, "engine", None)) is not None:
-            remember(engine, X, given)
+        X = self.check_new(X, getattr(self.function_, "engine", None))
         scores = self.function_.at_points(X)
         # Rounded after b is added: f and b may be large, and cancel.
         scores = (scores[:, None] if scores.ndim == 1 else scores) + self.solution_.intercept

@@ -129,10 +129,7 @@ def _sure(labels: np.ndarray, w: np.ndarray, k: int) -> np.ndarray:
 def _out_of_sample(
     machine: Any, X: Any, y: np.ndarray, sample_weight: Any, rows: np.ndarray, units: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores (rows, outputs) of examples by a machine fitted to other folds, and the examples' classes.
-
-    `units` are those of the rows.
-    """
+    """Scores (rows, outputs) of rows by a machine fitted to other folds, and their classes."""
     from sklearn.utils.metaestimators import _safe_split
 
     labels = np.searchsorted(machine.classes_, y[rows])

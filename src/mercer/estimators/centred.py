@@ -1,16 +1,19 @@
-"""The largest eigenpairs of HKH, the kernel matrix centred in feature space."""
+"""Points centred in feature space: eigenpairs of HKH, and their scatter in orthonormal coordinates."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._state import ArraySpec
 from mercer._warnings import frames_inside
 from mercer.engines import available_memory
+from mercer.estimators.plan import parts_of
 from mercer.operators import KernelOperator, Operator, blas_single_threaded
 from mercer.solvers import ConvergenceWarning
 from mercer.solvers.eigen import largest_eigenpairs
@@ -23,20 +26,12 @@ _ROUGH = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """How the components were found.
+    """How the components were found."""
 
-    Attributes
-    ----------
-    how : in a sentence
-    status : "exact", or that of the iteration
-    passes : over all pairs of points, of the iteration
-    residuals : ‖K v − θ v‖/θ₁ of each component; zeros where it is exact
-    """
-
-    how: str
-    status: str
-    passes: int
-    residuals: np.ndarray
+    how: str  # in a sentence
+    status: str  # "exact", or that of the iteration
+    passes: int  # over all pairs of points, of the iteration
+    residuals: np.ndarray  # ‖K v − θ v‖/θ₁ of each component; zeros where it is exact
 
     def __str__(self) -> str:
         if self.status == "exact":
@@ -113,3 +108,55 @@ def _decomposed(K: KernelOperator, count: int) -> tuple[np.ndarray, np.ndarray]:
     values -= values.mean(axis=1)[:, None]
     w, U = eigh(values, subset_by_index=[n - count, n - 1], overwrite_a=True, check_finite=False)
     return w[::-1], U[:, ::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Number, mean and scatter of points seen so far, in coordinates of their own."""
+
+    count: int
+    mean: np.ndarray  # (p,)
+    scatter: np.ndarray  # (p, p) Σ (φ_i − mean)(φ_i − mean)ᵀ
+    squares: float  # Σ k(x_i, x_i)
+
+    holds = {"mean": ArraySpec("f", "p"), "scatter": ArraySpec("f", "p", "p")}
+
+    @classmethod
+    def of(cls, Phi: np.ndarray, squares: float) -> Moments:
+        """Those of a few rows."""
+        mean = Phi.mean(axis=0)
+        centred = Phi - mean
+        return cls(len(Phi), mean, centred.T @ centred, squares)
+
+    def and_of(self, other: Moments) -> Moments:
+        """Those of both together: no large numbers are subtracted from each other."""
+        n = self.count + other.count
+        apart = other.mean - self.mean
+        scatter = self.scatter + other.scatter
+        scatter += np.outer(apart, apart) * (self.count * other.count / n)
+        return Moments(n, self.mean + apart * (other.count / n), scatter, self.squares + other.squares)
+
+
+@dataclass(frozen=True, eq=False)
+class OrthonormalCoordinates:
+    """Orthonormal coordinates of the span of centres (by a whitening matrix) or of features."""
+
+    zero: Any  # a function whose coefficients are 0: it knows the centres or the feature map
+    whitening: np.ndarray | None  # (centres, p); None for features
+
+    def __len__(self) -> int:
+        return len(self.zero.coef) if self.whitening is None else self.whitening.shape[1]
+
+    def lift(self, coef: np.ndarray) -> Any:
+        return self.zero.with_coef(coef)
+
+    def coefficients(self, v: np.ndarray) -> np.ndarray:
+        """Of the function with coordinates v."""
+        return v if self.whitening is None else self.whitening @ v
+
+    def blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """(rows, coordinates of X[rows]), a bounded number at a time."""
+        whole = None if self.whitening is None else self.lift(self.whitening)
+        for rows in parts_of(X.shape[0], len(self)):
+            Phi = self.zero.map.transform(X[rows]) if whole is None else whole(X[rows])
+            yield rows, np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else Phi, dtype=np.float64)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import dataclass
+from operator import methodcaller
+from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import Labelled, checked_weights
+from mercer.estimators.inputs import GAUSSIAN, Likely, checked_weights
 from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data, on_host
-from mercer.kernels import Gaussian
 from mercer.losses import Logistic, Loss, Multinomial
-
-_GAUSSIAN = Gaussian()
-
-
-def _gives_probability(machine) -> bool:
-    return machine._has_probability()
 
 
 def _class_factors(chosen, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -52,23 +48,9 @@ def _chosen_factors(chosen: dict, labels: list) -> np.ndarray:
     return np.array([float(chosen.get(label, 1.0)) for label in labels])
 
 
-class Classifier(OtherWords, Labelled, KernelMachine):
+class Classifier(OtherWords, Likely, KernelMachine):
     def _encode(self, loss, y):
         return loss.encode_labels(y)
-
-    def _has_probability(self) -> bool:
-        """True, or an AttributeError that says what has probabilities."""
-        # Once fitted, what was fitted counts, whatever `loss` has been set to since.
-        loss = getattr(self, "loss_", getattr(self, "loss", "logistic"))
-        try:
-            if _resolve.loss_of(loss, classification=True).has_probability:
-                return True
-        except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
-            raise AttributeError(str(error)) from None
-        raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
-
-    def _probability(self, scores: np.ndarray) -> np.ndarray:
-        return self.coding_.probability(scores)
 
     def _example_weights(self, y, sample_weight):
         chosen = getattr(self, "class_weight", None)
@@ -100,13 +82,7 @@ class Classifier(OtherWords, Labelled, KernelMachine):
         self.classes_ = self.coding_.classes
         return self
 
-    @available_if(_gives_probability)
-    @follows_data
-    def predict_proba(self, X):
-        """Probability of each class, rows summing to one."""
-        return self._probability(self.scores(X))
-
-    @available_if(_gives_probability)
+    @available_if(methodcaller("_has_probability"))
     @follows_data
     def predict_log_proba(self, X):
         """Logarithm of `predict_proba`."""
@@ -114,6 +90,7 @@ class Classifier(OtherWords, Labelled, KernelMachine):
             return np.log(self.predict_proba(on_host(X)))
 
 
+@dataclass(eq=False, repr=False)
 class KernelClassifier(Classifier):
     """Kernel classification with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
 
@@ -125,9 +102,7 @@ class KernelClassifier(Classifier):
     loss : Loss or str
         Logistic(), Multinomial(), Hinge(), SquaredHinge(), Exponential(), Squared(), … or one of your own, a
         Loss or a function V(y, s) of y = ±1.
-    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
-        λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to (for the
-        squared loss by leaving one out); the value is `lam_`, the reason in `plan_`.
+    lam : as in `KernelRegressor`
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
     class_weight : dict, "balanced" or None
@@ -149,32 +124,21 @@ class KernelClassifier(Classifier):
     ['yes']
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        loss="logistic",
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        class_weight=None,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.class_weight = class_weight
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    loss: Any = "logistic"
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    class_weight: Any = None
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss, classification=True)
 
 
+@dataclass(eq=False, repr=False)
 class KernelLogistic(Classifier):
     """Kernel logistic regression, two classes or more.
 
@@ -184,10 +148,8 @@ class KernelLogistic(Classifier):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
-        λ. "auto" chooses it at about the price of one more fit, by the loss on rows not fitted to; the value
-        is `lam_`, the reason in `plan_`. scikit-learn's ``LogisticRegression(C)`` on explicit features is
-        λ = 1/(2Cn): see `from_C`.
+    lam : as in `KernelRegressor`
+        scikit-learn's ``LogisticRegression(C)`` on explicit features is λ = 1/(2Cn): see `from_C`.
     solver : "auto", "newton", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
     class_weight : as in `KernelClassifier`
@@ -209,25 +171,14 @@ class KernelLogistic(Classifier):
     [[0.1, 0.9]]
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        class_weight=None,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.class_weight = class_weight
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    class_weight: Any = None
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return Logistic() if len(np.unique(y)) <= 2 else Multinomial()

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.estimators.unpenalised import parts_of
+from mercer.estimators.plan import parts_of
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Finite
 from mercer.kernels.base import Kernel
@@ -30,18 +30,11 @@ Lift = Callable[[np.ndarray, np.ndarray], tuple[Function, np.ndarray]]
 
 @dataclass(frozen=True, eq=False)
 class ClusterSpace:
-    """What k-means works with.
+    """What k-means works with."""
 
-    Attributes
-    ----------
-    stages : sums of clusters; the last are those asked for, one before them is a quicker way to get near
-    how : in words
-    lift : (members, 1/mass of each cluster) → the means, and for features a point amid the data
-    """
-
-    stages: list[Sums]
-    how: str
-    lift: Lift
+    stages: list[Sums]  # the last are those asked for, one before them is a quicker way to get near
+    how: str  # in words
+    lift: Lift  # (members, 1/mass of each cluster) → the means, and for features a point amid the data
 
 
 def given_start(init: Any, kernel: Kernel, points: Any, clusters: int, engine: Engine) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,35 +18,23 @@ from mercer._state import ArraySpec, require
 from mercer._threads import one_blas_thread
 from mercer._warnings import frames_inside
 from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, place
-from mercer.estimators.inputs import KernelInputs, checked_weights, like
-from mercer.estimators.plan import Plan
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs, checked_weights, like
+from mercer.estimators.plan import Plan, parts_of, representation_without_loss
 from mercer.estimators.tensors import follows_data, on_host, remember
-from mercer.estimators.unpenalised import choose, parts_of
 from mercer.features import ExplicitFeatures
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
-from mercer.kernels import Gaussian, Linear, Precomputed
+from mercer.kernels import Linear, Precomputed
 from mercer.kernels.door import require_symmetry
 from mercer.representations import Features
-from mercer.solvers import ConvergenceWarning
+from mercer.solvers import ConvergenceWarning, lloyd
 from mercer.solvers.cluster_sums import squares_of
-from mercer.solvers.lloyd import (
-    Cloud,
-    LloydRun,
-    at_random,
-    leading,
-    lloyd,
-    nearest_seed,
-    normalised,
-    plain,
-    plus_plus,
-)
 
-_GAUSSIAN = Gaussian()
 # Rows, their squared distances to the means, their masses.
 Blocks = Iterator[tuple[slice, np.ndarray, np.ndarray]]
 
 
+@dataclass(eq=False, repr=False)
 class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelInputs):
     """Kernel k-means: clusters around means in feature space.
 
@@ -63,10 +52,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         expected energy is at most 8(2 + ln k) times the least. "greedy" takes the best of 2 + ln k draws each
         time, as scikit-learn does. An array holds k indices of points, or a label 0 … k−1 for every point,
         or k points as rows (for kernels on vectors); there is one start then.
-    n_init : int
-        Starts.
-    max_iter : int
-        Most iterations of a start.
+    n_init, max_iter : int
+        Starts, and most iterations of each.
     tol : float
         An iteration that lowers the energy by no more than this share of it is the last. 0: go on until no
         point moves.
@@ -84,34 +71,24 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     Attributes
     ----------
-    labels_ : int array, shape (n,)
-    inertia_ : float
-        E.
-    energies_ : array, shape (n_iter_ + 1,)
-        E at the start and after each iteration of the best run.
-    n_iter_ : int
-        Iterations of that run, with the one that found nothing to change.
-    start_ : int array, shape (n,)
-        The labels the best run began with.
-    means_ : Function with n_clusters outputs
-        The means as elements of H_K: x ↦ ⟨φ(x), μ_j⟩.
-    squared_norms_ : array, shape (n_clusters,)
-        ‖μ_j‖², infinite for a cluster that is empty because there are fewer different points.
-    masses_ : array, shape (n_clusters,)
-        Weight of each cluster; with ``normalized`` its volume Σ w_i d_i.
-    centroids_ : array, shape (n_clusters, d), for the linear kernel
-    normalized_cut_ : float, with ``normalized``
-        Σ_j cut(C_j, all others)/vol(C_j): the energy up to a constant.
+    labels_ : (n,)
+    inertia_ : E
+    energies_ : (n_iter_ + 1,) E at the start and after each iteration of the best run
+    n_iter_ : iterations of that run, with the one that found nothing to change
+    start_ : (n,) the labels the best run began with
+    means_ : Function with k outputs, x ↦ ⟨φ(x), μ_j⟩: the means as elements of H_K
+    squared_norms_ : (k,) ‖μ_j‖², infinite for one that is empty for want of different points
+    masses_ : (k,) weight of each cluster; with ``normalized`` its volume Σ w_i d_i
+    centroids_ : (k, d), for the linear kernel
+    normalized_cut_ : with ``normalized``, Σ_j cut(C_j, all others)/vol(C_j): the energy up to a constant
     plan_ : what was chosen, and why
     kernel_ : the kernel, with parameters found from the data
 
     Notes
     -----
     One product of K with the n × k matrix of memberships begins a run; after that only the columns of points
-    that changed clusters are multiplied. K is kept in memory up to 16,384 points, and computed again where
-    it is needed beyond. From 2,048 points on, float64 data are clustered in float32 first; a last run in
-    float64 starts from there. In p coordinates (centres, features, the linear kernel) an iteration costs
-    n·p·k.
+    that changed clusters are multiplied. In p coordinates (centres, features, the linear kernel) an iteration
+    costs n·p·k. From 2,048 points on, a run in float32 comes before that in float64.
 
     References
     ----------
@@ -135,29 +112,16 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        n_clusters=8,
-        init="k-means++",
-        n_init=4,
-        max_iter=300,
-        tol=1e-6,
-        normalized=False,
-        representation="auto",
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.normalized = normalized
-        self.representation = representation
-        self.engine = engine
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    n_clusters: int = 8
+    init: Any = "k-means++"
+    n_init: int = 4
+    max_iter: int = 300
+    tol: float = 1e-6
+    normalized: bool = False
+    representation: Any = "auto"
+    engine: Any = "auto"
+    random_state: Any = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -188,7 +152,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if representation is None and isinstance(self.kernel_, Linear):
             representation, why = Features(ExplicitFeatures()), "means of the linear kernel are points"
         else:
-            representation, why = choose(representation, self.kernel_, points, engine)
+            representation, why = representation_without_loss(representation, self.kernel_, points, engine)
         start = None
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
@@ -200,40 +164,42 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if not math.isfinite(run.energy):
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")
         self._keep(space, run)
-        self.plan_ = Plan(
-            representation, None, engine, len(weights), len(self.means_), 0, 0.0, (why, space.how)
-        )
+        reasons = (why, space.how)
+        self.plan_ = Plan(representation, None, engine, len(weights), len(self.means_), reasons=reasons)
         return self
 
     def admit_points(self, points):
         # The weights of a graph's edges need only be symmetric to be cut.
         return require_symmetry(self.kernel_, points) if self.normalized else super().admit_points(points)
 
-    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> LloydRun:
+    def _run(self, space: ClusterSpace, start: np.ndarray | None, rng: np.random.Generator) -> lloyd.LloydRun:
         """The best of all starts, found in float32 where that is quicker, and finished in float64."""
-        look = normalised if self.normalized else plain
+        look = lloyd.normalised if self.normalized else lloyd.plain
         stages = [look(sums) for sums in space.stages]
-        best: LloydRun | None = None
+        best: lloyd.LloydRun | None = None
         for labels in [start] if start is not None else self._starts(stages[0], rng):
-            run = lloyd(stages[0], labels, self.max_iter, self.tol)
+            run = lloyd.lloyd(stages[0], labels, self.max_iter, self.tol)
             if best is None or run.energy < best.energy:
                 best, self.start_ = run, labels
         assert best is not None
         for cloud in stages[1:]:
             rough = best
-            best = lloyd(cloud, rough.members, max(self.max_iter - len(rough.energies) + 1, 0), self.tol)
+            best = lloyd.lloyd(
+                cloud, rough.members, max(self.max_iter - len(rough.energies) + 1, 0), self.tol
+            )
             # Energies from float32 inner products are a little off; none counts as lower than a later one.
             best.energies[:0] = np.maximum(rough.energies[:-1], best.energies[0]).tolist()
         return best
 
-    def _starts(self, cloud: Cloud, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    def _starts(self, cloud: lloyd.Cloud, rng: np.random.Generator) -> Iterator[np.ndarray]:
         """Labels to begin with."""
         k = int(self.n_clusters)
         if self.normalized:
             # Starts in the leading eigenvectors cost next to nothing, so only the best of them goes on.
-            seen, small = leading(cloud, k, rng)
+            seen, small = lloyd.leading(cloud, k, rng)
             runs = [
-                lloyd(small, self._seeded(small, rng), self.max_iter, self.tol) for _ in range(self.n_init)
+                lloyd.lloyd(small, self._seeded(small, rng), self.max_iter, self.tol)
+                for _ in range(self.n_init)
             ]
             labels = np.zeros(len(cloud.masses), dtype=np.intp)
             labels[seen] = min(runs, key=lambda run: run.energy).labels
@@ -242,15 +208,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         for _ in range(self.n_init):
             yield self._seeded(cloud, rng)
 
-    def _seeded(self, cloud: Cloud, rng: np.random.Generator) -> np.ndarray:
+    def _seeded(self, cloud: lloyd.Cloud, rng: np.random.Generator) -> np.ndarray:
         k = int(self.n_clusters)
         if self.init == "random":
-            return nearest_seed(cloud, at_random(cloud, k, rng))
-        return nearest_seed(
-            cloud, plus_plus(cloud, k, rng, 1 if self.init == "k-means++" else 2 + int(math.log(k)))
-        )
+            return lloyd.nearest_seed(cloud, lloyd.at_random(cloud, k, rng))
+        draws = 1 if self.init == "k-means++" else 2 + int(math.log(k))
+        return lloyd.nearest_seed(cloud, lloyd.plus_plus(cloud, k, rng, draws))
 
-    def _keep(self, space: ClusterSpace, run: LloydRun) -> None:
+    def _keep(self, space: ClusterSpace, run: lloyd.LloydRun) -> None:
         """What is learned, on the machine."""
         filled = run.totals > 0
         share = np.divide(1, run.totals, out=np.zeros(len(filled)), where=filled)

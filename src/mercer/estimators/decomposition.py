@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,25 +15,23 @@ from mercer import _resolve
 from mercer._params import require_count, require_positive
 from mercer._state import COUNT, NUMBER, ArraySpec, require, require_held
 from mercer.estimators import preimages
-from mercer.estimators.centred import Decomposition, eigenpairs
-from mercer.estimators.inputs import KernelInputs, like
-from mercer.estimators.plan import Plan
-from mercer.estimators.scatter import Moments, OrthonormalCoordinates
+from mercer.estimators.centred import Decomposition, Moments, OrthonormalCoordinates, eigenpairs
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs, like
+from mercer.estimators.plan import Plan, has_few_coordinates, representation_without_loss
 from mercer.estimators.tensors import follows_data, on_host
-from mercer.estimators.unpenalised import choose, has_few_coordinates
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
-from mercer.kernels import Gaussian, Linear, Precomputed
+from mercer.kernels import Linear, Precomputed
 from mercer.representations import Features, Full, Nystrom, Representation
 from mercer.solvers.coordinates import whitening
 
-_GAUSSIAN = Gaussian()
 # A leading part of the spectrum needs few centres, and the work grows with their square.
 _CENTRES = 1000
 # Directions with less of the largest eigenvalue than this hold rounding only.
 _NOTHING = 1e-13
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs):
     """Kernel PCA: the functions of norm 1 that vary most over the data.
 
@@ -82,6 +80,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     Examples
     --------
     >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
     >>> rng = np.random.default_rng(0)
     >>> angle, radius = rng.uniform(0, 2 * np.pi, 200), np.repeat([1.0, 3.0], 100)
     >>> X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
@@ -93,26 +92,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     """
 
     _if_indefinite = "only directions of positive variance are components, and shares are those of their sum"
-    moments_: Moments
-    function_: KernelFunction | FeatureFunction
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        n_components=None,
-        representation="auto",
-        tol=1e-6,
-        preimage="learned",
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.representation = representation
-        self.tol = tol
-        self.preimage = preimage
-        self.engine = engine
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    n_components: Any = None
+    representation: Any = "auto"
+    tol: float = 1e-6
+    preimage: str = "learned"
+    engine: Any = "auto"
+    random_state: Any = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -141,11 +128,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         """Find the components; the embedding of the examples where it comes for nothing."""
         points, engine = self._start(X)
         representation = self._representation(points, engine)
-        rng = generator(self.random_state)
         if isinstance(representation, Full):
-            return self._fit_full(points, engine, rng)
-        self._map(representation, points, engine, rng)
-        self._see(points)
+            return self._fit_full(points, engine)
+        self._begin(representation, points, engine)
         return None
 
     def partial_fit(self, X, y=None):
@@ -155,19 +140,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         other kernels Nyström centres are chosen from the first batch, so that it should be a mixed sample.
         """
         if not hasattr(self, "function_"):
-            self._begin(*self._start(X))
+            points, engine = self._start(X)
+            self._begin(self._for_batches(points, engine), points, engine)
             return self
         points = self.check_new(X)
         if not hasattr(self, "moments_"):
-            examples: Any = self.function_  # of a fit: they are the first batch
-            self._begin(examples.points, examples.engine)
+            f: Any = self.function_  # of a fit: its examples are the first batch
+            self._begin(self._for_batches(f.points, f.engine), f.points, f.engine)
         self._see(self.kernel_.points(points))
         return self
-
-    def _begin(self, X: Any, engine: Any) -> None:
-        """Fix the coordinates, and take in the first batch."""
-        self._map(self._for_batches(X, engine), X, engine, generator(self.random_state))
-        self._see(X)
 
     def _for_batches(self, X: Any, engine: Any) -> Representation:
         """Coordinates whose number does not depend on how many rows came first."""
@@ -205,27 +186,24 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     def _representation(self, points: Any, engine: Any) -> Representation:
         """What is asked for, or chosen, with the reason in `plan_`."""
         asked = _resolve.representation_of(self.representation)
-        chosen, why = choose(asked, self.kernel_, points, engine, self._centres)
-        self._plan(chosen, engine, why)
-        return chosen
-
-    @property
-    def _centres(self) -> int:
-        return max(_CENTRES, 10 * (self.n_components or 0))
+        centres = max(_CENTRES, 10 * (self.n_components or 0))
+        chosen, why = representation_without_loss(asked, self.kernel_, points, engine, centres)
+        return self._plan(chosen, engine, why)
 
     def _plan(self, chosen: Representation, engine: Any, why: str) -> Representation:
-        self.plan_ = Plan(chosen, None, engine, 0, 0, 0, 0.0, (why,))
+        self.plan_ = Plan(chosen, None, engine, 0, reasons=(why,))
         return chosen
 
     # -- all examples -----------------------------------------------------------------------------
 
-    def _fit_full(self, X: Any, engine: Any, rng: np.random.Generator) -> np.ndarray:
+    def _fit_full(self, X: Any, engine: Any) -> np.ndarray:
         K = engine.operator(self.kernel_, X)
         n = K.shape[0]
         count = min(self.n_components or n, n)
         sums = K @ np.ones(n)
         # Without negative eigenvalues their sum is the trace; with them all have to be known.
-        values, vectors, found = eigenpairs(K, count if self._definite else n, float(self.tol), rng)
+        many, rng = count if self._definite else n, generator(self.random_state)
+        values, vectors, found = eigenpairs(K, many, float(self.tol), rng)
         squared_mean = float(sums.sum()) / n**2
         total = float(np.sum(K.diag())) - n * squared_mean
         values = np.maximum(values, 0)
@@ -247,13 +225,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     # -- coordinates ------------------------------------------------------------------------------
 
-    def _map(self, representation: Representation, X: Any, engine: Any, rng: np.random.Generator) -> None:
-        """Orthonormal coordinates for the span of centres or features."""
-        built = representation.build(self.kernel_, X, rng, engine)
+    def _begin(self, representation: Representation, X: Any, engine: Any) -> None:
+        """Orthonormal coordinates for the span of centres or features, and the first batch in them."""
+        built = representation.build(self.kernel_, X, generator(self.random_state), engine)
         T = None
         if not isinstance(representation, Features):
             T = whitening(np.asarray(built.B.dense(), np.float64), np.dtype(np.float64))
         self._coordinates = OrthonormalCoordinates(built.lift(np.zeros(built.A.shape[1])), T)
+        self._see(X)
 
     def _see(self, X: Any) -> None:
         """Take in rows, and decompose the scatter of all that were seen."""
@@ -262,7 +241,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             self._examples = preimages.sampled(getattr(self, "_examples", None), seen, X)
         for rows, Phi in self._coordinates.blocks(X):
             fresh = Moments.of(Phi, float(np.sum(self.kernel_.diagonal(X[rows]), dtype=np.float64)))
-            self.moments_ = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
+            self.moments_: Moments = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
         moments, coordinates = self.moments_, self._coordinates
         p = len(moments.mean)
         count = min(self.n_components or p, p)
@@ -295,8 +274,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             return _signs(vectors)
         f = self._coordinates.lift(self._coordinates.coefficients(vectors))
         return _signs(f.at_points(f.points))
-
-    # -- what is kept -----------------------------------------------------------------------------
 
     def _keep(self, lift: Callable, coef, mean, shift, squared_mean: float) -> None:
         self.function_ = lift(coef)
@@ -339,16 +316,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             weights = ArraySpec("f", "n_components_", "n_features_in_")
             require_held(self, {"components_": weights, "mean_": ArraySpec("f", "n_features_in_")})
 
-    # -- use --------------------------------------------------------------------------------------
-
-    def _points(self, X: Any) -> Any:
-        check_is_fitted(self, "function_")
-        return self.check_new(X)
-
     @follows_data
     def transform(self, X):
         """t_j(x) = f_j(x) − f̄_j, shape (n, k)."""
-        X = self._points(X)
+        check_is_fitted(self, "function_")
+        X = self.check_new(X)
         return like(self.function_(X) + self.intercept_, X)
 
     def reconstruction_error(self, X):
@@ -357,7 +329,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         ‖φ(x) − μ‖² − Σ_j t_j(x)²: what the components leave out. Over the examples its sum is the sum of the
         eigenvalues that were not taken.
         """
-        X = self._points(X)
+        check_is_fitted(self, "function_")
+        X = self.check_new(X)
         if isinstance(self.input_kernel_, Precomputed):
             raise ValueError("k(x,x) of new points isn't known from a matrix: give the kernel itself")
         scores = np.asarray(self.function_(X), dtype=np.float64) + self.intercept_

@@ -18,6 +18,7 @@ from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Kernel, Precomputed
 from mercer.losses import Loss
 from mercer.losses.pairs import PairCoding
+from mercer.solvers.cluster_sums import squares_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,7 @@ def _space(machine: Any, f: Function) -> str:
 def _diagonal(f: Function, kernel: Kernel, points: Any) -> tuple[np.ndarray, float | None, float]:
     """k(x_i,x_i) of the space f lives in, its supremum if known, and the dimension of that space."""
     if isinstance(f, FeatureFunction):
-        parts = [_squares(Phi) for _, Phi in f.blocks(points)]
+        parts = [squares_of(Phi) for _, Phi in f.blocks(points)]
         return np.concatenate(parts), None, float(len(f))
     if isinstance(kernel, Precomputed):
         return np.asarray(np.diagonal(points), dtype=np.float64), None, math.inf
@@ -141,12 +142,6 @@ def _diagonal(f: Function, kernel: Kernel, points: Any) -> tuple[np.ndarray, flo
         return diagonal, float(f.kernel.amplitude()), width
     except NotImplementedError:
         return diagonal, None, width
-
-
-def _squares(Phi: Any) -> np.ndarray:
-    if hasattr(Phi, "multiply"):
-        return np.asarray(Phi.multiply(Phi).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", Phi, Phi, dtype=np.float64)
 
 
 def _margins(coding: Any, scores: np.ndarray, labels: np.ndarray | None) -> np.ndarray | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import assert_all_finite
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
@@ -19,13 +21,15 @@ from mercer._warnings import frames_inside
 from mercer._xp import as_csr, frozen, n_points
 from mercer.engines import Engine
 from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
-from mercer.functions import Function
-from mercer.kernels import Finite, Precomputed
+from mercer.functions import FeatureFunction, Function, KernelFunction
+from mercer.kernels import Finite, Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.points import as_objects
 from mercer.losses.coding import LabelCoding
 
+# What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
+GAUSSIAN = Gaussian()
 # A point that is made for a trial has as many numbers; nothing in a file need be as large.
 MOST_FEATURES = 1 << 22
 
@@ -36,13 +40,14 @@ class KernelInputs(BaseEstimator):
     kernel: Any
     engine: Any
     kernel_: Kernel
+    coding_: Any
+    scores: Any
 
     holds: dict[str, Any] = {"kernel_": Kernel}
     fitted_by = "function_"
 
     def set_params(self, **params):
         """Set parameters; those of a kernel or another part on a copy, which nobody else holds."""
-        # The default kernel is one object for all machines: set in place, it would change every one of them.
         for name in {key.partition("__")[0] for key in params if "__" in key}:
             if isinstance(getattr(self, name, None), Params):
                 setattr(self, name, copy(getattr(self, name)))
@@ -125,9 +130,12 @@ class KernelInputs(BaseEstimator):
         precomputed = isinstance(self.kernel_, Finite) and hasattr(self, "n_features_in_")
         return Precomputed() if precomputed else self.kernel_
 
-    def check_new(self, X: Any) -> Any:
-        """Points to predict for, as the fitted kernel takes them."""
-        return self.check_X(on_host(X), self.input_kernel_, reset=False)
+    def check_new(self, X: Any, engine: Engine | None = None) -> Any:
+        """Points to predict for, as the fitted kernel takes them; an engine hears where they live already."""
+        points = self.check_X(on_host(X), self.input_kernel_, reset=False)
+        if engine is not None:
+            remember(engine, points, X)
+        return points
 
     # What is made of a function that is no kernel but wanted even so; empty where the solver says it.
     _if_indefinite = (
@@ -189,6 +197,11 @@ class KernelInputs(BaseEstimator):
         if isinstance(f, Function):
             require(f.n_features in (None, width), "it is a function of other features")
 
+    def scored(self, X: Any) -> tuple[np.ndarray, Any]:
+        """Scores of X, and the coding that makes answers of them."""
+        scores = self.scores(X)
+        return scores, self.coding_
+
     def _check_answers(self, coding: Any, outputs: int) -> None:
         require(coding.classes is None or len(coding.classes) > 1, "there is one class only")
         require(coding.n_outputs == outputs, f"{coding.n_outputs} outputs are made of {outputs} functions")
@@ -232,11 +245,19 @@ def require_numbers(values: Any, name: str) -> None:
         )
 
 
-def checked_weights(sample_weight: Any, X: Any) -> np.ndarray:
+def nonnegative_weights(sample_weight: Any, X: Any) -> np.ndarray:
     """Weights of the points X as they were given; ones without any."""
+    if sample_weight is None:  # a check would take longer than an online machine's step
+        return np.ones(n_points(X))
     w = column_or_1d(_check_sample_weight(sample_weight, X, dtype=np.float64))
     if (w < 0).any():
         raise ValueError("sample_weight must be nonnegative")
+    return w
+
+
+def checked_weights(sample_weight: Any, X: Any) -> np.ndarray:
+    """Such weights, where only their ratios matter."""
+    w = nonnegative_weights(sample_weight, X)
     largest = float(w.max(initial=0.0))
     if largest > 0 and not 1e-250 < largest < 1e250:
         raise ValueError(
@@ -264,10 +285,9 @@ def finite_scores(scores: np.ndarray) -> np.ndarray:
 
 
 class Labelled(ClassifierMixin):
-    """Labels in, labels out; a subclass has `scores(X)` and `coding_`."""
+    """Labels in, labels out; a subclass has `scored(X)`: scores, and the coding that was theirs then."""
 
-    scores: Any
-    coding_: Any
+    scored: Any
 
     holds: dict[str, Any] = {"coding_": LabelCoding}
 
@@ -277,11 +297,72 @@ class Labelled(ClassifierMixin):
     @follows_data
     def decision_function(self, X):
         """Scores: one column for two classes (positive: the second), one per class otherwise."""
-        scores = self.scores(X)
-        return self.coding_.decision(scores)
+        scores, coding = self.scored(X)
+        return coding.decision(scores)
 
     @follows_data
     def predict(self, X):
         """The label of the largest score (or probability: they never disagree)."""
-        scores = self.scores(X)
-        return self.coding_.decode(scores)
+        scores, coding = self.scored(X)
+        return coding.decode(scores)
+
+
+class Likely(Labelled):
+    """Labels with probabilities, where the loss has some."""
+
+    def _has_probability(self) -> bool:
+        """True, or an AttributeError that says what has probabilities."""
+        # Once fitted, what was fitted counts, whatever `loss` has been set to since.
+        loss = getattr(self, "loss_", getattr(self, "loss", "logistic"))
+        try:
+            if _resolve.loss_of(loss, classification=True).has_probability:
+                return True
+        except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
+            raise AttributeError(str(error)) from None
+        raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
+
+    def _probability(self, scores: np.ndarray, coding: LabelCoding) -> np.ndarray:
+        return coding.probability(scores)
+
+    @available_if(methodcaller("_has_probability"))
+    @follows_data
+    def predict_proba(self, X):
+        """Probability of each class, rows summing to one."""
+        return self._probability(*self.scored(X))
+
+
+class Numbered(MultiOutputMixin, RegressorMixin):
+    """Numbers in, numbers out; a subclass has `scored(X)`, as above."""
+
+    scored: Any
+
+    @follows_data
+    def predict(self, X):
+        """Predictions for X, shaped as y was at fit."""
+        scores, coding = self.scored(X)
+        return coding.decode(scores)
+
+
+class Coefficients:
+    """`dual_coef_` of a function made of kernels at points, `coef_` of one made of features."""
+
+    function_: Any
+    kernel_: Any
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficients c of f = Σ_j c_j k(z_j,·), z_j = function_.points: (terms,) or (terms, outputs)."""
+        f = self.function_
+        if not isinstance(f, KernelFunction):
+            raise AttributeError("f is a combination of features, not of kernels: coef_ holds its weights")
+        return f.coef
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights w of f = ⟨w, φ(·)⟩: (features,) or (outputs, features); for Linear(), φ(x) = x."""
+        f = self.function_
+        if isinstance(f, FeatureFunction):
+            return f.coef.T
+        if not isinstance(self.kernel_, Linear):
+            raise AttributeError("f is a combination of kernels at points: dual_coef_ holds its coefficients")
+        return (f.points.T @ f.coef).T

@@ -10,16 +10,10 @@ from mercer._params import Params, require_positive
 
 
 class FromC(Params):
-    """λ = 1/(2 C Σw): what a machine minimising ½‖f‖² + C Σ w_i V_i would call C.
+    """λ = 1/(2 C Σw): what a machine minimising ½‖f‖² + C Σ w_i V_i would call C > 0.
 
     Σw is the number of examples where they have no weights, and is known at fit.
 
-    Parameters
-    ----------
-    C : float > 0
-
-    Examples
-    --------
     >>> FromC(1.0).value(500)
     0.001
     """
@@ -37,16 +31,8 @@ class FromC(Params):
 
 
 class FromAlpha(Params):
-    """λ = α/Σw: what a machine minimising Σ w_i V_i + α‖f‖² would call alpha.
+    """λ = α/Σw: what a machine minimising Σ w_i V_i + α‖f‖² would call alpha > 0; Σw as in `FromC`.
 
-    Σw is the number of examples where they have no weights, and is known at fit.
-
-    Parameters
-    ----------
-    alpha : float > 0
-
-    Examples
-    --------
     >>> FromAlpha(1.0).value(500)
     0.002
     """

@@ -62,16 +62,8 @@ class Nearness(Profiled):
 
 
 class NeighbourSearch:
-    """Among points, the nearest ones by a resolved kernel.
+    """Among points, the nearest ones by a resolved kernel; `way` is "auto", "blocks" or "tree".
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : as the kernel takes them
-    way : "auto", "blocks" or "tree"
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from mercer.engines import Tiled
     >>> from mercer.kernels import Gaussian
@@ -93,7 +85,10 @@ class NeighbourSearch:
             self.gaps = NeighbourGaps(Nearness(self.order.norm), self._coordinates(self.points))
         self.why = "asked for"
         self.way = self._chosen(way)
-        self._tree = self._grown() if self.way == "tree" else None
+        if self.way == "tree":
+            from scipy.spatial import cKDTree
+
+            self._tree = cKDTree(_double(self.gaps.points))
 
     def _chosen(self, way: str) -> str:
         possible = self.order is not None and not issparse(self.gaps.points)
@@ -123,11 +118,6 @@ class NeighbourSearch:
         assert self.order is not None
         # Transformations round: in float64, so that it is the points as given that are compared.
         return self.order.view.points(_double(X)) if self.order.view.chain else X
-
-    def _grown(self) -> Any:
-        from scipy.spatial import cKDTree
-
-        return cKDTree(_double(self.gaps.points))
 
     # -- neighbours -------------------------------------------------------------------------------
 
@@ -171,7 +161,7 @@ class NeighbourSearch:
         return index, gaps
 
     def _by_tree(self, X: np.ndarray, count: int, same: bool) -> tuple[np.ndarray, None]:
-        assert self.order is not None and self._tree is not None
+        assert self.order is not None
         power = 1 if self.order.norm == "l1" else 2
         n, most = X.shape[0], self.gaps.points.shape[0] - same
         index = np.empty((n, count), np.intp)

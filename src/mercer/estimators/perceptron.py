@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,14 @@ from mercer._state import positions, require
 from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import KernelInputs, Labelled, finite_scores, like
+from mercer.estimators.inputs import GAUSSIAN, Coefficients, KernelInputs, Labelled, finite_scores, like
 from mercer.estimators.plan import Plan
-from mercer.estimators.tensors import remember
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
-from mercer.kernels import Gaussian
 from mercer.losses import Hinge
 from mercer.losses.coding import LabelCoding
 from mercer.representations import Full
 from mercer.solvers.perceptron import MistakeRule, MoreClasses, Sweeps, TwoClasses, sweeps_of, vote
-
-_GAUSSIAN = Gaussian()
 
 _PREDICTIONS = ("last", "averaged", "voted")
 
@@ -34,6 +30,7 @@ _PREDICTIONS = ("last", "averaged", "voted")
 _Path = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+@dataclass(eq=False, repr=False)
 class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     """The kernel perceptron: go through the examples, and where f errs, add y_i k(x_i,·) to it.
 
@@ -50,36 +47,26 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     Parameters
     ----------
     kernel : Kernel, str or function of two points
-    max_iter : int
-        Most passes over the examples.
+    max_iter : int, most passes over the examples
     prediction : "last", "averaged" or "voted"
         Which of the functions f_1, f_2, … met on the way predicts. Each was the current one after c_j of the
         examples visited, T = Σ c_j. "last" is the classical one; "averaged" is Σ (c_j/T) f_j, again one
         function on the same points; "voted" is Σ (c_j/T) sign f_j(x), with more classes the share of votes
         for each, and evaluates every f_j. The last two do better on data that overlap.
     shuffle : bool
-        Visit the examples in a new random order each pass.
+        Visit the examples in a new random order each pass, which `random_state` decides.
     engine : "auto" or an Engine
     random_state : int, RandomState or None
-        For shuffle.
 
     Attributes
     ----------
     classes_ : the labels
-    function_ : KernelFunction
-        The last function, or their average, on the examples that were ever mistaken.
-    support_ : int array
-        Which examples these are.
-    dual_coef_ : array, shape (len(support_),) or (len(support_), classes)
-        Their coefficients α.
-    mistakes_ : int array, shape (n,)
-        Mistakes made on each example; for two classes and the last function, |α|.
-    history_ : int array, shape (n_iter_,)
-        Mistakes in each pass.
-    n_iter_ : int
-        Passes made.
-    converged_ : bool
-        Whether the last function makes no mistake on any example, so that passes would change nothing.
+    function_ : the last function, or their average, on the examples that were ever mistaken
+    support_ : which examples these are
+    dual_coef_ : (len(support_),) or (len(support_), classes), their coefficients α
+    mistakes_ : (n,) mistakes made on each example; for two classes and the last function, |α|
+    n_iter_, history_ : passes made, and (n_iter_,) mistakes in each
+    converged_ : whether the last function makes no mistake on any example: passes would change nothing
     margin_ : float
         γ = min_i y_i f(x_i)/‖f‖ of the last function; positive where it separates the examples. With
         more classes y_i f(x_i) is the score of the label minus the best other, and ‖f‖² = Σ_l ‖f_l‖².
@@ -95,9 +82,7 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     Notes
     -----
     Nothing changes between mistakes, so the scores of all examples are kept and the next mistake is looked
-    up; only mistakes cost kernel evaluations, n each, and the result is that of the plain loop. K is stored
-    where it takes no more than 256 MB. Beyond that, vectors are visited in blocks that catch up on the
-    mistakes made since by one product; for other points, columns of K are kept for those who err most.
+    up; only mistakes cost kernel evaluations, n each, and the result is that of the plain loop.
 
     A score within rounding of 0 may count as a mistake or not. There are no sample weights: the algorithm
     minimises no sum that they could stand in.
@@ -121,21 +106,12 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     (True, True)
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        max_iter=100,
-        prediction="last",
-        shuffle=False,
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.max_iter = max_iter
-        self.prediction = prediction
-        self.shuffle = shuffle
-        self.engine = engine
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    max_iter: int = 100
+    prediction: str = "last"
+    shuffle: bool = False
+    engine: Any = "auto"
+    random_state: Any = None
 
     def _validate(self) -> None:
         require_count(self.max_iter, "max_iter")
@@ -223,7 +199,7 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
         kept = coef[support, 0] if rule.outputs == 1 else coef[support]
         self.function_ = KernelFunction(self.kernel_, take(points, support), kept, engine)
         why = f"{len(support):,} of {len(coef):,} examples were ever mistaken: f is made of those"
-        self.plan_ = Plan(Full(), None, engine, len(coef), len(support), 0, 0.0, (why,))
+        self.plan_ = Plan(Full(), None, engine, len(coef), len(support), reasons=(why,))
         self.votes_ = None
         if self.prediction == "voted":
             changes = rule.changes(index, rivals).astype(np.int8)
@@ -262,8 +238,7 @@ class KernelPerceptron(Labelled, Coefficients, KernelInputs):
     def scores(self, X: Any) -> np.ndarray:
         """What predicts, as `coding_` decodes it, shape (n, outputs)."""
         check_is_fitted(self, "function_")
-        given, X = X, self.check_new(X)
-        remember(self.function_.engine, X, given)
         f = self.function_
+        X = self.check_new(X, f.engine)
         scores = f(X) if self.votes_ is None else vote(f.facing(X), *self.votes_)
         return finite_scores(like(scores[:, None] if scores.ndim == 1 else scores, X))

@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from mercer import solvers
 from mercer._memory import available_memory
 from mercer._xp import issparse
 from mercer.engines import Engine
 from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
-from mercer.representations import Features, Full, Nystrom, Representation
-from mercer.solvers import (
-    CG,
-    Cholesky,
-    Coordinate,
-    Dual,
-    GradientDescent,
-    IncompatibleError,
-    Newton,
-    Smoothing,
-    Solver,
-)
+from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.solvers.cost import LARGEST_FACTOR, SQUARES, Shape
 
 # Up to here an exact solution takes seconds on an ordinary machine.
@@ -45,6 +35,11 @@ _CG_FROM = 3_000
 # the normal equations (which need float64).
 _CG_CENTRES = 700
 _CG_ROWS = 20
+# Without a loss: up to here a pass over all pairs takes about a second; more on a GPU.
+_ALL_PAIRS, _ALL_PAIRS_REMOTE = 30_000, 1_000_000
+_LARGEST_EXPLICIT = 8_000
+# Of features or distances at a time: 32 MB of doubles.
+_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -65,10 +60,10 @@ class Plan:
     solver: Any
     engine: Engine
     examples: int
-    unknowns: int
-    memory: int
-    flops: float
-    reasons: tuple[str, ...]
+    unknowns: int = 0
+    memory: int = 0
+    flops: float = 0.0
+    reasons: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -79,28 +74,6 @@ class Plan:
         if self.flops:
             head += f", about {_bytes(self.memory)} and {self.flops:.0e} operations"
         return "\n".join([head, *(f"- {r}" for r in self.reasons)])
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """What is known of examples before anything is computed; see `mercer.solvers.cost.Shape`."""
-
-    n: int
-    d: int
-    outputs: int
-    itemsize: int
-    float32: bool = True
-    points: int = 0  # bytes
-
-    def shape(self, kernel: Kernel, representation: Representation, remote: bool, free: float, joint: bool):
-        """The shape of the problem a representation makes of them."""
-        unknowns = representation.size(kernel, self.n, self.d)
-        kinds = {Full: "full", Nystrom: "centres"}
-        kind = next((name for known, name in kinds.items() if isinstance(representation, known)), "features")
-        return Shape(
-            *(self.n, self.d, self.outputs, unknowns, kind, self.itemsize, self.float32),
-            *(remote, joint, self.points, free),
-        )
 
 
 @dataclass(frozen=True)
@@ -116,13 +89,14 @@ def make_plan(
     kernel: Kernel,
     loss: Loss,
     representation: Representation | None,
-    solver: Solver | None,
+    solver: solvers.Solver | None,
     engine: Engine,
-    sizes: Sizes,
+    sizes: Shape,
     memory: int | None = None,
 ) -> Plan:
-    """Fill in what was left to "auto", within the memory that is free."""
+    """Fill in what was left to "auto", within the memory that is free; `sizes` are those of the examples."""
     free = available_memory() if memory is None else memory
+    sizes = replace(sizes, remote=engine.remote, joint=loss.joint, free=free)
     reasons: list[str] = []
     passed: list[str] = []
 
@@ -135,17 +109,19 @@ def make_plan(
         raise AssertionError("the last candidate takes everything")
 
     if representation is None:
-        representation = first(_representations(kernel, loss, engine.remote, sizes, free))
+        representation = first(_representations(kernel, loss, sizes))
     else:
         reasons.append(f"{representation!r} was asked for")
-    shape = sizes.shape(kernel, representation, engine.remote, free, loss.joint)
+    kinds = {Full: "full", Nystrom: "centres"}
+    kind = next((name for known, name in kinds.items() if isinstance(representation, known)), "features")
+    shape = replace(sizes, unknowns=representation.size(kernel, sizes.n, sizes.d), kind=kind)
     if solver is None:
         solver = first(_solvers(loss, representation, shape))
     else:
         reasons.append(f"{solver!r} was asked for")
     refusal = solver.refusal(loss, representation.penalty)
     if refusal is not None:
-        raise IncompatibleError(refusal)
+        raise solvers.IncompatibleError(refusal)
     cost = solver.cost(shape)
     if cost.memory > free:
         reasons.append(f"this may not fit: about {_bytes(cost.memory)} for {_bytes(free)} free")
@@ -155,8 +131,8 @@ def make_plan(
     )
 
 
-def _representations(kernel: Kernel, loss: Loss, remote: bool, sizes: Sizes, free: float) -> Iterator[Option]:
-    n, d = sizes.n, sizes.d
+def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Option]:
+    n, d, remote, free = sizes.n, sizes.d, sizes.remote, sizes.free
     p = kernel.expansion_size(d) if kernel.vectors else math.inf
     fewer = p < n and p <= LARGEST_FACTOR
     size = f"{p:,.0f} explicit coordinates" if p < math.inf else "no finite number of explicit coordinates"
@@ -179,8 +155,7 @@ def _representations(kernel: Kernel, loss: Loss, remote: bool, sizes: Sizes, fre
     elif need > 0.6 * free:
         objection = f"the {n:,}×{n:,} matrix would not fit"
     yield Option(Full(), f"{n:,} examples (up to {limit:,}): solved exactly", objection)
-    vectors = Shape(n, d, sizes.outputs, 0, "centres", points=sizes.points).vector_bytes
-    most = max(int(math.sqrt(max(0.5 * (free - vectors), 0) / (SQUARES * 8))), 1)
+    most = max(int(math.sqrt(max(0.5 * (free - sizes.vector_bytes), 0) / (SQUARES * 8))), 1)
     m = min(Nystrom().size(kernel, n, d), most)
     limited = ", as many as memory allows" if m == most else ""
     yield Option(
@@ -197,7 +172,7 @@ def _kinked(loss: Loss) -> bool:
 def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterator[Option]:
     lasso = representation.penalty == "lasso"
     yield Option(
-        Coordinate(),
+        solvers.Coordinate(),
         "penalty λ‖c‖₁: coordinate descent",
         None if lasso else "the penalty is λ‖f‖², not λ‖c‖₁",
     )
@@ -206,53 +181,55 @@ def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterat
     if not loss.quadratic:
         bent = loss.curved or not loss.smooth
         yield Option(
-            GradientDescent(),
+            solvers.GradientDescent(),
             f"{loss!r} has no second derivative: gradient descent",
             f"{loss!r} has second derivatives, and Newton's method takes fewer steps" if bent else None,
         )
-        yield Option(Newton(), f"{loss!r}: Newton's method")
+        yield Option(solvers.Newton(), f"{loss!r}: Newton's method")
     yield from _for_least_squares(shape)
 
 
 def _for_kinks(loss: Loss, shape: Shape) -> Iterator[Option]:
     if shape.full:
-        yield Option(Dual(), f"{loss!r} has kinks: its dual problem, by working sets")
+        yield Option(solvers.Dual(), f"{loss!r} has kinks: its dual problem, by working sets")
     few = shape.n <= _DUAL_FEATURES and not shape.remote
     why = "" if loss.prices_offset else f", and {shape.n:,} examples are few"
     yield Option(
-        Dual(),
+        solvers.Dual(),
         f"{loss!r} has kinks{why}: its dual problem",
         None if loss.prices_offset or few else f"{shape.n:,} examples are many for one pair after the other",
     )
     yield Option(
-        Smoothing(), f"{loss!r} has kinks: rounded off more and more finely, to a stated duality gap"
+        solvers.Smoothing(), f"{loss!r} has kinks: rounded off more and more finely, to a stated duality gap"
     )
 
 
 def _for_least_squares(shape: Shape) -> Iterator[Option]:
     n, p = shape.n, shape.unknowns
     if shape.full:
-        need = Cholesky().cost(shape).memory
+        need = solvers.Cholesky().cost(shape).memory
         many = f"{p:,} examples are more than {_CG_FROM:,}" if p > _CG_FROM else None
         large = f"a factor takes {_bytes(need)}" if need > 0.8 * shape.free else None
-        yield Option(Cholesky(), f"the {p:,}×{p:,} matrix fits: factored", many or large)
-        stored = not shape.remote and CG().would_store(p, shape.float32, shape.free)
+        yield Option(solvers.Cholesky(), f"the {p:,}×{p:,} matrix fits: factored", many or large)
+        stored = not shape.remote and solvers.CG().would_store(p, shape.float32, shape.free)
         how = "on the matrix kept in memory" if stored else f"without the matrix in memory ({_bytes(need)})"
-        yield Option(CG(), f"{p:,} examples: conjugate gradients {how} beat a factorisation")
+        yield Option(solvers.CG(), f"{p:,} examples: conjugate gradients {how} beat a factorisation")
     if shape.kind == "centres" and shape.remote:
-        yield Option(CG(), "centres on a GPU: conjugate gradients, preconditioned by their factored matrix")
+        yield Option(
+            solvers.CG(), "centres on a GPU: conjugate gradients, preconditioned by their factored matrix"
+        )
     if shape.kind == "centres" and shape.itemsize == 4 and p >= _CG_CENTRES and n >= _CG_ROWS * p:
         yield Option(
-            CG(),
+            solvers.CG(),
             f"{n:,} examples, {p:,} centres: conjugate gradients, a few passes over the data, "
             "beat the normal equations",
         )
     yield Option(
-        Cholesky(),
+        solvers.Cholesky(),
         f"{p:,} unknowns: normal equations, factored",
         None if p <= LARGEST_FACTOR else f"{p:,} unknowns are too many to factor",
     )
-    yield Option(CG(), f"{p:,} unknowns are too many to factor: conjugate gradients")
+    yield Option(solvers.CG(), f"{p:,} unknowns are too many to factor: conjugate gradients")
 
 
 def _bytes(count: float) -> str:
@@ -263,10 +240,51 @@ def _bytes(count: float) -> str:
     raise AssertionError
 
 
-def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Sizes:
-    """Sizes from checked points."""
+def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Shape:
+    """What is known of checked points before a representation is chosen."""
     d = X.shape[1] if getattr(X, "ndim", 1) == 2 else 1
     dtype = getattr(X, "dtype", None)
     single = kernel.vectors and dtype == np.float32
     held = sum(a.nbytes for a in (X.data, X.indices, X.indptr)) if issparse(X) else getattr(X, "nbytes", 0)
-    return Sizes(X.shape[0], d, outputs, 4 if single else 8, kernel.vectors, held)
+    return Shape(X.shape[0], d, outputs, 0, "", 4 if single else 8, kernel.vectors, points=held)
+
+
+# -- machines without a loss or a penalty: k-means, principal components ------------------------------------
+
+
+def representation_without_loss(
+    asked: Representation | None, kernel: Kernel, points: Any, engine: Engine, centres: int | None = None
+) -> tuple[Representation, str]:
+    """The representation asked for, or one for "auto" (with so many centres, where it has such), and why."""
+    if isinstance(asked, Lasso):
+        raise ValueError(
+            "there is no penalty here: Features() in place of Lasso(), or representation='features'"
+        )
+    if asked is not None:
+        asked.validate()
+        return asked, "asked for"
+    n = points.shape[0]
+    if has_few_coordinates(kernel, points) and own_coordinates(kernel, points) < n:
+        p = int(own_coordinates(kernel, points))
+        return Features(), f"the kernel has {p} coordinates, fewer than the {n:,} points"
+    limit = _ALL_PAIRS_REMOTE if engine.remote else _ALL_PAIRS
+    if n <= limit or isinstance(kernel, Finite):
+        return Full(), f"{n:,} points (up to {limit:,})"
+    why = f"{n:,} points are more than {limit:,}; representation='full' insists on all of them"
+    return Nystrom(centres), why
+
+
+def parts_of(n: int, width: int) -> Iterator[slice]:
+    """All n rows, as many at a time as have a few million entries."""
+    step = max(_ENTRIES // max(width, 1), 1)
+    return (slice(i, min(i + step, n)) for i in range(0, n, step))
+
+
+def own_coordinates(kernel: Kernel, points: Any) -> float:
+    """How many coordinates the kernel itself has on such points; infinity where they aren't known."""
+    return kernel.expansion_size(points.shape[1]) if kernel.vectors else math.inf
+
+
+def has_few_coordinates(kernel: Kernel, points: Any) -> bool:
+    """May all of the kernel's own coordinates be written down?"""
+    return own_coordinates(kernel, points) <= _LARGEST_EXPLICIT

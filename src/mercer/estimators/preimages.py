@@ -27,17 +27,13 @@ def learned(function: Function, intercept: np.ndarray, kernel: Kernel, points: A
             f"inverse_transform needs points to come back to, and {function!r} has none: it is there for "
             "kernels on vectors"
         )
-    Z = _dense(_some(points, EXAMPLES))
+    n = points.shape[0]
+    Z = _dense(points if n <= EXAMPLES else points[np.linspace(0, n - 1, EXAMPLES).astype(int)])
     T = np.asarray(function(Z), dtype=np.float64) + intercept
     # Scores of later components are smaller, and as telling.
     width = np.maximum(T.std(axis=0), 1e-9 * max(float(T.std()), np.finfo(float).tiny))
     shape: Any = Gaussian(float(np.sqrt(2 * T.shape[1]))).scaled(width)
     return KernelRidge(shape, solver="cholesky", representation="full").fit(T, Z)
-
-
-def _some(X: Any, count: int) -> Any:
-    n = X.shape[0]
-    return X if n <= count else X[np.linspace(0, n - 1, count).astype(int)]
 
 
 def sampled(held: Any, seen: int, X: Any) -> Any:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import require_numbers
+from mercer.estimators.inputs import GAUSSIAN, Numbered, require_numbers
 from mercer.estimators.lam import OtherWords
-from mercer.estimators.tensors import follows_data
-from mercer.kernels import Gaussian
 from mercer.losses import Loss, Squared
 from mercer.solvers import loo
 
-_GAUSSIAN = Gaussian()
 # Between these, squares of squares are ordinary numbers: variances of squared errors are looked at.
 _SMALLEST, _LARGEST = 1e-70, 1e70
 
 
-class Regressor(OtherWords, MultiOutputMixin, RegressorMixin, KernelMachine):
+class Regressor(OtherWords, Numbered, KernelMachine):
     def _check_y(self, y: Any) -> np.ndarray:
         require_numbers(y, "y")
         y = check_array(y, ensure_2d=False, allow_nd=False, dtype=None, input_name="y", ensure_min_samples=0)
@@ -37,15 +34,10 @@ class Regressor(OtherWords, MultiOutputMixin, RegressorMixin, KernelMachine):
     def _encode(self, loss, y):
         return loss.encode_targets(y)
 
-    @follows_data
-    def predict(self, X):
-        """Predictions for X, shaped as y was at fit."""
-        scores = self.scores(X)
-        return self.coding_.decode(scores)
 
-
+@dataclass(eq=False, repr=False)
 class KernelRegressor(Regressor):
-    """Kernel regression with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖².
+    """Kernel regression with any loss: minimise (1/n) Σ w_i V(y_i, f(x_i)) + λ‖f‖²; n stands for Σ w_i.
 
     Parameters
     ----------
@@ -54,20 +46,14 @@ class KernelRegressor(Regressor):
         Squared(), Huber(), Absolute(), Quantile(0.9), EpsilonInsensitive(), Poisson(), … or one of your
         own, a Loss or a function V(y, s). ``Quantile([0.1, 0.5, 0.9])`` predicts one column a level; they
         never cross.
-    lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
-        λ. "auto" chooses it at about the price of one more fit: by leaving one out for the squared loss, for
-        others by the loss on rows not fitted to; the value is `lam_`, the reason in `plan_`. In
-        scikit-learn's terms alpha = λn, C = 1/(2λn): see `from_alpha`, `from_C`.
+    lam : as in `KernelRidge`; for losses that aren't squared "auto" goes by the loss on rows not fitted to
+        In scikit-learn's terms alpha = λn, C = 1/(2λn): see `from_alpha`, `from_C`.
     solver : "auto", "cholesky", "cg", "newton", "dual", "smoothing", "descent" or a Solver
     representation, engine, offset, random_state : as in `KernelRidge`
 
     Attributes
     ----------
     function_, dual_coef_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`
-
-    Notes
-    -----
-    With sample weights the mean is weighted: (Σw_i)⁻¹ Σ w_i V_i, so an integer weight is a repeated row.
 
     Examples
     --------
@@ -81,25 +67,14 @@ class KernelRegressor(Regressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        loss="squared",
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    loss: Any = "squared"
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss)
@@ -111,16 +86,14 @@ class KernelRegressor(Regressor):
         from sklearn.metrics import d2_pinball_score
 
         predicted = self.predict(X)
-        return float(
-            np.mean(
-                [
-                    d2_pinball_score(y, predicted[:, j], sample_weight=sample_weight, alpha=level)
-                    for j, level in enumerate(self.loss_.levels)
-                ]
-            )
-        )
+        shares = [
+            d2_pinball_score(y, predicted[:, j], sample_weight=sample_weight, alpha=level)
+            for j, level in enumerate(self.loss_.levels)
+        ]
+        return float(np.mean(shares))
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidge(Regressor):
     """Kernel ridge regression: minimise (1/n) Σ w_i (y_i − f(x_i))² + λ‖f‖².
 
@@ -143,11 +116,10 @@ class KernelRidge(Regressor):
     Attributes
     ----------
     function_ : the fitted f in H_K (without the offset)
-    dual_coef_ : array, shape (terms,) or (terms, outputs)
-        c of f = Σ_j c_j k(z_j,·), z_j = function_.points (examples whose c is not 0, or centres); absent
-        where f is a combination of features.
-    coef_ : array, shape (features,) or (outputs, features)
-        w of f = ⟨w, φ(·)⟩, where f is a combination of features, and for Linear(); else absent.
+    dual_coef_ : (terms,) or (terms, outputs) c of f = Σ_j c_j k(z_j,·), z_j = function_.points (examples
+        whose c is not 0, or centres); absent where f is a combination of features
+    coef_ : (features,) or (outputs, features) w of f = ⟨w, φ(·)⟩, where f is a combination of features, and
+        for Linear(); else absent
     intercept_ : b
     kernel_ : the kernel with its parameters found
     solution_ : Solution, with its certificate
@@ -173,31 +145,21 @@ class KernelRidge(Regressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    random_state: Any = None
 
-    _keeps_problem = True
+    _keeps_problem = True  # for leave-one-out
 
     def loss_for(self, y) -> Loss:
         return Squared()
 
     def _fit(self, X, y, sample_weight):
-        self._problem = super()._fit(X, y, sample_weight)  # for leave-one-out
+        self._problem = super()._fit(X, y, sample_weight)
         return self._problem
 
     def loo_residuals(self) -> np.ndarray:
@@ -212,8 +174,6 @@ class KernelRidge(Regressor):
                     "loo_residuals needs the training data, which a saved or unfitted machine lacks; fit it"
                 )
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
-            self._loo: tuple = (
-                self.solution_,
-                residuals[:, 0] if self.coding_.one_dimensional else residuals,
-            )
+            residuals = residuals[:, 0] if self.coding_.one_dimensional else residuals
+            self._loo: tuple = self.solution_, residuals
         return self._loo[1]

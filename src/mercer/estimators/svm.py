@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import numbers
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from mercer._state import require_held
+from mercer._state import NUMBER, require_held
 from mercer._xp import take
 from mercer.engines import available_memory
 from mercer.estimators.base import KernelMachine, start_at
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.classification import Classifier
+from mercer.estimators.inputs import GAUSSIAN
+from mercer.estimators.lam import FromC
 from mercer.estimators.regression import Regressor
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.functions import KernelFunction
-from mercer.kernels import Gaussian
 from mercer.losses import EpsilonInsensitive, Hinge, Loss
+from mercer.losses.base import Array, floating
+from mercer.losses.coding import TargetCoding
+from mercer.losses.dual import DualForm
 from mercer.losses.pairs import PairCoding
 
-_GAUSSIAN = Gaussian()
 _SHARE = 0.6
 
 
@@ -76,6 +83,7 @@ class SupportVectors(KernelMachine):
         return problem
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVC(SupportVectors, Classifier):
     """Support vector classification: minimise (1/n) Σ w_i max(0, 1 − y_i (f(x_i) + b)) + λ‖f‖².
 
@@ -102,8 +110,7 @@ class KernelSVC(SupportVectors, Classifier):
     Attributes
     ----------
     classes_ : the labels
-    support_, support_vectors_, n_support_, dual_coef_ : the support vectors, their number in each class,
-        their coefficients
+    support_, support_vectors_, n_support_, dual_coef_ : the support vectors, their number in each class, c
     function_, coef_, intercept_, kernel_, lam_, solution_, plan_ : as in `KernelRidge`; ``solution_.support``
         counts free and bounded coefficients, ``solution_.certificate.gap`` is the duality gap
 
@@ -119,31 +126,17 @@ class KernelSVC(SupportVectors, Classifier):
     4 support vectors, 0 of them at their bound
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        lam="auto",
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        multiclass="ovo",
-        class_weight=None,
-        probability=False,
-        warm_start=False,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.probability = probability
-        self.warm_start = warm_start
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    lam: Any = "auto"
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    multiclass: str = "ovo"
+    class_weight: Any = None
+    probability: bool = False
+    warm_start: bool = False
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return Hinge()
@@ -166,16 +159,15 @@ class KernelSVC(SupportVectors, Classifier):
     def fit(self, X, y, sample_weight=None):
         """Fit to labelled examples."""
         super().fit(X, y, sample_weight)
+        labels, sample_weight = self._check_y(on_host(y)), on_host(sample_weight)
         if self.solution_.dual_coef is not None:
-            labels = np.searchsorted(self.classes_, self._check_y(on_host(y)))
-            self._counts = np.bincount(labels[self.support_], minlength=len(self.classes_))
-            self._group(labels[self.support_])
+            places = np.searchsorted(self.classes_, labels)[self.support_]
+            self._counts = np.bincount(places, minlength=len(self.classes_))
+            self._group(places)
         self.__dict__.pop("calibration_", None)
         if self.probability:
-            weights = self._example_weights(y, on_host(sample_weight))
-            points = self.check_new(X)
-            labels = self._check_y(on_host(y))
-            self.calibration_ = Calibration.learn(self, points, labels, on_host(sample_weight), weights)
+            weights = self._example_weights(y, sample_weight)
+            self.calibration_ = Calibration.learn(self, self.check_new(X), labels, sample_weight, weights)
         return self
 
     @property
@@ -217,10 +209,11 @@ class KernelSVC(SupportVectors, Classifier):
             require_held(self, {"calibration_": Calibration})
             self.calibration_.check_for(self.coding_)
 
-    def _probability(self, scores):
-        return self.calibration_.probability(scores, self.coding_)
+    def _probability(self, scores, coding):
+        return self.calibration_.probability(scores, coding)
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVR(SupportVectors, Regressor):
     """Support vector regression: minimise (1/n) Σ w_i max(0, |y_i − f(x_i) − b| − ε) + λ‖f‖².
 
@@ -248,27 +241,119 @@ class KernelSVR(SupportVectors, Regressor):
     (True, True)
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        lam="auto",
-        epsilon=0.1,
-        representation="auto",
-        solver="auto",
-        engine="auto",
-        offset=True,
-        warm_start=False,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.lam = lam
-        self.epsilon = epsilon
-        self.representation = representation
-        self.solver = solver
-        self.engine = engine
-        self.offset = offset
-        self.warm_start = warm_start
-        self.random_state = random_state
+    kernel: Any = GAUSSIAN
+    lam: Any = "auto"
+    epsilon: float = 0.1
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    offset: bool = True
+    warm_start: bool = False
+    random_state: Any = None
 
     def loss_for(self, y) -> Loss:
         return EpsilonInsensitive(self.epsilon)
+
+
+# Relative to ρ. Free support vectors lie on the edge, and no rounding should throw them out.
+EDGE = 1e-8
+
+
+class _Below(Loss):
+    """V(s) = max(0, −s): what lies below the level costs."""
+
+    smooth = False
+    prices_offset = True
+
+    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
+        return np.maximum(-floating(s), 0)
+
+    def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
+        s = floating(s)
+        return -(s < 0).astype(s.dtype)
+
+    def dual(self, y: ArrayLike) -> DualForm:
+        y = floating(y)
+        return DualForm(np.zeros_like(y), np.zeros_like(y), np.ones_like(y))
+
+
+@dataclass(eq=False, repr=False)
+class KernelOneClass(OutlierMixin, SupportVectors):
+    """A region that holds most of the data: f(x) ≥ ρ, at most a share ν of the examples outside.
+
+    minimise ½‖f‖² − ν Σw ρ + Σ w_i max(0, ρ − f(x_i)). In terms of this library's objective: the loss is
+    max(0, −s), the offset b = −ρ is paid ν for, and λ = 1/(2 Σw), which only sets the scale of f.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function of two points
+    nu : float, 0 < ν ≤ 1
+        At most this share of the examples is outside, and at least this share are support vectors.
+    representation, solver, engine, warm_start, random_state : as in `KernelSVC`
+
+    Attributes
+    ----------
+    offset_ : ρ
+    support_, support_vectors_, dual_coef_ : the support vectors, their coefficients
+    function_, coef_, kernel_, solution_, plan_ : as in `KernelRidge`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelOneClass
+    >>> X = np.random.default_rng(0).standard_normal((200, 2))
+    >>> machine = KernelOneClass(nu=0.1).fit(X)
+    >>> machine.predict([[0.0, 0.0], [6.0, 6.0]]).tolist()
+    [1, -1]
+    >>> bool((machine.predict(X) == -1).mean() <= 0.1)
+    True
+    """
+
+    lam = FromC(1.0)
+    offset = True
+    holds = {"offset_": NUMBER}
+
+    kernel: Any = GAUSSIAN
+    nu: float = 0.5
+    representation: Any = "auto"
+    solver: Any = "auto"
+    engine: Any = "auto"
+    warm_start: bool = False
+    random_state: Any = None
+
+    def loss_for(self, y):
+        return _Below()
+
+    def _check_y(self, y):
+        return y
+
+    def _encode(self, loss, y):
+        return np.ones((len(y), 1)), TargetCoding(loss, True, 1)
+
+    def _adapt(self, problem):
+        return replace(super()._adapt(problem), offset_price=float(self.nu))
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit to examples; y is not used."""
+        if isinstance(self.nu, bool) or not isinstance(self.nu, numbers.Real) or not 0 < float(self.nu) <= 1:
+            raise ValueError(f"nu must be a number between 0 (not included) and 1, got {self.nu!r}")
+        self._fit(X, np.ones(_num_samples(on_host(X))), sample_weight)
+        self.offset_: float = -self.intercept_
+        return self
+
+    @follows_data
+    def score_samples(self, X):
+        """f(x): the larger, the more like the examples."""
+        return self.decision_function(on_host(X)) + self.offset_
+
+    @follows_data
+    def decision_function(self, X):
+        """f(x) − ρ: negative outside; on the edge, to rounding, exactly 0."""
+        decision = self.scores(X)[:, 0]
+        decision[np.abs(decision) <= EDGE * abs(self.offset_)] = 0
+        return decision
+
+    @follows_data
+    def predict(self, X):
+        """1 inside, −1 outside."""
+        return np.where(self.decision_function(on_host(X)) >= 0, 1, -1)

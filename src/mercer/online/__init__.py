@@ -1,6 +1,7 @@
 """Machines that learn one example at a time: steps, budgets, and what they promise."""
 
 from mercer.online.algorithms import (
+    PerceptronLoss,
     forgetron,
     krls,
     norma,
@@ -21,10 +22,6 @@ from mercer.online.budgets import (
     Window,
 )
 from mercer.online.classification import OnlineKernelClassifier
-from mercer.online.drift import MeanShift
-from mercer.online.encoding import Encoding
-from mercer.online.metrics import Metrics
-from mercer.online.perceptron_loss import PerceptronLoss
 from mercer.online.record import progressive
 from mercer.online.regression import OnlineKernelRegressor
 from mercer.online.regret import Regret, regret
@@ -36,6 +33,7 @@ from mercer.online.steps import (
     RecursiveStep,
     Step,
 )
+from mercer.online.streams import Encoding, MeanShift, Metrics
 
 __all__ = [
     "AtRandom",

@@ -33,8 +33,6 @@ class Budget(Params):
 class Unlimited(Budget):
     """All terms are kept: memory and the cost of a step grow with the number of examples that had a loss.
 
-    Examples
-    --------
     >>> Unlimited()
     Unlimited()
     """
@@ -49,12 +47,7 @@ class Unlimited(Budget):
 
 
 class Oldest(Budget):
-    """The oldest term goes: what NORMA does, whose weights shrink with age.
-
-    Parameters
-    ----------
-    n_terms : int
-        B, the most terms f may have.
+    """Beyond `n_terms` terms the oldest goes: what NORMA does, whose weights shrink with age.
 
     References
     ----------
@@ -73,14 +66,8 @@ class Oldest(Budget):
 
 
 class Smallest(Budget):
-    """The term of least norm |a| √k(z,z) goes: dropping it changes f least.
+    """Beyond `n_terms` terms that of least norm |a| √k(z,z) goes: dropping it changes f least.
 
-    Parameters
-    ----------
-    n_terms : int
-
-    Examples
-    --------
     >>> from mercer import OnlineKernelRegressor
     >>> machine = OnlineKernelRegressor(lam=0.0, budget=Smallest(2))
     >>> machine = machine.fit([[0.0], [9.0], [20.0]], [1.0, 0.1, 3.0])
@@ -92,13 +79,10 @@ class Smallest(Budget):
 
 
 class AtRandom(Budget):
-    """Any term goes, each as likely as the others (the new one, too): the randomised budget perceptron.
+    """Beyond `n_terms` terms any goes, each as likely as the others (the new one, too).
 
-    The draws depend on the machine's `random_state` and the number of the example only.
-
-    Parameters
-    ----------
-    n_terms : int
+    This is the randomised budget perceptron. The draws depend on the machine's `random_state` and the number
+    of the example only.
 
     References
     ----------
@@ -119,12 +103,6 @@ class AtRandom(Budget):
 class Window(Budget):
     """Only the last `n_terms` examples may be in f, whether they had a loss or not.
 
-    Parameters
-    ----------
-    n_terms : int
-
-    Examples
-    --------
     >>> from mercer import OnlineKernelRegressor
     >>> machine = OnlineKernelRegressor(budget=Window(2)).fit([[0.0], [1.0], [2.0]], [1.0, 1.0, 1.0])
     >>> machine.function_.points.ravel()
@@ -140,12 +118,7 @@ class Forgetron(Budget):
     With `PerceptronLoss()`, λ = 0, η = 1 and k(x,x) ≤ 1 this is the self-tuned Forgetron: against every g
     with ‖g‖ ≤ U = ¼ √((B+1)/ln(B+1)) and B ≥ 83 it makes at most 2‖g‖² + 4 Σ hinge(y_t g(x_t)) mistakes
     (`mistake_bound`). With other losses the same rule is applied to weights in units of η, and there is no
-    such bound.
-
-    Parameters
-    ----------
-    n_terms : int
-        B
+    such bound. B is `n_terms`.
 
     References
     ----------
@@ -168,8 +141,7 @@ class Forgetron(Budget):
         return math.sqrt((self.n_terms + 1) / math.log(self.n_terms + 1)) / 4
 
     def mistake_bound(self, norm: float, hinge: float) -> float:
-        """At most so many mistakes, where some g of this norm has this sum of hinge losses; inf if ‖g‖ >
-        U."""
+        """At most so many mistakes, where some g of this norm has this sum of hinge losses; else inf."""
         if norm < 0 or hinge < 0:
             raise ValueError("a norm and a sum of losses are not negative")
         promised = self.n_terms >= 83 and norm <= self.largest_norm
@@ -177,18 +149,11 @@ class Forgetron(Budget):
 
 
 class Merge(Budget):
-    """The term that another one can best stand in for is put onto it: a k(z_i,·) becomes its projection on
-    k(z_j,·).
+    """Beyond `n_terms` terms that which another can best stand in for is put onto it, by projection.
 
     Of all pairs (i, j) the one is taken that changes f least, ‖a_i k(z_i,·)‖² (1 − cos²) with cos the cosine
     of the angle between the two kernels. It works with any kernel on any objects: no new points are made.
 
-    Parameters
-    ----------
-    n_terms : int
-
-    Examples
-    --------
     >>> from mercer import OnlineKernelRegressor
     >>> machine = OnlineKernelRegressor(budget=Merge(2)).fit([[0.0], [9.0], [0.1]], [1.0, 1.0, 2.0])
     >>> machine.function_.points.shape

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
 from mercer._state import COUNT
-from mercer.estimators.inputs import Labelled, checked_labels
-from mercer.estimators.tensors import follows_data
-from mercer.kernels import Gaussian
+from mercer.estimators.inputs import Likely, checked_labels
 from mercer.losses.coding import LabelCoding
-from mercer.online.river import RiverClassifierMixin
+from mercer.online.river import RiverMixin
 from mercer.online.turns import in_turn
 
-_GAUSSIAN = Gaussian()
 
-
-def _gives_probability(machine) -> bool:
-    try:
-        loss = machine.loss_ if machine.begun else machine.loss_for()
-    except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
-        raise AttributeError(str(error)) from None
-    if loss.has_probability:
-        return True
-    raise AttributeError(f"{loss!r} has no probabilities; use loss='logistic' for predict_proba")
-
-
-class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
+@dataclass(eq=False, repr=False)
+class OnlineKernelClassifier(Likely, RiverMixin):
     """Classification one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
     Two classes are coded ±1; more are done one against the rest, or jointly by Multinomial(). A class that
@@ -42,16 +31,15 @@ class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
     loss : Loss or str
         Logistic(), Hinge(), SquaredHinge(), Multinomial(), Squared(), mercer.online.PerceptronLoss() (a
         perceptron), … Squared() needs a step below 1/k(x,x), such as 0.25.
-    lam, step, budget, representation, offset, averaging, passes, engine, random_state
-        As in `OnlineKernelRegressor`.
+    lam, step, budget, representation, offset, averaging, passes, engine, random_state : as in
+        `OnlineKernelRegressor`
 
     Attributes
     ----------
     classes_ : the labels seen or named so far
-    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_
-        As in `OnlineKernelRegressor`.
-    n_mistakes_ : int
-        Labels that were predicted wrongly before they were learned.
+    n_mistakes_ : labels that were predicted wrongly before they were learned
+    function_, dual_coef_, coef_, intercept_, kernel_, n_seen_, n_updates_, cumulative_loss_ : as in
+        `OnlineKernelRegressor`
 
     Examples
     --------
@@ -67,31 +55,8 @@ class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        loss="logistic",
-        lam=1e-6,
-        step=1.0,
-        budget=500,
-        representation="full",
-        offset=False,
-        averaging=False,
-        passes=1,
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.step = step
-        self.budget = budget
-        self.representation = representation
-        self.offset = offset
-        self.averaging = averaging
-        self.passes = passes
-        self.engine = engine
-        self.random_state = random_state
+    loss: Any = "logistic"
+    step: Any = 1.0
 
     holds = {"n_mistakes_": COUNT}
 
@@ -109,7 +74,7 @@ class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
     @property
     def classes_(self) -> np.ndarray:
         """The labels, sorted."""
-        self._require()
+        check_is_fitted(self)
         return self.coding_.classes
 
     def _code_targets(self, y, classes):
@@ -117,7 +82,8 @@ class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
         seen = np.unique(y)
         if not hasattr(self, "coding_"):
             known = seen if classes is None else np.unique(checked_labels(classes))
-            _require_all(seen, known)
+            if len(unknown := np.setdiff1d(seen, known)):
+                raise ValueError(f"y holds {unknown.tolist()}, not among classes={known.tolist()}")
             if len(known) == 1:
                 raise ValueError(
                     f"y holds one class only, {known.tolist()[0]!r}, and a classifier needs at least two: "
@@ -160,18 +126,12 @@ class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
         self.learner_.spread(new.T @ scores)
         self.coding_ = after
 
-    # Scores and labels are those of one moment.
-    decision_function = in_turn(Labelled.decision_function)
-    predict = in_turn(Labelled.predict)
-
     @in_turn
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from some more examples, in their order.
 
         classes : labels to expect, needed in the first call only if its examples are all of one class
         """
-        if not self.begun:
-            self.forget()
         self._learn(X, y, classes, sample_weight)
         return self
 
@@ -183,13 +143,50 @@ class OnlineKernelClassifier(Labelled, RiverClassifierMixin):
             right = self.coding_.decode(targets) == self.coding_.decode(scores)
         self.n_mistakes_ += len(right) - int(np.count_nonzero(right))
 
-    @available_if(_gives_probability)
-    @follows_data
+    def _target(self, y):
+        if y is None or y != y:
+            raise ValueError(f"y is {y!r}: leave out examples whose label is not known")
+        row = self._rows().get(y)
+        if row is None:
+            self._meet(y)
+            row = self._rows()[y]
+        return row
+
+    def _rows(self) -> dict:
+        """Targets of each label."""
+        coding = self.__dict__.get("coding_")
+        if coding is None:
+            return {}
+        kept = self.__dict__.get("_one")
+        if kept is None or kept[0] is not coding:
+            rows = coding.encode(coding.classes)
+            kept = coding, {label: rows[i : i + 1] for i, label in enumerate(coding.classes.tolist())}
+            self._one = kept
+        return kept[1]
+
     @in_turn
-    def predict_proba(self, X):
-        """Probability of each class, rows summing to one."""
-        scores = self.scores(X)
-        return self.coding_.probability(scores)
+    def predict_proba_one(self, x) -> dict:
+        """Probabilities of the labels met so far; of the loss's scores where it has none, 1 for the best."""
+        scores = self._score_one(x)
+        if scores is None:
+            return {}
+        labels = self.coding_.classes.tolist()
+        if not self.rule_.loss.has_probability:
+            best = self.coding_.decode(scores)[0]
+            return {label: float(label == best) for label in labels}
+        return dict(zip(labels, self.coding_.probability(scores)[0].tolist()))
+
+    @in_turn
+    def predict_proba_many(self, X) -> Any:
+        """Probabilities for a data frame of examples, a column for each label."""
+        pd: Any = import_module("pandas")
+        return pd.DataFrame(self.predict_proba(X), columns=self.coding_.classes.tolist(), index=X.index)
+
+    @in_turn
+    def predict_one(self, x) -> Any:
+        """The label for one example; None before anything is learned."""
+        scores = self._score_one(x)
+        return None if scores is None else self.coding_.decode(scores)[0].item()
 
 
 def _by_class(coding: LabelCoding) -> np.ndarray:
@@ -211,8 +208,3 @@ def _require_one_kind(known: np.ndarray, fresh: np.ndarray) -> None:
             f"labels must be of one kind, got {fresh.tolist()[0]!r} after {known.tolist()}: make all of them "
             "words, or all of them numbers"
         )
-
-
-def _require_all(seen: np.ndarray, known: np.ndarray) -> None:
-    if len(unknown := np.setdiff1d(seen, known)):
-        raise ValueError(f"y holds {unknown.tolist()}, not among classes={known.tolist()}")

@@ -43,13 +43,15 @@ class LossCode:
         self.w = np.zeros((max(self._rows, more), outputs))
 
     def _code(self, what: str) -> tuple[Any, int]:
-        if is_compiled():
-            try:
-                return _compiled_loss(self.loss, what)
-            except NotTraceable:
-                return Callback(self._grad if what == "grad" else self._value), 1
-        # As Python the loops pass what compiled ones do.
-        return (lambda *_: self._grad()) if what == "grad" else (lambda *_: self._value()), 1
+        called = self._grad if what == "grad" else self._value
+        if not is_compiled():
+            return (lambda *_: called()), 1  # as Python the loops pass what compiled ones do
+        try:
+            source, rows = row_source(getattr(self.loss, what), total=what == "value")
+            code = compiled([source])
+        except NotTraceable:
+            code, rows = None, 1
+        return (Callback(called), 1) if code is None else (code, rows)
 
     def _grad(self) -> None:
         self.g[:] = self.loss.grad(self.y[None], self.s[None])[0]
@@ -60,11 +62,3 @@ class LossCode:
     @property
     def record(self) -> loops.LossAt:
         return loops.LossAt(self.y, self.s, self.g, self.v, self.w, self.slope, self.value)
-
-
-def _compiled_loss(loss: Loss, what: str) -> tuple[Any, int]:
-    source, rows = row_source(loss.grad if what == "grad" else loss.value, total=what == "value")
-    code = compiled([source])
-    if code is None:
-        raise NotTraceable("no compiler")
-    return code, rows

@@ -15,16 +15,13 @@ from mercer._state import COUNT, NOT_NEGATIVE, doubles, require, require_held
 from mercer._xp import issparse, take
 from mercer.engines import Engine
 from mercer.functions import FeatureFunction, Function, KernelFunction
+from mercer.functions.terms import stack
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.code import loop
-from mercer.online.learner import Learner, UpdateRule, check_points, engine_for_chunk, stacked, widened
+from mercer.online.learner import Learner, UpdateRule, check_points, dtype_for, fill, widened
 from mercer.online.linear_loops import Directions
 from mercer.online.steps import RecursiveStep
-
-# Fewer kernel values than this are quicker in NumPy than through an engine.
-_FEW = 4096
-
 
 # Distances from the span of earlier points, over the largest: above this an inverse loses few digits.
 _APART = 1e-3
@@ -86,11 +83,8 @@ class CentreBasis(Basis):
 
     def values(self, points: Any) -> np.ndarray:
         """K(points, Z)"""
-        few = points.shape[0] * self.points.shape[0] < _FEW and not self.engine.remote
-        if few:
-            return np.asarray(self.kernel.pairwise(points, self.points), np.float64)
-        engine = engine_for_chunk(self.engine, points, self.points)
-        return np.asarray(engine.operator(self.kernel, points, self.points).dense(), np.float64)
+        K = np.empty((points.shape[0], self.points.shape[0]), dtype_for(points))
+        return np.asarray(fill(K, self.kernel, points, self.points, self.engine), np.float64)
 
     def rows(self, points):
         return self.values(points) @ self.T
@@ -209,8 +203,10 @@ class CoordinateLearner(Learner):
         self.A = A[:, :width] * scale
         if self.rule.averaging and not self.recursive:
             self.U = U[:, :width].copy()
-        if width > m:
-            self._grow(take(points, np.flatnonzero(chosen)), L[:width, :width])
+        if width > m:  # more points span more
+            added = take(points, np.flatnonzero(chosen))
+            every = stack(basis.points, added) if m else added
+            self.basis = SpanBasis(basis.kernel, every, L[:width, :width], basis.engine)
         return chunk.S
 
     def _learn_recursively(self, A, span, chunk, count):
@@ -221,12 +217,6 @@ class CoordinateLearner(Learner):
         width = int(count[loops.WIDTH])
         if np.isfinite(chunk.S).all():
             self.P = P[:width, :width].copy()
-
-    def _grow(self, points: Any, L: np.ndarray) -> None:
-        """More points span more."""
-        basis: Any = self.basis
-        every = stacked(basis.points, points) if basis.width else points
-        self.basis = SpanBasis(basis.kernel, every, L, basis.engine)
 
     def widen(self, columns):
         if not isinstance(self.basis, CentreBasis):

@@ -10,23 +10,13 @@ from mercer._state import MOST, ArraySpec, doubles, require
 from mercer._xp import issparse, take
 from mercer.engines import Engine
 from mercer.functions import KernelFunction
+from mercer.functions.terms import stack
 from mercer.kernels.base import Kernel
 from mercer.online import loops
 from mercer.online.budgets import Budget
 from mercer.online.code import loop
-from mercer.online.learner import (
-    CHUNK,
-    Learner,
-    UpdateRule,
-    check_points,
-    draws,
-    engine_for_chunk,
-    stacked,
-    widened,
-)
+from mercer.online.learner import CHUNK, Learner, UpdateRule, check_points, dtype_for, fill, is_few, widened
 
-# Fewer kernel values than this are quicker in NumPy than through an engine.
-_FEW = 4096
 # In `birth`, of a term that has been dropped and waits to be cleared away with others.
 GONE = -1
 _NOTHING = np.zeros(1)
@@ -67,7 +57,7 @@ class ExpansionLearner(Learner):
         self.diagonal = np.zeros(0)
         self.birth = np.zeros(0, np.int64)
         # Of terms: kernel values between them and, to merge, who is most like whom.
-        self.K = np.zeros((0, 0), self.dtype_for(points))
+        self.K = np.zeros((0, 0), dtype_for(points))
         self.partner, self.near = np.zeros(0, np.int64), np.zeros(0)
         self._room: dict[str, np.ndarray] = {}
 
@@ -86,7 +76,7 @@ class ExpansionLearner(Learner):
         require(not self.A[:, ~held].any(), "terms that are gone have coefficients")
         require(self.U.shape[1] == (m if self.rule.averaging else 0), "the sum of functions has other terms")
         check_points(self, m)
-        square = len(self.K) == (m if budget.pairs else 0) and self.K.dtype == self.dtype_for(self.points)
+        square = len(self.K) == (m if budget.pairs else 0) and self.K.dtype == dtype_for(self.points)
         require(square, "kernel values between terms are wrong")
         merged = m if budget.policy == loops.MERGE else 0
         require(len(self.partner) == merged, "partners of terms are wrong")
@@ -96,10 +86,6 @@ class ExpansionLearner(Learner):
             there = ((partner >= 0) & (partner < m) | alone).all() and held[partner[~alone]].all()
             require(there and np.isfinite(self.near[held]).all(), "partners of terms are wrong")
         self.__dict__.setdefault("_room", {})  # made when needed
-
-    @staticmethod
-    def dtype_for(points: Any) -> Any:
-        return np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64
 
     @property
     def size(self) -> int:
@@ -118,11 +104,11 @@ class ExpansionLearner(Learner):
         every = self._with(points)
         if pairs:
             K = self._square(m + n)
-            self._fill(points, every, K[m:])
+            fill(K[m:], self.kernel, points, every, self.engine)
             K[:m, m:] = K[m:, :m].T
         else:
-            K = np.empty((n, m + n), self.dtype_for(every))
-            self._fill(points, every, K)
+            K = np.empty((n, m + n), dtype_for(every))
+            fill(K, self.kernel, points, every, self.engine)
         A, U = np.zeros((t, m + n)), np.zeros((t, m + n if self.rule.averaging else 0))
         A[:, :m] = self.A
         if self.rule.averaging:
@@ -158,14 +144,6 @@ class ExpansionLearner(Learner):
             self.partner, self.near = partner, near
         return chunk.S
 
-    def _fill(self, X: Any, Z: Any, out: np.ndarray) -> None:
-        if self.engine.remote:
-            out[:] = self.engine.operator(self.kernel, X, Z).dense()
-        elif out.size > _FEW:
-            engine_for_chunk(self.engine, X, Z).operator(self.kernel, X, Z).fill(out)
-        else:
-            out[:] = self.kernel.pairwise(X, Z)
-
     # -- room --------------------------------------------------------------------------------------
 
     def _most(self, needed: int) -> int:
@@ -176,7 +154,7 @@ class ExpansionLearner(Learner):
         """All points, these below the others; the others are not copied if there is room beside them."""
         m, n = len(self.birth), points.shape[0]
         if issparse(points):
-            return stacked(self.points, points) if m else points.copy()
+            return stack(self.points, points) if m else points.copy()
         room = self._room.get("points")
         dtype = np.result_type(self.points, points)
         if room is None or self.points.base is not room or len(room) < m + n or room.dtype != dtype:
@@ -227,7 +205,13 @@ class ExpansionLearner(Learner):
         if not len(self.birth):
             return np.zeros((points.shape[0], self.outputs)) + self.intercept
         coef = self._mean(self.A, self.U).T
-        if points.shape[0] * len(coef) > _FEW:
-            values = self.engine.operator(self.kernel, points, self.points).product(coef)
-            return np.asarray(values, np.float64) + self.intercept
-        return self.kernel.pairwise(points, self.points) @ coef + self.intercept
+        if is_few(points, self.points):
+            return self.kernel.pairwise(points, self.points) @ coef + self.intercept
+        values = self.engine.operator(self.kernel, points, self.points).product(coef)
+        return np.asarray(values, np.float64) + self.intercept
+
+
+def draws(seed: int, first: int, n: int) -> np.ndarray:
+    """Numbers in [0, 1) that depend on the seed and on an example's number only."""
+    # Philox makes four numbers of each value of its counter; the counter is the example's.
+    return np.random.Generator(np.random.Philox(key=seed, counter=first)).random(4 * n)[::4].copy()

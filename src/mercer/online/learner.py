@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from mercer._state import COUNT, NOT_NEGATIVE, ONE_OR_MORE, NumberSpec, doubles, require
-from mercer._xp import issparse, n_points
+from mercer._xp import n_points
 from mercer.engines import Engine
 from mercer.functions import Function, KernelFunction
+from mercer.kernels.base import Kernel
 from mercer.losses import Squared
 from mercer.losses.base import Loss
 from mercer.online import loops
@@ -20,8 +21,8 @@ from mercer.online.steps import RecursiveStep, Step
 
 # Chunk whose kernel values are computed together, and the most values of them at a time.
 CHUNK, _ENTRIES = 512, 1 << 22
-# Multiplications of coordinates that several threads make in less time than one.
-_WORTH_THREADS = 1 << 25
+# Kernel values from which an engine pays, and multiplications of coordinates from which its threads do.
+_FEW, _WORTH_THREADS = 4096, 1 << 25
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,11 @@ class UpdateRule:
         self.step.validate_for(self.lam)
         if isinstance(self.step, RecursiveStep):
             plain = isinstance(self.loss, Squared) and not self.offset and not self.averaging
-            require(plain, "recursive steps are those of least squares alone")
+            require(
+                plain,
+                "the steps of RecursiveStep() are those of least squares: use loss='squared', no offset and "
+                "no averaging",
+            )
 
 
 class Diverged(ValueError):
@@ -50,14 +55,7 @@ class Diverged(ValueError):
 
 
 class Learner(ABC):
-    """f after some examples; `learn` takes it further, or leaves it as it was if something goes wrong.
-
-    Attributes
-    ----------
-    seen : examples so far
-    updates : those that changed f
-    offset : b of each output, and its sum over the examples
-    """
+    """f after some examples; `learn` takes it further, or leaves it as it was if something goes wrong."""
 
     # With what it holds f goes on as if nothing had happened; the rest is made again. Loops look up terms by
     # number and stop at marks (see `online.loops`), so shapes, places and sizes are checked to the last one:
@@ -82,7 +80,7 @@ class Learner(ABC):
 
     def __init__(self, rule: UpdateRule, outputs: int):
         self.rule, self.outputs = rule, outputs
-        self.seen = 0
+        self.seen = 0  # examples so far
         # b of every output and, for the mean, the sum of all b so far.
         self.offset = np.zeros((outputs, 2))
         # Σ of the scales (for the mean function), what the Forgetron has spent, steps that changed f.
@@ -90,6 +88,7 @@ class Learner(ABC):
 
     @property
     def updates(self) -> int:
+        """Examples that changed f."""
         return int(self.tallies[2])
 
     @property
@@ -110,7 +109,8 @@ class Learner(ABC):
         done, before = 0, self.__dict__.copy()
         try:
             while done < n:
-                rows = slice(done, min(n, done + self._chunk()))
+                chunk = max(min(CHUNK, _ENTRIES // (self.size + CHUNK)), 16)
+                rows = slice(done, min(n, done + chunk))
                 with np.errstate(over="ignore", invalid="ignore"):
                     S[rows] = self._learn(
                         points[rows], np.ascontiguousarray(Y[rows], np.float64), weight[rows]
@@ -120,9 +120,6 @@ class Learner(ABC):
             self.__dict__.update(before)  # arrays are made anew, never changed
             raise
         return S
-
-    def _chunk(self) -> int:
-        return max(min(CHUNK, _ENTRIES // (self.size + CHUNK)), 16)
 
     @property
     @abstractmethod
@@ -204,10 +201,27 @@ class Learner(ABC):
         )
 
 
-def engine_for_chunk(engine: Engine, X: Any, Z: Any) -> Engine:
-    """The engine, on one thread where handing blocks to others takes longer than computing them."""
-    work = X.shape[0] * Z.shape[0] * (X.shape[1] if X.ndim == 2 else 1)
-    return engine.single_threaded() if work < _WORTH_THREADS else engine
+def fill(out: np.ndarray, kernel: Kernel, X: Any, Z: Any, engine: Engine) -> np.ndarray:
+    """K(X, Z) into `out`: by NumPy where that is quicker, on one thread where handing over takes longer."""
+    if engine.remote:
+        out[:] = engine.operator(kernel, X, Z).dense()
+    elif is_few(X, Z):
+        out[:] = kernel.pairwise(X, Z)
+    else:
+        work = out.size * (X.shape[1] if X.ndim == 2 else 1)
+        engine = engine.single_threaded() if work < _WORTH_THREADS else engine
+        engine.operator(kernel, X, Z).fill(out)
+    return out
+
+
+def dtype_for(points: Any) -> Any:
+    """Of kernel values between such points: float32 between those in float32."""
+    return np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64
+
+
+def is_few(X: Any, Z: Any) -> bool:
+    """Are so few kernel values quicker in NumPy than through an engine?"""
+    return X.shape[0] * Z.shape[0] <= _FEW
 
 
 def check_points(x: Any, m: int) -> None:
@@ -219,21 +233,6 @@ def check_points(x: Any, m: int) -> None:
         x.points = KernelFunction(x.kernel, x.points, np.zeros(m)).points
 
 
-def stacked(first: Any, second: Any) -> Any:
-    """Points below points."""
-    if issparse(first):
-        from scipy.sparse import vstack
-
-        return vstack([first, second]).tocsr()
-    return np.concatenate([first, second])
-
-
 def widened(points: Any, columns: int) -> Any:
     """Points with so many columns of zeros added."""
     return np.concatenate([points, np.zeros((len(points), columns), points.dtype)], axis=1)
-
-
-def draws(seed: int, first: int, n: int) -> np.ndarray:
-    """Numbers in [0, 1) that depend on the seed and on an example's number only."""
-    # Philox makes four numbers of each value of its counter; the counter is the example's.
-    return np.random.Generator(np.random.Philox(key=seed, counter=first)).random(4 * n)[::4].copy()

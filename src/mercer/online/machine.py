@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from inspect import signature
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mercer import _resolve
 from mercer._params import require_count, require_flag, require_nonnegative
 from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer._xp import frozen
-from mercer.estimators.coefficients import Coefficients
-from mercer.estimators.inputs import KernelInputs, finite_scores, like
+from mercer.estimators.inputs import (
+    GAUSSIAN,
+    Coefficients,
+    KernelInputs,
+    finite_scores,
+    like,
+    nonnegative_weights,
+)
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator
 from mercer.functions import Function
+from mercer.functions.terms import stack
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import by_rule
 from mercer.kernels.points import as_objects
-from mercer.losses import Loss, Squared
+from mercer.losses import Loss
 from mercer.losses.coding import LabelCoding, TargetCoding
 from mercer.online import loops
 from mercer.online.budgets import Budget, Unlimited, budget_of
 from mercer.online.coordinates import CentreBasis, CoordinateLearner, FeatureBasis, SpanBasis
 from mercer.online.expansion import ExpansionLearner
-from mercer.online.learner import Learner, UpdateRule, stacked
-from mercer.online.steps import RecursiveStep, Step, step_of
+from mercer.online.learner import Learner, UpdateRule
+from mercer.online.steps import RecursiveStep, step_of
 from mercer.online.turns import in_turn
 from mercer.representations import Features, Full, Nystrom
 from mercer.solvers.coordinates import whitening
@@ -50,7 +53,8 @@ _MADE_UP = 200
 _LOOKED_AT = 64
 
 
-class OnlineMachine(Coefficients, KernelInputs):
+@dataclass(eq=False, repr=False)
+class OnlineMachine(Coefficients, KernelInputs, ABC):
     """Predict, receive the loss, f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·): one example after another.
 
     fit / partial_fit:  check X, y → encode y → learner.learn, chunk by chunk
@@ -59,33 +63,29 @@ class OnlineMachine(Coefficients, KernelInputs):
     Threads may share a machine: one at a time learns, or asks, and the others wait.
     """
 
-    kernel: Any
-    loss: Any
-    lam: float
-    step: Any
-    budget: Any
-    representation: Any
-    offset: bool
-    averaging: bool
-    passes: int
-    engine: Any
-    random_state: Any
+    kernel: Any = GAUSSIAN
+    loss: Any = None  # machines have their own
+    lam: float = 1e-6
+    step: Any = None
+    budget: Any = 500
+    representation: Any = "full"
+    offset: bool = False
+    averaging: bool = False
+    passes: int = 1
+    engine: Any = "auto"
+    random_state: Any = None
 
-    rule_: UpdateRule
-    learner_: Learner
-    coding_: Any
-    cumulative_loss_: float
-
+    @abstractmethod
     def _check_targets(self, y: Any) -> np.ndarray:
-        raise NotImplementedError
+        """y as an array, or a ValueError."""
 
+    @abstractmethod
     def loss_for(self, y: Any = None) -> Loss:
         """The loss that a machine that begins would use; targets don't matter."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _code_targets(self, y: np.ndarray, classes: Any) -> np.ndarray:
         """Targets (n, t) of y; learns the coding, or extends it, where need be."""
-        raise NotImplementedError
 
     # -- what was asked for ------------------------------------------------------------------------
 
@@ -99,19 +99,12 @@ class OnlineMachine(Coefficients, KernelInputs):
         for name in ("offset", "averaging"):
             require_flag(getattr(self, name), name)
         require_count(self.passes, "passes")
-        step: Step = clone(step_of(self.step))
-        step.validate_for(lam)
-        loss = clone(self.loss_for())
+        step, loss = clone(step_of(self.step)), clone(self.loss_for())
         loss.validate()
-        if isinstance(step, RecursiveStep) and (
-            not isinstance(loss, Squared) or self.offset or self.averaging
-        ):
-            raise ValueError(
-                "the steps of RecursiveStep() are those of least squares: use loss='squared', no offset and "
-                "no averaging"
-            )
         seed = int(generator(self.random_state).integers(2**31 - 1))
-        return UpdateRule(loss, step, lam, bool(self.offset), bool(self.averaging), seed)
+        rule = UpdateRule(loss, step, lam, bool(self.offset), bool(self.averaging), seed)
+        rule.check_state()
+        return rule
 
     def _budget(self) -> Budget:
         budget: Budget = clone(budget_of(self.budget))
@@ -126,8 +119,7 @@ class OnlineMachine(Coefficients, KernelInputs):
         form = _resolve.representation_of(self.representation) or Full()
         form.validate()
         if isinstance(form, (Features, Nystrom)):
-            default = signature(type(self)).parameters["budget"].default
-            if not isinstance(budget, Unlimited) and self.budget != default:
+            if not isinstance(budget, Unlimited) and self.budget != type(self).budget:
                 raise ValueError(
                     f"{form!r} has a fixed number of coordinates, and no use for budget={self.budget!r}"
                 )
@@ -147,11 +139,7 @@ class OnlineMachine(Coefficients, KernelInputs):
         if isinstance(form, Features):
             map, Phi = form.mapped(kernel, points, rng)
             return FeatureBasis(map, Phi.shape[1])
-        given = (
-            form.centres is not None
-            and not isinstance(form.centres, str)
-            and hasattr(form.centres, "__len__")
-        )
+        given = hasattr(form.centres, "__len__") and not isinstance(form.centres, str)
         if not given and form.n_centres is not None and points.shape[0] < form.n_centres:
             raise ValueError(
                 f"{form!r} takes its centres from the first batch, which has {points.shape[0]} examples: "
@@ -201,7 +189,7 @@ class OnlineMachine(Coefficients, KernelInputs):
             return
         before = held.shape[0]
         same = before > 0 and held.shape[1:] == points.shape[1:]
-        held = frozen((stacked(held, points) if same else points)[:_LOOKED_AT])
+        held = frozen((stack(held, points) if same else points)[:_LOOKED_AT])
         n = held.shape[0]
         fine = before.bit_length() == n.bit_length() or self.admit_points(held)
         if fine and n < _LOOKED_AT:
@@ -238,13 +226,14 @@ class OnlineMachine(Coefficients, KernelInputs):
         points = self._points(X, reset=first)
         y = self._check_targets(self.require_y(y))
         check_consistent_length(points, y)
-        weight = self._weights(on_host(sample_weight), points)
+        weight = np.ascontiguousarray(nonnegative_weights(on_host(sample_weight), points))
         # Weight 0 means absent: such examples say nothing of classes, widths or centres either.
         used = np.flatnonzero(weight)
         if len(used) < len(weight):
             points, y, weight = points[used], y[used], weight[used]
         if first:
-            self.rule_ = rule
+            self.forget()
+            self.rule_: UpdateRule = rule
         try:
             targets = self._code_targets(y, classes)
             if first:
@@ -252,11 +241,6 @@ class OnlineMachine(Coefficients, KernelInputs):
                 self._start(points, X, targets, weight)
             else:
                 self._look_at(points)
-        except BaseException:
-            if first:
-                self.forget()
-            raise
-        try:
             for _ in range(passes):
                 scores = self.learner_.learn(points, targets, weight)
                 self._follow(scores, targets, weight)
@@ -321,8 +305,6 @@ class OnlineMachine(Coefficients, KernelInputs):
         Returns the predictions, and the probabilities of `classes_` (n, classes) where the loss has some.
         Labels that are new are known to all predictions of the same call: who minds cuts the examples there.
         """
-        if not self.begun:
-            self.forget()
         if self.averaging and self.begun:
             scores = self._one_after_another(X, y)
         else:
@@ -340,16 +322,6 @@ class OnlineMachine(Coefficients, KernelInputs):
             self._follow(self.learner_.learn(point, target, one), target, one)
         return scores
 
-    @staticmethod
-    def _weights(sample_weight: Any, points: Any) -> np.ndarray:
-        n = points.shape[0]
-        if sample_weight is None:
-            return np.ones(n)
-        weight = _check_sample_weight(sample_weight, np.empty((n, 0)), dtype=np.float64)
-        if (weight < 0).any():
-            raise ValueError("sample_weight must be nonnegative")
-        return np.ascontiguousarray(weight)
-
     # -- what was learned --------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -358,9 +330,8 @@ class OnlineMachine(Coefficients, KernelInputs):
     @property
     @in_turn
     def function_(self) -> Function:
-        """The function that predicts, without the offset: the last one or, with averaging, the mean of
-        all."""
-        self._require()
+        """The function that predicts, without the offset: the last one, or the mean of all if averaging."""
+        check_is_fitted(self)
         coef = self.learner_.coefficients()
         return self.learner_.function(coef[:, 0] if coef.shape[1] == 1 else coef)
 
@@ -368,26 +339,18 @@ class OnlineMachine(Coefficients, KernelInputs):
     @in_turn
     def intercept_(self) -> Any:
         """b: a number, or one for each output."""
-        self._require()
+        check_is_fitted(self)
         b = self.learner_.intercept
         return float(b[0]) if len(b) == 1 else b.copy()
 
     @property
     def plan_(self) -> Plan:
         """What f is made of, and what computes."""
-        self._require()
+        check_is_fitted(self)
         form, learner = _resolve.representation_of(self.representation) or Full(), self.learner_
         reasons = (f"steps by {self.rule_.step!r}", f"terms within {self._budget()!r}")
-        return Plan(
-            form,
-            None,
-            learner.engine or _resolve.engine_of(self.engine),
-            learner.seen,
-            learner.size,
-            0,
-            0.0,
-            reasons,
-        )
+        engine = learner.engine or _resolve.engine_of(self.engine)
+        return Plan(form, None, engine, learner.seen, learner.size, reasons=reasons)
 
     @property
     def n_seen_(self) -> int:
@@ -404,18 +367,18 @@ class OnlineMachine(Coefficients, KernelInputs):
         """Terms of f, or its coordinates."""
         return self.learner_.size if self.begun else 0
 
-    def _require(self) -> None:
-        check_is_fitted(self)
-
     @property
     def loss_(self) -> Loss:
         """The loss, as it is used."""
-        self._require()
+        check_is_fitted(self)
         return self.rule_.loss
+
+    # Scores and their coding are those of one moment.
+    scored = in_turn(KernelInputs.scored)
 
     @in_turn
     def scores(self, X: Any) -> np.ndarray:
         """f(x) + b as the loss takes it, shape (n, outputs): what `coding_` decodes to predictions."""
-        self._require()
+        check_is_fitted(self)
         points = self._points(X, reset=False)
         return finite_scores(like(self.learner_.scores(points), points))

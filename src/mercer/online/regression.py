@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
-from mercer.estimators.tensors import follows_data
-from mercer.kernels import Gaussian
-from mercer.online.river import RiverRegressorMixin
+from mercer.estimators.inputs import Numbered
+from mercer.online.river import RiverMixin
 from mercer.online.turns import in_turn
 
-_GAUSSIAN = Gaussian()
 
-
-class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixin):
+@dataclass(eq=False, repr=False)
+class OnlineKernelRegressor(Numbered, RiverMixin):
     """Regression one example at a time: f ← (1 − 2ηλ) f − η V'(y, f(x)) k(x,·).
 
     `partial_fit` takes batches, `learn_one` and `predict_one` one example (a dict of features, as river's
@@ -39,26 +40,19 @@ class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixi
     representation : "full", "features", "nystrom" or a Representation
         Coordinates in place of kernels at examples: random or explicit features, or centres from the first
         batch. The cost of a step is then constant, and there is no budget.
-    offset : bool
-        Learn a constant b beside f.
-    averaging : bool
-        Predict with the mean of all functions so far instead of the last.
-    passes : int
-        How often `fit` goes through the rows.
+    offset : bool, to learn a constant b beside f
+    averaging : bool, to predict with the mean of all functions so far instead of the last
+    passes : int, how often `fit` goes through the rows
     engine : "auto" or an Engine
-    random_state : int, RandomState or None
-        For AtRandom and random features.
+    random_state : int, RandomState or None; for AtRandom and random features
 
     Attributes
     ----------
-    function_ : Function
-        What predicts, in H_K (without b).
-    dual_coef_, coef_, intercept_
-        Coefficients of kernels at `function_.points`, or weights of features; and b.
+    function_ : what predicts, in H_K (without b)
+    dual_coef_, coef_, intercept_ : coefficients of kernels at `function_.points`, or weights of features; b
     kernel_ : the kernel with its parameters found
     n_seen_, n_updates_ : examples so far, and those that changed f
-    cumulative_loss_ : float
-        Σ V(y_t, f_t(x_t)) of predictions made before the example was learned.
+    cumulative_loss_ : Σ V(y_t, f_t(x_t)) of predictions made before the example was learned
 
     References
     ----------
@@ -77,31 +71,8 @@ class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixi
     True
     """
 
-    def __init__(
-        self,
-        kernel=_GAUSSIAN,
-        loss="squared",
-        lam=1e-6,
-        step=0.25,
-        budget=500,
-        representation="full",
-        offset=False,
-        averaging=False,
-        passes=1,
-        engine="auto",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.loss = loss
-        self.lam = lam
-        self.step = step
-        self.budget = budget
-        self.representation = representation
-        self.offset = offset
-        self.averaging = averaging
-        self.passes = passes
-        self.engine = engine
-        self.random_state = random_state
+    loss: Any = "squared"
+    step: Any = 0.25
 
     def loss_for(self, y=None):
         return _resolve.loss_of(self.loss)
@@ -121,14 +92,18 @@ class OnlineKernelRegressor(MultiOutputMixin, RegressorMixin, RiverRegressorMixi
     @in_turn
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from some more examples, in their order."""
-        if not self.begun:
-            self.forget()
         self._learn(X, y, None, sample_weight)
         return self
 
-    @follows_data
+    def _target(self, y):
+        try:
+            row = np.array([y], np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"y is {y!r}, and should be a number") from None
+        return self._code_targets(row, None)
+
     @in_turn
-    def predict(self, X):
-        """Predictions for X, shaped as y was."""
-        scores = self.scores(X)
-        return self.coding_.decode(scores)
+    def predict_one(self, x) -> float:
+        """The prediction for one example, a list if y has several numbers; 0 before anything is learned."""
+        scores = self._score_one(x)
+        return 0.0 if scores is None else self.coding_.decode(scores)[0].tolist()

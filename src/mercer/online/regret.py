@@ -33,10 +33,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.online.hindsight import Best, in_ball, penalised
+from mercer._params import require_positive
+from mercer.online.algorithms import PerceptronLoss
 from mercer.online.machine import OnlineMachine
-from mercer.online.perceptron_loss import PerceptronLoss
-from mercer.online.record import Record, record
+from mercer.online.record import Best, Record, Seen, record
 
 _TIMES = 24
 # Where an exponent is read off, the first few examples say little.
@@ -105,8 +105,7 @@ class Regret:
 
     @property
     def exponent(self) -> float:
-        """p of regret ∝ T^p: the slope of log regret against log T, from ten examples on; nan if that is no
-        power, the regret being negative."""
+        """p of regret ∝ T^p: the slope of log regret against log T, from ten examples on; nan below 0."""
         seen = self.times >= min(_EARLY, self.times[-1] / 10)
         if seen.sum() < 3 or (self.regret[seen] <= 0).any():
             return math.nan
@@ -169,10 +168,6 @@ def regret(
     times : int or array of int
         At so many times, spaced geometrically, or at these, f* is found for the examples until then.
 
-    Returns
-    -------
-    Regret
-
     Notes
     -----
     f* comes from the batch machinery: exactly up to 10,000 examples for least squares, 5,000 for other smooth
@@ -209,8 +204,8 @@ def regret(
         raise ValueError(
             "no function costs less than f = 0 by PerceptronLoss(): for regret take loss='hinge'"
         )
-    if radius is not None and not (isinstance(radius, numbers.Real) and 0 < float(radius) < math.inf):
-        raise ValueError(f"radius must be a positive number, got {radius!r}")
+    if radius is not None:
+        radius = require_positive(radius, "radius")
     run = record(machine, X, y)
     if radius is None and run.lam == 0:
         raise ValueError(
@@ -234,10 +229,10 @@ def regret(
             if radius is not None:
                 # Without the penalty on either side.
                 bound += lam * when * norms**2 - own
+    doubt = "" if run.kernel.rule() else f", provided that {run.kernel!r} is a kernel, which no rule says"
     return Regret(
         *(when, losses, best, norms, np.array([b.gap for b in found]), bound, price, gradients),
-        *(None if radius is None else float(radius), lam, run.machine.rule_.step),
-        *(run.lost is not None, _doubt(run.kernel), run.losses),
+        *(radius, lam, run.machine.rule_.step, run.lost is not None, doubt, run.losses),
     )
 
 
@@ -256,12 +251,11 @@ def _in_hindsight(run: Record, when: np.ndarray, radius: float | None) -> list[B
         points = points.astype(np.float64)
     found: list[Best] = []
     for T in when:
-        some = points[:T], run.targets[:T]
+        seen = Seen(run.kernel, points[:T], run.targets[:T], loss)
         if radius is None:
-            found.append(penalised(run.kernel, *some, loss, run.lam)[0])
+            found.append(seen.penalised(run.lam)[0])
         else:
-            start = 4 * found[-1].multiplier if found else 1.0
-            found.append(in_ball(run.kernel, *some, loss, float(radius), start))
+            found.append(seen.in_ball(radius, 4 * found[-1].multiplier if found else 1.0))
     return found
 
 
@@ -273,10 +267,6 @@ def _above_tangents(run: Record, best: Best) -> bool:
     rise = np.einsum("ij,ij->i", run.slopes[:T], best.scores - run.scores[:T])
     rounding = _ROUNDING * (np.abs(values) + np.abs(run.losses[:T]) + np.abs(rise) + 1)
     return bool((values >= run.losses[:T] + rise - rounding).all())
-
-
-def _doubt(kernel: Any) -> str:
-    return "" if kernel.rule() else f", provided that {kernel!r} is a kernel, which no rule says"
 
 
 def _bound(run: Record, T: int, best: Best) -> float:

@@ -13,18 +13,6 @@ from mercer import _resolve
 from mercer.online.machine import OnlineMachine
 from mercer.online.turns import in_turn
 
-_registered: set[type] = set()
-
-
-def register(cls: type) -> None:
-    """Let river take this class for one of its own, if river is about."""
-    base: Any = sys.modules.get("river.base")
-    if base is None or cls in _registered:
-        return
-    kind = base.Classifier if issubclass(cls, ClassifierMixin) else base.Regressor
-    kind.register(cls)
-    _registered.add(cls)
-
 
 class RiverMixin(OnlineMachine):
     """river's side of an online machine.
@@ -39,7 +27,11 @@ class RiverMixin(OnlineMachine):
     _multiclass = True
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        register(cls)
+        # River shall take this class for one of its own, if river is about.
+        base: Any = sys.modules.get("river.base")
+        if base is not None:
+            kind = base.Classifier if issubclass(cls, ClassifierMixin) else base.Regressor
+            kind.register(cls)
         return super().__new__(cls)
 
     # -- examples ----------------------------------------------------------------------------------
@@ -102,8 +94,7 @@ class RiverMixin(OnlineMachine):
 
     @in_turn
     def learn_one(self, x, y, w=1.0) -> None:
-        """Learn from one example: a dict of features (or an object the kernel takes), and its y; w is its
-        weight."""
+        """Learn from one example: a dict of features (or an object the kernel takes), its y, its weight."""
         if not 0 <= w < np.inf:
             raise ValueError(f"w must be a nonnegative number, got {w!r}")
         if w == 0:
@@ -146,69 +137,3 @@ class RiverMixin(OnlineMachine):
 
         other = clone(self)
         return other.set_params(**new_params) if new_params else other
-
-
-class RiverRegressorMixin(RiverMixin):
-    """Numbers to predict."""
-
-    def _target(self, y):
-        try:
-            row = np.array([y], np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"y is {y!r}, and should be a number") from None
-        return self._code_targets(row, None)
-
-    @in_turn
-    def predict_one(self, x) -> float:
-        """The prediction for one example, a list if y has several numbers; 0 before anything is learned."""
-        scores = self._score_one(x)
-        return 0.0 if scores is None else self.coding_.decode(scores)[0].tolist()
-
-
-class RiverClassifierMixin(RiverMixin):
-    """Labels to predict."""
-
-    def _target(self, y):
-        if y is None or y != y:
-            raise ValueError(f"y is {y!r}: leave out examples whose label is not known")
-        row = self._rows().get(y)
-        if row is None:
-            self._meet(y)
-            row = self._rows()[y]
-        return row
-
-    def _rows(self) -> dict:
-        """Targets of each label."""
-        coding = self.__dict__.get("coding_")
-        if coding is None:
-            return {}
-        kept = self.__dict__.get("_one")
-        if kept is None or kept[0] is not coding:
-            rows = coding.encode(coding.classes)
-            kept = coding, {label: rows[i : i + 1] for i, label in enumerate(coding.classes.tolist())}
-            self._one = kept
-        return kept[1]
-
-    @in_turn
-    def predict_proba_one(self, x) -> dict:
-        """Probabilities of the labels met so far; of the loss's scores where it has none, 1 for the best."""
-        scores = self._score_one(x)
-        if scores is None:
-            return {}
-        labels = self.coding_.classes.tolist()
-        if not self.rule_.loss.has_probability:
-            best = self.coding_.decode(scores)[0]
-            return {label: float(label == best) for label in labels}
-        return dict(zip(labels, self.coding_.probability(scores)[0].tolist()))
-
-    @in_turn
-    def predict_proba_many(self, X) -> Any:
-        """Probabilities for a data frame of examples, a column for each label."""
-        pd: Any = import_module("pandas")
-        return pd.DataFrame(self.predict_proba(X), columns=self.coding_.classes.tolist(), index=X.index)
-
-    @in_turn
-    def predict_one(self, x) -> Any:
-        """The label for one example; None before anything is learned."""
-        scores = self._score_one(x)
-        return None if scores is None else self.coding_.decode(scores)[0].item()

@@ -14,7 +14,8 @@ from mercer.online import loops
 class Step(Params):
     """Contract: `sizes(t, lam)` gives η for an array of times; `validate` refuses what makes no sense.
 
-    `rate` says whether η is that number, or follows from the loss and is bounded by it.
+    `rate` says whether η is that number, or follows from the loss and is bounded by it; `without_lam` why λ
+    must be 0, if it must.
 
     Examples
     --------
@@ -30,10 +31,13 @@ class Step(Params):
     """
 
     rate = loops.TOLD
+    without_lam = ""
 
     def validate_for(self, lam: float) -> None:
         """Refuse a λ that this step can't go with."""
         self.validate()
+        if self.without_lam and lam != 0:
+            raise ValueError(f"{self.without_lam}: set lam=0.0")
         longest = float(self.checked_sizes(np.array([1.0]), lam)[0])
         if 2 * longest * lam > 1 + 1e-12:
             raise ValueError(
@@ -65,14 +69,8 @@ class Step(Params):
 
 
 class ConstantStep(Step):
-    """η_t = η: goes on learning for ever, as drifting data want it.
+    """η_t = `eta` > 0: goes on learning for ever, as drifting data want it.
 
-    Parameters
-    ----------
-    eta : float > 0
-
-    Examples
-    --------
     >>> import numpy as np
     >>> ConstantStep(0.5).sizes(np.arange(1, 4), 0.0)
     array([0.5, 0.5, 0.5])
@@ -89,14 +87,8 @@ class ConstantStep(Step):
 
 
 class InverseRootStep(Step):
-    """η_t = η/√t: regret grows no faster than √T.
+    """η_t = `eta`/√t: regret grows no faster than √T.
 
-    Parameters
-    ----------
-    eta : float > 0
-
-    Examples
-    --------
     >>> import numpy as np
     >>> InverseRootStep(1.0).sizes(np.array([1, 4, 16]), 0.0)
     array([1.  , 0.5 , 0.25])
@@ -113,18 +105,11 @@ class InverseRootStep(Step):
 
 
 class PegasosStep(Step):
-    """η_t = 1/(2λt), the step of Pegasos: for λ > 0 the objective is 2λ-strongly convex, and regret grows as
-    log T.
+    """η_t = 1/(2λt): for λ > 0 the objective is 2λ-strongly convex, and regret grows as log T.
 
-    Pegasos writes λ/2 for our λ, so its 1/(λt) is the same step. The first one forgets where f began.
+    Pegasos writes λ/2 for our λ, so its 1/(λt) is the same step. The first one forgets where f began; with a
+    `delay`, a whole number, t + delay takes the place of t, and the first steps are shorter.
 
-    Parameters
-    ----------
-    delay : int
-        t + delay in place of t: later, shorter first steps.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> PegasosStep().sizes(np.array([1, 2, 10]), 0.05)
     array([10.,  5.,  1.])
@@ -173,6 +158,8 @@ class PassiveAggressiveStep(Step):
     array([1.])
     """
 
+    without_lam = "PassiveAggressiveStep() does not shrink f"
+
     def __init__(self, C=1.0, variant=1):
         self.C = C
         self.variant = variant
@@ -185,11 +172,6 @@ class PassiveAggressiveStep(Step):
         require_positive(self.C, "C")
         if self.variant not in (0, 1, 2) or isinstance(self.variant, bool):
             raise ValueError(f"variant must be 0, 1 or 2, got {self.variant!r}")
-
-    def validate_for(self, lam):
-        self.validate()
-        if lam != 0:
-            raise ValueError("PassiveAggressiveStep() does not shrink f: set lam=0.0")
 
     def sizes(self, t, lam):
         return np.full(len(t), float(self.C))
@@ -229,6 +211,8 @@ class RecursiveStep(Step):
     True
     """
 
+    without_lam = "RecursiveStep(penalty) has a penalty of its own"
+
     def __init__(self, penalty=1.0, forgetting=1.0):
         self.penalty = penalty
         self.forgetting = forgetting
@@ -237,11 +221,6 @@ class RecursiveStep(Step):
         require_positive(self.penalty, "penalty")
         if not 0 < require_positive(self.forgetting, "forgetting") <= 1:
             raise ValueError(f"forgetting must be at most 1, got {self.forgetting!r}")
-
-    def validate_for(self, lam):
-        self.validate()
-        if lam != 0:
-            raise ValueError("RecursiveStep(penalty) has a penalty of its own: set lam=0.0")
 
     def sizes(self, t, lam):
         return np.ones(len(t))

@@ -19,8 +19,8 @@ from mercer.estimators import KernelKMeans, KernelOneClass, KernelPCA, KernelPer
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import KernelInputs, Labelled
-from mercer.estimators.neighbourhood import KernelNeighbours
-from mercer.estimators.one_class import EDGE
+from mercer.estimators.neighbours import KernelNeighbours
+from mercer.estimators.svm import EDGE
 from mercer.online.machine import OnlineMachine
 from mercer.onnx import answers
 from mercer.onnx.scores import scores, votes

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 
 from mercer.online import OnlineKernelClassifier, Regret, progressive
 from mercer.online.machine import OnlineMachine
-from mercer.online.occupancy import occupancy
-from mercer.online.record import begin, function_after
+from mercer.online.record import begin, function_after, occupancy
 from mercer.plot.curves import terms_of
 from mercer.plot.style import BLUE, COLOURS, INK, dressed, legend, log_ticks, panels
 

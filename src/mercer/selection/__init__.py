@@ -1,8 +1,8 @@
 """Choosing the model: leave-one-out, cross-validation, regularisation paths, tuning."""
 
 from mercer.selection.dimensions import Choice, Integer, Real
-from mercer.selection.folds import FoldPath, fold_path
 from mercer.selection.gradient import LooSurface, Refined, refine
+from mercer.selection.objectives import FoldPath, fold_path
 from mercer.selection.path import Path, loo, path
 from mercer.selection.tune import tune
 from mercer.selection.tuning import Tuning, TuningTrial

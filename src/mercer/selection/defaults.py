@@ -16,7 +16,7 @@ from mercer._resolve import kernel_of
 from mercer._xp import issparse
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.inputs import KernelInputs
-from mercer.estimators.neighbourhood import KernelNeighbours
+from mercer.estimators.neighbours import KernelNeighbours
 from mercer.kernels import Kernel, Precomputed
 from mercer.kernels.order import order_of
 from mercer.kernels.unary import Scale

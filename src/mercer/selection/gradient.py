@@ -232,10 +232,6 @@ def refine(
         Rows of one group are left out together. So are equal rows, in any case: one of them would give the
         other away.
 
-    Returns
-    -------
-    Refined
-
     Examples
     --------
     >>> import numpy as np

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import copy
 import inspect
-import math
 import numbers
-import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
@@ -28,7 +25,6 @@ from mercer.estimators.tensors import on_host
 from mercer.representations import Representation
 from mercer.selection.dimensions import Choice, Dimension
 from mercer.selection.path import leave_one_out_error, path_of_units
-from mercer.selection.space import Space
 from mercer.selection.tuning import TuningTrial
 
 # Values of λ in a trial. With unequal weights each costs a pass over the eigenvectors.
@@ -82,14 +78,8 @@ class Data:
 class LeaveOneOut:
     """The exact leave-one-out mean squared error of a least squares machine, minimised over λ on the way.
 
-    For one kernel, one eigendecomposition gives the errors for all λ; so λ takes no part in the search.
-
-    Parameters
-    ----------
-    machine : KernelMachine
-    data : Data
-    lam : Dimension, "auto" or None
-        The values of λ; "auto": as in `selection.path`; None: the machine's own λ, and no other.
+    For one kernel, one eigendecomposition gives the errors for all λ, so λ takes no part in the search: `lam`
+    says its values, "auto" those of `selection.path`, None the machine's own and no other.
     """
 
     words = "exact leave-one-out mean squared error"
@@ -141,13 +131,8 @@ class LeaveOneOut:
 class CrossValidation:
     """The mean of a score over held-out folds, the same ones for every setting.
 
-    Parameters
-    ----------
-    estimator : scikit-learn estimator
-    data : Data
-    cv, scoring : as in scikit-learn; cv None: five shuffled folds, with the shares of classes kept
-    groups : array or None, for splitters; folds that are made here go by the units of the data
-    seed : int
+    `cv` and `scoring` as in scikit-learn; cv None: five shuffled folds, with the shares of classes kept.
+    `groups` are for splitters; folds that are made here go by the units of the data.
     """
 
     minimised = False
@@ -215,24 +200,6 @@ class CrossValidation:
 Objective = LeaveOneOut | CrossValidation
 
 
-def attempt(
-    objective: Objective, space: Space, point: np.ndarray, rows: int
-) -> tuple[TuningTrial, Exception | None]:
-    """One trial; whatever goes wrong in it is kept, not raised."""
-    params, failure = space.params(point), None
-    try:
-        with warnings.catch_warnings():
-            # A solver that stopped early did not fit the setting it was given.
-            warnings.simplefilter("error", ConvergenceWarning)
-            trial = objective(params, rows)
-        if not trial.ok:
-            raise ValueError(f"the score is {trial.score}")
-    except Exception as caught:
-        failure, why = caught, f"{type(caught).__name__}: {caught}"
-        trial = TuningTrial(copies(params), math.nan, rows=rows, error=why)
-    return replace(trial, point=tuple(point.tolist())), failure
-
-
 def configured(estimator: Any, params: Mapping[str, Any]) -> Any:
     """A fresh estimator with these parameters."""
     return clone(estimator).set_params(**copies(params))
@@ -283,10 +250,7 @@ def row_order(n: int, labels: np.ndarray | None, seed: int) -> np.ndarray:
 def _folds_of_units(
     cv: Any, units: np.ndarray, labels: np.ndarray | None, weights: np.ndarray | None = None, seed: int = 0
 ) -> list[Split] | None:
-    """Folds of the units of positive weight, where it is only said how many.
-
-    None if rows are units, or if cv does the splitting.
-    """
+    """Folds of the units of positive weight; None if rows are units, or if cv does the splitting."""
     rows = np.arange(len(units)) if weights is None else np.flatnonzero(weights)
     if alone(units[rows]) or not (cv is None or isinstance(cv, numbers.Integral)):
         return None
@@ -300,3 +264,124 @@ def _weighs(scorer: Any) -> bool:
     if hasattr(scorer, "_accept_sample_weight"):  # scikit-learn's own scorers know what they wrap
         return bool(scorer._accept_sample_weight())
     return "sample_weight" in inspect.signature(scorer).parameters
+
+
+# -- cross-validation along λ, each fit starting from its neighbours ---------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoldPath:
+    """Scores of a machine on held-out folds, for many λ.
+
+    Attributes
+    ----------
+    lams : (L,) values of λ
+    scores : (L, folds), the larger the better
+    machines : the machines fitted to all examples, one for each λ
+    best : index of the largest mean score; of equal ones the largest λ
+    iterations : (L, folds + 1) iterations of the solver, the last column for all examples
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]
+    >>> fold_path(KernelRidge(), X, y, [0.1, 0.01, 0.001], cv=2).best_lam
+    0.001
+    """
+
+    lams: np.ndarray
+    scores: np.ndarray
+    machines: tuple[KernelMachine, ...]
+    best: int
+    iterations: np.ndarray
+
+    @property
+    def best_lam(self) -> float:
+        """The λ with the largest mean score."""
+        return float(self.lams[self.best])
+
+    @property
+    def best_machine(self) -> KernelMachine:
+        """The machine with that λ, fitted to all examples."""
+        return self.machines[self.best]
+
+    def __repr__(self) -> str:
+        edge = ", at the edge of the grid" if self.best in (0, len(self.lams) - 1) else ""
+        mean = self.scores[self.best].mean()
+        return (
+            f"<{len(self.lams)} values of lam from {self.lams.min():.2g} to {self.lams.max():.2g}; largest "
+            f"mean score {mean:.4g} over {self.scores.shape[1]} folds at {self.best_lam:.3g}{edge}>"
+        )
+
+
+def fold_path(
+    machine: KernelMachine,
+    X: Any,
+    y: Any,
+    lams: Any,
+    *,
+    cv: Any = None,
+    scoring: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    warm: bool = True,
+) -> FoldPath:
+    """Cross-validate a machine for every λ, and fit it to all examples.
+
+    Where the solver has one coefficient per example (`Dual`), the fit to all examples starts from that of the
+    next larger λ, and every fold from the fit to all examples, its own coefficients only.
+
+    Parameters
+    ----------
+    machine : any machine of this library with a λ; its own lam is ignored
+    X, y, sample_weight : as in ``machine.fit``
+        Weights also count in the score, where it can be a weighted one.
+    lams : array of values of λ
+    cv : int, splitter or None, as in scikit-learn
+        Where the folds are made here (an int, or None), equal rows and rows of one group share a fold.
+    scoring : str, callable or None, as in scikit-learn
+    groups : (n,) labels, optional
+        Also handed to a splitter.
+    warm : bool
+        False: every fit starts from nothing. The result is the same, to the solver's tolerance.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer import KernelSVC
+    >>> p = fold_path(KernelSVC(), *load_iris(return_X_y=True), lams=[1e-1, 1e-2, 1e-3])
+    >>> p.scores.shape, bool(p.scores[p.best].mean() > 0.9)
+    ((3, 5), True)
+    """
+    lams = np.asarray(lams, dtype=np.float64)
+    if lams.ndim != 1 or len(lams) == 0 or not (lams > 0).all() or not np.isfinite(lams).all():
+        raise ValueError("lams must be a list of positive numbers")
+    data = Data.of(machine, X, y, sample_weight, groups)
+    judge = CrossValidation(machine, data, 5 if cv is None else cv, scoring, groups)
+    scores = np.empty((len(lams), len(judge.folds)))
+    iterations = np.zeros((len(lams), len(judge.folds) + 1), dtype=int)
+    machines: list[Any] = [None] * len(lams)
+    last = None
+    for a in np.argsort(-lams, kind="stable"):
+        here = configured(machine, {"lam": float(lams[a])})
+        machines[a] = last = data.fit(here, _fit_from(here, last if warm else None))
+        iterations[a, -1] = last.solution_.iterations
+        for b, (train, test) in enumerate(judge.folds):
+            part = configured(machine, {"lam": float(lams[a])})
+            fit = _fit_from(part, last if warm else None, train)
+            scores[a, b] = judge.score(part, train, test, fit)
+            iterations[a, b] = part.solution_.iterations
+    mean = scores.mean(axis=1)
+    ties = np.flatnonzero(mean == mean.max())
+    return FoldPath(lams, scores, tuple(machines), int(ties[np.argmax(lams[ties])]), iterations)
+
+
+def _fit_from(machine: Any, other: Any, rows: np.ndarray | None = None) -> Callable[..., Any]:
+    """`machine.fit`, beginning at the coefficients (of some examples) of another machine, if there is one."""
+    if other is None:
+        return machine.fit
+
+    def fit(X: Any, y: Any, sample_weight: Any = None) -> Any:
+        return machine.fit_from(other, X, y, sample_weight, rows)
+
+    return fit

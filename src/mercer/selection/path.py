@@ -73,10 +73,6 @@ def path(
         Values of λ, or how many there shall be over ten decades, scaled by the mean of k(x,x). None: 50.
     groups : (n,) labels, optional
 
-    Returns
-    -------
-    Path
-
     Raises
     ------
     ValueError
@@ -130,8 +126,6 @@ def loo(machine: KernelMachine, X: Any, y: Any, sample_weight: Any = None, group
     Equal rows, and rows of one group, are left out together; ``machine.loo_residuals()`` leaves out one row
     and no other.
 
-    Examples
-    --------
     >>> from mercer import KernelRidge
     >>> loo(KernelRidge(lam=0.1), [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]).shape
     (3,)

@@ -22,18 +22,11 @@ _PATIENCE, _LEAST_PATIENCE = 20.0, 600.0
 
 @dataclass
 class Clock:
-    """How long a search may take.
-
-    Attributes
-    ----------
-    seconds : how long it may take at most
-    started : when it began
-    ended : was anything left out, or stopped, because time was up?
-    """
+    """How long a search may take."""
 
     seconds: float
     started: float = field(default_factory=lambda: time.monotonic())
-    ended: bool = False
+    ended: bool = False  # was anything left out, or stopped, because time was up?
 
     @classmethod
     def patient(cls, seconds: float) -> Clock:

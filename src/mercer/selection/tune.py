@@ -7,26 +7,18 @@ import math
 import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer.selection.defaults import complete, with_objects
-from mercer.selection.dimensions import dimension_of
-from mercer.selection.objectives import (
-    CrossValidation,
-    Data,
-    LeaveOneOut,
-    Objective,
-    attempt,
-    configured,
-    copies,
-)
+from mercer.selection.dimensions import Space, dimension_of
+from mercer.selection.objectives import CrossValidation, Data, LeaveOneOut, Objective, configured, copies
 from mercer.selection.proposals import Proposals, rungs_of
 from mercer.selection.search import Clock, Job, search
-from mercer.selection.space import Space
 from mercer.selection.tuning import Tuning, TuningTrial, best_of
 
 Progress = Callable[[str, float], Any]
@@ -236,6 +228,24 @@ class TuningSearch:
         nearest = max(t.rows for t in known)
         mean = float(np.mean([t.seconds for t in known if t.rows == nearest]))
         return mean * (rows / nearest) ** self.objective.power
+
+
+def attempt(
+    objective: Objective, space: Space, point: np.ndarray, rows: int
+) -> tuple[TuningTrial, Exception | None]:
+    """One trial; whatever goes wrong in it is kept, not raised."""
+    params, failure = space.params(point), None
+    try:
+        with warnings.catch_warnings():
+            # A solver that stopped early did not fit the setting it was given.
+            warnings.simplefilter("error", ConvergenceWarning)
+            trial = objective(params, rows)
+        if not trial.ok:
+            raise ValueError(f"the score is {trial.score}")
+    except Exception as caught:
+        failure, why = caught, f"{type(caught).__name__}: {caught}"
+        trial = TuningTrial(copies(params), math.nan, rows=rows, error=why)
+    return replace(trial, point=tuple(point.tolist())), failure
 
 
 def seeded(estimator: Any, seed: int) -> Any:

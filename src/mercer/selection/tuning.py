@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer._params import show
-from mercer.selection.space import Space
+from mercer.selection.dimensions import Space
 
 # So near to an end, as a share of the range, is at the edge.
 _EDGE = 0.02
@@ -132,11 +132,8 @@ class Tuning:
     def table(self) -> list[dict[str, Any]]:
         """A row for each trial, for showing: most rows first, of equally many the best first.
 
-        Returns
-        -------
-        list of dict
-            Keys: "score" (as the objective's words say it), "rows", "seconds", every parameter by its name
-            (None where it has no part), "error". A data frame takes it as it is.
+        Keys: "score" (as the objective's words say it), "rows", "seconds", every parameter by its name (None
+        where it has no part), "error". A data frame takes it as it is.
         """
         names = dict.fromkeys(name for trial in self.trials for name in trial.params)
         order = sorted(self.trials, key=lambda t: (-t.rows, -t.score if t.ok else math.inf))

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.estimators.inputs import Labelled
 from mercer.online.machine import OnlineMachine
-from mercer.online.metrics import Metrics
+from mercer.online.streams import Metrics
 
 
 @dataclass

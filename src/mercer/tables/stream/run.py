@@ -17,10 +17,8 @@ import numpy as np
 from mercer import _resolve
 from mercer.estimators.inputs import Labelled
 from mercer.losses.regression import ResidualLoss
-from mercer.online.drift import MeanShift
-from mercer.online.encoding import Encoding
 from mercer.online.machine import OnlineMachine
-from mercer.online.metrics import Metrics
+from mercer.online.streams import Encoding, MeanShift, Metrics
 from mercer.tables.reading import Table
 from mercer.tables.stream.keeping import Keeper, Predictions, resumed, written_to
 from mercer.tables.stream.learning import Foretold, learn

@@ -9,10 +9,8 @@ import numpy as np
 
 from mercer._state import COUNT, NUMBER, ONE_OR_MORE, POSITIVE, require
 from mercer.estimators.inputs import Labelled
-from mercer.online.drift import MeanShift
-from mercer.online.encoding import Encoding
 from mercer.online.machine import OnlineMachine
-from mercer.online.metrics import Metrics
+from mercer.online.streams import Encoding, MeanShift, Metrics
 from mercer.tables.reading import Table
 
 
