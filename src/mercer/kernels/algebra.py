@@ -128,6 +128,9 @@ class Sum(_Pair):
     def rule(self):
         return self._rules("a sum of kernels")
 
+    def strictly(self):
+        return next(filter(None, self._values("strictly")), "")  # definite + semidefinite
+
 
 class Product(_Pair):
     """k₁·k₂, written ``a * b`` (Schur's product theorem).
@@ -170,3 +173,7 @@ class Product(_Pair):
 
     def rule(self):
         return self._rules("a product of kernels")
+
+    def strictly(self):
+        reasons = self._values("strictly")  # Schur
+        return reasons[0] if all(reasons) else ""

@@ -208,6 +208,17 @@ class Kernel(Params):
         """Why this is a kernel, by construction; None if no rule says so."""
         return None
 
+    def strictly(self) -> str:
+        """Why matrices on distinct vectors are positive definite; "" if no rule says so.
+
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> (Gaussian(1.0) + Linear()).strictly()
+        'the Gaussian kernel has a spectral density that is positive everywhere'
+        >>> Linear().strictly()
+        ''
+        """
+        return ""
+
     # -- derivatives ------------------------------------------------------------------------------
 
     def gradient_x(self, X: Any, Z: Any) -> np.ndarray:

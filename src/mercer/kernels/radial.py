@@ -31,6 +31,10 @@ class Radial(Profiled):
         """`induced_order` of a class whose profile is nonnegative and falls strictly."""
         return Order("l1" if isinstance(self.statistic, L1Distance) else "l2", view, True)
 
+    def by_its_spectrum(self):
+        """`strictly` of a class whose spectral density is nowhere 0."""
+        return f"the {type(self).__name__} kernel has a spectral density that is positive everywhere"
+
 
 class Gaussian(Radial):
     """exp(−‖x−z‖²/2σ²)
@@ -52,6 +56,7 @@ class Gaussian(Radial):
     positive = log_params = ("sigma",)
     infinitely_divisible = True
     induced_order = Radial.falls_with_distance
+    strictly = Radial.by_its_spectrum
 
     def __init__(self, sigma=None):
         self.sigma = sigma
@@ -87,6 +92,7 @@ class Laplacian(Radial):
     infinitely_divisible = True
     _statistics = {"l2": SquaredDistance(), "l1": L1Distance()}
     induced_order = Radial.falls_with_distance
+    strictly = Radial.by_its_spectrum
 
     def __init__(self, sigma=None, norm="l2"):
         self.sigma = sigma
@@ -132,6 +138,7 @@ class Matern(Radial):
 
     positive = log_params = ("sigma",)
     induced_order = Radial.falls_with_distance
+    strictly = Radial.by_its_spectrum
 
     def __init__(self, nu=1.5, sigma=None):
         self.nu = nu
@@ -179,6 +186,7 @@ class RationalQuadratic(Radial):
     positive = log_params = ("alpha", "sigma")
     infinitely_divisible = True
     induced_order = Radial.falls_with_distance
+    strictly = Radial.by_its_spectrum
 
     def __init__(self, alpha=1.0, sigma=None):
         self.alpha = alpha

@@ -206,6 +206,9 @@ class LengthScales(_Transformed):
     def rule(self):
         return self._rules("a kernel with one length scale per feature")
 
+    def strictly(self):
+        return self.kernel.strictly()
+
 
 class Mahalanobis(_Transformed):
     """k in the metric M: k(Lx, Lz) with L = M^½, so ‖x−z‖² becomes (x−z)ᵀM(x−z) and x·z becomes xᵀMz.

@@ -11,6 +11,7 @@ from mercer.codegen.symbols import int_power
 from mercer.kernels.arithmetic import is_integer, is_number
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Combined, _Composite, multiply, prefixed, shown, times
+from mercer.kernels.dot import Linear
 from mercer.kernels.separation import of_normalised
 
 
@@ -22,6 +23,9 @@ class _OfOne(_Combined):
     def induced_order(self, view):
         order = self.kernel.induced_order(view)
         return order and order.of_falling()
+
+    def strictly(self):
+        return self.kernel.strictly()
 
 
 class Scale(_OfOne):
@@ -83,6 +87,9 @@ class Scale(_OfOne):
 
     def rule(self):
         return self._rules("a nonnegative multiple of a kernel")
+
+    def strictly(self):
+        return super().strictly() if self.factor > 0 else ""
 
 
 class Power(_OfOne):
@@ -154,6 +161,9 @@ class Power(_OfOne):
             return self._rules("a positive power of an infinitely divisible kernel")
         return self._rules("an integer power of a kernel")
 
+    def strictly(self):
+        return super().strictly() if is_integer(self.exponent) else ""
+
 
 class Exp(_OfOne):
     """exp(k), written ``k.exp()``.
@@ -182,6 +192,10 @@ class Exp(_OfOne):
 
     def rule(self):
         return self._rules("the exponential of a kernel")
+
+    def strictly(self):
+        every = "exp(x·z) has a power series with no term missing"
+        return every if isinstance(self.kernel, Linear) else super().strictly()
 
 
 class Normalized(_Composite):
@@ -252,3 +266,6 @@ class Normalized(_Composite):
 
     def rule(self):
         return self._rules("a kernel, normalised")
+
+    def strictly(self):
+        return self.kernel.strictly()

@@ -26,6 +26,9 @@ def aligned(y: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
     """Return y and s as float arrays of one dtype, that of s.
 
     The scores decide the dtype, because they come out of the large products: float32 stays float32.
+
+    >>> aligned([[1]], np.float32([[0.5]]))
+    (array([[1.]], dtype=float32), array([[0.5]], dtype=float32))
     """
     s = floating(s)
     if isinstance(s, Symbol):
@@ -116,16 +119,15 @@ class Loss(Params, ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.losses import Loss
-    >>> class LogCosh(Loss):
-    ...     curvature = 1.0
+    >>> from mercer.losses.base import Loss, aligned
+    >>> class Gamma(Loss):
     ...     def value(self, y, s):
-    ...         return np.logaddexp(s - y, y - s) - s.dtype.type(np.log(2))
+    ...         y, s = aligned(y, s)  # floats of one shape, and of the dtype of s
+    ...         return y * np.exp(-s) + s
     ...     def grad(self, y, s):
-    ...         return np.tanh(s - y)
-    ...     def hess(self, y, s):
-    ...         return 1 - np.tanh(s - y) ** 2
-    >>> LogCosh().grad(np.array([[1.0]]), np.array([[1.0]]))
+    ...         y, s = aligned(y, s)
+    ...         return 1 - y * np.exp(-s)
+    >>> Gamma().grad([[1.0]], [[0.0]])
     array([[0.]])
     """
 
@@ -151,8 +153,27 @@ class Loss(Params, ABC):
     def __init__(self) -> None:
         """Store nothing: most losses have no parameters (and Params reads them off this signature)."""
 
+    # -- targets ----------------------------------------------------------------------------------
+
     def check_targets(self, y: Array) -> None:
         """Raise ValueError if a numeric target means nothing to this loss; most take any number."""
+
+    def sample_targets(self, rng: np.random.Generator, n: int, t: int) -> Array:
+        """Return targets (n, t) of the kind this loss is made for: the laws are tried on them.
+
+        Labels as they are coded; numbers of both signs or, where `check_targets` refuses those, positive
+        ones. A loss for other numbers (shares, say) draws its own.
+        """
+        if self.joint:
+            return np.eye(t)[rng.integers(t, size=n)]
+        if self.classification:
+            return rng.choice([-1.0, 1.0], size=(n, t))
+        y = rng.normal(scale=3, size=(n, t))
+        try:
+            self.check_targets(y)
+        except ValueError:
+            y = np.abs(y)
+        return y
 
     # -- the function of the scores ---------------------------------------------------------------
 
@@ -205,6 +226,11 @@ class Loss(Params, ABC):
     def has_dual(self) -> bool:
         """Is V a maximum over lines or parabolas, as `dual` then says?"""
         return type(self).dual is not Loss.dual
+
+    @property
+    def has_conjugate(self) -> bool:
+        """Is V* known, from `conjugate` or from `dual`?"""
+        return self.has_dual or type(self).conjugate is not Loss.conjugate
 
     # -- from scores to answers -------------------------------------------------------------------
 

@@ -9,23 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import take
-from mercer.kernels import (
-    Exp,
-    Finite,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    LengthScales,
-    Linear,
-    Matern,
-    Normalized,
-    Power,
-    Product,
-    RationalQuadratic,
-    Scale,
-    Sum,
-)
-from mercer.kernels.arithmetic import is_integer
+from mercer.kernels import Finite, Kernel
 from mercer.theory.learnability.classes import HypothesisClass
 from mercer.theory.learnability.exact import fraction, integer_rows, nonnegative, separate, widest
 from mercer.theory.learnability.halfspaces import Monomial, PolynomialSets, random_points
@@ -124,7 +108,7 @@ class KernelHalfSpaces(HypothesisClass):
     @property
     def vc_dimension(self):
         self.validate()
-        if strictly_positive(self.kernel):
+        if self.kernel.strictly():
             return math.inf
         if isinstance(self.kernel, Finite):
             K = self.kernel(np.arange(len(self.kernel)))
@@ -134,7 +118,7 @@ class KernelHalfSpaces(HypothesisClass):
 
     @property
     def why(self):
-        reason = strictly_positive(self.kernel)
+        reason = self.kernel.strictly()
         if reason:
             return (
                 f"{reason}: K is positive definite on any distinct points, so K c = y can be solved for "
@@ -148,7 +132,7 @@ class KernelHalfSpaces(HypothesisClass):
         )
 
     def growth(self, n):
-        if strictly_positive(self.kernel):
+        if self.kernel.strictly():
             return 2 ** whole("n", n, 0)
         polynomials = self._polynomials(self.d)
         return None if polynomials is None else polynomials.growth(n)
@@ -182,11 +166,11 @@ class KernelHalfSpaces(HypothesisClass):
                 yield rng.choice(domain, n, replace=False)
         if not self.kernel.vectors:
             raise ValueError(f"{self.kernel!r} is not on vectors: pass points to vc_dimension")
-        if self.d is None and not strictly_positive(self.kernel):
+        if self.d is None and not self.kernel.strictly():
             raise ValueError("say in how many coordinates: KernelHalfSpaces(kernel, d=2)")
         d = self.d or 2
         polynomials = self._polynomials(d)
-        if polynomials is None and strictly_positive(self.kernel):
+        if polynomials is None and self.kernel.strictly():
             while True:
                 yield rng.standard_normal((n, d))
         if polynomials is not None:
@@ -207,7 +191,7 @@ class KernelHalfSpaces(HypothesisClass):
             return None
         few, labels = take(points, first), y[first]
         K = np.asarray(kernel(few), dtype=float)
-        if strictly_positive(self.kernel):
+        if self.kernel.strictly():
             return self._by_solving(kernel, few, labels, K)
         if np.array_equal(K, np.rint(K)) and np.abs(K).max() < 2**53:
             return self._by_whole_numbers(kernel, few, labels, K)
@@ -265,31 +249,6 @@ class _Monomials(PolynomialSets):
 
     def monomials(self, d):
         return self.listed
-
-
-def strictly_positive(kernel: Kernel) -> str:
-    """Why the kernel's matrices on distinct vectors are all positive definite; empty if no rule says so.
-
-    >>> from mercer.kernels import Gaussian, Linear
-    >>> strictly_positive(Gaussian(1.0) + Linear())
-    'the Gaussian kernel has a spectral density that is positive everywhere'
-    >>> strictly_positive(Linear())
-    ''
-    """
-    if isinstance(kernel, Gaussian | Laplacian | Matern | RationalQuadratic):
-        return f"the {type(kernel).__name__} kernel has a spectral density that is positive everywhere"
-    if isinstance(kernel, Sum):  # positive definite + semidefinite
-        return next(filter(None, map(strictly_positive, kernel.children().values())), "")
-    if isinstance(kernel, Product):  # Schur
-        reasons = [strictly_positive(k) for k in kernel.children().values()]
-        return reasons[0] if all(reasons) else ""
-    if isinstance(kernel, Exp) and isinstance(kernel.kernel, Linear):
-        return "exp(x·z) has a power series with no term missing"
-    if isinstance(kernel, Power) and not is_integer(kernel.exponent):
-        return ""
-    if isinstance(kernel, Scale | Power | Exp | Normalized | LengthScales):
-        return strictly_positive(kernel.kernel)
-    return ""
 
 
 def _distinct(points: Any) -> tuple[np.ndarray, np.ndarray]:
