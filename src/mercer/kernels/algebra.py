@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mercer.kernels.arithmetic import is_number
+from mercer._params import is_number
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Combined, merge, multiply, shown
 from mercer.kernels.points import as_objects
@@ -89,6 +89,7 @@ class Sum(_Pair):
            [0.607, 2.   ]])
     """
 
+    made = "a sum of kernels"
     binding = 1
 
     def __repr__(self):
@@ -125,9 +126,6 @@ class Sum(_Pair):
         a, b = self._values("expansion_size", d)
         return a + b
 
-    def rule(self):
-        return self._rules("a sum of kernels")
-
     def strictly(self):
         return next(filter(None, self._values("strictly")), "")  # definite + semidefinite
 
@@ -139,6 +137,8 @@ class Product(_Pair):
     >>> (Linear() * Linear())([[2.0]], [[3.0]])
     array([[36.]])
     """
+
+    made = "a product of kernels"
 
     @property
     def infinitely_divisible(self):  # type: ignore[override]
@@ -170,9 +170,6 @@ class Product(_Pair):
     def expansion_size(self, d):
         a, b = self._values("expansion_size", d)
         return a * b
-
-    def rule(self):
-        return self._rules("a product of kernels")
 
     def strictly(self):
         reasons = self._values("strictly")  # Schur

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._params import Params
+from mercer._params import Params, is_number, require_positive
 from mercer.codegen.formula import PairTracer, View
 from mercer.codegen.symbols import NotTraceable
-from mercer.kernels.arithmetic import is_number
 from mercer.kernels.points import as_vectors, counted, double
 
 if TYPE_CHECKING:
@@ -195,12 +194,10 @@ class Kernel(Params):
         return any(child.maps_points for child in self.children().values())
 
     def validate(self) -> None:
+        found = (type(self).from_data, type(self).resolve) != (Kernel.from_data, Kernel.resolve)
         for name in self.positive:
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if not is_number(value) or not math.isfinite(value) or value <= 0:
-                raise ValueError(f"{type(self).__name__}: {name} must be a positive number, got {value!r}")
+            if not (found and getattr(self, name) is None):
+                require_positive(getattr(self, name), f"{type(self).__name__}: {name}")
         for child in self.children().values():
             child.validate()
 

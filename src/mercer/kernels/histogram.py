@@ -37,11 +37,6 @@ class ChiSquared(_Histogram):
     def __init__(self, gamma=1.0):
         self.gamma = gamma
 
-    def validate(self):
-        if self.gamma is None:
-            raise ValueError("ChiSquared: gamma must be a positive number, not None")
-        super().validate()
-
     def profile(self, s, xp):
         return xp.exp(s * -self.gamma)
 

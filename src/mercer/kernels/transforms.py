@@ -71,6 +71,8 @@ class OnColumns(_Transformed):
     array([[14.]])
     """
 
+    made = "a kernel on chosen columns"
+
     def __init__(self, kernel, columns):
         self.kernel = kernel
         self.columns = columns
@@ -119,9 +121,6 @@ class OnColumns(_Transformed):
     def expansion_size(self, d):
         return self.kernel.expansion_size(len(self._index(d)))
 
-    def rule(self):
-        return self._rules("a kernel on chosen columns")
-
 
 class LengthScales(_Transformed):
     """One length scale per feature: k(x/ℓ, z/ℓ), written ``k.scaled([1.0, 0.2])``.
@@ -136,6 +135,7 @@ class LengthScales(_Transformed):
     array([[0.6065]])
     """
 
+    made = "a kernel with one length scale per feature"
     rounds = True
 
     def __init__(self, kernel, lengths=None):
@@ -203,9 +203,6 @@ class LengthScales(_Transformed):
     def expansion_size(self, d):
         return self.kernel.expansion_size(d)
 
-    def rule(self):
-        return self._rules("a kernel with one length scale per feature")
-
     def strictly(self):
         return self.kernel.strictly()
 
@@ -223,6 +220,7 @@ class Mahalanobis(_Transformed):
     array([[3.]])
     """
 
+    made = "a kernel in a Mahalanobis metric"
     rounds = True
 
     def __init__(self, kernel, matrix):
@@ -259,9 +257,6 @@ class Mahalanobis(_Transformed):
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d) @ self._root()
 
-    def rule(self):
-        return self._rules("a kernel in a Mahalanobis metric")
-
 
 class PullBack(_Transformed):
     """k∘φ: k(φ(x), φ(z)), written ``k.pullback(phi)``.
@@ -278,6 +273,8 @@ class PullBack(_Transformed):
     >>> Linear().pullback(np.square)([[3.0]], [[2.0]])
     array([[36.]])
     """
+
+    made = "a kernel pulled back through a map"
 
     def __init__(self, kernel, map):
         self.kernel = kernel
@@ -327,9 +324,6 @@ class PullBack(_Transformed):
         if inner.shape[0] != X.shape[0]:
             raise ValueError(f"the map turned {X.shape[0]} points into {inner.shape[0]}")
         return inner
-
-    def rule(self):
-        return self._rules("a kernel pulled back through a map")
 
 
 def _spreads(X, weights: np.ndarray | None) -> np.ndarray:

@@ -6,6 +6,8 @@ Targets y and scores s are arrays of the same shape (n, t): n examples, t output
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,37 +61,17 @@ def expit(a: Array) -> Array:
     return a.recorder.apply("expit", a) if isinstance(a, Symbol) else special.expit(a)
 
 
-class HessianRoot(ABC):
-    """A matrix R for each example, with R Rᵀ the Hessian of V in that example's scores."""
+@dataclass(frozen=True, eq=False)
+class HessianRoot:
+    """A matrix R for each example, with R Rᵀ the Hessian of V in that example's scores.
 
-    @abstractmethod
-    def apply(self, v: Array) -> Array:
-        """Return R v, example by example; v has shape (n, t)."""
+    `apply` gives R v and `adjoint` Rᵀ v, example by example, for v of shape (n, t). `diagonal` is that of R
+    (not of the Hessian, which is `loss.hess`), shape (n, t).
+    """
 
-    @abstractmethod
-    def adjoint(self, v: Array) -> Array:
-        """Return Rᵀ v, example by example; v has shape (n, t)."""
-
-    @property
-    @abstractmethod
-    def diagonal(self) -> Array:
-        """The diagonal of R (not of the Hessian, which is `loss.hess`), shape (n, t)."""
-
-
-class DiagonalRoot(HessianRoot):
-    """R = diag(r): the root for a loss that treats each output by itself."""
-
-    def __init__(self, r: Array):
-        self._r = r
-
-    def apply(self, v: Array) -> Array:
-        return self._r * v
-
-    adjoint = apply
-
-    @property
-    def diagonal(self) -> Array:
-        return self._r
+    apply: Callable[[Array], Array]
+    adjoint: Callable[[Array], Array]
+    diagonal: Array
 
 
 class Loss(Params, ABC):
@@ -204,7 +186,8 @@ class Loss(Params, ABC):
 
     def hess_root(self, y: ArrayLike, s: ArrayLike) -> HessianRoot:
         """Return R with R Rᵀ the Hessian; negative curvature (no convex loss has any) counts as 0."""
-        return DiagonalRoot(np.sqrt(np.maximum(self.hess(y, s), 0)))
+        r = np.sqrt(np.maximum(self.hess(y, s), 0))
+        return HessianRoot(lambda v: r * v, lambda v: r * v, r)
 
     def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
         """Return V*(y, u) = sup over s of u s − V(y, s), +inf outside its domain; shaped like `value`."""
