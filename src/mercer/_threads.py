@@ -218,10 +218,6 @@ class Stopped(Exception):
 _worker = threading.local()
 
 
-def _listen(stop: threading.Event) -> None:
-    _worker.stop = stop
-
-
 def stopping_point() -> None:
     """To be called now and then by long tasks: ends them if another one failed, or the user interrupted."""
     stop = getattr(_worker, "stop", None)
@@ -241,7 +237,8 @@ def parallel_map(
         return [function(item) for item in items]
     limit = one_blas_thread() if blas else nullcontext()
     stop = threading.Event()
-    with limit, ThreadPoolExecutor(min(threads, len(items)), initializer=_listen, initargs=(stop,)) as pool:
+    told: Any = {"initializer": setattr, "initargs": (_worker, "stop", stop)}
+    with limit, ThreadPoolExecutor(min(threads, len(items)), **told) as pool:
         futures = [pool.submit(function, item) for item in items]
         try:
             return [f.result() for f in futures]

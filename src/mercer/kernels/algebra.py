@@ -90,6 +90,7 @@ class Sum(_Pair):
     """
 
     made = "a sum of kernels"
+    infinitely_divisible = False
     binding = 1
 
     def __repr__(self):
@@ -139,10 +140,6 @@ class Product(_Pair):
     """
 
     made = "a product of kernels"
-
-    @property
-    def infinitely_divisible(self):  # type: ignore[override]
-        return self.left.infinitely_divisible and self.right.infinitely_divisible
 
     binding = 2
 

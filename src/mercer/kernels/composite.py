@@ -44,6 +44,10 @@ class _Composite(Kernel):
         return all(k.vectors for k in self.children().values())
 
     @property
+    def infinitely_divisible(self):  # type: ignore[override]
+        return all(k.infinitely_divisible for k in self.children().values())
+
+    @property
     def indefinite(self):  # type: ignore[override]
         return any(k.indefinite for k in self.children().values())
 

@@ -47,10 +47,6 @@ class _Transformed(_Composite):
     def induced_order(self, view):
         return self.kernel.induced_order(view.then(self))
 
-    @property
-    def infinitely_divisible(self):  # type: ignore[override]
-        return self.kernel.infinitely_divisible
-
     def gradient_log_params(self, X, Z):
         return prefixed("kernel", self.kernel.gradient_log_params(self.child_points(X), self.child_points(Z)))
 

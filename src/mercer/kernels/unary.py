@@ -46,10 +46,6 @@ class Scale(_OfOne):
     def __repr__(self):
         return f"{show(self.factor)} * {shown(self.kernel, 2)}"
 
-    @property
-    def infinitely_divisible(self):  # type: ignore[override]
-        return self.kernel.infinitely_divisible
-
     def validate(self):
         if not is_number(self.factor) or not 0 <= self.factor < math.inf:
             raise ValueError(f"Scale: factor must be a nonnegative number, got {self.factor!r}")
@@ -109,10 +105,6 @@ class Power(_OfOne):
 
     def __repr__(self):
         return f"{shown(self.kernel, 3)} ** {show(self.exponent)}"
-
-    @property
-    def infinitely_divisible(self):  # type: ignore[override]
-        return self.kernel.infinitely_divisible
 
     def validate(self):
         super().validate()
