@@ -69,9 +69,6 @@ class Cosine(Angular):
     array([[0.6]])
     """
 
-    def __init__(self):
-        pass
-
     def profile(self, s, xx, zz, xp):
         return s / (xp.sqrt(xx) * xp.sqrt(zz))  # xx·zz may leave the range of float32
 

@@ -37,6 +37,8 @@ class Kernel(Params):
     positive: tuple[str, ...] = ()
     # Those of them whose logarithm `gradient_log_params` differentiates in.
     log_params: tuple[str, ...] = ()
+    # Are the points rows of a numeric table (rather than strings, graphs, indices, …)?
+    vectors: bool = True
     # Does the kernel take SciPy sparse matrices?
     sparse: bool = False
     # Does `child_points` multiply them, so that far from the origin float32 loses what sets them apart?
@@ -114,11 +116,6 @@ class Kernel(Params):
     def points(self, X: Any) -> Any:
         """Check X and bring it into the form `pairwise` takes (here: a 2-D float array)."""
         return as_vectors(X, sparse=self.sparse, what=type(self).__name__)
-
-    @property
-    def vectors(self) -> bool:
-        """Are the points rows of a numeric table (rather than strings, graphs, indices, …)?"""
-        return True
 
     @staticmethod
     def require_same_width(X, Z) -> None:

@@ -42,9 +42,6 @@ class Linear(Dot):
     array([[11.]])
     """
 
-    def __init__(self):
-        pass
-
     def profile(self, s, xp):
         return s
 

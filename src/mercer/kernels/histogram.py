@@ -55,14 +55,8 @@ class HistogramIntersection(_Histogram):
 
     statistic = Intersection()
 
-    def __init__(self):
-        pass
-
     def profile(self, s, xp):
         return s
-
-    def gradient_log_params(self, X, Z):
-        return {}
 
     def rule(self):
         return "histogram intersection: min(a,b) = ∫ 1[t≤a]·1[t≤b] dt, an inner product"

@@ -68,6 +68,7 @@ class OnColumns(_Transformed):
     """
 
     made = "a kernel on chosen columns"
+    vectors = True
 
     def __init__(self, kernel, columns):
         self.kernel = kernel
@@ -75,10 +76,6 @@ class OnColumns(_Transformed):
 
     def points(self, X):
         return Kernel.points(self, X)
-
-    @property
-    def vectors(self):
-        return True
 
     def _index(self, d: int) -> np.ndarray:
         if isinstance(self.columns, slice):
@@ -217,6 +214,7 @@ class Mahalanobis(_Transformed):
     """
 
     made = "a kernel in a Mahalanobis metric"
+    sparse = False
     rounds = True
 
     def __init__(self, kernel, matrix):
@@ -238,10 +236,6 @@ class Mahalanobis(_Transformed):
         if X.shape[1] != len(self.matrix):
             raise ValueError(f"a metric on {len(self.matrix)} features for points with {X.shape[1]}")
         return X
-
-    @property
-    def sparse(self):  # type: ignore[override]
-        return False
 
     def child_points(self, X):
         return self.kernel.points(X @ self._root().astype(X.dtype))
@@ -271,6 +265,8 @@ class PullBack(_Transformed):
     """
 
     made = "a kernel pulled back through a map"
+    vectors = False
+    maps_points = True
 
     def __init__(self, kernel, map):
         self.kernel = kernel
@@ -283,10 +279,6 @@ class PullBack(_Transformed):
 
     def points(self, X):
         return as_objects(X)
-
-    @property
-    def vectors(self):
-        return False
 
     def bind(self, X):
         kernel, points = super().bind(X)
@@ -302,8 +294,6 @@ class PullBack(_Transformed):
                     "treat every point by itself (centre or scale in a pipeline step before)"
                 )
         return kernel, points
-
-    maps_points = True
 
     def require_maps(self, X):
         one, two = (self.child_points(X[:rows]) for rows in (1, 2))

@@ -132,9 +132,6 @@ class Loss(Params, ABC):
         """Is there a second derivative to be had?"""
         return self.smooth and type(self).hess is not Loss.hess
 
-    def __init__(self) -> None:
-        """Store nothing: most losses have no parameters (and Params reads them off this signature)."""
-
     # -- targets ----------------------------------------------------------------------------------
 
     def check_targets(self, y: Array) -> None:
