@@ -53,7 +53,7 @@ class _Composite(Kernel):
 
     def rule(self):
         reasons = [k.rule() for k in self.children().values()]
-        return None if None in reasons else f"{self.made} ({'; '.join(reasons)})"
+        return None if None in reasons else f"{self.made} ({'; '.join(map(str, reasons))})"
 
 
 class _Combined(_Composite):
