@@ -69,9 +69,34 @@ KINKED = {
 }
 
 
-def kinked_minimum(name, Phi, y, lam, w=None, offset=False):
+def of_loss(loss):
+    """A smooth loss without a formula above, by its own (whose derivatives the laws check)."""
+
+    def slopes(y, s, h=1e-6):
+        return (loss.grad(y, s + h) - loss.grad(y, s - h)) / (2 * h)
+
+    def joint(y, s):
+        R = np.stack(
+            [loss.hess_root(y, s).apply(np.tile(e, (len(s), 1))) for e in np.eye(s.shape[1])], axis=-1
+        )
+        return loss.value(y, s), loss.grad(y, s), R @ R.transpose(0, 2, 1)
+
+    return joint if loss.joint else _separate(loss.value, loss.grad, loss.hess if loss.curved else slopes)
+
+
+def kinks_of_loss(loss):
+    """The same of a loss with kinks, by its own dual form."""
+
+    def box(y):
+        form = loss.dual(y)
+        return form.lower, form.upper, form.kink
+
+    return loss.value, box
+
+
+def kinked_minimum(kinked, Phi, y, lam, w=None, offset=False):
     """(u, b, C) for a loss with kinks: the dual with c = c⁺ − c⁻ by SLSQP, b by trying every kink."""
-    V, box = KINKED[name]
+    V, box = kinked
     n, t = y.shape
     w = np.ones(n) if w is None else np.asarray(w, float)
     w = w / w.sum()

@@ -15,7 +15,17 @@ from mercer.kernels import Gaussian, Polynomial
 from mercer.losses import Loss
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.solvers import CG, Coordinate, Dual, GradientDescent, IncompatibleError, Newton, Smoothing, Solver
-from oracles import KINKED, LOSSES, gaussian, kinked_minimum, lasso_minimum, minimum, whitening
+from oracles import (
+    KINKED,
+    LOSSES,
+    gaussian,
+    kinked_minimum,
+    kinks_of_loss,
+    lasso_minimum,
+    minimum,
+    of_loss,
+    whitening,
+)
 
 RNG = np.random.default_rng(0)
 N = 30
@@ -82,11 +92,15 @@ def data(loss):
         return y, np.eye(3)[y]
     if loss.classification:
         return SCORE > 0, np.where(SCORE > 0, 1.0, -1.0)[:, None]
-    if type(loss).__name__ == "Poisson":
-        y = np.round(np.exp(SCORE))
-        return y, y[:, None]
-    Y = np.column_stack([2 * SCORE, X[:, 0] - 1])
-    return Y, Y
+    columns = np.column_stack([2 * SCORE, X[:, 0] - 1])
+    counts, sizes = np.round(np.exp(SCORE))[:, None], np.exp(SCORE)[:, None]
+    for y in (columns, counts, sizes, loss.sample_targets(np.random.default_rng(0), N, 1)):
+        try:
+            loss.check_targets(y)
+        except ValueError:
+            continue
+        return (y if y is columns else y[:, 0]), y
+    raise AssertionError(f"{loss!r} takes none of these targets, nor what its own sample_targets gives")
 
 
 def machine(loss, name, solver, offset):
@@ -95,22 +109,30 @@ def machine(loss, name, solver, offset):
     return cls(kernel, loss=loss, lam=LAM, representation=representation, solver=solver, offset=offset)
 
 
+# What a refusal says where a problem lacks what a solver requires.
+LACKING = {
+    "lasso": "use it with representation=Lasso()",
+    "quadratic": "needs the Squared() loss",
+    "dual": "needs a loss that is a maximum over lines or parabolas",
+    "smooth": "needs a differentiable loss",
+    "curved": "needs second derivatives",
+    "ridge": "a Lasso representation needs solver='coordinate'",
+}
+
+
 def impossible(loss, name, solver):
-    """What stands in the way of this cell, in the words of the refusals; by rules of the test's own."""
-    kind, V = type(solver).__name__, type(loss).__name__
-    reasons = []
-    if kind in ("CG", "Cholesky") and V != "Squared":
-        reasons.append("needs the Squared() loss")
-    if kind in ("Newton", "GradientDescent") and V in KINKED:
-        reasons.append("needs a differentiable loss")
-    if kind in ("Dual", "Smoothing") and V not in {*KINKED, "Squared", "Huber", "SquaredHinge"}:
-        reasons.append("needs a loss that is a maximum over lines or parabolas")
-    if kind == "Coordinate" and V not in ("Squared", "Logistic"):
-        reasons.append("knows the Squared() and Logistic() losses")
-    if kind == "Coordinate" and name != "lasso":
-        reasons.append("use it with representation=Lasso()")
-    if kind != "Coordinate" and name == "lasso":
-        reasons.append("a Lasso representation needs solver='coordinate'")
+    """What stands in the way of this cell, in the words of the refusals; by what solver and loss declare."""
+    penalty = "lasso" if name == "lasso" else "ridge"
+    declared = {
+        "smooth": loss.smooth,
+        "curved": loss.curved,
+        "quadratic": loss.quadratic,
+        "dual": loss.has_dual,
+    }
+    has = {penalty, *(capability for capability, holds in declared.items() if holds)}
+    reasons = [LACKING[need] for need in solver.requires - has]
+    if not reasons and type(solver).refusal is not Solver.refusal:
+        reasons += filter(None, [solver.refusal(loss, penalty)])
     return reasons
 
 
@@ -140,9 +162,10 @@ def oracle(loss, name, offset, weighted):
     if key not in ORACLE:
         Phi, Phi_new, (_, y) = features(name, X), features(name, NEW), data(loss)
         w = W if weighted else None
-        V = LOSSES.get(type(loss).__name__)
+        V = LOSSES.get(type(loss).__name__) or (of_loss(loss) if loss.smooth else None)
         if V is None:
-            u, b, value = kinked_minimum(type(loss).__name__, Phi, y, LAM, w, offset)
+            kinked = KINKED.get(type(loss).__name__) or kinks_of_loss(loss)
+            u, b, value = kinked_minimum(kinked, Phi, y, LAM, w, offset)
         elif name == "lasso":
             parts = [lasso_minimum(V, Phi, y[:, j : j + 1], LAM, w, offset) for j in range(y.shape[1])]
             u, b = np.stack([p[0] for p in parts], axis=1), np.array([p[1] for p in parts])
@@ -158,12 +181,12 @@ def test_cell(loss, name, solver, offset, weighted):
     fitted = machine(loss, name, solver, offset).fit(X, data(loss)[0], W if weighted else None)
     here, there, value = oracle(loss, name, offset, weighted)
     assert fitted.solution_.converged
-    accuracy = 5e-7 if type(loss).__name__ in KINKED else 1e-7  # the oracle's own
+    accuracy = 5e-7 if not loss.smooth else 1e-7  # the oracle's own
     assert fitted.solution_.certificate.objective == pytest.approx(value, rel=accuracy)
     scores = fitted.scores(np.vstack([X, NEW]))
     expected = np.vstack([here, there])
     tol = 1e-3 if name == "lasso" or isinstance(solver, GradientDescent) else 1e-5
-    tol = 1e-4 if type(loss).__name__ in KINKED else tol
+    tol = 1e-4 if not loss.smooth else tol
     allowed = tol * max(np.abs(expected).max(), 1)
     if isinstance(solver, Smoothing):
         # λ‖f − f*‖² is at most the gap, which the solver states, and k(x,x) about 10 at most.
@@ -186,8 +209,26 @@ def test_refusals_say_what_the_matrix_says(loss, name, solver):
 
 def test_the_whole_library_takes_part():
     assert {type(s) for s in SOLVERS} >= {CG, Newton, GradientDescent, Coordinate, Dual, Smoothing}
-    assert {type(loss).__name__ for loss in ALL_LOSSES if loss.smooth} == set(LOSSES)
-    assert {type(loss).__name__ for loss in ALL_LOSSES if not loss.smooth} == set(KINKED)
+    # What these declare, on which the matrix goes by, from the textbooks.
+    assert {type(loss).__name__ for loss in ALL_LOSSES if loss.smooth} >= set(LOSSES)
+    assert {type(loss).__name__ for loss in ALL_LOSSES if not loss.smooth} >= set(KINKED)
+    envelopes = {*KINKED, "Squared", "Huber", "SquaredHinge"}
+    for loss in ALL_LOSSES:
+        if (V := type(loss).__name__) in {*LOSSES, *KINKED}:
+            assert (loss.quadratic, loss.has_dual, loss.curved) == (
+                V == "Squared",
+                V in envelopes,
+                V in LOSSES,
+            )
+    hinge, logistic = losses.Hinge(), losses.Logistic()
+    for loss, name, solver, need in (
+        (hinge, "full", CG(), "quadratic"),
+        (hinge, "full", Newton(), "smooth"),
+        (logistic, "full", Dual(), "dual"),
+        (logistic, "full", Coordinate(), "lasso"),
+        (logistic, "lasso", Newton(), "ridge"),
+    ):
+        assert LACKING[need] in impossible(loss, name, solver)
     assert {type(r) for _, r in REPRESENTATIONS.values()} == set(exported(representations, Representation))
     possible = [c for c in cells() if not c.marks]
     assert (
@@ -201,7 +242,7 @@ def test_auto_finds_a_way(loss, name):
     fitted = machine(loss, name, "auto", True).fit(X, data(loss)[0], W)
     here, _, value = oracle(loss, name, True, True)
     assert fitted.solution_.certificate.objective == pytest.approx(value, rel=5e-7)
-    tol = 1e-4 if type(loss).__name__ in KINKED else 1e-5
+    tol = 1e-4 if not loss.smooth else 1e-5
     assert np.abs(fitted.scores(X) - here).max() < tol * max(np.abs(here).max(), 1)
 
 

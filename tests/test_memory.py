@@ -121,8 +121,10 @@ def test_limits_of_the_process(limit):
         pytest.skip("what a process uses is asked of Linux")
     code = (
         "import resource\n"
-        "from mercer._memory import available_memory, _used\n"
-        f"most = _used('{'VmSize:' if limit == 'RLIMIT_AS' else 'VmData:'}') + (200 << 20)\n"
+        "from pathlib import Path\n"
+        "from mercer._memory import available_memory, _stat\n"
+        f"used = _stat(Path('/proc/self/status'), '{'VmSize:' if limit == 'RLIMIT_AS' else 'VmData:'}')\n"
+        "most = 1024 * used + (200 << 20)\n"
         f"resource.setrlimit(resource.{limit}, (most, most))\n"
         "free = available_memory()\n"
         "assert 100 << 20 < free <= 200 << 20, free\n"

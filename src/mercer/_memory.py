@@ -20,18 +20,8 @@ _GROUPS = {
 
 def available_memory() -> int:
     """Bytes that can be allocated now without swapping; limits of containers and of this process included."""
-    free = _meminfo() or _physical() // 2
+    free = 1024 * _stat(Path("/proc/meminfo"), "MemAvailable:") or _physical() // 2
     return max(min([free, *_cgroups_left(), *_limits_left()]), 0)
-
-
-def _meminfo() -> int | None:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return None
 
 
 def _physical() -> int:
@@ -51,18 +41,7 @@ def _limits_left() -> Iterator[int]:
     for limit, used in (("RLIMIT_AS", "VmSize:"), ("RLIMIT_DATA", "VmData:")):
         most = resource.getrlimit(getattr(resource, limit))[0]
         if most != resource.RLIM_INFINITY:
-            yield most - _used(used)
-
-
-def _used(name: str) -> int:
-    """What this process takes up by now; 0 where that is not said."""
-    try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(name):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return 0
+            yield most - 1024 * _stat(Path("/proc/self/status"), used)
 
 
 # -- limits of containers (control groups) --------------------------------------------------------
@@ -105,12 +84,12 @@ def _folders() -> Iterator[tuple[Path, str]]:
 
 
 def _stat(file: Path, name: str) -> int:
-    """A number of a group's statistics, such as that of files kept while nobody needs the memory."""
+    """A number that a file of the system has beside its name; 0 where that is not said."""
     try:
         for line in file.read_text().splitlines():
-            key, _, value = line.partition(" ")
+            key, *values = line.split()
             if key == name:
-                return int(value)
-    except (OSError, ValueError):
+                return int(values[0])
+    except (OSError, ValueError, IndexError):
         pass
     return 0

@@ -142,6 +142,16 @@ class Params:
 # -- parameters that are numbers ---------------------------------------------------------------------------
 
 
+def is_number(x: Any) -> bool:
+    """A real number, and no truth value."""
+    return isinstance(x, numbers.Real) and not isinstance(x, bool)
+
+
+def is_integer(x: Any) -> bool:
+    """A whole number, in whatever numeric type."""
+    return is_number(x) and float(x).is_integer()
+
+
 def require_count(value: Any, name: str, least: int = 1, besides: str = "") -> int:
     """The whole number, or a ValueError unless it is at least `least`; `besides` says what else would do."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral) or int(value) < least:
@@ -151,14 +161,14 @@ def require_count(value: Any, name: str, least: int = 1, besides: str = "") -> i
 
 def require_positive(value: Any, name: str) -> float:
     """The number, or a ValueError unless it is positive and finite."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
+    if not is_number(value) or not 0 < float(value) < math.inf:
         raise ValueError(f"{name} must be a positive number, got {value!r}")
     return float(value)
 
 
 def require_nonnegative(value: Any, name: str) -> float:
     """The number, or a ValueError unless it is finite and not below 0."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < math.inf:
+    if not is_number(value) or not 0 <= float(value) < math.inf:
         raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
     return float(value)
 

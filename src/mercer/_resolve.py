@@ -32,10 +32,10 @@ def _exported(room: Any, kind: type, label: Callable[[Any], str]) -> dict[str, C
 
 
 def _snake(cls: type) -> str:
-    """RationalQuadratic → rational_quadratic; abstract classes have no name to be called by."""
+    """RationalQuadratic → rational_quadratic, L1Ball → l1_ball; what is to be subclassed has no name."""
     if inspect.isabstract(cls) or cls in (Kernel, kernels.Profiled, kernels.Radial, kernels.Dot):
         return ""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
 
 # Names come from the classes themselves; only what other libraries call them is listed.

@@ -27,7 +27,12 @@ def targets(loss, rng, n, t):
         return np.eye(t)[rng.integers(t, size=n)]
     if loss.classification:
         return rng.choice([-1.0, 1.0], (n, t))
-    return rng.poisson(2.0, (n, t)).astype(float)
+    counts = rng.poisson(2.0, (n, t)).astype(float)
+    try:
+        loss.check_targets(counts)
+    except ValueError:
+        return loss.sample_targets(rng, n, t)
+    return counts
 
 
 def loss_source(loss, what):

@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
+from mercer._params import is_integer
 from mercer.codegen.symbols import int_power
 from mercer.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
-from mercer.kernels.arithmetic import is_integer
 from mercer.kernels.points import as_objects, as_vectors
 
 X = np.random.default_rng(0).standard_normal((6, 3))

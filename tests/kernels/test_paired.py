@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from kernel_examples import CLASSES, EXAMPLES
 from mercer.kernels import ArcCosine, Cosine, FunctionKernel, Gaussian, Kernel, Linear, Polynomial
-from mercer.kernels.paired import paired
+from mercer.kernels.separation import paired
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)

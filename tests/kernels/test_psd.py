@@ -19,7 +19,7 @@ from mercer.kernels import (
     Verdict,
     check,
 )
-from mercer.kernels.positions import lowered
+from mercer.kernels.psd import lowered
 
 
 def squared_distance(x, z):

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
 from mercer.kernels import Gaussian
-from mercer.kernels.scale import median_distance
+from mercer.kernels.radial import median_distance
 from mercer.kernels.statistics import L1Distance, SquaredDistance
 
 

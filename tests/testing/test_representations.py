@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import mercer.representations
 from mercer.features import NystromFeatures, RandomFourierFeatures
 from mercer.functions import KernelFunction
 from mercer.kernels import FunctionKernel, Gaussian
@@ -12,25 +13,24 @@ from mercer.operators import Matrix
 from mercer.representations import Built, Features, Full, Lasso, Nystrom, Representation, Uniform
 from mercer.testing import LawViolation, check_representation
 
+EXPORTED = [getattr(mercer.representations, name) for name in mercer.representations.__all__]
+OURS = [v() for v in EXPORTED if issubclass(v, Representation) and v is not Representation]
 POINTS = np.random.default_rng(1).standard_normal((5, 3))
 
 
 @pytest.mark.parametrize(
     "representation",
     [
-        Full(),
-        Nystrom(),
+        *OURS,
         Nystrom(n_centres=10),
         Nystrom(n_centres=6, centres="leverage"),
         Nystrom(n_centres=6, centres="k-means++"),
         Nystrom(n_centres=6, centres="pivoted_cholesky"),
         Nystrom(n_centres=6, centres=Uniform()),
         Nystrom(centres=POINTS),
-        Features(),
         Features(n_features=20),
         Features(RandomFourierFeatures(n_features=8, random_state=3)),
         Features(NystromFeatures(n_centres=4)),
-        Lasso(),
         Lasso(n_features=20),
     ],
     ids=repr,

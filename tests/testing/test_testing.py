@@ -5,7 +5,8 @@ import pytest
 
 import mercer.testing
 from mercer.kernels import Finite, FunctionKernel, Gaussian, Kernel, Laplacian, Linear, Precomputed, Sigmoid
-from mercer.losses import Hinge, Huber, Logistic, Loss, Multinomial, Squared
+from mercer.losses import Hinge, Huber, Logistic, Loss, Multinomial, Poisson, Squared
+from mercer.losses.base import aligned
 from mercer.testing import LawViolation, check_kernel, check_loss
 
 
@@ -303,6 +304,7 @@ class WrongCurvature(Logistic):
 
 class NotConvex(Loss):
     def value(self, y, s):
+        y, s = aligned(y, s)
         return np.minimum((y - s) ** 2, 1)
 
     def grad(self, y, s):
@@ -373,7 +375,32 @@ class StoringHalf(Huber):
         self.delta = delta / 2
 
 
+class Spreading(Loss):
+    """Takes whatever NumPy can broadcast."""
+
+    def value(self, y, s):
+        return (s - y) ** 2
+
+    def grad(self, y, s):
+        return 2 * (s - y)
+
+
+class Shares(Poisson):
+    """For numbers between 0 and 1, of which it gives no examples."""
+
+    def check_targets(self, y):
+        if np.any((y < 0) | (y > 1)):
+            raise ValueError("Shares needs targets between 0 and 1")
+
+
+class KnownShares(Shares):
+    def sample_targets(self, rng, n, t):
+        return rng.random((n, t))
+
+
 BROKEN_LOSSES = {
+    Spreading(): r"shapes that differ must be refused: .*aligned\(y, s\)",
+    Shares(): r"check_targets takes: it says .*between 0 and 1.*define sample_targets",
     WrongGrad(): r"grad is not the derivative of value.*∂V/∂s\[0\] at example \d+ is",
     WrongHess(): "hess is not the derivative of grad",
     WrongCurvature(): "curvature must bound the Hessian.*above 0.2",
@@ -407,13 +434,17 @@ class OnlyGradient(Loss):
     """The least a new loss needs."""
 
     def value(self, y, s):
+        y, s = aligned(y, s)
         return np.sqrt(1 + (s - y) ** 2)
 
     def grad(self, y, s):
+        y, s = aligned(y, s)
         return (s - y) / np.sqrt(1 + (s - y) ** 2)
 
 
-@pytest.mark.parametrize("loss", [Truncated(), OnlyGradient(), Huber(0.3), Multinomial(), Hinge()], ids=repr)
+@pytest.mark.parametrize(
+    "loss", [Truncated(), OnlyGradient(), KnownShares(), Huber(0.3), Multinomial(), Hinge()], ids=repr
+)
 def test_good_losses_pass(loss):
     check_loss(loss)
 

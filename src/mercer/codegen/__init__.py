@@ -8,7 +8,6 @@ symbols     what is handed to a formula in place of numbers
 programme   what was noted: operations in order; the tracer that notes them
 formula     functions of pairs of points: statistics, numbers of points, and the programme between them
 rows        functions of a row of targets and a row of scores, as loops over the outputs
-arrays      programmes evaluated by NumPy or torch
 llvm        machine code: this processor, vectors of numbers, elementary functions; what was compiled before
 subset      loops written in a small part of Python
 triton      GPU kernels

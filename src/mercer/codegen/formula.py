@@ -169,7 +169,8 @@ class PairTracer(Tracer):
         if overridden(statistic, "term" if hasattr(statistic, "term") else "kind", "pairwise"):
             raise NotTraceable(f"its statistic {type(statistic).__name__} has no formula")
         for i, leaf in enumerate(self.leaves):
-            if leaf.view == view and _same_statistic(leaf.statistic, statistic):
+            same = type(leaf.statistic) is type(statistic) and vars(leaf.statistic) == vars(statistic)
+            if leaf.view == view and same:
                 return self.emit("leaf", i)
         self.leaves.append(Leaf(statistic, view, term=_traced_term(statistic)))
         return self.emit("leaf", len(self.leaves) - 1)
@@ -238,10 +239,6 @@ def overridden(thing: Any, formula: str, values: str) -> bool:
         if values in vars(cls):
             return True
     return True
-
-
-def _same_statistic(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and vars(a) == vars(b)
 
 
 def _traced_term(statistic: Any) -> Programme | None:

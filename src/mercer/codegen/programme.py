@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from mercer.codegen.symbols import NotTraceable, Recorder, Symbol, int_power
 # (operation, operands): operands are positions of earlier instructions or, for sources, a number that says
 # which one.
 Instruction = tuple[Any, ...]
+_ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv}
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,29 @@ class Programme:
     def evaluate(self, apply: Callable[..., Any], sources: Mapping[str, Callable[..., Any]]) -> Any:
         """The result; constants are what they are."""
         return run(self.instructions, apply, {"constant": self.constants.__getitem__, **sources})
+
+    def on_arrays(self, sources: Mapping[str, Callable[..., Any]], xp: Any) -> Any:
+        """The result in the namespace xp of the arrays that its sources give, NumPy's or torch's.
+
+        Simple, for checks and rare functions.
+
+        >>> programme = Programme((("x",), ("constant", 0), ("max", 0, 1), ("sqrt", 2)), (4.0,))
+        >>> programme.on_arrays({"x": lambda: np.array([1.0, 9.0])}, np)
+        array([2., 3.])
+        """
+
+        def apply(operation: str, *values: Any) -> Any:
+            if operation in _ARITHMETIC:
+                return _ARITHMETIC[operation](*values)
+            if operation in (
+                "max",
+                "min",
+            ):  # torch: of two arrays, or an array and then a number
+                array, bound = reversed(values) if isinstance(values[0], float) else values
+                return xp.clip(array, *((bound, None) if operation == "max" else (None, bound)))
+            return getattr(xp, operation)(*values)
+
+        return self.evaluate(apply, sources)
 
 
 def run(

@@ -29,6 +29,10 @@ def _operator(name: str, swapped: bool = False) -> Any:
     return lambda self, *other: self.recorder.apply(name, self, *other)
 
 
+def _method(name: str) -> Any:
+    return lambda self, *args, **options: self.recorder.numpy(name, self, *args, **options)
+
+
 class Symbol:
     """A value that will be computed. What Python or NumPy does with it, its recorder notes."""
 
@@ -58,14 +62,7 @@ class Symbol:
 
     # -- methods of arrays -------------------------------------------------------------------------
 
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Symbol:
-        return self.recorder.numpy("sum", self, axis=axis, keepdims=keepdims)
-
-    def max(self, axis: Any = None, keepdims: bool = False) -> Symbol:
-        return self.recorder.numpy("max", self, axis=axis, keepdims=keepdims)
-
-    def clip(self, low: Any, high: Any) -> Symbol:
-        return self.recorder.numpy("clip", self, low, high)
+    sum, max, clip = (_method(name) for name in ("sum", "max", "clip"))
 
     def astype(self, dtype: Any, copy: bool = True) -> Symbol:
         return self.recorder.numpy("astype", self, dtype)

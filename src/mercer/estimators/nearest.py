@@ -24,9 +24,8 @@ from mercer.engines import Engine
 from mercer.kernels.base import Kernel
 from mercer.kernels.finite import Finite
 from mercer.kernels.order import order_of
-from mercer.kernels.paired import paired
 from mercer.kernels.profiled import Profiled
-from mercer.kernels.separation import InOrder, separation
+from mercer.kernels.separation import InOrder, paired, separation
 from mercer.kernels.statistics import L1Distance, SquaredDistance
 
 WAYS = ("auto", "blocks", "tree")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from mercer.kernels.arithmetic import is_number
+from mercer._params import is_number
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Combined, merge, multiply, shown
 from mercer.kernels.points import as_objects
@@ -89,6 +89,8 @@ class Sum(_Pair):
            [0.607, 2.   ]])
     """
 
+    made = "a sum of kernels"
+    infinitely_divisible = False
     binding = 1
 
     def __repr__(self):
@@ -125,8 +127,8 @@ class Sum(_Pair):
         a, b = self._values("expansion_size", d)
         return a + b
 
-    def rule(self):
-        return self._rules("a sum of kernels")
+    def strictly(self):
+        return next(filter(None, self._values("strictly")), "")  # definite + semidefinite
 
 
 class Product(_Pair):
@@ -137,9 +139,7 @@ class Product(_Pair):
     array([[36.]])
     """
 
-    @property
-    def infinitely_divisible(self):  # type: ignore[override]
-        return self.left.infinitely_divisible and self.right.infinitely_divisible
+    made = "a product of kernels"
 
     binding = 2
 
@@ -168,5 +168,6 @@ class Product(_Pair):
         a, b = self._values("expansion_size", d)
         return a * b
 
-    def rule(self):
-        return self._rules("a product of kernels")
+    def strictly(self):
+        reasons = self._values("strictly")  # Schur
+        return reasons[0] if all(reasons) else ""

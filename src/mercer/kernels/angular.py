@@ -27,11 +27,11 @@ class Angular(Kernel):
         S = DotProduct().pairwise(X, Z)
         xx, zz = squared_norms(X)[:, None], squared_norms(Z)[None, :]
         zero = (xx == 0) | (zz == 0)
-        return S, np.where(xx == 0, 1, xx), np.where(zz == 0, 1, zz), zero
+        return S, _or_one(xx), _or_one(zz), zero
 
     def formula(self, tracer, view):
         s = tracer.statistic(DotProduct(), view)
-        xx, zz = tracer.both("‖x‖², or 1", view, _norms_or_one)
+        xx, zz = tracer.both("‖x‖², or 1", view, lambda X: _or_one(squared_norms(X)))
         # A zero vector has k = 0: numbers that are 0 for it and 1 for the others.
         x_is_there, z_is_there = tracer.both("x ≠ 0", view, lambda X: (squared_norms(X) > 0).astype(X.dtype))
         return self.profile(s, xx, zz, tracer) * (x_is_there * z_is_there)
@@ -56,9 +56,8 @@ class Angular(Kernel):
         return {}
 
 
-def _norms_or_one(X) -> np.ndarray:
-    xx = squared_norms(X)
-    return np.where(xx == 0, 1, xx)
+def _or_one(a: np.ndarray) -> np.ndarray:
+    return np.where(a == 0, 1, a)
 
 
 class Cosine(Angular):
@@ -69,9 +68,6 @@ class Cosine(Angular):
     >>> Cosine()([[3.0, 4.0]], [[1.0, 0.0]])
     array([[0.6]])
     """
-
-    def __init__(self):
-        pass
 
     def profile(self, s, xx, zz, xp):
         return s / (xp.sqrt(xx) * xp.sqrt(zz))  # xx·zz may leave the range of float32

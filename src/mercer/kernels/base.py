@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._params import Params
+from mercer._params import Params, is_number, require_positive
 from mercer.codegen.formula import PairTracer, View
 from mercer.codegen.symbols import NotTraceable
-from mercer.kernels.arithmetic import is_number
 from mercer.kernels.points import as_vectors, counted, double
 
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ class Kernel(Params):
     positive: tuple[str, ...] = ()
     # Those of them whose logarithm `gradient_log_params` differentiates in.
     log_params: tuple[str, ...] = ()
+    # Are the points rows of a numeric table (rather than strings, graphs, indices, …)?
+    vectors: bool = True
     # Does the kernel take SciPy sparse matrices?
     sparse: bool = False
     # Does `child_points` multiply them, so that far from the origin float32 loses what sets them apart?
@@ -116,11 +117,6 @@ class Kernel(Params):
         """Check X and bring it into the form `pairwise` takes (here: a 2-D float array)."""
         return as_vectors(X, sparse=self.sparse, what=type(self).__name__)
 
-    @property
-    def vectors(self) -> bool:
-        """Are the points rows of a numeric table (rather than strings, graphs, indices, …)?"""
-        return True
-
     @staticmethod
     def require_same_width(X, Z) -> None:
         """Raise ValueError where points on two sides have different numbers of coordinates."""
@@ -195,18 +191,27 @@ class Kernel(Params):
         return any(child.maps_points for child in self.children().values())
 
     def validate(self) -> None:
+        found = (type(self).from_data, type(self).resolve) != (Kernel.from_data, Kernel.resolve)
         for name in self.positive:
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if not is_number(value) or not math.isfinite(value) or value <= 0:
-                raise ValueError(f"{type(self).__name__}: {name} must be a positive number, got {value!r}")
+            if not (found and getattr(self, name) is None):
+                require_positive(getattr(self, name), f"{type(self).__name__}: {name}")
         for child in self.children().values():
             child.validate()
 
     def rule(self) -> str | None:
         """Why this is a kernel, by construction; None if no rule says so."""
         return None
+
+    def strictly(self) -> str:
+        """Why matrices on distinct vectors are positive definite; "" if no rule says so.
+
+        >>> from mercer.kernels import Gaussian, Linear
+        >>> (Gaussian(1.0) + Linear()).strictly()
+        'the Gaussian kernel has a spectral density that is positive everywhere'
+        >>> Linear().strictly()
+        ''
+        """
+        return ""
 
     # -- derivatives ------------------------------------------------------------------------------
 

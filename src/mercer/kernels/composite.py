@@ -17,6 +17,8 @@ class _Composite(Kernel):
 
     # Names of the parameters that are its parts.
     parts: tuple[str, ...] = ("kernel",)
+    # What it is, of kernels: why it is one, if they are.
+    made: str
     # How tightly its operator binds: + is 1, * is 2, ** is 3; a call binds most.
     binding = _TIGHTEST
 
@@ -42,14 +44,16 @@ class _Composite(Kernel):
         return all(k.vectors for k in self.children().values())
 
     @property
+    def infinitely_divisible(self):  # type: ignore[override]
+        return all(k.infinitely_divisible for k in self.children().values())
+
+    @property
     def indefinite(self):  # type: ignore[override]
         return any(k.indefinite for k in self.children().values())
 
-    def _rules(self, text: str) -> str | None:
+    def rule(self):
         reasons = [k.rule() for k in self.children().values()]
-        if any(r is None for r in reasons):
-            return None
-        return text + " (" + "; ".join(str(r) for r in reasons) + ")"
+        return None if None in reasons else f"{self.made} ({'; '.join(map(str, reasons))})"
 
 
 class _Combined(_Composite):

@@ -43,7 +43,8 @@ def by_rule(kernel: Kernel) -> bool:
 
 def _own_values(kernel: Kernel) -> bool:
     """Does a subclass give other values than the class whose rule it inherits?"""
-    if any(overridden(kernel, "rule", values) for values in ("pairwise", "profile")):
+    rule = "made" if hasattr(kernel, "made") else "rule"  # of kernels made of kernels
+    if any(overridden(kernel, rule, values) for values in ("pairwise", "profile")):
         return True
     return any(map(_own_values, kernel.children().values()))
 

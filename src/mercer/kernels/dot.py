@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from itertools import combinations_with_replacement
 
+from mercer._params import is_integer, is_number
 from mercer.codegen.symbols import NotTraceable, int_power
-from mercer.kernels.arithmetic import is_integer, is_number
 from mercer.kernels.order import Order
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.separation import FALLS, Fall
@@ -41,9 +41,6 @@ class Linear(Dot):
     >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
     array([[11.]])
     """
-
-    def __init__(self):
-        pass
 
     def profile(self, s, xp):
         return s
@@ -137,9 +134,9 @@ class Sigmoid(Dot):
         self.c = c
 
     def validate(self):
-        if self.a is None or not is_number(self.c) or not math.isfinite(self.c):
-            raise ValueError(f"Sigmoid: a must be positive and c a finite number, got {self.a!r}, {self.c!r}")
         super().validate()
+        if not is_number(self.c) or not math.isfinite(self.c):
+            raise ValueError(f"Sigmoid: a must be positive and c a finite number, got {self.a!r}, {self.c!r}")
 
     def profile(self, s, xp):
         return xp.tanh(s * self.a + self.c)

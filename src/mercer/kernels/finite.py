@@ -61,13 +61,11 @@ class Finite(Kernel):
     2
     """
 
+    vectors = False
+
     def __init__(self, matrix, indefinite=False):
         self.matrix = matrix
         self.indefinite = indefinite
-
-    @property
-    def vectors(self):
-        return False
 
     def validate(self):
         square_symmetric(self.matrix, "Finite: the matrix")

@@ -39,14 +39,12 @@ class FunctionKernel(Kernel):
            [2., 2., 4.]])
     """
 
+    vectors = False
+
     def __init__(self, function, vectorized=False, indefinite=False):
         self.function = function
         self.vectorized = vectorized
         self.indefinite = indefinite
-
-    @property
-    def vectors(self):
-        return False
 
     def validate(self):
         if not callable(self.function):

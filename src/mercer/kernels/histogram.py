@@ -37,11 +37,6 @@ class ChiSquared(_Histogram):
     def __init__(self, gamma=1.0):
         self.gamma = gamma
 
-    def validate(self):
-        if self.gamma is None:
-            raise ValueError("ChiSquared: gamma must be a positive number, not None")
-        super().validate()
-
     def profile(self, s, xp):
         return xp.exp(s * -self.gamma)
 
@@ -60,14 +55,8 @@ class HistogramIntersection(_Histogram):
 
     statistic = Intersection()
 
-    def __init__(self):
-        pass
-
     def profile(self, s, xp):
         return s
-
-    def gradient_log_params(self, X, Z):
-        return {}
 
     def rule(self):
         return "histogram intersection: min(a,b) = ∫ 1[t≤a]·1[t≤b] dt, an inner product"

@@ -30,11 +30,6 @@ class Periodic(Profiled):
         self.period = period
         self.sigma = sigma
 
-    def validate(self):
-        if self.period is None or self.sigma is None:
-            raise ValueError("Periodic: period and sigma must be positive numbers, not None")
-        super().validate()
-
     @property
     def statistic(self):  # type: ignore[override]
         return CircleDistance(self.period)

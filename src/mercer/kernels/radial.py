@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.kernels.arithmetic import is_number
+from mercer._params import is_number
+from mercer._xp import issparse
 from mercer.kernels.order import Order
 from mercer.kernels.profiled import Profiled
-from mercer.kernels.scale import median_distance
 from mercer.kernels.statistics import L1Distance, SquaredDistance, Statistic
+
+# Distances between so many points tell a length scale.
+_SAMPLE = 1000
 
 
 class Radial(Profiled):
@@ -31,6 +34,10 @@ class Radial(Profiled):
         """`induced_order` of a class whose profile is nonnegative and falls strictly."""
         return Order("l1" if isinstance(self.statistic, L1Distance) else "l2", view, True)
 
+    def by_its_spectrum(self):
+        """`strictly` of a class whose spectral density is nowhere 0."""
+        return f"the {type(self).__name__} kernel has a spectral density that is positive everywhere"
+
 
 class Gaussian(Radial):
     """exp(−‖x−z‖²/2σ²)
@@ -52,6 +59,7 @@ class Gaussian(Radial):
     positive = log_params = ("sigma",)
     infinitely_divisible = True
     induced_order = Radial.falls_with_distance
+    strictly = Radial.by_its_spectrum
 
     def __init__(self, sigma=None):
         self.sigma = sigma
@@ -87,6 +95,7 @@ class Laplacian(Radial):
     infinitely_divisible = True
     _statistics = {"l2": SquaredDistance(), "l1": L1Distance()}
     induced_order = Radial.falls_with_distance
+    strictly = Radial.by_its_spectrum
 
     def __init__(self, sigma=None, norm="l2"):
         self.sigma = sigma
@@ -132,6 +141,7 @@ class Matern(Radial):
 
     positive = log_params = ("sigma",)
     induced_order = Radial.falls_with_distance
+    strictly = Radial.by_its_spectrum
 
     def __init__(self, nu=1.5, sigma=None):
         self.nu = nu
@@ -179,6 +189,7 @@ class RationalQuadratic(Radial):
     positive = log_params = ("alpha", "sigma")
     infinitely_divisible = True
     induced_order = Radial.falls_with_distance
+    strictly = Radial.by_its_spectrum
 
     def __init__(self, alpha=1.0, sigma=None):
         self.alpha = alpha
@@ -203,3 +214,35 @@ class RationalQuadratic(Radial):
 def _student(rng: np.random.Generator, count: int, d: int, degrees: float) -> np.ndarray:
     """Multivariate Student vectors: Gaussians over an independent √(χ²/degrees)."""
     return rng.standard_normal((count, d)) / np.sqrt(rng.chisquare(degrees, (count, 1)) / degrees)
+
+
+def median_distance(statistic: Statistic, X) -> float:
+    """Median distance between distinct points (at most 1000 of them); 1 if all points are equal.
+
+    Copies of a point count once, so that repeating or weighting rows leaves the kernel alone.
+    """
+    n = X.shape[0]
+    if n > _SAMPLE:
+        # A fixed permutation: evenly strided rows would alias with periodic or sorted tables.
+        X = X[np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLE])]
+    X = X[_first_copies(X)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        S = statistic.pairwise(X, X)[np.triu_indices(X.shape[0], 1)].astype(np.float64)
+    distances = np.sqrt(S) if isinstance(statistic, SquaredDistance) else S
+    median = float(np.median(distances)) if distances.size else 0.0
+    if not np.isfinite(median):
+        raise ValueError(
+            f"the points are so large that distances between them are no {X.dtype} numbers: scale them first"
+        )
+    return median if median > 0 else 1.0
+
+
+def _first_copies(X) -> np.ndarray:
+    """Indices of rows that do not repeat an earlier one."""
+    if issparse(X):
+        X = X.copy()
+        X.sum_duplicates()
+        rows = [slice(a, b) for a, b in zip(X.indptr[:-1], X.indptr[1:])]
+        keys = [(X.indices[r].tobytes(), X.data[r].tobytes()) for r in rows]
+        return np.sort(list({k: i for i, k in reversed(list(enumerate(keys)))}.values())).astype(int)
+    return np.sort(np.unique(np.asarray(X), axis=0, return_index=True)[1])

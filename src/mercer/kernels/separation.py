@@ -8,16 +8,19 @@ Sums, multiples and transformations add up and hand on; what is left is computed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from mercer.codegen.formula import View, overridden
 from mercer.codegen.symbols import NotTraceable
+from mercer.kernels.base import Kernel
+from mercer.kernels.formula import trace
 from mercer.kernels.statistics import Statistic
 
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
+# Without a formula, small matrices are made of which the diagonal is kept.
+_SIDE = 16
 
 
 class AllPairs:
@@ -49,9 +52,47 @@ class InOrder(AllPairs):
         return kernel.diagonal(X), kernel.diagonal(Z)
 
     def values(self, kernel: Kernel, X: Any, Z: Any) -> np.ndarray:
-        from mercer.kernels.paired import paired
-
         return paired(kernel, X, Z)
+
+
+class _InNumPy:
+    """NumPy, and of pairs in order what formulas ask for."""
+
+    def __init__(self, X: Any, Z: Any):
+        self.X, self.Z = X, Z
+
+    def statistic(self, statistic: Statistic, view: View) -> np.ndarray:
+        return statistic.paired(view.points(self.X), view.points(self.Z))
+
+    def both(self, name: Any, view: View, compute: Callable[[Any], np.ndarray]) -> tuple[Any, Any]:
+        return compute(view.points(self.X)), compute(view.points(self.Z))
+
+    def number(self, value: Any) -> float:
+        return float(value)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+
+def paired(kernel: Kernel, X: Any, Z: Any) -> np.ndarray:
+    """k(x_i, z_i) for checked points of a resolved kernel, shape (n,), by its formula if it has one.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> X, Z = np.array([[0.0], [2.0]]), np.array([[1.0], [2.0]])
+    >>> paired(Gaussian(1.0) + Linear(), X, Z).round(4)
+    array([0.6065, 5.    ])
+    """
+    n = X.shape[0]
+    try:
+        trace(kernel)
+    except NotTraceable:
+        side = _SIDE if kernel.vectors else 1
+        parts = [np.diagonal(kernel.pairwise(X[a : a + side], Z[a : a + side])) for a in range(0, n, side)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+    value = kernel.formula(_InNumPy(X, Z), View())  # type: ignore[arg-type]
+    return np.array(np.broadcast_to(value, (n,)))
 
 
 class Fall:
@@ -158,9 +199,7 @@ def separation(kernel: Kernel, X: Any, Z: Any, pairs: AllPairs) -> np.ndarray:
 
 def _stated(kernel: Kernel) -> bool:
     """No part has values of its own further down than the class that says how far points are apart."""
-    from mercer.kernels.base import Kernel as Base
-
-    source = "formula" if type(kernel).separation is Base.separation else "separation"
+    source = "formula" if type(kernel).separation is Kernel.separation else "separation"
     return not overridden(kernel, source, "pairwise") and all(map(_stated, kernel.children().values()))
 
 

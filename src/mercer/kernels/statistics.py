@@ -180,10 +180,15 @@ class SquaredDistance(Statistic):
             return self.pairwise(X, X if same else Z.astype(np.float64)).astype(np.float32)
         if 20 * len(i) > S.size:
             return self._direct(X, Z)
+        self._mend(S, X, Z, i, j)
+        return S
+
+    @staticmethod
+    def _mend(S, X, Z, i, j):
+        """Compute some entries again, from differences."""
         for a in range(0, len(i), _PAIRS_PER_CHUNK):
             ia, ja = i[a : a + _PAIRS_PER_CHUNK], j[a : a + _PAIRS_PER_CHUNK]
             S[ia, ja] = squared_norms(X[ia] - Z[ja])
-        return S
 
     @staticmethod
     def _direct(X, Z):
@@ -195,8 +200,7 @@ class SquaredDistance(Statistic):
             S += difference
         return S
 
-    @staticmethod
-    def _sparse(X, Z):
+    def _sparse(self, X, Z):
         # Centring would fill the zeros in. Double precision makes up for it (sparse products are bound
         # by memory traffic, so it costs little), and what rounding leaves of a zero is cleaned up.
         dtype = np.result_type(X.dtype, Z.dtype)
@@ -210,9 +214,7 @@ class SquaredDistance(Statistic):
             np.fill_diagonal(S, np.inf)  # 0, and nothing to compute again
         i, j = np.nonzero(2e-6 * sums > S)
         if 20 * len(i) <= S.size:
-            for a in range(0, len(i), _PAIRS_PER_CHUNK):
-                ia, ja = i[a : a + _PAIRS_PER_CHUNK], j[a : a + _PAIRS_PER_CHUNK]
-                S[ia, ja] = squared_norms(X[ia] - Z[ja])
+            self._mend(S, X, Z, i, j)
         else:
             S[64 * np.finfo(np.float64).eps * sums > S] = 0
         if same:

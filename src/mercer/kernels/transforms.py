@@ -47,10 +47,6 @@ class _Transformed(_Composite):
     def induced_order(self, view):
         return self.kernel.induced_order(view.then(self))
 
-    @property
-    def infinitely_divisible(self):  # type: ignore[override]
-        return self.kernel.infinitely_divisible
-
     def gradient_log_params(self, X, Z):
         return prefixed("kernel", self.kernel.gradient_log_params(self.child_points(X), self.child_points(Z)))
 
@@ -71,16 +67,15 @@ class OnColumns(_Transformed):
     array([[14.]])
     """
 
+    made = "a kernel on chosen columns"
+    vectors = True
+
     def __init__(self, kernel, columns):
         self.kernel = kernel
         self.columns = columns
 
     def points(self, X):
         return Kernel.points(self, X)
-
-    @property
-    def vectors(self):
-        return True
 
     def _index(self, d: int) -> np.ndarray:
         if isinstance(self.columns, slice):
@@ -119,9 +114,6 @@ class OnColumns(_Transformed):
     def expansion_size(self, d):
         return self.kernel.expansion_size(len(self._index(d)))
 
-    def rule(self):
-        return self._rules("a kernel on chosen columns")
-
 
 class LengthScales(_Transformed):
     """One length scale per feature: k(x/ℓ, z/ℓ), written ``k.scaled([1.0, 0.2])``.
@@ -136,6 +128,7 @@ class LengthScales(_Transformed):
     array([[0.6065]])
     """
 
+    made = "a kernel with one length scale per feature"
     rounds = True
 
     def __init__(self, kernel, lengths=None):
@@ -203,8 +196,8 @@ class LengthScales(_Transformed):
     def expansion_size(self, d):
         return self.kernel.expansion_size(d)
 
-    def rule(self):
-        return self._rules("a kernel with one length scale per feature")
+    def strictly(self):
+        return self.kernel.strictly()
 
 
 class Mahalanobis(_Transformed):
@@ -220,6 +213,8 @@ class Mahalanobis(_Transformed):
     array([[3.]])
     """
 
+    made = "a kernel in a Mahalanobis metric"
+    sparse = False
     rounds = True
 
     def __init__(self, kernel, matrix):
@@ -242,10 +237,6 @@ class Mahalanobis(_Transformed):
             raise ValueError(f"a metric on {len(self.matrix)} features for points with {X.shape[1]}")
         return X
 
-    @property
-    def sparse(self):  # type: ignore[override]
-        return False
-
     def child_points(self, X):
         return self.kernel.points(X @ self._root().astype(X.dtype))
 
@@ -255,9 +246,6 @@ class Mahalanobis(_Transformed):
 
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d) @ self._root()
-
-    def rule(self):
-        return self._rules("a kernel in a Mahalanobis metric")
 
 
 class PullBack(_Transformed):
@@ -276,6 +264,10 @@ class PullBack(_Transformed):
     array([[36.]])
     """
 
+    made = "a kernel pulled back through a map"
+    vectors = False
+    maps_points = True
+
     def __init__(self, kernel, map):
         self.kernel = kernel
         self.map = map
@@ -287,10 +279,6 @@ class PullBack(_Transformed):
 
     def points(self, X):
         return as_objects(X)
-
-    @property
-    def vectors(self):
-        return False
 
     def bind(self, X):
         kernel, points = super().bind(X)
@@ -307,8 +295,6 @@ class PullBack(_Transformed):
                 )
         return kernel, points
 
-    maps_points = True
-
     def require_maps(self, X):
         one, two = (self.child_points(X[:rows]) for rows in (1, 2))
         if X.shape[0] > 1 and getattr(one, "ndim", 1) == 2 and one.shape[1] != two.shape[1]:
@@ -324,9 +310,6 @@ class PullBack(_Transformed):
         if inner.shape[0] != X.shape[0]:
             raise ValueError(f"the map turned {X.shape[0]} points into {inner.shape[0]}")
         return inner
-
-    def rule(self):
-        return self._rules("a kernel pulled back through a map")
 
 
 def _spreads(X, weights: np.ndarray | None) -> np.ndarray:

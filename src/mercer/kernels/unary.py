@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from mercer._params import show
+from mercer._params import is_integer, is_number, show
 from mercer.codegen.symbols import int_power
-from mercer.kernels.arithmetic import is_integer, is_number
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Combined, _Composite, multiply, prefixed, shown, times
+from mercer.kernels.dot import Linear
 from mercer.kernels.separation import of_normalised
 
 
@@ -23,6 +23,9 @@ class _OfOne(_Combined):
         order = self.kernel.induced_order(view)
         return order and order.of_falling()
 
+    def strictly(self):
+        return self.kernel.strictly()
+
 
 class Scale(_OfOne):
     """c·k for c ≥ 0, written ``c * k``; 0·k is the kernel of the space that holds nothing but the function 0.
@@ -32,6 +35,7 @@ class Scale(_OfOne):
     True
     """
 
+    made = "a nonnegative multiple of a kernel"
     log_params = ("factor",)
     binding = 2
 
@@ -41,10 +45,6 @@ class Scale(_OfOne):
 
     def __repr__(self):
         return f"{show(self.factor)} * {shown(self.kernel, 2)}"
-
-    @property
-    def infinitely_divisible(self):  # type: ignore[override]
-        return self.kernel.infinitely_divisible
 
     def validate(self):
         if not is_number(self.factor) or not 0 <= self.factor < math.inf:
@@ -81,8 +81,8 @@ class Scale(_OfOne):
     def expansion_size(self, d):
         return self.kernel.expansion_size(d)
 
-    def rule(self):
-        return self._rules("a nonnegative multiple of a kernel")
+    def strictly(self):
+        return super().strictly() if self.factor > 0 else ""
 
 
 class Power(_OfOne):
@@ -105,10 +105,6 @@ class Power(_OfOne):
 
     def __repr__(self):
         return f"{shown(self.kernel, 3)} ** {show(self.exponent)}"
-
-    @property
-    def infinitely_divisible(self):  # type: ignore[override]
-        return self.kernel.infinitely_divisible
 
     def validate(self):
         super().validate()
@@ -149,10 +145,14 @@ class Power(_OfOne):
         # Multisets of size p from `size` monomials.
         return math.inf if math.isinf(size) else math.comb(int(size + self.exponent - 1), int(self.exponent))
 
-    def rule(self):
-        if not is_integer(self.exponent):
-            return self._rules("a positive power of an infinitely divisible kernel")
-        return self._rules("an integer power of a kernel")
+    @property
+    def made(self):  # type: ignore[override]
+        if is_integer(self.exponent):
+            return "an integer power of a kernel"
+        return "a positive power of an infinitely divisible kernel"
+
+    def strictly(self):
+        return super().strictly() if is_integer(self.exponent) else ""
 
 
 class Exp(_OfOne):
@@ -162,6 +162,8 @@ class Exp(_OfOne):
     >>> Linear().exp()([[0.0]])
     array([[1.]])
     """
+
+    made = "the exponential of a kernel"
 
     def __init__(self, kernel):
         self.kernel = kernel
@@ -180,8 +182,9 @@ class Exp(_OfOne):
             out += self.kernel.frequencies(rng, count, d) * (terms > j)[:, None]
         return out
 
-    def rule(self):
-        return self._rules("the exponential of a kernel")
+    def strictly(self):
+        every = "exp(x·z) has a power series with no term missing"
+        return every if isinstance(self.kernel, Linear) else super().strictly()
 
 
 class Normalized(_Composite):
@@ -192,6 +195,7 @@ class Normalized(_Composite):
     array([[0.6]])
     """
 
+    made = "a kernel, normalised"
     kernel: Kernel
 
     def __init__(self, kernel):
@@ -250,5 +254,5 @@ class Normalized(_Composite):
     def frequencies(self, rng, count, d):
         return self.kernel.frequencies(rng, count, d)
 
-    def rule(self):
-        return self._rules("a kernel, normalised")
+    def strictly(self):
+        return self.kernel.strictly()

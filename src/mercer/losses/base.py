@@ -6,6 +6,8 @@ Targets y and scores s are arrays of the same shape (n, t): n examples, t output
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +28,9 @@ def aligned(y: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
     """Return y and s as float arrays of one dtype, that of s.
 
     The scores decide the dtype, because they come out of the large products: float32 stays float32.
+
+    >>> aligned([[1]], np.float32([[0.5]]))
+    (array([[1.]], dtype=float32), array([[0.5]], dtype=float32))
     """
     s = floating(s)
     if isinstance(s, Symbol):
@@ -56,37 +61,17 @@ def expit(a: Array) -> Array:
     return a.recorder.apply("expit", a) if isinstance(a, Symbol) else special.expit(a)
 
 
-class HessianRoot(ABC):
-    """A matrix R for each example, with R Rᵀ the Hessian of V in that example's scores."""
+@dataclass(frozen=True, eq=False)
+class HessianRoot:
+    """A matrix R for each example, with R Rᵀ the Hessian of V in that example's scores.
 
-    @abstractmethod
-    def apply(self, v: Array) -> Array:
-        """Return R v, example by example; v has shape (n, t)."""
+    `apply` gives R v and `adjoint` Rᵀ v, example by example, for v of shape (n, t). `diagonal` is that of R
+    (not of the Hessian, which is `loss.hess`), shape (n, t).
+    """
 
-    @abstractmethod
-    def adjoint(self, v: Array) -> Array:
-        """Return Rᵀ v, example by example; v has shape (n, t)."""
-
-    @property
-    @abstractmethod
-    def diagonal(self) -> Array:
-        """The diagonal of R (not of the Hessian, which is `loss.hess`), shape (n, t)."""
-
-
-class DiagonalRoot(HessianRoot):
-    """R = diag(r): the root for a loss that treats each output by itself."""
-
-    def __init__(self, r: Array):
-        self._r = r
-
-    def apply(self, v: Array) -> Array:
-        return self._r * v
-
-    adjoint = apply
-
-    @property
-    def diagonal(self) -> Array:
-        return self._r
+    apply: Callable[[Array], Array]
+    adjoint: Callable[[Array], Array]
+    diagonal: Array
 
 
 class Loss(Params, ABC):
@@ -116,16 +101,15 @@ class Loss(Params, ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.losses import Loss
-    >>> class LogCosh(Loss):
-    ...     curvature = 1.0
+    >>> from mercer.losses.base import Loss, aligned
+    >>> class Gamma(Loss):
     ...     def value(self, y, s):
-    ...         return np.logaddexp(s - y, y - s) - s.dtype.type(np.log(2))
+    ...         y, s = aligned(y, s)  # floats of one shape, and of the dtype of s
+    ...         return y * np.exp(-s) + s
     ...     def grad(self, y, s):
-    ...         return np.tanh(s - y)
-    ...     def hess(self, y, s):
-    ...         return 1 - np.tanh(s - y) ** 2
-    >>> LogCosh().grad(np.array([[1.0]]), np.array([[1.0]]))
+    ...         y, s = aligned(y, s)
+    ...         return 1 - y * np.exp(-s)
+    >>> Gamma().grad([[1.0]], [[0.0]])
     array([[0.]])
     """
 
@@ -148,11 +132,27 @@ class Loss(Params, ABC):
         """Is there a second derivative to be had?"""
         return self.smooth and type(self).hess is not Loss.hess
 
-    def __init__(self) -> None:
-        """Store nothing: most losses have no parameters (and Params reads them off this signature)."""
+    # -- targets ----------------------------------------------------------------------------------
 
     def check_targets(self, y: Array) -> None:
         """Raise ValueError if a numeric target means nothing to this loss; most take any number."""
+
+    def sample_targets(self, rng: np.random.Generator, n: int, t: int) -> Array:
+        """Return targets (n, t) of the kind this loss is made for: the laws are tried on them.
+
+        Labels as they are coded; numbers of both signs or, where `check_targets` refuses those, positive
+        ones. A loss for other numbers (shares, say) draws its own.
+        """
+        if self.joint:
+            return np.eye(t)[rng.integers(t, size=n)]
+        if self.classification:
+            return rng.choice([-1.0, 1.0], size=(n, t))
+        y = rng.normal(scale=3, size=(n, t))
+        try:
+            self.check_targets(y)
+        except ValueError:
+            y = np.abs(y)
+        return y
 
     # -- the function of the scores ---------------------------------------------------------------
 
@@ -183,7 +183,8 @@ class Loss(Params, ABC):
 
     def hess_root(self, y: ArrayLike, s: ArrayLike) -> HessianRoot:
         """Return R with R Rᵀ the Hessian; negative curvature (no convex loss has any) counts as 0."""
-        return DiagonalRoot(np.sqrt(np.maximum(self.hess(y, s), 0)))
+        r = np.sqrt(np.maximum(self.hess(y, s), 0))
+        return HessianRoot(lambda v: r * v, lambda v: r * v, r)
 
     def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
         """Return V*(y, u) = sup over s of u s − V(y, s), +inf outside its domain; shaped like `value`."""
@@ -205,6 +206,11 @@ class Loss(Params, ABC):
     def has_dual(self) -> bool:
         """Is V a maximum over lines or parabolas, as `dual` then says?"""
         return type(self).dual is not Loss.dual
+
+    @property
+    def has_conjugate(self) -> bool:
+        """Is V* known, from `conjugate` or from `dual`?"""
+        return self.has_dual or type(self).conjugate is not Loss.conjugate
 
     # -- from scores to answers -------------------------------------------------------------------
 
@@ -243,3 +249,41 @@ class Loss(Params, ABC):
             )
         self.validate()
         return TargetCoding.learn(self, y)
+
+
+class ProfileLoss(Loss):
+    """V(y, s) = φ(m), where m falls or grows with s at slope ±1; a subclass gives φ and its derivatives."""
+
+    @abstractmethod
+    def argument(self, y: Array, s: Array) -> Array:
+        """Return m."""
+
+    @abstractmethod
+    def direction(self, y: Array) -> Any:
+        """Return dm/ds, which is 1 or −1."""
+
+    @abstractmethod
+    def profile(self, m: Array) -> Array:
+        """Return φ(m)."""
+
+    @abstractmethod
+    def profile_grad(self, m: Array) -> Array:
+        """Return φ'(m), or a subgradient."""
+
+    def profile_hess(self, m: Array) -> Array:
+        """Return φ''(m)."""
+        return super().hess(m, m)  # which says that there is none
+
+    def value(self, y: ArrayLike, s: ArrayLike) -> Array:
+        return self.profile(self.argument(*self._given(y, s)))
+
+    def grad(self, y: ArrayLike, s: ArrayLike) -> Array:
+        y, s = self._given(y, s)
+        return self.direction(y) * self.profile_grad(self.argument(y, s))
+
+    def hess(self, y: ArrayLike, s: ArrayLike) -> Array:
+        return self.profile_hess(self.argument(*self._given(y, s)))
+
+    def _given(self, y: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
+        self.validate()
+        return aligned(y, s)

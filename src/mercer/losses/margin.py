@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import entr
 
-from mercer.losses.base import Array, aligned, exp, expit, floating
+from mercer.losses.base import Array, ProfileLoss, aligned, exp, expit, floating
 from mercer.losses.dual import DualForm
-from mercer.losses.profile import ProfileLoss
 
 
 class MarginLoss(ProfileLoss):

@@ -9,25 +9,6 @@ from scipy.special import entr
 from mercer.losses.base import Array, HessianRoot, Loss, aligned, exp, floating
 
 
-class SoftmaxRoot(HessianRoot):
-    """R = diag(√p) − p √pᵀ for each example: then R Rᵀ = diag(p) − p pᵀ, because p sums to one."""
-
-    def __init__(self, p: Array):
-        self._p = p
-        self._root = np.sqrt(p)
-
-    def apply(self, v: Array) -> Array:
-        v = self._root * v
-        return v - self._p * v.sum(axis=1, keepdims=True)
-
-    def adjoint(self, v: Array) -> Array:
-        return self._root * (v - (self._p * v).sum(axis=1, keepdims=True))
-
-    @property
-    def diagonal(self) -> Array:
-        return self._root * (1 - self._p)
-
-
 class Multinomial(Loss):
     """Logistic loss for k classes, V(y, s) = log Σ_l exp(s_l) − Σ_l y_l s_l.
 
@@ -75,8 +56,19 @@ class Multinomial(Loss):
         return p * (1 - p)
 
     def hess_root(self, y: ArrayLike, s: ArrayLike) -> HessianRoot:
+        """Return R = diag(√p) − p √pᵀ: then R Rᵀ = diag(p) − p pᵀ, because p sums to one."""
         y, s = _rows(y, s)
-        return SoftmaxRoot(self.probability(s))
+        p = self.probability(s)
+        root = np.sqrt(p)
+
+        def apply(v: Array) -> Array:
+            v = root * v
+            return v - p * v.sum(axis=1, keepdims=True)
+
+        def adjoint(v: Array) -> Array:
+            return root * (v - (p * v).sum(axis=1, keepdims=True))
+
+        return HessianRoot(apply, adjoint, root * (1 - p))
 
     def conjugate(self, y: ArrayLike, u: ArrayLike) -> Array:
         """Return Σ_l a_l log a_l with a = u + y, shape (n,); +inf where a is no row of probabilities.

@@ -34,6 +34,7 @@ class PairCoding(LabelCoding):
     """
 
     _fewest = 3
+    _one_column = False  # type: ignore[assignment]
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -44,10 +45,6 @@ class PairCoding(LabelCoding):
     def n_outputs(self) -> int:
         k = len(self.classes)
         return k * (k - 1) // 2
-
-    @property
-    def _one_column(self) -> bool:
-        return False
 
     @property
     def sides(self) -> Array:

@@ -7,10 +7,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mercer.losses.base import Array, floating
+from mercer.losses.base import Array, ProfileLoss, floating
 from mercer.losses.coding import LabelCoding
 from mercer.losses.dual import DualForm
-from mercer.losses.profile import ProfileLoss
 
 
 class ResidualLoss(ProfileLoss):

@@ -33,14 +33,34 @@ def require_close(thing: Any, law: str, a: np.ndarray, b: np.ndarray, limit: Any
         fail(thing, law, words.format(place, f"{np.asarray(a)[at]:.8g}", f"{np.asarray(b)[at]:.8g}"))
 
 
-def require_slope(
-    thing: Any, law: str, slope: np.ndarray, quotients: Sequence[Any], limit: float, words: str
-) -> None:
-    """A derivative lies between the one-sided difference quotients (behind, ahead), at a kink too."""
-    behind, ahead = quotients
-    behind, ahead = np.where(np.isfinite(behind), behind, ahead), np.where(np.isfinite(ahead), ahead, behind)
-    nearest = np.clip(slope, np.minimum(behind, ahead), np.maximum(behind, ahead))
-    require_close(thing, law, slope, nearest, limit, words + "; difference quotients give {}")
+class LawTrial:
+    """Something that is tried; a subclass has the objects it is tried on, and a method for each law."""
+
+    def __init__(self, thing: Any):
+        self.thing = thing
+
+    def fail(self, law: str, detail: str) -> NoReturn:
+        fail(self.thing, law, detail)
+
+    def close(self, law: str, a: np.ndarray, b: np.ndarray, limit: Any, words: str) -> None:
+        require_close(self.thing, law, a, b, limit, words)
+
+    def slope(self, law: str, slope: np.ndarray, quotients: Sequence[Any], limit: float, words: str) -> None:
+        """A derivative lies between the one-sided difference quotients (behind, ahead), at a kink too."""
+        behind, ahead = quotients
+        low, high = np.fmin(behind, ahead), np.fmax(behind, ahead)
+        nearest = np.clip(slope, low, high)
+        self.close(law, slope, nearest, limit, words + "; difference quotients give {}")
+
+
+def require_kind(thing: Any, kind: type, taker: str, hint: str = "") -> None:
+    """Is it of this kind, a value, and valid?"""
+    if not isinstance(thing, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise TypeError(f"{taker} takes {article} {kind.__name__}, got {type(thing).__name__}{hint}")
+    if isinstance(thing, Params):
+        value_object(thing)
+        thing.validate()
 
 
 def with_param(thing: Params, name: str, value: Any) -> Any:
@@ -65,11 +85,8 @@ def value_object(thing: Params) -> None:
     again = type(thing)(**own)
     for name, value in own.items():
         if getattr(again, name) is not value:
-            fail(
-                thing,
-                "the constructor must only store",
-                f"{name} went in as {value!r}, came out as {getattr(again, name)!r}",
-            )
+            way = f"{name} went in as {value!r}, came out as {getattr(again, name)!r}"
+            fail(thing, "the constructor must only store", way)
     if not (again == thing and hash(again) == hash(thing)):
         fail(thing, "== and hash must go by content", "an object built from the same parameters differs")
     text = repr(thing)

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.engines import Engine
 from mercer.kernels import FunctionKernel, Gaussian, Kernel, Laplacian, Matern, Polynomial
 from mercer.kernels.points import as_objects
-from mercer.testing.common import fail, require_close, scale, value_object
+from mercer.testing.common import LawTrial, fail, require_kind, scale
 
 # Beside the trivial sizes, ones that are no multiple of anything, on either side of a tile's edge.
 _SIZES = ((0, 3), (3, 0), (1, 1), (1, 7), (7, 1), (17, 255), (257, 17), (385, 1030), (700, 2100))
@@ -57,30 +57,27 @@ def check_engine(
     ...     print(str(violation).split(":")[1])
      product must be K V
     """
-    if not isinstance(engine, Engine):
-        raise TypeError(f"check_engine takes an Engine, got {type(engine).__name__}")
-    value_object(engine)
-    engine.validate()
+    require_kind(engine, Engine, "check_engine")
     rng = np.random.default_rng(random_state)
     if kernel is not None:
         kernel, points = kernel.resolve(X).bind(X)
         cases = [(kernel, points, points[::2])]
     else:
         cases = list(_cases(rng))
-    for k, A, B in cases:
-        _gram(engine, k, A, B)
-        _product(engine, k, A, B, rng, (None, 1, 3))
-        _reduce(engine, k, A, B)
-        _normal(engine, k, A, B, rng)
-    for k, A, B in cases:
-        _forms(engine, k, A, B, rng)
+    trials = [_EngineTrial(engine, *case, rng) for case in cases]
+    for trial in trials:
+        trial.gram()
+        trial.product((None, 1, 3))
+        trial.reduce()
+        trial.normal()
+    for trial in trials:
+        trial.forms()
     if kernel is None:
-        for k, A, B in _kernels(rng):
-            _gram(engine, k, A, B)
-            _product(engine, k, A, B, rng, (None,))
-        for k, A, B in _places(rng):
-            _gram(engine, k, A, B)
-            _product(engine, k, A, B, rng, (None, 2))
+        for more, columns in ((_kernels, (None,)), (_places, (None, 2))):
+            for case in more(rng):
+                trial = _EngineTrial(engine, *case, rng)
+                trial.gram()
+                trial.product(columns)
         _layouts(engine, rng)
         _refusals(engine, rng)
 
@@ -168,97 +165,115 @@ def _matrix(k: Kernel, X: Any, Z: Any) -> np.ndarray:
     return k.pairwise(X, Z) if X.shape[0] and Z.shape[0] else np.zeros((X.shape[0], Z.shape[0]))
 
 
-def _close(engine: Engine, law: str, k: Kernel, X: Any, found: Any, expected: np.ndarray, size: Any) -> None:
-    """Is `found` what is expected, up to rounding of terms whose absolute values add up to `size`?"""
-    limit = _PRECISION.get(X.dtype, 1e-12) * size
-    require_close(engine, law, found, expected, limit, f"for {k!r} at ({{}}) it is {{}}, not {{}}")
-
-
 def _largest(K: np.ndarray) -> float:
     return scale(K) if K.size else 1.0
 
 
-def _single(engine: Engine, law: str, X: Any, found: Any) -> None:
-    if X.dtype == np.float32 and found.dtype != np.float32:
-        fail(engine, law, f"float32 must stay float32, but the result is {found.dtype}")
+class _EngineTrial(LawTrial):
+    """An engine on a kernel and points."""
 
+    def __init__(self, engine: Engine, k: Kernel, X: Any, Z: Any, rng: np.random.Generator):
+        super().__init__(engine)
+        self.engine, self.k, self.X, self.Z, self.rng = engine, k, X, Z, rng
+        self.n, self.m = X.shape[0], Z.shape[0]
+        self.K = _matrix(k, X, Z)
+        self.largest = _largest(self.K)
 
-def _gram(engine: Engine, k: Kernel, X: Any, Z: Any) -> None:
-    law = "fill must give K"
-    K = _matrix(k, X, Z)
-    found = engine.operator(k, X, Z).dense()
-    _close(engine, law, k, X, found, K, _largest(K))
-    _single(engine, law, X, found)
-    out = np.full(K.shape, np.nan, found.dtype)
-    _out(engine, k, X, Z, out, K)
-    symmetric, own = engine.operator(k, X).dense(), _matrix(k, X, X)
-    _close(engine, "fill for one point set must give K(X, X)", k, X, symmetric, own, _largest(own))
-    if np.array_equal(own, own.T) and not np.array_equal(symmetric, symmetric.T):
-        fail(engine, "fill for one point set must give K(X, X)", "it is not symmetric to the last bit")
+    def operator(self) -> Any:
+        """A fresh one: nothing is left from the law before."""
+        return self.engine.operator(self.k, self.X, self.Z)
 
+    def vectors(self, *shape: int) -> np.ndarray:
+        return self.rng.standard_normal(shape).astype(
+            np.float32 if self.X.dtype == np.float32 else np.float64
+        )
 
-def _out(engine: Engine, k: Kernel, X: Any, Z: Any, out: np.ndarray, K: np.ndarray) -> None:
-    if engine.operator(k, X, Z).fill(out) is not out:
-        fail(engine, "fill must give K", "`out` was given, but another array came back")
-    _close(engine, "fill must fill `out`", k, X, out, K, _largest(K))
+    def near(self, law: str, found: Any, expected: np.ndarray, size: Any) -> None:
+        """Is `found` what is expected, up to rounding of terms whose absolute values add up to `size`?"""
+        limit = _PRECISION.get(self.X.dtype, 1e-12) * size
+        self.close(law, found, expected, limit, f"for {self.k!r} at ({{}}) it is {{}}, not {{}}")
 
+    def single(self, law: str, found: Any) -> None:
+        if self.X.dtype == np.float32 and found.dtype != np.float32:
+            self.fail(law, f"float32 must stay float32, but the result is {found.dtype}")
 
-def _forms(engine: Engine, k: Kernel, X: Any, Z: Any, rng: np.random.Generator) -> None:
-    """Parts of an operator, other points, other precision, its transpose."""
-    law = "operators made of an operator must be parts of K"
-    n, m = X.shape[0], Z.shape[0]
-    A, K = engine.operator(k, X, Z), _matrix(k, X, Z)
-    rows, columns = rng.permutation(n)[: n // 2 + 1], rng.permutation(m)[: m // 3 + 1]
-    for part, values in (
-        (A.among(rows), K[rows]),
-        (A.among(columns=columns), K[:, columns]),
-        (A.among(rows, columns), K[np.ix_(rows, columns)]),
-        (A.facing(X[::2]), K[::2]),
-        (A.T, K.T),
-        (A.against(A), _matrix(k, X, X)),
-        (A.single_threaded(), K),
-        (A.expecting(1e12), K),
-    ):
-        _close(engine, law, k, X, part.dense(), values, _largest(K))
-    U = _vectors(rng, (n, 2), X)
-    _close(engine, "adjoint must be Kᵀ U", k, X, A.adjoint(U), K.T @ U, _largest(K) * np.abs(U).sum(axis=0))
-    double = A.at(np.float64)
-    if double is not None and double.dtype != np.float64:
-        fail(engine, "at(dtype) must be of that precision", f"it is of {double.dtype}")
+    def gram(self) -> None:
+        law = "fill must give K"
+        found = self.operator().dense()
+        self.near(law, found, self.K, self.largest)
+        self.single(law, found)
+        self.fill(np.full(self.K.shape, np.nan, found.dtype))
+        law = "fill for one point set must give K(X, X)"
+        symmetric, own = self.engine.operator(self.k, self.X).dense(), _matrix(self.k, self.X, self.X)
+        self.near(law, symmetric, own, _largest(own))
+        if np.array_equal(own, own.T) and not np.array_equal(symmetric, symmetric.T):
+            self.fail(law, "it is not symmetric to the last bit")
 
+    def fill(self, out: np.ndarray) -> None:
+        if self.operator().fill(out) is not out:
+            self.fail("fill must give K", "`out` was given, but another array came back")
+        self.near("fill must fill `out`", out, self.K, self.largest)
 
-def _vectors(rng: np.random.Generator, shape: tuple[int, ...], X: Any) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32 if X.dtype == np.float32 else np.float64)
+    def forms(self) -> None:
+        """Parts of an operator, other points, other precision, its transpose."""
+        law, A, K = "operators made of an operator must be parts of K", self.operator(), self.K
+        rows = self.rng.permutation(self.n)[: self.n // 2 + 1]
+        columns = self.rng.permutation(self.m)[: self.m // 3 + 1]
+        for part, values in (
+            (A.among(rows), K[rows]),
+            (A.among(columns=columns), K[:, columns]),
+            (A.among(rows, columns), K[np.ix_(rows, columns)]),
+            (A.facing(self.X[::2]), K[::2]),
+            (A.T, K.T),
+            (A.against(A), _matrix(self.k, self.X, self.X)),
+            (A.single_threaded(), K),
+            (A.expecting(1e12), K),
+        ):
+            self.near(law, part.dense(), values, self.largest)
+        U = self.vectors(self.n, 2)
+        self.near("adjoint must be Kᵀ U", A.adjoint(U), K.T @ U, self.largest * np.abs(U).sum(axis=0))
+        double = A.at(np.float64)
+        if double is not None and double.dtype != np.float64:
+            self.fail("at(dtype) must be of that precision", f"it is of {double.dtype}")
 
+    def product(self, columns: tuple[int | None, ...]) -> None:
+        law = "product must be K V"
+        for count in columns:
+            V = self.vectors(self.m) if count is None else self.vectors(self.m, count)
+            before = V.copy()
+            V.flags.writeable = False
+            found = self.operator().product(V)
+            self.near(law, found, self.K @ before, self.largest * np.abs(V).sum(axis=0))
+            self.single(law, found)
 
-def _product(
-    engine: Engine, k: Kernel, X: Any, Z: Any, rng: np.random.Generator, columns: tuple[int | None, ...]
-) -> None:
-    law = "product must be K V"
-    K, m = _matrix(k, X, Z), Z.shape[0]
-    for count in columns:
-        V = _vectors(rng, (m,) if count is None else (m, count), X)
-        before = V.copy()
-        V.flags.writeable = False
-        found = engine.operator(k, X, Z).product(V)
-        _close(engine, law, k, X, found, K @ before, _largest(K) * np.abs(V).sum(axis=0))
-        _single(engine, law, X, found)
+    def normal(self) -> None:
+        law, K = "normal must be Kᵀ(w∘(K V))", self.K
+        for shape, weights in (((), None), ((), ()), ((2,), None), ((2,), ()), ((2,), (2,))):
+            V = self.vectors(self.m, *shape)
+            w = None if weights is None else abs(self.vectors(self.n, *weights))
+            each = np.ones(self.n) if w is None else w
+            column = each if each.ndim == V.ndim else each[:, None]
+            size = self.largest**2 * np.abs(V).sum(axis=0) * each.sum(axis=0)
+            self.near(law, self.operator().normal(V, w), K.T @ (column * (K @ V)), size)
 
+    def reduce(self) -> None:
+        law = "reduce must see every row of K once"
+        seen, times = np.zeros((self.n, self.m)), np.zeros(self.n, int)
 
-def _normal(engine: Engine, k: Kernel, X: Any, Z: Any, rng: np.random.Generator) -> None:
-    law = "normal must be Kᵀ(w∘(K V))"
-    K, (n, m) = _matrix(k, X, Z), (X.shape[0], Z.shape[0])
-    size = _largest(K) ** 2
-    for shape in ((m,), (m, 2)):
-        V = _vectors(rng, shape, X)
-        w = abs(_vectors(rng, (n,), X))
-        column, each = w if V.ndim == 1 else w[:, None], size * np.abs(V).sum(axis=0)
-        _close(engine, law, k, X, engine.operator(k, X, Z).normal(V), K.T @ (K @ V), n * each)
-        found = engine.operator(k, X, Z).normal(V, w)
-        _close(engine, law, k, X, found, K.T @ (column * (K @ V)), w.sum() * each)
-    w2 = abs(_vectors(rng, (n, 2), X))
-    found = engine.operator(k, X, Z).normal(V, w2)
-    _close(engine, law, k, X, found, K.T @ (w2 * (K @ V)), w2.sum(axis=0) * each)
+        def step(rows, block):
+            seen[rows] = block
+            times[rows] += 1
+            return block.sum(axis=0, dtype=np.float64)
+
+        parts = [p for p in self.operator().reduce(step) if p is not None]
+        if not (times == 1).all():
+            i = int(np.argmax(times != 1))
+            self.fail(law, f"row {i} of {self.n} came {times[i]} times")
+        self.near(law, seen, self.K, self.largest)
+        total = sum(parts) if parts else np.zeros(self.m)
+        self.near("reduce must add up", total, self.K.sum(axis=0), self.n * self.largest)
+        if any(p is not None for p in self.operator().reduce(lambda rows, block: None)):
+            self.fail("reduce must add up", "a step that returns None left something in the list")
 
 
 def _layouts(engine: Engine, rng: np.random.Generator) -> None:
@@ -274,39 +289,18 @@ def _layouts(engine: Engine, rng: np.random.Generator) -> None:
         (wide[::3, 5:2:-1], np.repeat(B, 2, axis=0)[::2]),
         (A, B.astype(np.float32)),
     ):
-        _gram(engine, k, X, Z)
-        _product(engine, k, X, Z, rng, (None, 3))
-    K = _matrix(k, A, B)
+        trial = _EngineTrial(engine, k, X, Z, rng)
+        trial.gram()
+        trial.product((None, 3))
+    trial = _EngineTrial(engine, k, A, B, rng)
     for t in (2, 5, 10):
         V = rng.standard_normal((70, t))
         for W in (V, np.asfortranarray(V), V[::-1], np.repeat(V, 2, axis=1)[:, ::2], V[:, ::-1], V[:, 0]):
-            size = _largest(K) * np.abs(W).sum(axis=0)
-            _close(engine, "product must be K V", k, A, engine.operator(k, A, B).product(W), K @ W, size)
+            size = trial.largest * np.abs(W).sum(axis=0)
+            trial.near("product must be K V", trial.operator().product(W), trial.K @ W, size)
     for part in (np.s_[3:94, 5:75], np.s_[93:2:-1, 5:75], np.s_[3:94, 5:145:2], np.s_[3:94, 74:4:-1]):
         board = np.full((100, 150), np.nan)
-        _out(engine, k, A, B, board[part], K)
+        trial.fill(board[part])
         board[part] = np.nan
         if not np.isnan(board).all():
-            fail(engine, "fill must fill `out`", "and leave what lies beside it alone")
-
-
-def _reduce(engine: Engine, k: Kernel, X: Any, Z: Any) -> None:
-    law = "reduce must see every row of K once"
-    K, (n, m) = _matrix(k, X, Z), (X.shape[0], Z.shape[0])
-    seen, times = np.zeros((n, m)), np.zeros(n, int)
-
-    def step(rows, block):
-        seen[rows] = block
-        times[rows] += 1
-        return block.sum(axis=0, dtype=np.float64)
-
-    parts = [p for p in engine.operator(k, X, Z).reduce(step) if p is not None]
-    if not (times == 1).all():
-        i = int(np.argmax(times != 1))
-        fail(engine, law, f"row {i} of {n} came {times[i]} times")
-    _close(engine, law, k, X, seen, K, _largest(K))
-    total = sum(parts) if parts else np.zeros(m)
-    _close(engine, "reduce must add up", k, X, total, K.sum(axis=0), n * _largest(K))
-    nothing = [p for p in engine.operator(k, X, Z).reduce(lambda rows, block: None) if p is not None]
-    if nothing:
-        fail(engine, "reduce must add up", "a step that returns None left something in the list")
+            trial.fail("fill must fill `out`", "and leave what lies beside it alone")

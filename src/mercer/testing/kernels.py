@@ -10,14 +10,7 @@ import numpy as np
 
 from mercer._xp import issparse
 from mercer.kernels import FunctionKernel, Kernel, check
-from mercer.testing.common import (
-    fail,
-    require_close,
-    require_slope,
-    scale,
-    value_object,
-    with_param,
-)
+from mercer.testing.common import LawTrial, require_kind, scale, with_param
 
 _MOST_POINTS = 40
 
@@ -53,25 +46,19 @@ def check_kernel(kernel: Kernel, X: Any = None, *, tol: float | None = None, ran
     ...     print(str(violation).split(":")[1])
      not symmetric
     """
-    if not isinstance(kernel, Kernel):
-        raise TypeError(
-            f"check_kernel takes a Kernel, got {type(kernel).__name__}; wrap functions in FunctionKernel"
-        )
-    tol = 1e-8 if tol is None else tol
+    require_kind(kernel, Kernel, "check_kernel", "; wrap functions in FunctionKernel")
     rng = np.random.default_rng(random_state)
-    value_object(kernel)
     sampled = X is None
     kernel, X = _sampled_points(kernel, rng) if sampled else _given_points(kernel, X, rng)
-    _leaves_inputs_alone(kernel, X)
-    _shapes(kernel, X)
-    _symmetry(kernel, X, tol)
-    _diagonal(kernel, X, tol)
-    _blocks(kernel, X, tol, rng)
-    _layouts(kernel, X, tol)
-    _positive(kernel, X, tol, random_state, sampled)
-    _single_precision(kernel, X, tol)
-    _gradient_x(kernel, X, tol)
-    _gradient_log_params(kernel, X, tol)
+    trial = _KernelTrial(kernel, X, 1e-8 if tol is None else tol)
+    trial.leaves_inputs_alone()
+    trial.shapes()
+    trial.agreement(rng)
+    trial.layouts()
+    trial.positive(random_state, sampled)
+    trial.single_precision()
+    trial.gradient_x()
+    trial.gradient_log_params()
 
 
 def _candidates(rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -94,8 +81,8 @@ def _sampled_points(kernel: Kernel, rng: np.random.Generator) -> tuple[Kernel, A
         else:
             return resolved, resolved.points(X)
     raise ValueError(
-        f"{kernel!r} could not be evaluated on sampled points ({type(first).__name__}: {first}); "
-        f"give points of its own kind: check_kernel(kernel, X)"
+        f"{kernel!r} could not be evaluated on sampled points ({type(first).__name__}: {first}): mend that "
+        f"or, if it is not made for vectors, give points of its own kind: check_kernel(kernel, X)"
     ) from first
 
 
@@ -110,166 +97,149 @@ def _given_points(kernel: Kernel, X: Any, rng: np.random.Generator) -> tuple[Ker
     return kernel, X.astype(np.float64) if X.dtype == np.float32 else X
 
 
-def _halves(X: Any) -> tuple[Any, Any]:
-    """Two point sets with no point in common, if there are two points."""
-    return X[::2].copy(), (X[1::2] if X.shape[0] > 1 else X).copy()
+class _KernelTrial(LawTrial):
+    """A kernel on some points."""
 
+    def __init__(self, kernel: Kernel, X: Any, tol: float):
+        super().__init__(kernel)
+        self.kernel, self.X, self.tol = kernel, X, tol
+        # Two point sets with no point in common, if there are two points.
+        self.A, self.B = X[::2].copy(), (X[1::2] if X.shape[0] > 1 else X).copy()
 
-def _leaves_inputs_alone(kernel: Kernel, X: Any) -> None:
-    A, B = _halves(X)
-    a, b = A.copy(), B.copy()
-    for call, words in (
-        (lambda: kernel(a), "k(X)"),
-        (lambda: kernel(a, b), "k(X, Z)"),
-        (lambda: kernel.diag(a), "k.diag(X)"),
-    ):
-        call()
-        if not (np.array_equal(a, A) and np.array_equal(b, B)):
-            fail(kernel, "inputs must be left alone", f"{words} changed its points")
+    def leaves_inputs_alone(self) -> None:
+        kernel, a, b = self.kernel, self.A.copy(), self.B.copy()
+        for call, words in (
+            (lambda: kernel(a), "k(X)"),
+            (lambda: kernel(a, b), "k(X, Z)"),
+            (lambda: kernel.diag(a), "k.diag(X)"),
+        ):
+            call()
+            if not (np.array_equal(a, self.A) and np.array_equal(b, self.B)):
+                self.fail("inputs must be left alone", f"{words} changed its points")
 
+    def shapes(self) -> None:
+        kernel, A, B = self.kernel, self.X[: self.X.shape[0] // 3 + 1], self.X  # of different sizes
+        n, m = A.shape[0], B.shape[0]
+        calls = (
+            ("k(X)", kernel(A), (n, n)),
+            ("k(X, Z)", kernel(A, B), (n, m)),
+            ("k(Z, X)", kernel(B, A), (m, n)),
+            ("k of one point", kernel(A[:1]), (1, 1)),
+            ("k.diag(X)", kernel.diag(A), (n,)),
+        )
+        for words, K, shape in calls:
+            if not isinstance(K, np.ndarray) or K.dtype.kind != "f":
+                kind = getattr(K, "dtype", type(K).__name__)
+                self.fail("results are arrays of floats", f"{words} is {kind}")
+            self.require_shape(words, K, shape)
+            if not np.isfinite(K).all():
+                self.fail("values must be finite", f"{words} contains NaN or infinity")
 
-def _shapes(kernel: Kernel, X: Any) -> None:
-    A, B = X[: X.shape[0] // 3 + 1], X  # of different sizes
-    n, m = A.shape[0], B.shape[0]
-    calls = (
-        ("k(X)", kernel(A), (n, n)),
-        ("k(X, Z)", kernel(A, B), (n, m)),
-        ("k(Z, X)", kernel(B, A), (m, n)),
-        ("k of one point", kernel(A[:1]), (1, 1)),
-        ("k.diag(X)", kernel.diag(A), (n,)),
-    )
-    for words, K, shape in calls:
-        if not isinstance(K, np.ndarray) or K.dtype.kind != "f":
-            fail(
-                kernel, "results are arrays of floats", f"{words} is {getattr(K, 'dtype', type(K).__name__)}"
-            )
-        if K.shape != shape:
-            fail(kernel, "wrong shape", f"{words} has shape {K.shape}, not {shape}")
-        if not np.isfinite(K).all():
-            fail(kernel, "values must be finite", f"{words} contains NaN or infinity")
+    def require_shape(self, words: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
+        if array.shape != shape:
+            self.fail("wrong shape", f"{words} has shape {array.shape}, not {shape}")
 
+    def agreement(self, rng: np.random.Generator) -> None:
+        """k(X, Z) with its transpose, k(X) with its diagonal and its parts."""
+        kernel, X, n = self.kernel, self.X, self.X.shape[0]
+        K, both = kernel(X), kernel(X, X.copy())
+        words = "k(x_i, x_j) at (i, j) = ({}) is {} but {} the other way round"
+        self.close("not symmetric", both, both.T, self.tol * scale(both), words)
+        limit = self.tol * scale(K)
+        words = "k.diag(X)[{}] is {} but the Gram matrix has {} there"
+        self.close("wrong diag", kernel.diag(X), np.diag(K), limit, words)
+        i, j = rng.integers(n, size=n // 2 + 1), rng.integers(n, size=n)
+        law, words = "k(X, Z) must agree with k(X)", "k(X[i], X[j]) at ({}) is {} but k(X)[i, j] is {}"
+        self.close(law, kernel(X[i], X[j]), K[np.ix_(i, j)], limit, words)
+        self.close(law, kernel(X[:1], X), K[:1], limit, words)
 
-def _symmetry(kernel: Kernel, X: Any, tol: float) -> None:
-    K = kernel(X, X.copy())
-    words = "k(x_i, x_j) at (i, j) = ({}) is {} but {} the other way round"
-    require_close(kernel, "not symmetric", K, K.T, tol * scale(K), words)
+    def layouts(self) -> None:
+        law, X, K = "any memory layout must do", self.X, self.kernel(self.X)
+        frozen = X.copy()
+        frozen.flags.writeable = False
+        layouts = {"read-only points": frozen, "every second row of an array": np.repeat(X, 2, axis=0)[::2]}
+        if X.ndim == 2:
+            layouts["points in Fortran order"] = np.asfortranarray(X)
+            layouts["every second column of an array"] = np.repeat(X, 2, axis=1)[:, ::2]
+        for words, same in layouts.items():
+            try:
+                again = self.kernel(same)
+            except Exception as error:
+                self.fail(law, f"{words} raise {type(error).__name__}: {error}")
+            self.close(law, again, K, self.tol * scale(K), words + " at ({}) give {}, not {}")
 
+    def positive(self, random_state: int, sampled: bool) -> None:
+        # As a function, so that the kernel's own rule isn't taken at its word.
+        function = FunctionKernel(lambda A, B: self.kernel(A, B), vectorized=True)
+        verdicts = [check(function, self.X)]
+        if sampled:
+            # A kernel on other things than vectors can't be sampled: then the points above have to do.
+            with contextlib.suppress(ValueError):
+                verdicts.append(check(function, random_state=random_state))
+        least = -self.tol * scale(self.kernel(self.X))
+        for verdict in verdicts:
+            if not verdict and (verdict.value is None or verdict.value < least):
+                self.fail("not positive semidefinite", f"{verdict}")
 
-def _diagonal(kernel: Kernel, X: Any, tol: float) -> None:
-    K = kernel(X)
-    words = "k.diag(X)[{}] is {} but the Gram matrix has {} there"
-    require_close(kernel, "wrong diag", kernel.diag(X), np.diag(K), tol * scale(K), words)
+    def single_precision(self) -> None:
+        kernel = self.kernel
+        if not kernel.vectors or self.X.dtype != np.float64:
+            return
+        X32 = self.X.astype(np.float32)
+        K32, K64 = kernel(X32), kernel(X32.astype(np.float64))
+        for words, result in (("k(X)", K32), ("k.diag(X)", kernel.diag(X32))):
+            if result.dtype != np.float32:
+                way = "compute in np.result_type(X, Z)"
+                self.fail("float32 must stay float32", f"{words} is {result.dtype} for float32 points; {way}")
+        limit = max(self.tol, 1e-3) * scale(K64)
+        self.close("float32 must agree with float64", K32, K64, limit, "k(X) at ({}) is {}, not {}")
 
-
-def _blocks(kernel: Kernel, X: Any, tol: float, rng: np.random.Generator) -> None:
-    K = kernel(X)
-    n = X.shape[0]
-    i, j = rng.integers(n, size=n // 2 + 1), rng.integers(n, size=n)
-    words = "k(X[i], X[j]) at ({}) is {} but k(X)[i, j] is {}"
-    require_close(
-        kernel, "k(X, Z) must agree with k(X)", kernel(X[i], X[j]), K[np.ix_(i, j)], tol * scale(K), words
-    )
-    require_close(kernel, "k(X, Z) must agree with k(X)", kernel(X[:1], X), K[:1], tol * scale(K), words)
-
-
-def _layouts(kernel: Kernel, X: Any, tol: float) -> None:
-    K = kernel(X)
-    frozen = X.copy()
-    frozen.flags.writeable = False
-    layouts = {"read-only points": frozen, "every second row of an array": np.repeat(X, 2, axis=0)[::2]}
-    if X.ndim == 2:
-        layouts["points in Fortran order"] = np.asfortranarray(X)
-        layouts["every second column of an array"] = np.repeat(X, 2, axis=1)[:, ::2]
-    for words, same in layouts.items():
+    def gradient_x(self) -> None:
+        X, A, B = self.X, self.A, self.B
+        if X.ndim != 2 or X.dtype != np.float64:
+            return
         try:
-            again = kernel(same)
-        except Exception as error:
-            fail(kernel, "any memory layout must do", f"{words} raise {type(error).__name__}: {error}")
-        require_close(
-            kernel, "any memory layout must do", again, K, tol * scale(K), words + " at ({}) give {}, not {}"
-        )
-
-
-def _positive(kernel: Kernel, X: Any, tol: float, random_state: int, sampled: bool) -> None:
-    # As a function, so that the kernel's own rule isn't taken at its word.
-    function = FunctionKernel(lambda A, B: kernel(A, B), vectorized=True)
-    verdicts = [check(function, X)]
-    if sampled:
-        # A kernel on other things than vectors can't be sampled: then the points above have to do.
-        with contextlib.suppress(ValueError):
-            verdicts.append(check(function, random_state=random_state))
-    for verdict in verdicts:
-        if not verdict and (verdict.value is None or verdict.value < -tol * scale(kernel(X))):
-            fail(kernel, "not positive semidefinite", f"{verdict}")
-
-
-def _single_precision(kernel: Kernel, X: Any, tol: float) -> None:
-    if not kernel.vectors or X.dtype != np.float64:
-        return
-    X32 = X.astype(np.float32)
-    K32, K64 = kernel(X32), kernel(X32.astype(np.float64))
-    for words, result in (("k(X)", K32), ("k.diag(X)", kernel.diag(X32))):
-        if result.dtype != np.float32:
-            fail(kernel, "float32 must stay float32", f"{words} is {result.dtype}")
-    limit = max(tol, 1e-3) * scale(K64)
-    require_close(kernel, "float32 must agree with float64", K32, K64, limit, "k(X) at ({}) is {}, not {}")
-
-
-def _gradient_x(kernel: Kernel, X: Any, tol: float) -> None:
-    if X.ndim != 2 or X.dtype != np.float64:
-        return
-    A, B = _halves(X)
-    try:
-        slope = kernel.gradient_x(A, B)
-    except NotImplementedError:
-        return
-    if slope.shape != (A.shape[0], B.shape[0], A.shape[1]):
-        fail(
-            kernel,
-            "wrong shape",
-            f"gradient_x has shape {slope.shape}, not {(A.shape[0], B.shape[0], A.shape[1])}",
-        )
-    K = kernel.pairwise(A, B)
-    limit = max(1e3 * tol, 1e-5) * (scale(K) + scale(slope))
-    h = max(1e-6 * (float(X.std()) or 1.0), 1e-10 * float(np.abs(X).max()))
-    for j in range(A.shape[1]):
-        quotients = []
-        for step in (-h, h):
-            moved = A.copy()
-            moved[:, j] += step
-            taken = (moved - A)[:, j, None]  # what the step came to in floating point
-            with np.errstate(all="ignore"):  # a step may leave the kernel's domain; the other one counts
-                quotients.append((kernel.pairwise(moved, B) - K) / taken)
-        words = f"∂k(x_i, z_j)/∂x_i[{j}] at (i, j) = ({{}}) is {{}}"
-        require_slope(kernel, "gradient_x is not the derivative", slope[:, :, j], quotients, limit, words)
-
-
-def _gradient_log_params(kernel: Kernel, X: Any, tol: float) -> None:
-    A, B = _halves(X)
-    try:
-        slopes = kernel.gradient_log_params(A, B)
-    except NotImplementedError:
-        return
-    K = kernel.pairwise(A, B)
-    h = 1e-6
-    for name, slope in slopes.items():
-        if name not in kernel.get_params():
-            fail(kernel, "gradient_log_params goes by parameter name", f"there is no parameter {name!r}")
-        value = np.asarray(kernel.get_params()[name], float)
-        if slope.shape != K.shape + value.shape:
-            fail(
-                kernel,
-                "wrong shape",
-                f"gradient_log_params[{name!r}] has shape {slope.shape}, not {K.shape + value.shape}",
-            )
-        limit = max(1e3 * tol, 1e-5) * (scale(K) + scale(slope))
-        for at in np.ndindex(value.shape):
+            slope = self.kernel.gradient_x(A, B)
+        except NotImplementedError:
+            return
+        self.require_shape("gradient_x", slope, (A.shape[0], B.shape[0], A.shape[1]))
+        K = self.kernel.pairwise(A, B)
+        h = max(1e-6 * (float(X.std()) or 1.0), 1e-10 * float(np.abs(X).max()))
+        for j in range(A.shape[1]):
             quotients = []
             for step in (-h, h):
-                moved = value.copy()
-                moved[at] *= np.exp(step)
-                changed = with_param(kernel, name, moved if value.shape else float(moved))
-                quotients.append((changed.pairwise(A, B) - K) / step)
-            words = f"∂k/∂log {name}{list(at) if at else ''} at ({{}}) is {{}}"
-            law = "gradient_log_params is not the derivative"
-            require_slope(kernel, law, slope[(..., *at)], quotients, limit, words)
+                moved = A.copy()
+                moved[:, j] += step
+                taken = (moved - A)[:, j, None]  # what the step came to in floating point
+                with np.errstate(all="ignore"):  # a step may leave the kernel's domain; the other one counts
+                    quotients.append((self.kernel.pairwise(moved, B) - K) / taken)
+            words = f"∂k(x_i, z_j)/∂x_i[{j}] at (i, j) = ({{}}) is {{}}"
+            law = "gradient_x is not the derivative"
+            self.slope(law, slope[:, :, j], quotients, self.slope_limit(K, slope), words)
+
+    def slope_limit(self, K: np.ndarray, slope: np.ndarray) -> float:
+        return max(1e3 * self.tol, 1e-5) * (scale(K) + scale(slope))
+
+    def gradient_log_params(self) -> None:
+        kernel, A, B = self.kernel, self.A, self.B
+        try:
+            slopes = kernel.gradient_log_params(A, B)
+        except NotImplementedError:
+            return
+        K = kernel.pairwise(A, B)
+        h = 1e-6
+        for name, slope in slopes.items():
+            if name not in kernel.get_params():
+                self.fail("gradient_log_params goes by parameter name", f"there is no parameter {name!r}")
+            value = np.asarray(kernel.get_params()[name], float)
+            self.require_shape(f"gradient_log_params[{name!r}]", slope, K.shape + value.shape)
+            for at in np.ndindex(value.shape):
+                quotients = []
+                for step in (-h, h):
+                    moved = value.copy()
+                    moved[at] *= np.exp(step)
+                    changed = with_param(kernel, name, moved if value.shape else float(moved))
+                    quotients.append((changed.pairwise(A, B) - K) / step)
+                words = f"∂k/∂log {name}{list(at) if at else ''} at ({{}}) is {{}}"
+                law, limit = "gradient_log_params is not the derivative", self.slope_limit(K, slope)
+                self.slope(law, slope[(..., *at)], quotients, limit, words)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._xp import issparse
 from mercer.operators import Operator
-from mercer.testing.common import fail, require_close, scale
+from mercer.testing.common import fail, require_close, require_kind, scale
 
 
 def check_operator(A: Operator, *, tol: float | None = None, random_state: int = 0) -> None:
@@ -42,8 +42,7 @@ def check_operator(A: Operator, *, tol: float | None = None, random_state: int =
     ...     print(str(violation).split(":")[1])
      adjoint must be the transpose
     """
-    if not isinstance(A, Operator):
-        raise TypeError(f"check_operator takes an Operator, got {type(A).__name__}")
+    require_kind(A, Operator, "check_operator")
     rng = np.random.default_rng(random_state)
     tol = (1e-4 if A.dtype == np.float32 else 1e-10) if tol is None else tol
     M = _matrix(A)
@@ -57,19 +56,16 @@ def check_operator(A: Operator, *, tol: float | None = None, random_state: int =
 
 def _matrix(A: Operator) -> np.ndarray:
     """The matrix in float64, put together from its blocks."""
-    n, p = A.shape
+    law, (n, p) = "blocks must yield every row once, in order", A.shape
     M, done = np.empty((n, p)), 0
     for rows, block in A.blocks():
         if rows.start != done or block.shape != (rows.stop - rows.start, p):
-            fail(
-                A,
-                "blocks must yield every row once, in order",
-                f"after {done} rows come {rows.start} to {rows.stop}, in a block of shape {block.shape}",
-            )
+            come = f"{rows.start} to {rows.stop}, in a block of shape {block.shape}"
+            fail(A, law, f"after {done} rows come {come}")
         M[rows] = block.toarray() if issparse(block) else block
         done = rows.stop
     if done != n:
-        fail(A, "blocks must yield every row once, in order", f"they end after {done} of {n} rows")
+        fail(A, law, f"they end after {done} of {n} rows")
     return M
 
 
@@ -121,6 +117,5 @@ def _reductions(A: Operator, M: np.ndarray, rng: np.random.Generator, tol: float
         each = np.ones(n) if weights is None else weights
         G = M.T @ (each[:, None] * M)
         _close(A, f"gramian must be Aᵀ diag(w) A{words}", A.gramian(weights), G, M, tol)
-        _close(
-            A, f"column_squares must be its diagonal{words}", A.column_squares(weights), G.diagonal(), M, tol
-        )
+        law = f"column_squares must be its diagonal{words}"
+        _close(A, law, A.column_squares(weights), G.diagonal(), M, tol)

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.engines import Tiled
 from mercer.kernels import Gaussian, Kernel, Polynomial
 from mercer.representations import Built, Representation
-from mercer.testing.common import fail, require_close, scale, value_object
+from mercer.testing.common import fail, require_close, require_kind, scale
 from mercer.testing.operators import check_operator
 
 _N = 24
@@ -57,10 +57,7 @@ def check_representation(
     ...     print(str(violation).split(":")[1])
      size must say how many unknowns there are
     """
-    if not isinstance(representation, Representation):
-        raise TypeError(f"check_representation takes a Representation, got {type(representation).__name__}")
-    value_object(representation)
-    representation.validate()
+    require_kind(representation, Representation, "check_representation")
     rng = np.random.default_rng(random_state)
     cases = _cases(rng) if kernel is None else iter([kernel.resolve(X).bind(X)])
     built = 0
@@ -78,9 +75,8 @@ def check_representation(
         elif len(str(refusal)) < 20:
             fail(representation, "a refusal must name its reason", f"for {k!r} it says {refusal!s}")
     if not built:
-        fail(
-            representation, "a representation must represent something", f"it refuses all kernels: {refusal}"
-        )
+        law = "a representation must represent something"
+        fail(representation, law, f"it refuses all kernels: {refusal}")
 
 
 def _check(
@@ -125,11 +121,8 @@ def _shapes(representation: Representation, kernel: Kernel, X: Any, built: Built
         fail(representation, "size must say how many unknowns there are", words)
     for name, found, shape in (("A", built.A.shape, (n, p)), ("B", built.B.shape, (p, p))):
         if found != shape:
-            fail(
-                representation,
-                "A and B must fit the points and the unknowns",
-                f"{name} is {found}, not {shape}",
-            )
+            law = "A and B must fit the points and the unknowns"
+            fail(representation, law, f"{name} is {found}, not {shape}")
 
 
 def _lifts(

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.losses import Huber, Logistic, Loss, Multinomial, Squared, SquaredHinge
 from mercer.operators import L1, Identity, Matrix
 from mercer.solvers import Newton, Problem, Solution, Solver
-from mercer.testing.common import fail, require_close, value_object
+from mercer.testing.common import fail, require_close, require_kind
 
 _LOSSES: tuple[Loss, ...] = (Squared(), Huber(0.5), Logistic(), SquaredHinge(), Multinomial())
 
@@ -47,10 +47,7 @@ def check_solver(solver: Solver, *, tol: float = 1e-4, random_state: int = 0) ->
     ...     print(str(violation).split(":")[1])
      the solution must be the minimum
     """
-    if not isinstance(solver, Solver):
-        raise TypeError(f"check_solver takes a Solver, got {type(solver).__name__}")
-    value_object(solver)
-    solver.validate()
+    require_kind(solver, Solver, "check_solver")
     solved = 0
     for name, problem in _problems(np.random.default_rng(random_state)):
         refusal = solver.refusal(problem.loss, "lasso" if isinstance(problem.B, L1) else "ridge")
@@ -93,31 +90,23 @@ def _problems(rng: np.random.Generator) -> Iterator[tuple[str, Problem]]:
 
 
 def _check(solver: Solver, name: str, problem: Problem, tol: float, seed: int) -> None:
-    before = [M.values.copy() for M in (problem.A, problem.B) if isinstance(M, Matrix)]
-    weights = np.ones(problem.n) if problem.weights is None else problem.weights
-    y, w = problem.y.copy(), weights.copy()
+    given = [problem.y, np.ones(problem.n) if problem.weights is None else problem.weights]
+    given += [M.values for M in (problem.A, problem.B) if isinstance(M, Matrix)]
+    before = [array.copy() for array in given]
     solution = solver.run(replace(problem, rng=np.random.default_rng(seed)))
-    after = [M.values for M in (problem.A, problem.B) if isinstance(M, Matrix)]
-    same = all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)) and np.array_equal(
-        problem.y, y
-    )
-    if not same or not np.array_equal(weights, w):
+    if not all(map(np.array_equal, given, before)):
         fail(solver, "the problem must be left alone", f"solving {name} changed it")
-    size = (problem.A.shape[1], y.shape[1])
+    size = (problem.A.shape[1], problem.y.shape[1])
     if solution.coef.shape != size or solution.intercept.shape != size[1:]:
-        fail(
-            solver,
-            "wrong shape",
-            f"for {name} coef is {solution.coef.shape} and intercept {solution.intercept.shape}, "
-            f"not {size} and {size[1:]}",
-        )
+        found = f"coef is {solution.coef.shape} and intercept {solution.intercept.shape}"
+        fail(solver, "wrong shape", f"for {name} {found}, not {size} and {size[1:]}")
     if not problem.offset and solution.intercept.any():
         fail(solver, "an offset only where one is asked for", f"{name}: {solution.intercept}")
     if solution.status not in ("converged", "stalled", "max_iter"):
         fail(solver, "status is converged, stalled or max_iter", f"{name}: {solution.status!r}")
     _optimal(solver, name, problem, solution, tol)
-    if not weights.all():
-        _absent(solver, name, problem, np.flatnonzero(weights), solution, tol, seed)
+    if problem.weights is not None:
+        _absent(solver, name, problem, np.flatnonzero(problem.weights), solution, tol, seed)
 
 
 def _objective(problem: Problem, coef: np.ndarray, intercept: np.ndarray) -> float:
@@ -151,30 +140,23 @@ def _optimal(solver: Solver, name: str, problem: Problem, solution: Solution, to
     zero = np.zeros_like(coef), np.zeros_like(intercept)
     start, norm = _gradient(problem, *zero), _gradient(problem, coef, intercept)
     if not norm <= tol * start:
-        fail(
-            solver,
-            "the solution must be the minimum",
-            f"for {name} the gradient is {norm / start:.2g} of what it was at 0, not {tol:.2g}",
-        )
+        left = f"the gradient is {norm / start:.2g} of what it was at 0, not {tol:.2g}"
+        fail(solver, "the solution must be the minimum", f"for {name} {left}")
     objective = _objective(problem, coef, intercept)
     law = "the certificate must say the truth"
     if not abs(said.objective - objective) <= 1e-8 * abs(objective):
         fail(solver, law, f"for {name} it claims an objective of {said.objective:.8g}, not {objective:.8g}")
     # What rounding leaves of a gradient is not worth a quarrel.
     if said.relative_gradient is not None and said.relative_gradient < 0.1 * norm / start - 1e-7:
-        fail(
-            solver,
-            law,
-            f"for {name} it claims a gradient of {said.relative_gradient:.2g}, not {norm / start:.2g}",
-        )
+        claim = f"it claims a gradient of {said.relative_gradient:.2g}, not {norm / start:.2g}"
+        fail(solver, law, f"for {name} {claim}")
     if said.gap is None:
         return
     best = Newton(tol=1e-10).run(problem)
     above = objective - _objective(problem, best.coef, best.intercept)
     if said.gap < above - 1e-12 * abs(objective):
-        fail(
-            solver, law, f"for {name} it claims a gap of {said.gap:.2g}, but is {above:.2g} above the minimum"
-        )
+        claim = f"it claims a gap of {said.gap:.2g}, but is {above:.2g} above the minimum"
+        fail(solver, law, f"for {name} {claim}")
 
 
 def _absent(

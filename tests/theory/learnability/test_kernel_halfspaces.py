@@ -25,7 +25,6 @@ from mercer.theory.learnability import (
     dichotomies,
     shatters,
 )
-from mercer.theory.learnability.kernel_halfspaces import strictly_positive
 
 
 @pytest.mark.parametrize(
@@ -122,9 +121,17 @@ def test_other_kernels_in_floating_point():
 def test_rules():
     g = Gaussian(1.0)
     for kernel in (g, 2 * g, g + Linear(), g * Laplacian(1.0), g**2, g.exp(), g.normalize(), Exp(Linear())):
-        assert strictly_positive(kernel), kernel
-    for kernel in (Linear(), g * Linear(), Polynomial(2), Periodic(1.0, 1.0), g.on([0]), Linear() + 1.0):
-        assert not strictly_positive(kernel), kernel
+        assert kernel.strictly(), kernel
+    for kernel in (
+        Linear(),
+        g * Linear(),
+        Polynomial(2),
+        Periodic(1.0, 1.0),
+        g.on([0]),
+        Linear() + 1.0,
+        0 * g,
+    ):
+        assert not kernel.strictly(), kernel
 
 
 def test_what_is_refused():

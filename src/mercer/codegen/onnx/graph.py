@@ -18,31 +18,21 @@ IR_VERSION = 8
 
 # NumPy's names → ONNX's.
 _OPERATIONS = {
-    "add": "Add",
+    **{name: name.capitalize() for name in ("add", "sqrt", "exp", "log", "sin", "cos", "tanh", "sign")},
+    **{name: name.capitalize() for name in ("greater", "less", "equal", "where")},
     "subtract": "Sub",
     "multiply": "Mul",
     "divide": "Div",
     "power": "Pow",
     "negative": "Neg",
     "absolute": "Abs",
-    "sqrt": "Sqrt",
-    "exp": "Exp",
-    "log": "Log",
-    "sin": "Sin",
-    "cos": "Cos",
-    "tanh": "Tanh",
-    "sign": "Sign",
     "maximum": "Max",
     "minimum": "Min",
-    "greater": "Greater",
     "greater_equal": "GreaterOrEqual",
-    "less": "Less",
     "less_equal": "LessOrEqual",
-    "equal": "Equal",
     "logical_not": "Not",
     "logical_and": "And",
     "logical_or": "Or",
-    "where": "Where",
     # Not MatMul: onnxruntime takes numbers beside one into it, and rounds them to float32.
     "matmul": "Gemm",
 }

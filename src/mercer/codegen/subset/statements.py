@@ -203,7 +203,9 @@ class _Function(Values):
     def _whole_name(self, name: str) -> bool:
         """Does this name stand for an integer already?"""
         place = self.names.get(name)
-        return isinstance(self.constants.get(name), int) if place is None else _holds(place, I64)
+        if place is None:
+            return isinstance(self.constants.get(name), int)
+        return is_number(place) and place.allocated_type == I64
 
     def _loop_body(self, statements: Sequence[ast.stmt], body: Any, again: Any, after: Any) -> None:
         self.b.position_at_end(body)
@@ -236,10 +238,6 @@ class _Function(Values):
         out = b.call(self.ir, door.args[:-1])
         b.store(b.extract_value(out, 1), door.args[-1])
         b.ret(b.extract_value(out, 0))
-
-
-def _holds(place: Any, kind: ir.Type) -> bool:
-    return is_number(place) and place.allocated_type == kind
 
 
 def _is_range(call: ast.expr) -> bool:

@@ -2,6 +2,5 @@
 
 code         what a kernel is generated from
 source       the loop over blocks, as text
-programme    … the formula inside it
-exponential  … and 2^t
+programme    … and the formula inside it
 """

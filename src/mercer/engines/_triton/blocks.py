@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.codegen import arrays
 from mercer.codegen.formula import Formula
 
 
@@ -17,7 +16,7 @@ def evaluate(formula: Formula, leaves: list[Any], rows: list[Any], columns: list
         "row": lambda i: rows[i][:, None],
         "column": lambda i: columns[i][None],
     }
-    return arrays.evaluate(formula.programme, sources, torch)
+    return formula.programme.on_arrays(sources, torch)
 
 
 def statistic(leaf: Any, X: Any, Z: Any, centre: Any) -> Any:
@@ -42,5 +41,5 @@ def statistic(leaf: Any, X: Any, Z: Any, centre: Any) -> Any:
     total = 0.0
     for k in range(X.shape[1]):
         sources = {"x": lambda k=k: X[:, k, None], "z": lambda k=k: Z[None, :, k]}
-        total = total + arrays.evaluate(leaf.term, sources, torch)
+        total = total + leaf.term.on_arrays(sources, torch)
     return leaf.scale * total

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer import kernels as k
 from mercer._params import require_count, require_flag
 from mercer._xp import take
 from mercer.kernels import Finite, Kernel
-from mercer.kernels.arithmetic import is_integer
 from mercer.theory.learnability.classes import InSpace
 from mercer.theory.learnability.exact import fraction, integer_rows, nonnegative, separate, widest
 from mercer.theory.learnability.halfspaces import Monomial, PolynomialSets, random_points
@@ -106,7 +104,7 @@ class KernelHalfSpaces(InSpace):
     @property
     def vc_dimension(self):
         self.validate()
-        if strictly_positive(self.kernel):
+        if self.kernel.strictly():
             return math.inf
         if isinstance(self.kernel, Finite):
             K = self.kernel(np.arange(len(self.kernel)))
@@ -116,7 +114,7 @@ class KernelHalfSpaces(InSpace):
 
     @property
     def why(self):
-        reason = strictly_positive(self.kernel)
+        reason = self.kernel.strictly()
         if reason:
             return (
                 f"{reason}: K is positive definite on any distinct points, so K c = y can be solved for "
@@ -130,7 +128,7 @@ class KernelHalfSpaces(InSpace):
         )
 
     def growth(self, n):
-        if strictly_positive(self.kernel):
+        if self.kernel.strictly():
             return 2 ** require_count(n, "n", 0)
         polynomials = self._polynomials(self.d)
         return None if polynomials is None else polynomials.growth(n)
@@ -162,11 +160,11 @@ class KernelHalfSpaces(InSpace):
                 yield rng.choice(domain, n, replace=False)
         if not self.kernel.vectors:
             raise ValueError(f"{self.kernel!r} is not on vectors: pass points to vc_dimension")
-        if self.d is None and not strictly_positive(self.kernel):
+        if self.d is None and not self.kernel.strictly():
             raise ValueError("say in how many coordinates: KernelHalfSpaces(kernel, d=2)")
         d = self.d or 2
         polynomials = self._polynomials(d)
-        if polynomials is None and strictly_positive(self.kernel):
+        if polynomials is None and self.kernel.strictly():
             while True:
                 yield rng.standard_normal((n, d))
         if polynomials is not None:
@@ -185,7 +183,7 @@ class KernelHalfSpaces(InSpace):
             return None
         few, labels = take(points, first), y[first]
         K = np.asarray(kernel(few), dtype=float)
-        if strictly_positive(self.kernel):
+        if self.kernel.strictly():
             return self._by_solving(kernel, few, labels, K)
         if np.array_equal(K, np.rint(K)) and np.abs(K).max() < 2**53:
             return self._by_whole_numbers(kernel, few, labels, K)
@@ -243,31 +241,6 @@ class _Monomials(PolynomialSets):
 
     def monomials(self, d):
         return self.listed
-
-
-def strictly_positive(kernel: Kernel) -> str:
-    """Why the kernel's matrices on distinct vectors are all positive definite; empty if no rule says so.
-
-    >>> from mercer.kernels import Gaussian, Linear
-    >>> strictly_positive(Gaussian(1.0) + Linear())
-    'the Gaussian kernel has a spectral density that is positive everywhere'
-    >>> strictly_positive(Linear())
-    ''
-    """
-    if isinstance(kernel, k.Gaussian | k.Laplacian | k.Matern | k.RationalQuadratic):
-        return f"the {type(kernel).__name__} kernel has a spectral density that is positive everywhere"
-    if isinstance(kernel, k.Sum):  # positive definite + semidefinite
-        return next(filter(None, map(strictly_positive, kernel.children().values())), "")
-    if isinstance(kernel, k.Product):  # Schur
-        reasons = [strictly_positive(factor) for factor in kernel.children().values()]
-        return reasons[0] if all(reasons) else ""
-    if isinstance(kernel, k.Exp) and isinstance(kernel.kernel, k.Linear):
-        return "exp(x·z) has a power series with no term missing"
-    if isinstance(kernel, k.Power) and not is_integer(kernel.exponent):
-        return ""
-    if isinstance(kernel, k.Scale | k.Power | k.Exp | k.Normalized | k.LengthScales):
-        return strictly_positive(kernel.kernel)
-    return ""
 
 
 def _distinct(points: Any) -> tuple[np.ndarray, np.ndarray]:
