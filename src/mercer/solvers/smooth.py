@@ -46,6 +46,7 @@ class Form:
     def __init__(self, problem: Problem):
         # As it was given: forms may put it otherwise.
         self.problem = self.given = problem
+        self.ridge = 2 * problem.lam
         self._scale = scale_of(problem) if problem.loss.convex else np.inf
 
     @property
@@ -98,11 +99,6 @@ class Form:
     def refresh(self) -> None:
         """Scores and penalty anew from the coefficients, without measuring."""
         raise NotImplementedError
-
-    def curvatures(self) -> np.ndarray:
-        """w_i V''(y_i, s_i), (n, t)."""
-        h = np.maximum(self.problem.loss.hess(self.problem.y, self.scores), 0)
-        return h if self.problem.weights is None else h * self.problem.weights[:, None]
 
     def _moved(self, d: Direction, t: float | np.ndarray) -> None:
         pass

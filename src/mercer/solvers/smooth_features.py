@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer._memory import available_memory
-from mercer.operators import (
-    Identity,
-    Matrix,
-    blas_single_threaded,
-)
+from mercer.operators import Identity, Matrix, blas_single_threaded
 from mercer.operators.factor import Factor
 from mercer.solvers.certify import best_constant
 from mercer.solvers.coordinates import to_primal, whitening
@@ -35,7 +31,7 @@ class PrimalForm(Form):
     def __init__(self, problem: Problem, rank: int | None = None):
         super().__init__(problem)
         self.primal = self.coordinates = to_primal(problem, store=True)
-        self.Phi, self.ridge = self.primal.Phi, 2 * problem.lam
+        self.Phi = self.primal.Phi
         p, t = self.Phi.shape[1], problem.y.shape[1]
         self.coef, self.offset = np.zeros((p, t)), np.zeros((0, t))
         self.scores, self.penalty = best_constant(problem), 0.0
@@ -64,13 +60,8 @@ class PrimalForm(Form):
 
     def _direction(self, step) -> Direction:
         weighted = self.primal.penalise(step)
-        return Direction(
-            step,
-            self.offset,
-            self.Phi @ step,
-            (self.coef * weighted).sum(axis=0),
-            (step * weighted).sum(axis=0),
-        )
+        cross, square = (self.coef * weighted).sum(axis=0), (step * weighted).sum(axis=0)
+        return Direction(step, self.offset, self.Phi @ step, cross, square)
 
     def shift(self, b):
         self.coef = np.vstack([self.coef[:-1], self.coef[-1:] + b])
@@ -85,8 +76,7 @@ class PrimalForm(Form):
         problem, form = self.problem, copy(self)
         w = None if problem.weights is None else problem.weights[rows]
         w = None if w is None else w / w.mean()
-        A = problem.A.among(rows)
-        form.problem = replace(problem, A=A, y=problem.y[rows], weights=w, loss=loss)
+        form.problem = replace(problem, A=problem.A.among(rows), y=problem.y[rows], weights=w, loss=loss)
         form.primal = self.primal.among(rows)
         form.Phi, form._factors = form.primal.Phi, {}
         form.coef = np.zeros_like(self.coef)
@@ -101,7 +91,7 @@ class PrimalForm(Form):
     def newton(self, tol):
         if self.problem.loss.joint:
             return self._newton_joint(tol)
-        D = self.curvatures()
+        D = self.problem.data_hess(self.scores)
         step = np.empty_like(self.coef)
         for j in range(D.shape[1]):
             step[:, j] = self._newton_column(j, D[:, j], tol)
@@ -117,48 +107,31 @@ class PrimalForm(Form):
             if self.problem.offset:
                 step[-1] = 0.0
             return step[:, 0]
-        few = self._worth_leaving_out(len(curved))
+        copied = len(curved) * p * self.Phi.dtype.itemsize
+        few = len(curved) <= FEW * n and copied <= _COPIED_SHARE * available_memory()
         if few:
             # A mean over fewer examples is larger; the equation is divided by the share they have.
             primal, d, share = primal.among(curved), d[curved], len(curved) / n
             n, rhs, ridge = len(curved), rhs / share, ridge / share
         direct = primal.explicit and p <= DIRECT_FEATURES and n * p * p <= DIRECT_FLOPS
-        if few and n > _DIRECT_ROWS * p:
-            direct = False
-
-        def weigh(rows, S):
-            return S * d[rows, None]
+        direct = direct and not (few and n > _DIRECT_ROWS * p)
 
         def apply(V):
-            return primal.Phi.sandwich(V, weigh) / n + ridge * primal.penalise(V)
+            return primal.Phi.sandwich(V, lambda rows, S: S * d[rows, None]) / n + ridge * primal.penalise(V)
 
-        def factored():
-            factor = primal.hessian_factor(ridge, d)
-            self.jitter = max(self.jitter, factor.jitter)
-            return factor
-
-        if direct and j not in self._factors:
-            self._factors[j] = factored()
-            return self._factors[j].solve(rhs)[:, 0]
-        # The Hessian changes little from step to step: an earlier factor is a good preconditioner.
-        inverse = (
-            self._factors[j].solve if direct else primal.preconditioner(ridge, d, self.rank, self.problem.rng)
-        )
-        # So many passes over Φ cost as much as a new factor.
-        enough = max(p // 80, 3) if direct else INNER_ITERATIONS
-        with blas_single_threaded(primal.Phi):
-            result = pcg(apply, rhs, inverse, tol=tol, max_iter=enough, size_of=primal.size)
-        if direct and result.residual > tol:
-            self._factors[j] = factored()
-            return self._factors[j].solve(rhs)[:, 0]
-        return result.x[:, 0]
-
-    def _worth_leaving_out(self, count: int) -> bool:
-        size = count * self.Phi.shape[1] * self.Phi.dtype.itemsize
-        return count <= FEW * self.problem.n and size <= _COPIED_SHARE * available_memory()
-
-    def _preconditioner(self, d):
-        return self.primal.preconditioner(self.ridge, d, self.rank, self.problem.rng)
+        if not direct or j in self._factors:
+            # The Hessian changes little from step to step: an earlier factor is a good preconditioner.
+            sampled = None if direct else primal.preconditioner(ridge, d, self.rank, self.problem.rng)
+            inverse = self._factors[j].solve if sampled is None else sampled
+            # So many passes over Φ cost as much as a new factor.
+            enough = max(p // 80, 3) if direct else INNER_ITERATIONS
+            with blas_single_threaded(primal.Phi):
+                result = pcg(apply, rhs, inverse, tol=tol, max_iter=enough, size_of=primal.size)
+            if not direct or result.residual <= tol:
+                return result.x[:, 0]
+        self._factors[j] = primal.hessian_factor(ridge, d)
+        self.jitter = max(self.jitter, self._factors[j].jitter)
+        return self._factors[j].solve(rhs)[:, 0]
 
     def _newton_joint(self, tol):
         p = self.problem
@@ -167,14 +140,14 @@ class PrimalForm(Form):
 
         def weigh(rows, S):
             root = p.loss.hess_root(p.y[rows], self.scores[rows])
-            HS = root.apply(root.adjoint(S))
-            return HS if p.weights is None else HS * p.weights[rows, None]
+            return p.weighted(root.apply(root.adjoint(S)), rows)
 
         def apply(v):
             V = v.reshape(size, t)
             return (self.Phi.sandwich(V, weigh) / n + self.ridge * self.primal.penalise(V)).reshape(-1, 1)
 
-        shared = self._preconditioner(self.curvatures().mean(axis=1))
+        curvature = p.data_hess(self.scores).mean(axis=1)
+        shared = self.primal.preconditioner(self.ridge, curvature, self.rank, p.rng)
 
         def inverse(v):
             return shared(v.reshape(size, t)).reshape(-1, 1)

@@ -15,8 +15,7 @@ from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import certify
 from mercer.solvers.coordinates import Primal, to_primal
 from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Stored, columns_of
-from mercer.solvers.dual.minimise import State, minimise
-from mercer.solvers.dual.part import Part
+from mercer.solvers.dual.minimise import Part, State, minimise
 from mercer.solvers.least_squares import centred
 from mercer.solvers.problem import Problem, Solution, Support
 from mercer.solvers.smoothing import Smoothing
@@ -88,9 +87,6 @@ class Dual(Solver):
         super().validate()
         if isinstance(self.cache, bool) or not isinstance(self.cache, (int, float)) or not self.cache >= 0:
             raise ValueError(f"Dual: cache must be a number of bytes, got {self.cache!r}")
-        size = self.working_set
-        if size is not None and (not isinstance(size, (int, np.integer)) or size < 2):
-            raise ValueError(f"Dual: working_set must be a whole number of at least 2, got {size!r}")
 
     def memory(self, shape):
         kept = min(int(self.cache), shape.matrix) if shape.full else shape.matrix
@@ -213,17 +209,15 @@ class Dual(Solver):
 
     @staticmethod
     def _matrix(K: Operator, primal: Primal | None, part: Part) -> Stored:
+        # With Σc = 0 what all values have in common makes no difference, and would drown what does.
+        shift = part.qp.paired and not part.offset_price
         if primal is not None:
             Phi = primal.Phi.rows(part.rows)
-            if part.qp.paired and not part.offset_price:
-                Phi = Phi - Phi.mean(axis=0)
-            return Stored(Phi @ Phi.T)
+            Phi = Phi - Phi.mean(axis=0) if shift else Phi
+            return Stored(Matrix(Phi @ Phi.T))
         few = K.among(part.rows, part.rows)
-        values = Matrix((few.at(np.float64) or few).dense())
-        # With Σc = 0 what all values have in common makes no difference, and would drown what does.
-        return Stored(
-            centred(values)[0].values if part.qp.paired and not part.offset_price else values.values
-        )
+        few = few.at(np.float64) or few
+        return Stored(centred(few)[0] if shift else few)
 
 
 def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]) -> Solution:
@@ -307,5 +301,4 @@ def _without_claims(solution: Solution) -> Solution:
         "shows what is wrong with the kernel.",
         stacklevel=frames_inside(),
     )
-    status = "stationary" if solution.converged else solution.status
-    return replace(solution, status=status, certificate=replace(solution.certificate, gap=None))
+    return solution.without_claims()
