@@ -26,9 +26,9 @@ from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Gaussian, Linear, Precomputed
 from mercer.kernels.door import require_symmetry
+from mercer.operators import squares_of
 from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning
-from mercer.solvers.cluster_sums import squares_of
 from mercer.solvers.lloyd import (
     Cloud,
     LloydRun,

@@ -31,9 +31,6 @@ class Uniform(Centres):
     4
     """
 
-    def __init__(self):
-        pass
-
     def choose(self, kernel, X, m, rng, engine):
         return np.sort(rng.choice(X.shape[0], m, replace=False))
 

@@ -132,6 +132,10 @@ class Operator:
             out += squared.T @ (np.ones(block.shape[0]) if w is None else w[rows])
         return out
 
+    def row_squares(self) -> np.ndarray:
+        """diag(A Aᵀ)."""
+        return np.concatenate([squares_of(block) for _, block in self.blocks()])
+
     # -- itself in other forms --------------------------------------------------------------------
 
     def among(self, rows: Any = None, columns: np.ndarray | None = None) -> Operator:
@@ -216,6 +220,13 @@ def row_blocks(shape: tuple[int, int], dtype: np.dtype) -> Iterator[slice]:
     height = max(1, BLOCK_BYTES // max(p * dtype.itemsize, 1))
     for i in range(0, n, height):
         yield slice(i, min(i + height, n))
+
+
+def squares_of(rows: Any) -> np.ndarray:
+    """The squared norm of each of these rows, dense or sparse, in float64."""
+    if issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
 def weighted_gram(block: Any, w: np.ndarray | None, T: np.ndarray | None = None) -> np.ndarray:

@@ -30,9 +30,6 @@ class Cholesky(Solver):
     passes = 1
     factors_here = True
 
-    def __init__(self):
-        pass
-
     def memory(self, shape):
         if shape.full:
             return shape.n * shape.n * (4 if shape.n >= MIXED_FROM else shape.item) + shape.panels

@@ -300,18 +300,3 @@ def centred(A: Operator) -> tuple[Operator, np.ndarray]:
     values: Any = A.values  # type: ignore[attr-defined]
     # By rows, because rows are what moves.
     return Matrix(np.subtract(values, mean, order="C")), mean.astype(np.float64)
-
-
-def row_squares(A: Operator) -> np.ndarray:
-    """‖A_i‖² of each row."""
-    out = np.empty(A.shape[0])
-    for rows, block in A.blocks():
-        out[rows] = squares_of(block)
-    return out
-
-
-def squares_of(rows: Any) -> np.ndarray:
-    """The squared norm of each of these rows, dense or sparse."""
-    if issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)

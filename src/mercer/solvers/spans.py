@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.operators import Identity, Operator
+from mercer.operators import Identity
 from mercer.solvers.coordinates import Primal, to_primal
 from mercer.solvers.problem import Problem
 
@@ -112,7 +112,7 @@ class FeatureSpan:
     def __init__(self, problem: Problem):
         self.problem, self.A = problem, problem.A
         self.eps = float(np.finfo(problem.A.dtype).eps)
-        self.x = _lengths(problem.A)
+        self.x = np.sqrt(problem.A.row_squares())
 
     def score_errors(self, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
         return 2 * self.eps * self.x[:, None] * np.linalg.norm(coef, axis=0)[None, :]
@@ -149,14 +149,3 @@ def _roots(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     # |A_ij| ≤ √k(x,x) √k(z,z), of which the second is known.
     scale = np.where(z > 0, z, np.inf)
     return np.concatenate([np.abs(np.asarray(block) / scale).max(axis=1) for _, block in A.blocks()]), z
-
-
-def _lengths(A: Operator) -> np.ndarray:
-    """Lengths of the rows."""
-    parts = []
-    for _, block in A.blocks():
-        squares = (
-            block.multiply(block).sum(axis=1) if hasattr(block, "multiply") else np.square(block).sum(axis=1)
-        )
-        parts.append(np.sqrt(np.asarray(squares, np.float64)).ravel())
-    return np.concatenate(parts)
