@@ -65,7 +65,8 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         admit(self.kernel_, points, "the features are those of its positive part")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         m = min(self.n_centres, points.shape[0])
-        index = centres_of(self.centres).choose(self.kernel_, points, m, np.random.default_rng(seed), Tiled())
+        K = Tiled().operator(self.kernel_, points)
+        index = centres_of(self.centres).choose(K, m, np.random.default_rng(seed))
         self.centres_ = points[index]
         K = np.asarray(Tiled().operator(self.kernel_, double(self.centres_)).dense(), dtype=np.float64)
         values, vectors = np.linalg.eigh(K)

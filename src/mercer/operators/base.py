@@ -21,31 +21,16 @@ class Operator:
 
     Required: ``shape``, ``dtype`` and `blocks`, which yields the rows in blocks. Everything else follows from
     these, and is overridden where something faster is known.
-
-    Attributes
-    ----------
-    of_kernel : bool
-        Are the entries values of a kernel, computed whenever they are needed?
-    dear : bool
-        Does computing an entry again cost far more than keeping it?
-    work : float
-        Multiply-adds that computing an entry takes; 0 where it lies in memory, inf where nobody knows.
-    threaded : bool
-        Do products run on threads of their own, which the threads of BLAS would disturb?
-    semidefinite : bool
-        Is it known by a rule that the matrix is positive semidefinite?
-    remote : bool
-        Do large matrices live elsewhere (on a GPU), so that they should not come to the host?
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
-    of_kernel = False
-    dear = False
-    work = 0.0
-    threaded = False
-    semidefinite = False
-    remote = False
+    of_kernel = False  # are entries values of a kernel, computed whenever they are needed?
+    dear = False  # does computing an entry again cost far more than keeping it?
+    work = 0.0  # multiply-adds that computing an entry takes: 0 in memory, inf where nobody knows
+    threaded = False  # do products run on threads of their own, which those of BLAS would disturb?
+    semidefinite = False  # is it known by a rule that the matrix is positive semidefinite?
+    remote = False  # do large matrices live elsewhere (on a GPU), and should not come to the host?
 
     @property
     def threads(self) -> int:

@@ -62,7 +62,7 @@ class Nystrom(Representation):
         if isinstance(self.centres, (str, Centres)):
             among = X if seen is None else X[seen]
             m = min(self.size(kernel, X.shape[0], 0), among.shape[0])
-            Z = among[centres_of(self.centres).choose(kernel, among, m, rng, engine)]
+            Z = among[centres_of(self.centres).choose(engine.operator(kernel, among), m, rng)]
         else:
             Z = frozen(kernel.points(self.centres))
             if kernel.vectors and Z.shape[1] != X.shape[1]:

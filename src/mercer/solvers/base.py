@@ -36,13 +36,8 @@ class Solver(Params):
 
     def refusal(self, loss: Any, penalty: str) -> str | None:
         """Why this solver can't take such a problem, with a way out; None if it can."""
-        knows = {
-            "quadratic": loss.quadratic,
-            "smooth": loss.smooth,
-            "curved": loss.curved,
-            "dual": loss.has_dual,
-        }
-        has = {penalty, *(name for name, there in knows.items() if there)}
+        has = {penalty, *(name for name in ("quadratic", "smooth", "curved") if getattr(loss, name))}
+        has |= {"dual"} if loss.has_dual else set()
         way = "use solver='newton'" if loss.smooth else loss.refusal_hint
         for need in sorted(self.requires - has, key=list(_ADVICE).index):
             return f"solver {self!r} {_ADVICE[need].format(loss=loss, way=way)}"

@@ -122,7 +122,9 @@ def certify(
     constant = best_constant(problem)
     zero = problem.weighted(problem.loss.grad(problem.y, constant)) / problem.n
     u = problem.loss.grad(problem.y, scores) if slopes is None else slopes
-    target = tol, _SMALL_GAP * abs(objective), _start(zero, values, penalty)
+    # A lower bound on ‖∇C‖ at the best constant, by Cauchy–Schwarz with the f at hand.
+    least = abs(float((zero * values).sum())) / np.sqrt(penalty) if penalty > 0 else 0.0
+    target = tol, _SMALL_GAP * abs(objective), least
     gradient, blur, start = space.gradient(problem.weighted(u) / problem.n, zero, coef, target)
     gap, doubt = None, 0.0
     if problem.loss.convex and not (problem.offset and problem.loss.joint):
@@ -287,8 +289,3 @@ def _losses(problem: Problem, scores: np.ndarray) -> np.ndarray:
     """V of every example; by its dual form an example without a say (coded 0) costs nothing."""
     loss, y = problem.loss, problem.y
     return loss.value(y, scores) if loss.smooth or not loss.has_dual else loss.dual(y).value(scores)
-
-
-def _start(zero: np.ndarray, values: np.ndarray, penalty: float) -> float:
-    """A lower bound on ‖∇C‖ at the best constant, by Cauchy–Schwarz with the f at hand."""
-    return abs(float((zero * values).sum())) / np.sqrt(penalty) if penalty > 0 else 0.0

@@ -33,15 +33,10 @@ _LARGE_GROUP = 256
 class Sums:
     """Contract: `restart`, `move`, `powers`, `scores`, `columns`, `product`.
 
-    Attributes
-    ----------
-    weights : (n,) w
-    squares : (n,) ‖φ(x_i)‖²
-    clusters : k
-    precision : relative rounding of inner products
-    threads : on how many blocks may be computed at a time
+    Weights are w, squares ‖φ(x_i)‖², clusters k; `precision` is the relative rounding of inner products.
     """
 
+    # How many blocks may be computed at a time.
     threads = 1
 
     def __init__(self, weights: np.ndarray, squares: np.ndarray, clusters: int, dtype: Any = np.float64):
@@ -102,13 +97,12 @@ class KernelSums(Sums):
         self._moved = 0
 
     def restart(self, labels):
-        n = len(labels)
         self._moved = 0
-        if self.K.of_kernel:
-            self.S = np.zeros((n, self.clusters))
-            self._add(np.arange(n), (labels, 1.0))
-        else:
+        if not self.K.of_kernel:
             self.S = self.product(self._members(slice(None), (labels, 1.0)))
+            return
+        self.S = np.zeros((len(labels), self.clusters))
+        self._add(np.arange(len(labels)), (labels, 1.0))
 
     def move(self, index, old, labels):
         n = len(labels)
@@ -188,14 +182,8 @@ class KernelSums(Sums):
 class CoordinateSums(Sums):
     """In coordinates: φ(x_i) is row i of A T, and only P_j is kept, p × k.
 
-    With T, A holds values of the kernel with Nyström centres; P_j is then the sum's projection on their span.
-
-    Parameters
-    ----------
-    A : Operator (n, p)
-    T : array (p, r), optional
-    columns : function, optional
-        ⟨φ(x_i), φ(x_l)⟩ of all points with those of an index, where A T is only a part of φ.
+    With T, A holds values of the kernel with Nyström centres; P_j is then the sum's projection on their span,
+    and `columns` gives ⟨φ(x_i), φ(x_l)⟩ of all points with those of an index, of which A T is only a part.
     """
 
     def __init__(

@@ -125,7 +125,7 @@ def _features(problem: Problem) -> tuple[Any, np.ndarray]:
     Phi = problem.A.values if hasattr(problem.A, "values") else problem.A.dense()
     if issparse(Phi):
         return Phi, np.zeros(Phi.shape[1])
-    w = np.ones(problem.n) if problem.weights is None else problem.weights
+    w = problem.w
     means = w @ np.asarray(Phi, np.float64) / w.sum() if problem.offset else np.zeros(Phi.shape[1])
     return np.asfortranarray(Phi - means.astype(Phi.dtype)), means.astype(Phi.dtype).astype(np.float64)
 
@@ -140,7 +140,7 @@ def _certificate(problem: Problem, C: np.ndarray, b: np.ndarray) -> tuple[Certif
     if problem.offset:
         shift = balance(problem, scores)
         b, scores = b + shift, scores + shift
-    w = np.ones((n, 1)) if problem.weights is None else problem.weights[:, None]
+    w = problem.w[:, None]
     u = problem.loss.grad(problem.y, scores)
     G = problem.A.adjoint(w * u) / n
     moved = np.where(C != 0, np.abs(G + lam * np.sign(C)), np.maximum(np.abs(G) - lam, 0))
@@ -152,11 +152,6 @@ def _certificate(problem: Problem, C: np.ndarray, b: np.ndarray) -> tuple[Certif
     sizes = np.abs(w * shrunk) * (np.abs(scores) + np.abs(problem.y))
     rounding = 8 * float(np.finfo(problem.A.dtype).eps) * (float(sizes.sum()) / n + abs(objective))
     gap = max(objective - lower, 0.0) + rounding
-    certificate = Certificate(
-        relative_to(float(np.linalg.norm(moved)), start),
-        objective,
-        gap=gap,
-        rounding=rounding,
-        over="these features",
-    )
+    relative = relative_to(float(np.linalg.norm(moved)), start)
+    certificate = Certificate(relative, objective, gap=gap, rounding=rounding, over="these features")
     return certificate, b, scale_of(problem)

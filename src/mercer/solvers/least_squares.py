@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from mercer.operators import Matrix, Operator, blas_single_threaded
-from mercer.operators.factor import Factor, NotPositiveDefinite
+from mercer.operators import Factor, Matrix, NotPositiveDefinite, Operator, blas_single_threaded
 from mercer.solvers.certify import certify
 from mercer.solvers.pcg import Apply, pcg
 from mercer.solvers.preconditioners import ROUNDED_TOL, LowRank, Subset

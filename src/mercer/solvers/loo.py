@@ -23,8 +23,7 @@ from scipy.linalg import eigh
 
 from mercer._units import alone, by_size, count
 from mercer._xp import issparse
-from mercer.operators import L1, Operator
-from mercer.operators.factor import Factor
+from mercer.operators import L1, Factor, Operator
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.problem import Problem
 

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from mercer.features.centres import randomly_pivoted_cholesky
-from mercer.operators import Matrix, Operator
-from mercer.operators.factor import Factor
+from mercer.operators import Factor, Matrix, Operator
 from mercer.solvers.cost import LARGEST_FACTOR
 
 # Part of the mean diagonal that is added to a kernel matrix before it is factored and divided by.

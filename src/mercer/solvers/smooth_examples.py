@@ -1,8 +1,4 @@
-"""The two coordinate systems smooth problems are minimised in.
-
-`FullForm`: f = Σ c_i k(x_i,·). `PrimalForm`: f = ⟨u, φ(·)⟩. Both know the objective, its gradient
-as an element of H_K, the Newton direction and the steepest one; a method is then a short loop.
-"""
+"""Smooth problems in coefficients of the examples, and which coordinates fit a problem."""
 
 from __future__ import annotations
 
@@ -10,15 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.operators import Matrix, Operator, blas_single_threaded, in_memory
-from mercer.operators.factor import Factor, NotPositiveDefinite
+from mercer.operators import Factor, Matrix, NotPositiveDefinite, Operator, blas_single_threaded, in_memory
 from mercer.solvers.certify import best_constant
 from mercer.solvers.least_squares import centred, shifted
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, Subset, low_rank, low_rank_columns
 from mercer.solvers.problem import Problem, relative_to
-from mercer.solvers.smooth import FEW, INNER_ITERATIONS, Direction, Form
-from mercer.solvers.smooth_features import FactoredForm, PrimalForm
+from mercer.solvers.smooth import FEW, INNER_ITERATIONS, Direction, FactoredForm, Form, PrimalForm
 
 DIRECT_EXAMPLES = 3000
 _EXACT_FACTOR = 6000
@@ -130,7 +124,11 @@ class FullForm(Form):
         rhs = (S * self.Kr[:, j])[:, None]
         if self.problem.offset:
             rhs = np.hstack([rhs, S[:, None]])
-        z = self._solve_shifted(S, rhs, self._inner_tol(tol, r, rhs[:, 0], S.max()))
+        # The residual e of the inner system leaves S e/η in the Newton equation: enough is asked for. Divided
+        # only where that makes it smaller: no curvature at all would be a division by nearly 0.
+        size = float(np.linalg.norm(rhs[:, 0])) * S.max()
+        allowed = tol * self.diagonal * float(np.linalg.norm(r))
+        z = self._solve_shifted(S, rhs, max(tol if tol * size <= allowed else allowed / size, 1e-14))
         step = (r - S * z[:, 0]) / self.diagonal
         if not self.problem.offset:
             return step, 0.0
@@ -138,12 +136,6 @@ class FullForm(Form):
         total = one.sum()
         b = (step.sum() + self.coef[:, j].sum()) / total if total > 0 else 0.0
         return step - b * one, b
-
-    def _inner_tol(self, tol, r, rhs, root):
-        """The residual e of the inner system leaves S e/η in the Newton equation: ask for enough."""
-        size, allowed = float(np.linalg.norm(rhs)), tol * self.diagonal * float(np.linalg.norm(r))
-        # Divided only where that makes it smaller: no curvature at all would be a division by nearly 0.
-        return max(tol if tol * size * root <= allowed else allowed / (size * root), 1e-14)
 
     def _solve_shifted(self, S, rhs, tol):
         K, curved = self.K, np.flatnonzero(S)

@@ -120,13 +120,8 @@ class Smoothing(Solver):
         loss = self._minimise(form, loss, track, 0.95 * self.tol)
         solution, dual = self._solution(form, loss, track, start)
         share = relative_to(solution.certificate.gap or 0.0, solution.certificate.objective)
-        warn_if_unconverged(
-            solution,
-            self.tol,
-            "Increase tol, lam or max_iter",
-            problem.A.dtype,
-            f"the duality gap is {share:.1e} of the objective",
-        )
+        advice, found = "Increase tol, lam or max_iter", f"the duality gap is {share:.1e} of the objective"
+        warn_if_unconverged(solution, self.tol, advice, problem.A.dtype, found)
         return solution, dual
 
     def _sample(self, form: Form) -> np.ndarray | None:
@@ -147,7 +142,6 @@ class Smoothing(Solver):
         idle = steps = 0
         while True:
             smoothing, newton, value = track.measure(form, loss)
-            track.record()
             if track.reached(tol):
                 track.status = "converged"
                 return loss
@@ -246,13 +240,11 @@ class _Track:
         self.dual = min(self.dual, smoothing + newton - value)
         if value < self.value:
             self.value, self.best = value, (form.coef, form.offset)
-        return smoothing, newton, value
-
-    def record(self) -> None:
         gap = max(self.value + self.dual, 0.0)
         if gap < 0.99 * self.smallest:
             self.smallest, self.improved = gap, self.iterations
         self.history.append(relative_to(gap, abs(self.value)))
+        return smoothing, newton, value
 
     def reached(self, tol: float) -> bool:
         return self.value + self.dual <= max(tol * abs(self.value), self.floor)

@@ -169,7 +169,6 @@ def test_working_sets_of_every_size(kind, paired, size):
     assert_optimal(K, qp, state.c, 2e-5)
     # The state that is handed on is consistent.
     assert np.abs(state.g - (K @ state.c + qp.extra * state.c - qp.centre)).max() < 1e-10
-    assert qp.value(state.c, state.g) == pytest.approx(value(K, qp, state.c), rel=1e-9)
     assert len(state.history) >= state.rounds + 1 and state.history[-1] == state.violation
 
 

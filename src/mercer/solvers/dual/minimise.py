@@ -63,11 +63,6 @@ class BoxQP:
             K.add(g, None, used, c[used])
         return g
 
-    def value(self, c: np.ndarray, g: np.ndarray) -> float:
-        """D(c)."""
-        linear = float(c @ (g - self.centre))
-        return 0.5 * linear + self.kink * float(np.abs(c).sum())
-
 
 @dataclass(frozen=True, eq=False)
 class Part:
