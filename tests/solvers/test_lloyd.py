@@ -11,7 +11,7 @@ from mercer.engines import Tiled
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.operators import FeatureOperator, Matrix
 from mercer.solvers import cluster_sums
-from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, centred
+from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, about_mean
 from mercer.solvers.lloyd import (
     Means,
     Nearest,
@@ -232,8 +232,8 @@ def test_centred_operators():
             return X**2
 
     X = RNG.standard_normal((50, 3)) + 5
-    lazy, mean = centred(FeatureOperator(Map(), X, 3))
-    stored, same = centred(Matrix(X**2))
+    lazy, mean = about_mean(FeatureOperator(Map(), X, 3))
+    stored, same = about_mean(Matrix(X**2))
     np.testing.assert_allclose(mean, (X**2).mean(axis=0))
     np.testing.assert_allclose(mean, same)
     for A in (lazy, lazy.among(np.arange(50)), stored):

@@ -64,10 +64,8 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         points = self.kernel_.points(X)
         admit(self.kernel_, points, "the features are those of its positive part")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        m = min(self.n_centres, points.shape[0])
-        K = Tiled().operator(self.kernel_, points)
-        index = centres_of(self.centres).choose(K, m, np.random.default_rng(seed))
-        self.centres_ = points[index]
+        m, whole = min(self.n_centres, points.shape[0]), Tiled().operator(self.kernel_, points)
+        self.centres_ = points[centres_of(self.centres).choose(whole, m, np.random.default_rng(seed))]
         K = np.asarray(Tiled().operator(self.kernel_, double(self.centres_)).dense(), dtype=np.float64)
         values, vectors = np.linalg.eigh(K)
         # Directions without weight carry no information, only rounding: that of the values `transform` makes.

@@ -10,6 +10,7 @@ import numpy as np
 from mercer._memory import available_memory
 from mercer._threads import cpu_count
 from mercer._xp import issparse
+from mercer.operators.factor import Factor
 
 Middle = Callable[[slice, np.ndarray], np.ndarray]
 
@@ -150,8 +151,6 @@ class Operator:
 
     def factor(self, shift: float = 0.0, max_jitter: float = 1e-2) -> Any:
         """A Cholesky factor of A + shift·I, in A's precision, where large matrices live."""
-        from mercer.operators.factor import Factor
-
         return Factor(self.dense(), shift, max_jitter=max_jitter)
 
     def whitened_factor(
@@ -163,8 +162,6 @@ class Operator:
         max_jitter: float = 1e-2,
     ) -> Any:
         """A factor of scale·L⁻¹ Aᵀ diag(w) A L⁻ᵀ + shift·I, for a factor L of the same kind, in float64."""
-        from mercer.operators.factor import Factor
-
         half = L.solve_lower(self.gramian(w))
         H = L.solve_lower(np.ascontiguousarray(half.T))
         H *= scale

@@ -9,7 +9,7 @@ from mercer._memory import available_memory
 from mercer._xp import issparse
 from mercer.features import ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
-from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix, Operator
+from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix
 from mercer.representations.base import Built, Representation, precise
 
 _LARGEST_EXPLICIT = 20_000
@@ -38,7 +38,7 @@ class Features(Representation):
     """
 
     name = "features"
-    _penalty: type[Operator] = Identity
+    _penalty: type[Identity] = Identity
 
     def __init__(self, map=None, n_features=1000):
         self.map = map

@@ -49,7 +49,6 @@ class CG(Solver):
 
     name = "cg"
     requires = frozenset({"ridge", "quadratic"})
-
     passes = 50
 
     def __init__(self, tol=None, max_iter=None, rank=None, store=None):

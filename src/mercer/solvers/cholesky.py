@@ -26,7 +26,6 @@ class Cholesky(Solver):
 
     name = "cholesky"
     requires = frozenset({"ridge", "quadratic"})
-
     passes = 1
     factors_here = True
 

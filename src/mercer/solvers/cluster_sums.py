@@ -271,7 +271,7 @@ class _Shifted(Operator):
         return _Shifted(self.A.among(rows), self.mean)
 
 
-def centred(A: Operator) -> tuple[Operator, np.ndarray]:
+def about_mean(A: Operator) -> tuple[Operator, np.ndarray]:
     """A about its mean, and the mean: distances between points far from 0 would be lost in rounding.
 
     Sparse rows stay as they are.

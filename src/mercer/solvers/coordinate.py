@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._xp import issparse
 from mercer.operators import Matrix
-from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
+from mercer.solvers.base import ConvergenceWarning, IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import balance, best_constant, scale_of
 from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
 
@@ -57,8 +57,6 @@ class Coordinate(Solver):
         return reason
 
     def run(self, problem: Problem) -> Solution:
-        from sklearn.exceptions import ConvergenceWarning as Unconverged
-
         self.validate()
         reason = self.refusal(problem.loss, "lasso")
         if reason is not None:
@@ -67,7 +65,7 @@ class Coordinate(Solver):
         fit = self._lasso if problem.loss.quadratic else self._logistic
         coef, intercept, iterations, done = [], [], 0, True
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Unconverged)  # said below, in our own words
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said below, in our own words
             for j in range(problem.y.shape[1]):
                 c, b, steps, ok = fit(replace(problem, y=problem.y[:, [j]]), Phi)
                 coef.append(c)

@@ -101,7 +101,7 @@ class Primal:
         """Those of ⟨u, φ(·)⟩ + offset."""
         return np.vstack([u, (offset + self.means @ u)[None, :]]) if self.offset else u
 
-    def measured(self, G: np.ndarray, coef: np.ndarray, lam: float, roots: np.ndarray) -> tuple[float, ...]:
+    def measured(self, G: np.ndarray, roots: np.ndarray) -> tuple[float, float, float]:
         """Of a gradient in c: its length in H_K, what that makes of rounding in G (in units of `roots`, which
         are √k(z,z)), and how far from orthonormal the coordinates may be."""
         T = np.eye(len(G)) if self.T is None else self.T
@@ -154,9 +154,8 @@ class CentreCoefficients(Primal):
         inner = self.L.solve_lower(inner)
         return np.sqrt(np.einsum("ij,ij->j", inner, inner) + np.square(last).sum(axis=0))
 
-    def measured(self, G, coef, lam, roots):
-        # Below the jitter nothing can be told apart: what is bounded is the minimum with λ·jitter·‖c‖² added.
-        length = float(np.linalg.norm(self.L.solve_lower(G + 2 * lam * self.shift * coef)))
+    def measured(self, G, roots):
+        length = float(np.linalg.norm(self.L.solve_lower(G)))
         spread = float(np.linalg.norm(roots)) / np.sqrt(self.shift) if self.shift > 0 else np.inf
         return length, spread, _strain(spread / np.sqrt(max(len(roots), 1)))
 

@@ -33,7 +33,6 @@ class GradientDescent(DescentSolver):
 
     name = "descent"
     requires = frozenset({"ridge", "smooth"})
-
     passes = 1000
     advice = "Increase max_iter or lam, or use another solver"
 

@@ -98,7 +98,6 @@ class Form:
         self.offset = self.offset + t * d.offset
         self.scores = self.scores + t * d.scores
         self.penalty = self.penalty + float((2 * t * d.cross + t * t * d.square).sum())
-        self._moved(d, t)
 
     def shift(self, b: np.ndarray) -> None:
         """Add to the offset, without measuring."""
@@ -114,11 +113,13 @@ class Form:
         """Scores and penalty anew from the coefficients, without measuring."""
         raise NotImplementedError
 
-    def _moved(self, d: Direction, t: float | np.ndarray) -> None:
-        pass
-
     def start(self, coef: np.ndarray, offset: np.ndarray) -> None:
-        """Begin elsewhere than at 0."""
+        """Begin at f with these coefficients plus an offset, instead of at 0."""
+        self._place(coef, offset)
+        self.refresh()
+        self.measure()
+
+    def _place(self, coef: np.ndarray, offset: np.ndarray) -> None:
         raise NotImplementedError
 
     def measure(self) -> None:
@@ -166,11 +167,8 @@ class PrimalForm(Form):
         self.gradient = self.Phi.adjoint(self.g) / self.problem.n + pulled
         self.norm = float(np.linalg.norm(self.primal.size(self.gradient)))
 
-    def start(self, u: np.ndarray, offset: np.ndarray) -> None:
-        """Begin at ⟨u, φ(·)⟩ + offset instead of 0."""
-        self.coef = self.primal.coordinates(u, offset)
-        self.refresh()
-        self.measure()
+    def _place(self, coef, offset):
+        self.coef = self.primal.coordinates(coef, offset)
 
     def refresh(self):
         self.scores = self.Phi @ self.coef

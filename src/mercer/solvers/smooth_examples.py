@@ -55,13 +55,10 @@ class FullForm(Form):
             A = A.at(np.float64) or A
         return A if A.remote else in_memory(A)
 
-    def start(self, coef: np.ndarray, offset: np.ndarray) -> None:
-        """Begin at Σ coef_i k(x_i,·) + offset instead of 0."""
+    def _place(self, coef, offset):
         # Another Σc would be another function once K is centred.
         self.coef = coef - coef.mean(axis=0) if self.centred else coef
         self.offset = offset + self.means @ self.coef
-        self.refresh()
-        self.measure()
 
     def refresh(self):
         self.Kc = self.K @ self.coef
@@ -98,7 +95,8 @@ class FullForm(Form):
         cross, square = (self.Kc * coef).sum(axis=0), (moved * coef).sum(axis=0)
         return Direction(coef, offset, moved + offset, cross, square)
 
-    def _moved(self, d, t):
+    def advance(self, d, t):
+        super().advance(d, t)
         self.Kc = self.Kc + t * self._K_step
         # Anew rather than step by step: rounding would add up, and make it negative.
         self.penalty = max(float((self.Kc * self.coef).sum()), 0.0)
