@@ -46,11 +46,11 @@ class Operator:
 
     def rows(self, index: Any) -> np.ndarray:
         """A[index] as a dense float64 array."""
-        return np.asarray(self.dense()[index], dtype=np.float64)
+        return np.asarray(self.among(index).dense(), dtype=np.float64)
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """A[:, index] in the operator's own precision."""
-        return self.dense()[:, index]
+        return self.among(columns=index).dense()
 
     def dense(self) -> np.ndarray:
         """The matrix, in a fresh array the caller may overwrite."""

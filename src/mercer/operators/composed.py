@@ -29,9 +29,6 @@ class FeatureOperator(Operator):
         some = self if rows is None else FeatureOperator(self.map, self.X[rows], self.shape[1])
         return some if columns is None else Matrix(some.dense()[:, columns])
 
-    def rows(self, index):
-        return np.asarray(self.map.transform(self.X[index]), dtype=np.float64)
-
 
 class Composed(Operator):
     """A T for a small matrix T: A in other coordinates."""
