@@ -14,8 +14,7 @@ from mercer.kernels import FunctionKernel, Gaussian, Linear, Precomputed
 from mercer.losses import Huber, Quantile
 from mercer.representations import Features, Lasso, Nystrom
 from mercer.selection import path
-from mercer.solvers.left_out import FactoredErrors, spectral_errors
-from mercer.solvers.loo import residuals
+from mercer.solvers.loo import FactoredErrors, residuals, spectral_errors
 
 RNG = np.random.default_rng(16)
 X = RNG.standard_normal((160, 3))

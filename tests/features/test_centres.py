@@ -32,7 +32,7 @@ def points(n=200, d=2, seed=0):
 
 def choose(how, X, m, kernel=None, seed=0):
     kernel = Gaussian(1.0) if kernel is None else kernel
-    return how.choose(kernel, X, m, np.random.default_rng(seed), Tiled())
+    return how.choose(Tiled().operator(kernel, X), m, np.random.default_rng(seed))
 
 
 def nystrom_error(X, index, sigma=1.0):

@@ -11,7 +11,7 @@ from mercer.engines import Tiled
 from mercer.kernels import Gaussian, Linear, Polynomial
 from mercer.operators import FeatureOperator, Matrix
 from mercer.solvers import cluster_sums
-from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, centred, row_squares
+from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, about_mean
 from mercer.solvers.lloyd import (
     Means,
     Nearest,
@@ -191,7 +191,7 @@ def test_points_that_can_not_change_are_not_looked_at(monkeypatch):
     """Bounds: the same nearest means as by all distances, from a part of them."""
     centres = 6 * RNG.standard_normal((5, 3))
     A = centres[RNG.integers(5, size=2000)] + 1.5 * RNG.standard_normal((2000, 3))
-    sums = CoordinateSums(Matrix(A), np.ones(2000), row_squares(Matrix(A)), 5)
+    sums = CoordinateSums(Matrix(A), np.ones(2000), Matrix(A).row_squares(), 5)
     looked, usual = [], CoordinateSums.scores
 
     def counted(self, factors):
@@ -232,14 +232,14 @@ def test_centred_operators():
             return X**2
 
     X = RNG.standard_normal((50, 3)) + 5
-    lazy, mean = centred(FeatureOperator(Map(), X, 3))
-    stored, same = centred(Matrix(X**2))
+    lazy, mean = about_mean(FeatureOperator(Map(), X, 3))
+    stored, same = about_mean(Matrix(X**2))
     np.testing.assert_allclose(mean, (X**2).mean(axis=0))
     np.testing.assert_allclose(mean, same)
     for A in (lazy, lazy.among(np.arange(50)), stored):
         np.testing.assert_allclose(A.dense(), X**2 - mean)
     np.testing.assert_allclose(lazy.rows(np.array([3])), X[3:4] ** 2 - mean)
-    np.testing.assert_allclose(row_squares(lazy), ((X**2 - mean) ** 2).sum(axis=1))
+    np.testing.assert_allclose(lazy.row_squares(), ((X**2 - mean) ** 2).sum(axis=1))
 
 
 # -- seeding ----------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from mercer.solvers import (
     GradientDescent,
     Newton,
     Problem,
+    smooth,
     smooth_examples,
-    smooth_features,
 )
 from mercer.testing import check_solver
 from oracles import LOSSES, gaussian, huber, minimum, whitening
@@ -86,7 +86,7 @@ def test_reaches_the_minimum(loss, kind, w, offset):
 def test_inner_conjugate_gradients(loss, kind, monkeypatch):
     """As for large problems: no factorisation, inexact steps."""
     monkeypatch.setattr(smooth_examples, "DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(smooth_features, "DIRECT_FEATURES", 0)
+    monkeypatch.setattr(smooth, "DIRECT_FEATURES", 0)
     formula = huber(0.3) if isinstance(loss, Huber) else None
     expected, value = oracle(kind, loss, 1e-2, W, True, formula)
     for rank in (None, 5):

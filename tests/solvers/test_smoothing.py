@@ -30,8 +30,8 @@ from mercer.solvers import (
     Problem,
     Smoothing,
     coordinates,
+    smooth,
     smooth_examples,
-    smooth_features,
 )
 from mercer.solvers import smoothing as module
 from mercer.solvers.smoothing import Rounded
@@ -268,7 +268,7 @@ def test_single_precision(loss, kind):
 def test_inner_conjugate_gradients(kind, monkeypatch):
     """As for large problems: no factorisation of all, few of the rows, inexact steps."""
     monkeypatch.setattr(smooth_examples, "DIRECT_EXAMPLES", 0)
-    monkeypatch.setattr(smooth_features, "DIRECT_FEATURES", 0)
+    monkeypatch.setattr(smooth, "DIRECT_FEATURES", 0)
     for loss in (Hinge(), Quantile([0.1, 0.5, 0.9])):
         p = build(kind, loss, w=W, offset=True)
         exact = Dual(tol=1e-9).run(p)
@@ -279,14 +279,14 @@ def test_inner_conjugate_gradients(kind, monkeypatch):
 
 def test_without_the_matrix_in_memory(monkeypatch):
     monkeypatch.setattr(operators.dense, "available_memory", lambda: 0)
-    monkeypatch.setattr(smooth_features, "available_memory", lambda: 1 << 40)
+    monkeypatch.setattr(smooth, "available_memory", lambda: 1 << 40)
     for kind in KINDS:
         p = build(kind, Hinge(), offset=True)
         exact = Dual(tol=1e-9).run(p)
         s = Smoothing(tol=1e-6).run(p)
         assert s.converged
         assert abs(s.certificate.objective - exact.certificate.objective) <= s.certificate.gap + 1e-11
-    monkeypatch.setattr(smooth_features, "available_memory", lambda: 0)
+    monkeypatch.setattr(smooth, "available_memory", lambda: 0)
     again = Smoothing(tol=1e-6).run(p)
     assert again.certificate.objective == pytest.approx(s.certificate.objective, rel=1e-6)
 

@@ -27,8 +27,7 @@ from mercer.operators import L1, Identity, KernelOperator, Matrix
 from mercer.representations import Full
 from mercer.solvers import Problem, Solver
 from mercer.solvers.certify import best_constant
-from mercer.solvers.left_out import FactoredErrors, spectral_errors
-from mercer.solvers.loo import residuals
+from mercer.solvers.loo import FactoredErrors, residuals, spectral_errors
 
 # Fewer points than this say too little about λ.
 _FEW, _FEW_HALVES = 10, 40

@@ -16,7 +16,7 @@ from mercer.kernels import Finite
 from mercer.kernels.base import Kernel
 from mercer.operators import KernelOperator, Matrix, Operator, in_memory
 from mercer.representations import Features, Nystrom, Representation
-from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, centred, row_squares
+from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, about_mean
 from mercer.solvers.coordinates import whitening
 
 # Up to here K is kept (in float32: 1 GB); beyond, memory is slower than computing it again.
@@ -156,8 +156,8 @@ def _features(
     representation: Features, X: ClusterPoints, rng: np.random.Generator, about_zero: bool
 ) -> ClusterSpace:
     map, Phi = representation.mapped(X.kernel, X.points, rng)
-    A, shift = (Phi, np.zeros(Phi.shape[1])) if about_zero else centred(Phi)
-    sums = CoordinateSums(A, X.weights, row_squares(A), X.clusters)
+    A, shift = (Phi, np.zeros(Phi.shape[1])) if about_zero else about_mean(Phi)
+    sums = CoordinateSums(A, X.weights, A.row_squares(), X.clusters)
 
     def lift(members: np.ndarray, share: np.ndarray) -> tuple[Function, np.ndarray]:
         sums.restart(members)

@@ -26,9 +26,9 @@ from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Linear, Precomputed
 from mercer.kernels.door import require_symmetry
+from mercer.operators import squares_of
 from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning, lloyd
-from mercer.solvers.cluster_sums import squares_of
 
 # Rows, their squared distances to the means, their masses.
 Blocks = Iterator[tuple[slice, np.ndarray, np.ndarray]]

@@ -34,19 +34,26 @@ class FeatureMap(TransformerMixin, BaseEstimator):
                 f"kernel must be a mercer.kernels.Kernel, such as Polynomial(2) or Gaussian(1.0); "
                 f"got {self.kernel!r}"
             )
-        X = as_csr(validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32)))
+        X = self._checked(X)
         return self.kernel.resolve(X), X
 
     def _check(self, X: Any) -> Any:
         """Points at transform."""
         check_is_fitted(self)
-        return as_csr(
-            validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=False)
-        )
+        return self._checked(X, reset=False)
+
+    def _checked(self, X: Any, **how: Any) -> Any:
+        if not self.kernel.vectors:
+            return X
+        sparse = "csr" if self._takes_sparse() else False
+        return as_csr(validate_data(self, X, accept_sparse=sparse, dtype=(np.float64, np.float32), **how))
+
+    def _takes_sparse(self) -> bool:
+        return True
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self._takes_sparse()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

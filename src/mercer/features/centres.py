@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from mercer._params import Params
-from mercer.engines import Engine
-from mercer.kernels.base import Kernel
+from mercer.operators import KernelOperator
 
 
 class Centres(Params):
     """How to choose m of the training points. Contract: `choose` → indices of distinct points."""
 
-    def choose(self, kernel: Kernel, X: Any, m: int, rng: np.random.Generator, engine: Engine) -> np.ndarray:
-        """Indices of m distinct points, in increasing order."""
+    def choose(self, K: KernelOperator, m: int, rng: np.random.Generator) -> np.ndarray:
+        """Indices of m distinct points of K = K(X, X), in increasing order."""
         raise NotImplementedError
 
 
@@ -26,16 +25,13 @@ class Uniform(Centres):
     >>> import numpy as np
     >>> from mercer.engines import Tiled
     >>> from mercer.kernels import Gaussian
-    >>> X = np.arange(10.0)[:, None]
-    >>> len(Uniform().choose(Gaussian(1.0), X, 4, np.random.default_rng(0), Tiled()))
+    >>> K = Tiled().operator(Gaussian(1.0), np.arange(10.0)[:, None])
+    >>> len(Uniform().choose(K, 4, np.random.default_rng(0)))
     4
     """
 
-    def __init__(self):
-        pass
-
-    def choose(self, kernel, X, m, rng, engine):
-        return np.sort(rng.choice(X.shape[0], m, replace=False))
+    def choose(self, K, m, rng):
+        return np.sort(rng.choice(K.shape[0], m, replace=False))
 
 
 class KMeansPlusPlus(Centres):
@@ -49,8 +45,8 @@ class KMeansPlusPlus(Centres):
     >>> import numpy as np
     >>> from mercer.engines import Tiled
     >>> from mercer.kernels import Gaussian
-    >>> X = np.array([[0.0], [0.01], [0.02], [0.03], [9.0]])
-    >>> index = KMeansPlusPlus().choose(Gaussian(1.0), X, 2, np.random.default_rng(0), Tiled())
+    >>> K = Tiled().operator(Gaussian(1.0), np.array([[0.0], [0.01], [0.02], [0.03], [9.0]]))
+    >>> index = KMeansPlusPlus().choose(K, 2, np.random.default_rng(0))
     >>> 4 in index                      # the point far from the others
     True
     """
@@ -58,15 +54,13 @@ class KMeansPlusPlus(Centres):
     def __init__(self, per_round=32):
         self.per_round = per_round
 
-    def choose(self, kernel, X, m, rng, engine):
-        whole = engine.operator(kernel, X)
-        diagonal = whole.diag()
-        chosen = [int(rng.integers(X.shape[0]))]
-        nearest = np.full(X.shape[0], np.inf)
+    def choose(self, K, m, rng):
+        n, diagonal = K.shape[0], K.diag()
+        chosen = [int(rng.integers(n))]
+        nearest = np.full(n, np.inf)
         fresh = np.array(chosen)
         while len(chosen) < m:
-            K = whole.columns(fresh)
-            gap = diagonal[:, None] + diagonal[fresh][None, :] - 2 * K
+            gap = diagonal[:, None] + diagonal[fresh][None, :] - 2 * K.columns(fresh)
             nearest = np.maximum(np.minimum(nearest, gap.min(axis=1)), 0)
             nearest[chosen] = 0
             # Early rounds are short: the distances change most while there are few centres.
@@ -95,8 +89,8 @@ class Leverage(Centres):
     >>> import numpy as np
     >>> from mercer.engines import Tiled
     >>> from mercer.kernels import Gaussian
-    >>> X = np.array([[0.0], [0.01], [0.02], [0.03], [9.0]])
-    >>> index = Leverage().choose(Gaussian(1.0), X, 2, np.random.default_rng(0), Tiled())
+    >>> K = Tiled().operator(Gaussian(1.0), np.array([[0.0], [0.01], [0.02], [0.03], [9.0]]))
+    >>> index = Leverage().choose(K, 2, np.random.default_rng(0))
     >>> 4 in index                      # the point far from the others
     True
     """
@@ -105,11 +99,11 @@ class Leverage(Centres):
         self.lam = lam
         self.sample = sample
 
-    def choose(self, kernel, X, m, rng, engine):
-        n = X.shape[0]
+    def choose(self, K, m, rng):
+        n = K.shape[0]
         q = min(n, max(self.sample, min(2 * m, 2000)))
-        pilot = X[np.sort(rng.choice(n, q, replace=False))]
-        G = engine.operator(kernel, pilot).dense().astype(np.float64)
+        pilot = np.sort(rng.choice(n, q, replace=False))
+        G = K.among(pilot, pilot).dense().astype(np.float64)
         # ℓ_i ≈ (k_ii − k_iᵀ(G + λqI)⁻¹k_i)/(λn), with the sample standing for all n points.
         values, vectors = np.linalg.eigh(G)
         values = np.maximum(values, 0)
@@ -122,12 +116,12 @@ class Leverage(Centres):
         inverse = (vectors / np.sqrt(values + max(shift, 1e-10 * values[-1]))).T
         explained = np.empty(n)
 
-        def step(rows, K):
-            explained[rows] = np.square(K.astype(np.float64) @ inverse.T).sum(axis=1)
+        def step(rows, values):
+            explained[rows] = np.square(values.astype(np.float64) @ inverse.T).sum(axis=1)
 
-        engine.operator(kernel, X, pilot).reduce(step)
+        K.among(columns=pilot).reduce(step)
         # Only proportions matter for drawing, so the factor 1/(λn) is left out.
-        scores = np.maximum(np.asarray(kernel.diagonal(X), dtype=np.float64) - explained, 0)
+        scores = np.maximum(K.diag() - explained, 0)
         scores = np.maximum(scores, 1e-12 * scores.max(initial=0.0))
         return np.sort(_draw(scores, m, np.array([], dtype=int), rng))
 
@@ -154,8 +148,8 @@ class PivotedCholesky(Centres):
     >>> import numpy as np
     >>> from mercer.engines import Tiled
     >>> from mercer.kernels import Gaussian
-    >>> X = np.array([[0.0], [0.01], [0.02], [0.03], [9.0]])
-    >>> index = PivotedCholesky(block=1).choose(Gaussian(1.0), X, 2, np.random.default_rng(0), Tiled())
+    >>> K = Tiled().operator(Gaussian(1.0), np.array([[0.0], [0.01], [0.02], [0.03], [9.0]]))
+    >>> index = PivotedCholesky(block=1).choose(K, 2, np.random.default_rng(0))
     >>> 4 in index                      # the point far from the others
     True
     """
@@ -163,17 +157,11 @@ class PivotedCholesky(Centres):
     def __init__(self, block=64):
         self.block = block
 
-    def choose(self, kernel, X, m, rng, engine):
-        _, pivots = randomly_pivoted_cholesky(
-            np.asarray(kernel.diagonal(X), dtype=np.float64),
-            engine.operator(kernel, X).columns,
-            m,
-            rng,
-            block=self.block,
-        )
+    def choose(self, K, m, rng):
+        _, pivots = randomly_pivoted_cholesky(K.diag(), K.columns, m, rng, block=self.block)
         if len(pivots) < m:
             # The kernel matrix has rank below m: any further points add nothing, but m were asked for.
-            rest = np.setdiff1d(np.arange(X.shape[0]), pivots)
+            rest = np.setdiff1d(np.arange(K.shape[0]), pivots)
             pivots = np.concatenate([pivots, rng.choice(rest, m - len(pivots), replace=False)])
         return np.sort(pivots)
 

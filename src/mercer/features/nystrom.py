@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._state import ArraySpec, require
 from mercer._xp import n_points
 from mercer.engines import Tiled
+from mercer.features.base import FeatureMap
 from mercer.features.centres import centres_of
 from mercer.kernels import Gaussian, Kernel
 from mercer.kernels.door import admit
@@ -18,7 +18,7 @@ from mercer.kernels.points import double
 _GAUSSIAN = Gaussian()
 
 
-class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NystromFeatures(ClassNamePrefixFeaturesOutMixin, FeatureMap):
     """Features whose inner products are the Nyström approximation of k.
 
     φ(x)·φ(z) = k(x,Z) K(Z,Z)⁺ k(Z,z): exact on the centres Z, and close elsewhere.
@@ -53,28 +53,19 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.centres = centres
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = getattr(self.kernel, "sparse", False)
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _takes_sparse(self):
+        return getattr(self.kernel, "sparse", False)
 
     def fit(self, X, y=None):
         """Resolve the kernel and choose the centres."""
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {self.kernel!r}")
         if not isinstance(self.n_centres, (int, np.integer)) or self.n_centres < 1:
             raise ValueError(f"n_centres must be a positive integer, got {self.n_centres!r}")
-        if self.kernel.vectors:
-            X = validate_data(
-                self, X, accept_sparse="csr" if self.kernel.sparse else False, dtype=[np.float64, np.float32]
-            )
-        self.kernel_, points = self.kernel.bind(X)
+        self.kernel_, X = self._start(X)
+        points = self.kernel_.points(X)
         admit(self.kernel_, points, "the features are those of its positive part")
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        m = min(self.n_centres, points.shape[0])
-        index = centres_of(self.centres).choose(self.kernel_, points, m, np.random.default_rng(seed), Tiled())
-        self.centres_ = points[index]
+        m, whole = min(self.n_centres, points.shape[0]), Tiled().operator(self.kernel_, points)
+        self.centres_ = points[centres_of(self.centres).choose(whole, m, np.random.default_rng(seed))]
         K = np.asarray(Tiled().operator(self.kernel_, double(self.centres_)).dense(), dtype=np.float64)
         values, vectors = np.linalg.eigh(K)
         # Directions without weight carry no information, only rounding: that of the values `transform` makes.
@@ -100,15 +91,6 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def transform(self, X):
         """φ(X), shape (n, number of features)."""
-        check_is_fitted(self)
-        if self.kernel_.vectors:
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                accept_sparse="csr" if self.kernel_.sparse else False,
-                dtype=[np.float64, np.float32],
-            )
-        points = self.kernel_.points(X)
-        K = Tiled().operator(self.kernel_, points, self.centres_).dense()
+        points = self._check(X)
+        K = Tiled().operator(self.kernel_, self.kernel_.points(points), self.centres_).dense()
         return K @ self.whitening_.astype(K.dtype)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._xp import frozen, given_up
+from mercer._xp import frozen, given_up, issparse
+from mercer.kernels import Kernel
 
 
 class Function(ABC):
@@ -43,13 +44,17 @@ class Function(ABC):
         """f at points that are already checked, in the form in which the kernel takes them."""
         return self(X)
 
-    @abstractmethod
     def at(self, x: Any) -> Any:
         """f at one point, a vector or an object: a float, or shape (t,) for t functions."""
+        value = self(one_point(self._kernel(), x))[0]
+        return float(value) if self.outputs is None else value
 
-    @abstractmethod
     def inner(self, g: Function) -> Any:
         """⟨f, g⟩: a float, or shape (t,), column by column, where f or g is t functions."""
+        self._require_same_space(g)
+        if self.outputs and g.outputs and self.outputs != g.outputs:
+            raise ValueError(f"{self!r} and {g!r} differ in their number of outputs")
+        return self._inner(g)
 
     @abstractmethod
     def combination(self, X: Any, coef: np.ndarray) -> Function:
@@ -63,7 +68,16 @@ class Function(ABC):
     def _plus(self, g: Any) -> Function: ...
 
     @abstractmethod
-    def _require_same_space(self, g: Any) -> None: ...
+    def _inner(self, g: Any) -> Any:
+        """That, of functions of one space."""
+
+    @abstractmethod
+    def _kernel(self) -> Kernel | None:
+        """The kernel that says what points are; None for any vectors."""
+
+    def _require_same_space(self, g: Any) -> None:
+        if not isinstance(g, type(self)):
+            raise TypeError(f"{self!r} and {g!r} live in different spaces")
 
     def __len__(self) -> int:
         """Number of terms."""
@@ -94,7 +108,7 @@ class Function(ABC):
     def __add__(self, g: Any) -> Function:
         if not isinstance(g, Function):
             # sum([f, g]) starts from 0, the one number that is an element of every space.
-            return self if _is_scalar(g) and g == 0 else NotImplemented
+            return self if is_number(g) and g == 0 else NotImplemented
         self._require_same_space(g)
         if self.outputs != g.outputs:
             raise ValueError(f"{self!r} and {g!r} differ in their number of outputs, so they can't be added")
@@ -113,12 +127,12 @@ class Function(ABC):
 
     def __mul__(self, c: Any) -> Function:
         # A Python float is weak: it leaves float32 coefficients float32, as a NumPy double would not.
-        return self.with_coef(self.coef * float(c)) if _is_scalar(c) else NotImplemented
+        return self.with_coef(self.coef * float(c)) if is_number(c) else NotImplemented
 
     __rmul__ = __mul__
 
     def __truediv__(self, c: Any) -> Function:
-        return self.with_coef(self.coef / float(c)) if _is_scalar(c) else NotImplemented
+        return self.with_coef(self.coef / float(c)) if is_number(c) else NotImplemented
 
     # -- Hilbert space ----------------------------------------------------------------------------
 
@@ -145,7 +159,8 @@ class Function(ABC):
         return ""
 
 
-def _is_scalar(c: Any) -> bool:
+def is_number(c: Any) -> bool:
+    """Is it a real number, Python's or NumPy's?"""
     return np.ndim(c) == 0 and np.asarray(c).dtype.kind in "fiu"
 
 
@@ -160,6 +175,19 @@ def column_products(a: np.ndarray, b: np.ndarray) -> Any:
     if a.ndim == b.ndim == 1:
         return float(a @ b)
     return np.sum(as_columns(a) * as_columns(b), axis=0)
+
+
+def require_is_kernel(kernel: Any) -> None:
+    """TypeError unless it is a kernel."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
+
+
+def one_point(kernel: Kernel | None, x: Any) -> Any:
+    """A set with the single point x, where x is a vector, a number or any object the kernel takes."""
+    if issparse(x):
+        return x
+    return np.reshape(x, (1, -1)) if kernel is None or kernel.vectors else [x]
 
 
 def as_columns(a: np.ndarray) -> np.ndarray:

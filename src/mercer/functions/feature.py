@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator
 
 from mercer._xp import n_points
 from mercer.functions.base import Function, as_coefficients, column_products
-from mercer.functions.terms import one_point
 from mercer.kernels.points import as_objects
 
 # Features held at once: 32 MB of doubles.
@@ -93,9 +92,8 @@ class FeatureFunction(Function):
         parts = [Phi @ self.coef for _, Phi in self.blocks(X)]
         return np.concatenate(parts) if parts else np.zeros((0, *self.coef.shape[1:]), self.coef.dtype)
 
-    def at(self, x):
-        value = self(one_point(getattr(self.map, "kernel_", None), x))[0]
-        return float(value) if self.outputs is None else value
+    def _kernel(self):
+        return getattr(self.map, "kernel_", None)
 
     def combination(self, X, coef):
         coef = np.asarray(coef)
@@ -105,17 +103,12 @@ class FeatureFunction(Function):
         return self.with_coef(total)
 
     def _require_same_space(self, g):
-        if not isinstance(g, FeatureFunction):
-            raise TypeError(f"{self!r} and {g!r} live in different spaces")
+        super()._require_same_space(g)
         if self.map is not g.map or len(self) != len(g):
             raise ValueError("functions of different feature maps live in different spaces")
 
     def _plus(self, g):
         return self.with_coef(self.coef + g.coef)
 
-    def inner(self, g):
-        self._require_same_space(g)
-        a, b = self.coef.astype(np.float64), g.coef.astype(np.float64)
-        if a.ndim == b.ndim and a.shape != b.shape:
-            raise ValueError(f"{self!r} and {g!r} differ in their number of outputs")
-        return column_products(a, b)
+    def _inner(self, g):
+        return column_products(self.coef.astype(np.float64), g.coef.astype(np.float64))

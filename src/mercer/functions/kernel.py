@@ -10,9 +10,16 @@ from mercer._state import positions, require
 from mercer._xp import frozen, issparse, n_points, take
 from mercer.engines import Engine, Tiled
 from mercer.functions import terms
-from mercer.functions.base import Function, as_coefficients, as_columns, column_products
+from mercer.functions.base import (
+    Function,
+    as_coefficients,
+    as_columns,
+    column_products,
+    one_point,
+    require_is_kernel,
+)
 from mercer.kernels import Kernel
-from mercer.kernels.points import as_objects
+from mercer.kernels.points import as_objects, double
 from mercer.kernels.separation import AllPairs, separation
 from mercer.operators import KernelOperator
 
@@ -58,11 +65,7 @@ class KernelFunction(Function):
     """
 
     def __init__(self, kernel: Kernel, points: Any, coef: Any, engine: Engine | None = None):
-        if not isinstance(kernel, Kernel):
-            raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
-        kernel.validate()
-        kernel.require_resolved()
-        kernel = _settled(kernel)
+        kernel = _settled(_checked(kernel))
         points = frozen(as_objects(kernel.points(points)))
         coef = as_coefficients(coef)
         if coef.ndim not in (1, 2) or coef.shape[0] != n_points(points):
@@ -172,13 +175,11 @@ class KernelFunction(Function):
             out[:, columns] += K.among(columns=rows).product(self.coef[np.ix_(rows, columns)])
         return out
 
-    def at(self, x):
-        value = self(terms.one_point(self.kernel, x))[0]
-        return float(value) if self.outputs is None else value
+    def _kernel(self):
+        return self.kernel
 
     def _require_same_space(self, g):
-        if not isinstance(g, KernelFunction):
-            raise TypeError(f"{self!r} and {g!r} live in different spaces")
+        super()._require_same_space(g)
         if self.kernel is not g.kernel and self.kernel != g.kernel:
             raise ValueError(
                 f"functions of different kernels live in different spaces: {self.kernel!r} and {g.kernel!r}"
@@ -194,18 +195,14 @@ class KernelFunction(Function):
         np.add.at(coef, where, g.coef)
         return self._made(points, coef)
 
-    def inner(self, g):
-        self._require_same_space(g)
-        a, b = self.coef.astype(np.float64), g.coef.astype(np.float64)
-        if a.ndim == b.ndim == 2 and a.shape[1] != b.shape[1]:
-            raise ValueError(f"{self!r} and {g!r} differ in their number of outputs")
+    def _inner(self, g):
         if not len(self) or not len(g):
             several = self.outputs or g.outputs
             return np.zeros(several) if several else 0.0
-        X = terms.double(self.points)
-        Z = X if g.points is self.points else terms.double(g.points)
-        values = self.engine.operator(self.kernel, X, Z).product(b)
-        return column_products(a, values)
+        X = double(self.points)
+        Z = X if g.points is self.points else double(g.points)
+        values = self.engine.operator(self.kernel, X, Z).product(g.coef.astype(np.float64))
+        return column_products(self.coef.astype(np.float64), values)
 
     def squared_norm(self):
         """αᵀKα, with K's rounding below zero set to 0; for t functions Σ_j ‖f_j‖²."""
@@ -216,12 +213,8 @@ class KernelFunction(Function):
         if value < 0:
             # |α|ᵀ|K||α| ≤ (Σ|α_i|√k_ii)² bounds what rounding can have done.
             diagonal = self.kernel.diagonal(self.points)
-            slack = (
-                len(self)
-                * np.finfo(np.result_type(diagonal, np.float32)).eps
-                * np.sum(self._weights(diagonal)) ** 2
-            )
-            if value < -slack:
+            eps = np.finfo(np.result_type(diagonal, np.float32)).eps
+            if value < -len(self) * eps * np.sum(self._weights(diagonal)) ** 2:
                 raise ValueError(
                     f"‖f‖² = {value:.3g} < 0: {self.kernel!r} is not positive semidefinite "
                     f"(mercer.kernels.check finds such witnesses)"
@@ -236,7 +229,7 @@ class KernelFunction(Function):
         """
         if not 1 < len(self) <= _TERMS_AT_ONCE or not self.kernel.vectors:
             return None
-        alpha, X = as_columns(self.coef.astype(np.float64)), terms.double(self.points)
+        alpha, X = as_columns(self.coef.astype(np.float64)), double(self.points)
         diagonal = np.asarray(self.kernel.diagonal(X), np.float64)
         total = alpha.sum(axis=0)
         # What rounding may do is a share of the sum of all terms' sizes: here, and in αᵀKα.
@@ -315,7 +308,7 @@ class KernelFunction(Function):
         light = terms.lightest(f._weights(self.kernel.diagonal(f.points)), tol * norm)
         best = f._made(take(f.points, light), f.coef[light])
         coef = f.coef.astype(np.float64)
-        found = terms.greedy(self.kernel, terms.double(f.points), coef, self.engine, tol)
+        found = terms.greedy(self.kernel, double(f.points), coef, self.engine, tol)
         if found is not None and len(found[0]) < len(best):
             g = f._made(take(f.points, found[0]), found[1].astype(f.coef.dtype))
             # Rounding may have spoilt the projection: the promise is kept by measuring.
@@ -335,7 +328,7 @@ def section(kernel: Kernel, x: Any, engine: Engine | None = None) -> KernelFunct
     >>> section(Finite([[2.0, 1.0], [1.0, 2.0]]), 0)([0, 1])
     array([2., 1.])
     """
-    return KernelFunction(kernel, terms.one_point(kernel, x), np.ones(1), engine)
+    return KernelFunction(kernel, one_point(kernel, x), np.ones(1), engine)
 
 
 def zero(kernel: Kernel, outputs: int | None = None, engine: Engine | None = None) -> KernelFunction:
@@ -348,14 +341,18 @@ def zero(kernel: Kernel, outputs: int | None = None, engine: Engine | None = Non
     array([0., 0.])
     """
     f = KernelFunction.__new__(KernelFunction)
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
-    kernel.validate()
-    kernel.require_resolved()
     shape = (0,) if outputs is None else (0, outputs)
     # Which form a kernel's points have is not known without one; no method looks at these.
-    f._set(kernel, np.empty((0, 0)), np.empty(shape), engine if engine is not None else Tiled())
+    f._set(_checked(kernel), np.empty((0, 0)), np.empty(shape), engine if engine is not None else Tiled())
     return f
+
+
+def _checked(kernel: Any) -> Kernel:
+    """The kernel; an error unless it is one, with all its parameters known."""
+    require_is_kernel(kernel)
+    kernel.validate()
+    kernel.require_resolved()
+    return kernel
 
 
 def _settled(kernel: Any) -> Any:

@@ -18,20 +18,6 @@ _BASIS_ENTRIES = 1 << 26
 _DEPENDENT = 1e-13
 
 
-def one_point(kernel: Kernel | None, x: Any) -> Any:
-    """A set with the single point x, where x is a vector, a number or any object the kernel takes."""
-    if issparse(x):
-        return x
-    if kernel is None or kernel.vectors:
-        return np.reshape(x, (1, -1))
-    return [x]
-
-
-def double(points: Any) -> Any:
-    """float32 coordinates as float64, everything else as it is."""
-    return points.astype(np.float64) if points.dtype == np.float32 else points
-
-
 def stack(A: Any, B: Any) -> Any:
     """The points of A, then those of B."""
     if issparse(A) or issparse(B):

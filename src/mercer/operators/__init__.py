@@ -1,6 +1,6 @@
 """Operators: linear maps that can multiply without being matrices; all that solvers see of a problem."""
 
-from mercer.operators.base import Operator, Transpose
+from mercer.operators.base import Operator, Transpose, squares_of
 from mercer.operators.composed import Composed, FeatureOperator, WithOnes
 from mercer.operators.dense import L1, STORED_SHARE, Identity, Matrix, blas_single_threaded, in_memory
 from mercer.operators.factor import Factor, NotPositiveDefinite
@@ -22,4 +22,5 @@ __all__ = [
     "blas_single_threaded",
     "in_memory",
     "result_dtype",
+    "squares_of",
 ]

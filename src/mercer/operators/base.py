@@ -10,6 +10,7 @@ import numpy as np
 from mercer._memory import available_memory
 from mercer._threads import cpu_count
 from mercer._xp import issparse
+from mercer.operators.factor import Factor
 
 Middle = Callable[[slice, np.ndarray], np.ndarray]
 
@@ -21,31 +22,16 @@ class Operator:
 
     Required: ``shape``, ``dtype`` and `blocks`, which yields the rows in blocks. Everything else follows from
     these, and is overridden where something faster is known.
-
-    Attributes
-    ----------
-    of_kernel : bool
-        Are the entries values of a kernel, computed whenever they are needed?
-    dear : bool
-        Does computing an entry again cost far more than keeping it?
-    work : float
-        Multiply-adds that computing an entry takes; 0 where it lies in memory, inf where nobody knows.
-    threaded : bool
-        Do products run on threads of their own, which the threads of BLAS would disturb?
-    semidefinite : bool
-        Is it known by a rule that the matrix is positive semidefinite?
-    remote : bool
-        Do large matrices live elsewhere (on a GPU), so that they should not come to the host?
     """
 
     shape: tuple[int, int]
     dtype: np.dtype
-    of_kernel = False
-    dear = False
-    work = 0.0
-    threaded = False
-    semidefinite = False
-    remote = False
+    of_kernel = False  # are entries values of a kernel, computed whenever they are needed?
+    dear = False  # does computing an entry again cost far more than keeping it?
+    work = 0.0  # multiply-adds that computing an entry takes: 0 in memory, inf where nobody knows
+    threaded = False  # do products run on threads of their own, which those of BLAS would disturb?
+    semidefinite = False  # is it known by a rule that the matrix is positive semidefinite?
+    remote = False  # do large matrices live elsewhere (on a GPU), and should not come to the host?
 
     @property
     def threads(self) -> int:
@@ -60,11 +46,11 @@ class Operator:
 
     def rows(self, index: Any) -> np.ndarray:
         """A[index] as a dense float64 array."""
-        return np.asarray(self.dense()[index], dtype=np.float64)
+        return np.asarray(self.among(index).dense(), dtype=np.float64)
 
     def columns(self, index: np.ndarray) -> np.ndarray:
         """A[:, index] in the operator's own precision."""
-        return self.dense()[:, index]
+        return self.among(columns=index).dense()
 
     def dense(self) -> np.ndarray:
         """The matrix, in a fresh array the caller may overwrite."""
@@ -132,6 +118,10 @@ class Operator:
             out += squared.T @ (np.ones(block.shape[0]) if w is None else w[rows])
         return out
 
+    def row_squares(self) -> np.ndarray:
+        """diag(A Aᵀ)."""
+        return np.concatenate([squares_of(block) for _, block in self.blocks()])
+
     # -- itself in other forms --------------------------------------------------------------------
 
     def among(self, rows: Any = None, columns: np.ndarray | None = None) -> Operator:
@@ -161,8 +151,6 @@ class Operator:
 
     def factor(self, shift: float = 0.0, max_jitter: float = 1e-2) -> Any:
         """A Cholesky factor of A + shift·I, in A's precision, where large matrices live."""
-        from mercer.operators.factor import Factor
-
         return Factor(self.dense(), shift, max_jitter=max_jitter)
 
     def whitened_factor(
@@ -174,8 +162,6 @@ class Operator:
         max_jitter: float = 1e-2,
     ) -> Any:
         """A factor of scale·L⁻¹ Aᵀ diag(w) A L⁻ᵀ + shift·I, for a factor L of the same kind, in float64."""
-        from mercer.operators.factor import Factor
-
         half = L.solve_lower(self.gramian(w))
         H = L.solve_lower(np.ascontiguousarray(half.T))
         H *= scale
@@ -216,6 +202,13 @@ def row_blocks(shape: tuple[int, int], dtype: np.dtype) -> Iterator[slice]:
     height = max(1, BLOCK_BYTES // max(p * dtype.itemsize, 1))
     for i in range(0, n, height):
         yield slice(i, min(i + height, n))
+
+
+def squares_of(rows: Any) -> np.ndarray:
+    """The squared norm of each of these rows, dense or sparse, in float64."""
+    if issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
 
 
 def weighted_gram(block: Any, w: np.ndarray | None, T: np.ndarray | None = None) -> np.ndarray:

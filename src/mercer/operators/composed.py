@@ -29,34 +29,12 @@ class FeatureOperator(Operator):
         some = self if rows is None else FeatureOperator(self.map, self.X[rows], self.shape[1])
         return some if columns is None else Matrix(some.dense()[:, columns])
 
-    def rows(self, index):
-        return np.asarray(self.map.transform(self.X[index]), dtype=np.float64)
-
-
-class _Triangle:
-    """Dense products with T, at half the work if it is upper triangular."""
-
-    def __init__(self, T: np.ndarray):
-        self.T = T
-        self.upper = T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
-
-    def after(self, A: np.ndarray) -> np.ndarray:
-        """A T."""
-        size = self.T.shape[1]
-        if not self.upper or size < 2 * _PANEL:
-            return A @ self.T
-        out = np.empty((A.shape[0], size), np.result_type(A, self.T))
-        for j in range(0, size, _PANEL):
-            k = min(j + _PANEL, size)
-            np.matmul(A[:, :k], self.T[:k, j:k], out=out[:, j:k])
-        return out
-
 
 class Composed(Operator):
     """A T for a small matrix T: A in other coordinates."""
 
     def __init__(self, A: Operator, T: np.ndarray):
-        self._factor = _Triangle(T)
+        self._upper = T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
         self.A, self.T_, self.threaded = A, T, A.threaded
         self.shape, self.dtype = (A.shape[0], T.shape[1]), A.dtype
 
@@ -70,12 +48,23 @@ class Composed(Operator):
         return Composed(self.A.among(rows), self.T_ if columns is None else self.T_[:, columns])
 
     def rows(self, index):
-        return self._factor.after(self.A.rows(index))
+        return self._times_T(self.A.rows(index))
+
+    def _times_T(self, block: np.ndarray) -> np.ndarray:
+        """At half the work if T is upper triangular."""
+        size = self.shape[1]
+        if not self._upper or size < 2 * _PANEL:
+            return block @ self.T_
+        out = np.empty((block.shape[0], size), np.result_type(block, self.T_))
+        for j in range(0, size, _PANEL):
+            k = min(j + _PANEL, size)
+            np.matmul(block[:, :k], self.T_[:k, j:k], out=out[:, j:k])
+        return out
 
     def blocks(self):
         # T amplifies rounding, so the product is taken in float64 whatever A comes in.
         for rows, block in self.A.blocks():
-            yield rows, self._factor.after(np.asarray(block, dtype=np.float64))
+            yield rows, self._times_T(np.asarray(block, dtype=np.float64))
 
     def sandwich(self, V, middle):
         # See `gramian` for the order.

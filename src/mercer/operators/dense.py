@@ -99,7 +99,6 @@ def in_memory(A: Operator, share: float = STORED_SHARE) -> Operator:
 def blas_single_threaded(*operators: Operator) -> Any:
     """A context for many products in a row with operators that have threads of their own.
 
-    BLAS is held to one thread throughout. Its threads wait for more work by spinning, for tens of
-    milliseconds after every call, on cores that the others need.
+    BLAS's threads would go on spinning, for tens of milliseconds after every call, on cores the others need.
     """
     return one_blas_thread() if any(A.threaded for A in operators) else nullcontext()

@@ -1,9 +1,7 @@
-"""Cholesky in place, in panels of our own.
+"""Cholesky in place, in panels of our own: small diagonal blocks go to LAPACK, the rest is NumPy's products.
 
-LAPACK's threaded float64 factorisation crashes in some OpenBLAS builds from n ≈ 16,000 on; here
-only small diagonal blocks go to LAPACK and the rest is matrix products, which are also what runs
-fastest. Everything goes through NumPy's BLAS: alternating with SciPy's, which brings its own threads,
-makes the two fight for the cores.
+LAPACK's threaded float64 factorisation crashes in some OpenBLAS builds from n ≈ 16,000 on, and SciPy's BLAS,
+with its own threads, fights NumPy's for the cores.
 
 The strict upper triangle is left alone: it still holds the matrix, so residuals can be computed and a
 failed attempt repeated without a second n×n array.

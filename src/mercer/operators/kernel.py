@@ -112,12 +112,6 @@ class KernelOperator(Operator):
 
         return fill
 
-    def rows(self, index):
-        return np.asarray(self.among(index).dense(), dtype=np.float64)
-
-    def columns(self, index):
-        return self.among(columns=index).dense()
-
     def diag(self):
         if self.symmetric:
             return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)

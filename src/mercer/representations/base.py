@@ -47,12 +47,7 @@ class Representation(Params):
     penalty = "ridge"
 
     def build(
-        self,
-        kernel: Kernel,
-        X: Any,
-        rng: np.random.Generator,
-        engine: Engine,
-        seen: np.ndarray | None = None,
+        self, kernel: Kernel, X: Any, rng: np.random.Generator, engine: Engine, seen: np.ndarray | None = None
     ) -> Built:
         """A, B and the way back, for a resolved kernel and checked points."""
         raise NotImplementedError

@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._memory import available_memory
+from mercer._xp import issparse
 from mercer.features import ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
-from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix, Operator
+from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix
 from mercer.representations.base import Built, Representation, precise
 
 _LARGEST_EXPLICIT = 20_000
@@ -37,20 +38,18 @@ class Features(Representation):
     """
 
     name = "features"
+    _penalty: type[Identity] = Identity
 
     def __init__(self, map=None, n_features=1000):
         self.map = map
         self.n_features = n_features
 
     def build(self, kernel, X, rng, engine, seen=None):
-        double = X.dtype == np.float64
+        given = X.dtype
         X = precise(kernel, X, self.size(kernel, *X.shape)) if kernel.vectors else X
         map, Phi = self.mapped(kernel, X, rng, seen)
-        double = X.dtype == np.float64 and not double
+        double = X.dtype != given
         return Built(Phi, self._penalty(Phi.shape[1]), lambda c: FeatureFunction(map, c, double))
-
-    def _penalty(self, p: int) -> Operator:
-        return Identity(p)
 
     def mapped(self, kernel, X, rng, seen=None):
         """(the feature map, fitted; Φ(X) as an operator)"""
@@ -63,12 +62,8 @@ class Features(Representation):
         map.fit(X if seen is None else X[seen])
         first = map.transform(X[:1])
         p = first.shape[1]
-        if (
-            hasattr(first, "tocsr")
-            or X.shape[0] * p * first.dtype.itemsize <= STORED_SHARE * available_memory()
-        ):
-            return map, Matrix(map.transform(X))
-        return map, FeatureOperator(map, X, p)
+        fits = X.shape[0] * p * first.dtype.itemsize <= STORED_SHARE * available_memory()
+        return map, Matrix(map.transform(X)) if fits or issparse(first) else FeatureOperator(map, X, p)
 
     def chosen(self, kernel, d):
         """An unfitted feature map for this kernel."""
@@ -119,6 +114,4 @@ class Lasso(Features):
 
     name = "lasso"
     penalty = "lasso"
-
-    def _penalty(self, p):
-        return L1(p)
+    _penalty = L1

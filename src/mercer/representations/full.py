@@ -19,9 +19,6 @@ class Full(Representation):
 
     name = "full"
 
-    def __init__(self):
-        pass
-
     def size(self, kernel, n, d):
         return n
 

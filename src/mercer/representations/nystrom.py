@@ -9,6 +9,7 @@ import numpy as np
 from mercer._xp import frozen
 from mercer.features.centres import Centres, centres_of
 from mercer.functions import KernelFunction
+from mercer.kernels.points import double
 from mercer.operators import Matrix
 from mercer.representations.base import Built, Representation, precise
 
@@ -61,7 +62,7 @@ class Nystrom(Representation):
         if isinstance(self.centres, (str, Centres)):
             among = X if seen is None else X[seen]
             m = min(self.size(kernel, X.shape[0], 0), among.shape[0])
-            Z = among[centres_of(self.centres).choose(kernel, among, m, rng, engine)]
+            Z = among[centres_of(self.centres).choose(engine.operator(kernel, among), m, rng)]
         else:
             Z = frozen(kernel.points(self.centres))
             if kernel.vectors and Z.shape[1] != X.shape[1]:
@@ -70,14 +71,9 @@ class Nystrom(Representation):
                 Z = Z.astype(X.dtype)
         A = engine.operator(kernel, X, Z)
         # The small matrix is factored, so it is wanted in float64 even where the data are not.
-        exact = Z.astype(np.float64) if getattr(Z, "dtype", None) == np.float32 else Z
-        if engine.remote or Z.shape[0] > _MOST_STORED:
-            return Built(
-                A,
-                engine.operator(kernel, exact),
-                lambda c: KernelFunction(kernel, Z, c, engine),
-            )
-        values = np.asarray(engine.operator(kernel, exact).dense(), dtype=np.float64)
-        if not np.isfinite(values).all():
-            raise ValueError(f"{kernel!r} gives NaN or infinity between the centres")
-        return Built(A, Matrix(values), lambda c: KernelFunction(kernel, Z, c, engine))
+        B = engine.operator(kernel, double(Z))
+        if not engine.remote and Z.shape[0] <= _MOST_STORED:
+            B = Matrix(np.asarray(B.dense(), dtype=np.float64))
+            if not np.isfinite(B.values).all():
+                raise ValueError(f"{kernel!r} gives NaN or infinity between the centres")
+        return Built(A, B, lambda c: KernelFunction(kernel, Z, c, engine))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._params import Params
+from mercer._params import Params, require_count, require_positive
 from mercer._warnings import frames_inside
 from mercer.solvers.cost import DIRECT_FEATURES, DIRECT_FLOPS, SQUARES, Cost, Shape
 from mercer.solvers.problem import Problem, Solution
+
+# Counts among the parameters of solvers, and what they are at least.
+_LEAST = {"max_iter": 1, "rank": 0, "restarts": 0, "working_set": 2}
 
 
 class IncompatibleError(ValueError):
@@ -34,32 +36,21 @@ class Solver(Params):
 
     def refusal(self, loss: Any, penalty: str) -> str | None:
         """Why this solver can't take such a problem, with a way out; None if it can."""
-        has = {penalty}
-        if loss.quadratic:
-            has.add("quadratic")
-        if loss.smooth:
-            has.add("smooth")
-        if loss.curved:
-            has.add("curved")
-        if loss.has_dual:
-            has.add("dual")
+        has = {penalty, *(name for name in ("quadratic", "smooth", "curved") if getattr(loss, name))}
+        has |= {"dual"} if loss.has_dual else set()
         way = "use solver='newton'" if loss.smooth else loss.refusal_hint
         for need in sorted(self.requires - has, key=list(_ADVICE).index):
             return f"solver {self!r} {_ADVICE[need].format(loss=loss, way=way)}"
         return None
 
     def validate(self) -> None:
-        """tol and step are positive numbers, max_iter, rank and restarts counts, where a solver has them."""
-        for name in ("tol", "step"):
-            value = getattr(self, name, None)
-            if value is not None and not (isinstance(value, numbers.Real) and 0 < float(value) < np.inf):
-                raise ValueError(f"{type(self).__name__}: {name} must be a positive number, got {value!r}")
-        for name, least in (("max_iter", 1), ("rank", 0), ("restarts", 0)):
-            value = getattr(self, name, None)
-            if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= least):
-                raise ValueError(
-                    f"{type(self).__name__}: {name} must be a whole number of at least {least}, got {value!r}"
-                )
+        """tol and step are positive numbers, what `_LEAST` names are counts, where a solver has them."""
+        for name, value in self.get_params(deep=False).items():
+            said = f"{type(self).__name__}: {name}"
+            if value is not None and name in ("tol", "step"):
+                require_positive(value, said)
+            elif value is not None and name in _LEAST:
+                require_count(value, said, _LEAST[name])
 
     def cost(self, shape: Shape) -> Cost:
         """What a problem of this shape takes, in bytes beyond the data and in operations."""

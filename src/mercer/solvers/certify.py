@@ -12,6 +12,7 @@ may have done to scores and norms is estimated and added, so that nothing is cla
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,9 @@ DOUBT = 1e-6
 ROUNDED = 1e-4
 # A constant that leaves no more than this part of the objective of 0 is all it takes.
 _NOTHING = 1e-12
+
+
+Totals = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +120,12 @@ def certify(
     rounding = 2 * problem.mean(_shaken(problem, scores, losses, errors))
     rounding += lam * penalty_error + 4 * EPS * abs(objective)
     constant = best_constant(problem)
-    zero = _per_example(problem, problem.loss.grad(problem.y, constant))
+    zero = problem.weighted(problem.loss.grad(problem.y, constant)) / problem.n
     u = problem.loss.grad(problem.y, scores) if slopes is None else slopes
-    target = tol, _SMALL_GAP * abs(objective), _start(zero, values, penalty)
-    gradient, blur, start = space.gradient(_per_example(problem, u), zero, coef, target)
+    # A lower bound on ‖∇C‖ at the best constant, by Cauchy–Schwarz with the f at hand.
+    least = abs(float((zero * values).sum())) / np.sqrt(penalty) if penalty > 0 else 0.0
+    target = tol, _SMALL_GAP * abs(objective), least
+    gradient, blur, start = space.gradient(problem.weighted(u) / problem.n, zero, coef, target)
     gap, doubt = None, 0.0
     if problem.loss.convex and not (problem.offset and problem.loss.joint):
         apart = _apart(problem, scores, losses, u, slopes is not None)
@@ -132,17 +138,11 @@ def certify(
     if problem.offset:
         gradient, start = (
             float(np.hypot(length, np.linalg.norm(rho.sum(axis=0) + problem.offset_price)))
-            for length, rho in ((gradient, _per_example(problem, u)), (start, zero))
+            for length, rho in ((gradient, problem.weighted(u) / problem.n), (start, zero))
         )
     known = gap if gap is not None and np.isfinite(gap) else None
     scale = max(scale_of(problem), abs(objective) if problem.offset_price else 0.0)
     return Measured(intercept, objective, known, rounding, gradient, blur, start, scale, space.words, doubt)
-
-
-def _per_example(problem: Problem, slopes: np.ndarray) -> np.ndarray:
-    """w_i u_i/n."""
-    w = problem.weights
-    return (slopes if w is None else slopes * w[:, None]) / problem.n
 
 
 def _apart(problem: Problem, scores: np.ndarray, losses: np.ndarray, u: np.ndarray, dual: bool) -> float:
@@ -161,7 +161,7 @@ def _by_coefficients(problem: Problem, scores: np.ndarray, losses: np.ndarray, c
     """
     if not problem.full:
         return np.inf
-    w = np.ones((problem.n, 1)) if problem.weights is None else problem.weights[:, None]
+    w = problem.w[:, None]
     if (coef[w[:, 0] == 0] != 0).any():
         return np.inf
     u = np.divide(-2 * problem.lam * problem.n * coef, w, out=np.zeros_like(coef), where=w > 0)
@@ -189,52 +189,64 @@ def best_constant(problem: Problem) -> np.ndarray:
 
 
 def balance(problem: Problem, scores: np.ndarray) -> np.ndarray:
-    """What to add to the scores of each output so that Σ w_i V'(y_i, s_i) = 0; 0 where no constant does.
+    """What to add to the scores of each output so that Σ w_i V'(y_i, s_i) = 0; 0 where no constant does."""
 
-    The sum rises with the scores: Newton's method between bounds that close in, or halving where V is flat.
-    """
-    problem_curved, t = problem.loss.curved, scores.shape[1]
-    b, low, high = np.zeros(t), np.full(t, -np.inf), np.full(t, np.inf)
+    def sums(b: np.ndarray) -> Totals:
+        slopes = problem.data_grad(scores + b)
+        return slopes.sum(axis=0), np.abs(slopes).sum(axis=0)
+
+    def bend(b: np.ndarray) -> np.ndarray:
+        return problem.data_hess(scores + b).sum(axis=0) if problem.loss.curved else np.zeros_like(b)
+
     stride = np.maximum(np.std(problem.y, axis=0), 1.0)
+    b, found = rising_to_zero(sums, bend, stride, 2 * EPS, 2 * EPS, flat=True)
+    return np.where(found | (np.abs(sums(b)[0]) == 0), b, 0.0)
+
+
+def rising_to_zero(
+    sums: Callable[[np.ndarray], Totals],
+    slopes: Callable[[np.ndarray], np.ndarray],
+    stride: np.ndarray,
+    rounding: float,
+    apart: float,
+    flat: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where totals that rise with b are 0, each by itself, and whether there is such a place.
+
+    sums(b) → (totals, sizes of what they add up). Newton's method between bounds that close in, or
+    halving where a slope is 0; down to this much rounding of the totals, or bounds that are so little apart.
+    With `flat`, slopes may be almost 0, and Newton's step lead anywhere.
+    """
+    b, low, high = np.zeros_like(stride), np.full_like(stride, -np.inf), np.full_like(stride, np.inf)
     for _ in range(200):
-        here = scores + b
-        total = problem.data_grad(here).sum(axis=0)
-        size = np.abs(problem.data_grad(here)).sum(axis=0)
-        done = (np.abs(total) <= 2 * EPS * size) | (high - low <= 2 * EPS * np.abs(b))
+        total, size = sums(b)
+        done = (np.abs(total) <= rounding * size) | (high - low <= apart * np.abs(b))
         if done.all():
             break
         low, high = np.where(total < 0, b, low), np.where(total > 0, b, high)
         enclosed = np.isfinite(low) & np.isfinite(high)
         middle = 0.5 * (np.where(enclosed, low, 0) + np.where(enclosed, high, 0))
-        new = np.where(enclosed, middle, b - np.sign(total) * stride)
+        fallback = np.where(enclosed, middle, b - np.sign(total) * stride)
         stride = 2 * stride
-        if problem_curved:
-            bend = _curvature(problem, here)
-            newton = b - total / np.where(bend > 0, bend, 1)
-            # Where V is almost flat Newton's step may lead anywhere.
-            usable = (
-                (bend > 0) & (newton > low) & (newton < high) & (enclosed | (np.abs(newton - b) < stride))
-            )
-            new = np.where(usable, newton, new)
-        b = np.where(done, b, new)
-    bounded = np.isfinite(low) & np.isfinite(high) | (np.abs(problem.data_grad(scores + b).sum(axis=0)) == 0)
-    return np.where(bounded | done, b, 0.0)
-
-
-def _curvature(problem: Problem, scores: np.ndarray) -> np.ndarray:
-    h = np.maximum(problem.loss.hess(problem.y, scores), 0)
-    return (h if problem.weights is None else h * problem.weights[:, None]).sum(axis=0)
+        slope = slopes(b)
+        newton = b - total / np.where(slope > 0, slope, 1.0)
+        usable = (slope > 0) & (newton > low) & (newton < high)
+        if flat:
+            usable &= enclosed | (np.abs(newton - b) < stride)
+        b = np.where(done, b, np.where(usable, newton, fallback))
+    return b, np.isfinite(low) & np.isfinite(high) | done
 
 
 def _unbalanced(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
     """What it costs to make Σ w_i V'(y_i, s_i) exactly 0 by a change of b: little, where V is curved."""
     if not problem.offset:
         return 0.0
-    rho = _per_example(problem, u)
+    rho = problem.weighted(u) / problem.n
     total = np.abs(rho.sum(axis=0))
     # Two neighbouring numbers enclose the best b, so that no more than this is left.
     rounded = 4 * EPS * (np.abs(rho) * (1 + np.abs(scores))).sum(axis=0)
-    bend = _curvature(problem, scores) / problem.n if problem.loss.curved else np.zeros(len(total))
+    curved = problem.loss.curved
+    bend = problem.data_hess(scores).sum(axis=0) / problem.n if curved else np.zeros(len(total))
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = np.where(total == 0, 0.0, np.where(bend > 0, total**2 / (2 * bend), np.inf))
     return float(np.where(total <= 4 * EPS * np.abs(rho).sum(axis=0), np.minimum(cost, rounded), cost).sum())
@@ -244,7 +256,7 @@ def _missing(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
     """What slopes cost that add up to 0 (or to the price of b) but for rounding: one has to give way."""
     if not problem.offset:
         return 0.0
-    total = np.abs(_per_example(problem, u).sum(axis=0) + problem.offset_price)
+    total = np.abs((problem.weighted(u) / problem.n).sum(axis=0) + problem.offset_price)
     reach = np.abs(scores).max(axis=0, initial=0.0) + np.abs(problem.y).max(axis=0, initial=0.0)
     return float((total * reach).sum())
 
@@ -277,8 +289,3 @@ def _losses(problem: Problem, scores: np.ndarray) -> np.ndarray:
     """V of every example; by its dual form an example without a say (coded 0) costs nothing."""
     loss, y = problem.loss, problem.y
     return loss.value(y, scores) if loss.smooth or not loss.has_dual else loss.dual(y).value(scores)
-
-
-def _start(zero: np.ndarray, values: np.ndarray, penalty: float) -> float:
-    """A lower bound on ‖∇C‖ at the best constant, by Cauchy–Schwarz with the f at hand."""
-    return abs(float((zero * values).sum())) / np.sqrt(penalty) if penalty > 0 else 0.0

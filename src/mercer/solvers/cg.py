@@ -10,7 +10,7 @@ from mercer._memory import available_memory
 from mercer.operators import Operator
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.cost import LARGEST_FACTOR, SQUARES
-from mercer.solvers.least_squares import ridge_solution, solve_cg, solve_stored
+from mercer.solvers.least_squares import ShiftedSystem, Solved, ridge_solution, solve_cg, solve_stored
 from mercer.solvers.normal_equations import by_conjugate_gradients, kept_features
 from mercer.solvers.preconditioners import low_rank, low_rank_columns, sampled_rows
 
@@ -49,7 +49,6 @@ class CG(Solver):
 
     name = "cg"
     requires = frozenset({"ridge", "quadratic"})
-
     passes = 50
 
     def __init__(self, tol=None, max_iter=None, rank=None, store=None):
@@ -76,8 +75,8 @@ class CG(Solver):
         self.validate()
         tol = self._tol(self.tol, problem.A.dtype)
         if problem.full:
-            solve = self._stored if self.stores(problem.A) else self._matrix_free
-            solution = ridge_solution(problem, partial(solve, tol=tol, rng=problem.rng), tol, self.name)
+            solve = partial(self._solved, store=self.stores(problem.A), tol=tol, rng=problem.rng)
+            solution = ridge_solution(problem, solve, tol, self.name)
         else:
             p = problem.A.shape[1]
             sample = sampled_rows(p) if self.rank is None else self.rank
@@ -100,22 +99,12 @@ class CG(Solver):
         need = (4 if float32 else 8) * n * n
         return need <= 0.33 * free if self.store is None else bool(self.store)
 
-    def _stored(self, K, mu, scale, rhs, *, tol, rng):
-        # Beyond this many passes over the matrix, factoring it would have been faster.
-        limit = self.max_iter or max(30, K.shape[0] // 200)
-        return solve_stored(
-            K,
-            mu,
-            scale,
-            rhs,
-            tol=tol,
-            max_iter=limit,
-            rank=self.default_rank(K.shape[0]),
-            rng=rng,
-            factor=self.max_iter is None,
-        )
-
-    def _matrix_free(self, K, mu, scale, rhs, *, tol, rng):
-        rank = self.default_rank(K.shape[0])
-        columns = low_rank(K, rank, rng) if rank else None
-        return solve_cg(K, mu, scale, rhs, tol=tol, max_iter=self.max_iter or _LIMIT, low_rank=columns)
+    def _solved(self, system: ShiftedSystem, store: bool, tol: float, rng: np.random.Generator) -> Solved:
+        n = system.K.shape[0]
+        rank = self.default_rank(n)
+        if store:
+            # Beyond this many passes over the matrix, factoring it would have been faster.
+            limit, factor = self.max_iter or max(30, n // 200), self.max_iter is None
+            return solve_stored(system, tol=tol, max_iter=limit, rank=rank, rng=rng, factor=factor)
+        columns = low_rank(system.K, rank, rng) if rank else None
+        return solve_cg(system, tol=tol, max_iter=self.max_iter or _LIMIT, low_rank=columns)

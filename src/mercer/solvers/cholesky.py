@@ -26,12 +26,8 @@ class Cholesky(Solver):
 
     name = "cholesky"
     requires = frozenset({"ridge", "quadratic"})
-
     passes = 1
     factors_here = True
-
-    def __init__(self):
-        pass
 
     def memory(self, shape):
         if shape.full:

@@ -33,15 +33,10 @@ _LARGE_GROUP = 256
 class Sums:
     """Contract: `restart`, `move`, `powers`, `scores`, `columns`, `product`.
 
-    Attributes
-    ----------
-    weights : (n,) w
-    squares : (n,) ‖φ(x_i)‖²
-    clusters : k
-    precision : relative rounding of inner products
-    threads : on how many blocks may be computed at a time
+    Weights are w, squares ‖φ(x_i)‖², clusters k; `precision` is the relative rounding of inner products.
     """
 
+    # How many blocks may be computed at a time.
     threads = 1
 
     def __init__(self, weights: np.ndarray, squares: np.ndarray, clusters: int, dtype: Any = np.float64):
@@ -102,13 +97,12 @@ class KernelSums(Sums):
         self._moved = 0
 
     def restart(self, labels):
-        n = len(labels)
         self._moved = 0
-        if self.K.of_kernel:
-            self.S = np.zeros((n, self.clusters))
-            self._add(np.arange(n), (labels, 1.0))
-        else:
+        if not self.K.of_kernel:
             self.S = self.product(self._members(slice(None), (labels, 1.0)))
+            return
+        self.S = np.zeros((len(labels), self.clusters))
+        self._add(np.arange(len(labels)), (labels, 1.0))
 
     def move(self, index, old, labels):
         n = len(labels)
@@ -188,14 +182,8 @@ class KernelSums(Sums):
 class CoordinateSums(Sums):
     """In coordinates: φ(x_i) is row i of A T, and only P_j is kept, p × k.
 
-    With T, A holds values of the kernel with Nyström centres; P_j is then the sum's projection on their span.
-
-    Parameters
-    ----------
-    A : Operator (n, p)
-    T : array (p, r), optional
-    columns : function, optional
-        ⟨φ(x_i), φ(x_l)⟩ of all points with those of an index, where A T is only a part of φ.
+    With T, A holds values of the kernel with Nyström centres; P_j is then the sum's projection on their span,
+    and `columns` gives ⟨φ(x_i), φ(x_l)⟩ of all points with those of an index, of which A T is only a part.
     """
 
     def __init__(
@@ -283,7 +271,7 @@ class _Shifted(Operator):
         return _Shifted(self.A.among(rows), self.mean)
 
 
-def centred(A: Operator) -> tuple[Operator, np.ndarray]:
+def about_mean(A: Operator) -> tuple[Operator, np.ndarray]:
     """A about its mean, and the mean: distances between points far from 0 would be lost in rounding.
 
     Sparse rows stay as they are.
@@ -300,18 +288,3 @@ def centred(A: Operator) -> tuple[Operator, np.ndarray]:
     values: Any = A.values  # type: ignore[attr-defined]
     # By rows, because rows are what moves.
     return Matrix(np.subtract(values, mean, order="C")), mean.astype(np.float64)
-
-
-def row_squares(A: Operator) -> np.ndarray:
-    """‖A_i‖² of each row."""
-    out = np.empty(A.shape[0])
-    for rows, block in A.blocks():
-        out[rows] = squares_of(block)
-    return out
-
-
-def squares_of(rows: Any) -> np.ndarray:
-    """The squared norm of each of these rows, dense or sparse."""
-    if issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
-    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._xp import issparse
 from mercer.operators import Matrix
-from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
+from mercer.solvers.base import ConvergenceWarning, IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import balance, best_constant, scale_of
 from mercer.solvers.problem import Certificate, Problem, Solution, relative_to
 
@@ -57,8 +57,6 @@ class Coordinate(Solver):
         return reason
 
     def run(self, problem: Problem) -> Solution:
-        from sklearn.exceptions import ConvergenceWarning as Unconverged
-
         self.validate()
         reason = self.refusal(problem.loss, "lasso")
         if reason is not None:
@@ -67,7 +65,7 @@ class Coordinate(Solver):
         fit = self._lasso if problem.loss.quadratic else self._logistic
         coef, intercept, iterations, done = [], [], 0, True
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Unconverged)  # said below, in our own words
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said below, in our own words
             for j in range(problem.y.shape[1]):
                 c, b, steps, ok = fit(replace(problem, y=problem.y[:, [j]]), Phi)
                 coef.append(c)
@@ -125,7 +123,7 @@ def _features(problem: Problem) -> tuple[Any, np.ndarray]:
     Phi = problem.A.values if hasattr(problem.A, "values") else problem.A.dense()
     if issparse(Phi):
         return Phi, np.zeros(Phi.shape[1])
-    w = np.ones(problem.n) if problem.weights is None else problem.weights
+    w = problem.w
     means = w @ np.asarray(Phi, np.float64) / w.sum() if problem.offset else np.zeros(Phi.shape[1])
     return np.asfortranarray(Phi - means.astype(Phi.dtype)), means.astype(Phi.dtype).astype(np.float64)
 
@@ -140,7 +138,7 @@ def _certificate(problem: Problem, C: np.ndarray, b: np.ndarray) -> tuple[Certif
     if problem.offset:
         shift = balance(problem, scores)
         b, scores = b + shift, scores + shift
-    w = np.ones((n, 1)) if problem.weights is None else problem.weights[:, None]
+    w = problem.w[:, None]
     u = problem.loss.grad(problem.y, scores)
     G = problem.A.adjoint(w * u) / n
     moved = np.where(C != 0, np.abs(G + lam * np.sign(C)), np.maximum(np.abs(G) - lam, 0))
@@ -152,11 +150,6 @@ def _certificate(problem: Problem, C: np.ndarray, b: np.ndarray) -> tuple[Certif
     sizes = np.abs(w * shrunk) * (np.abs(scores) + np.abs(problem.y))
     rounding = 8 * float(np.finfo(problem.A.dtype).eps) * (float(sizes.sum()) / n + abs(objective))
     gap = max(objective - lower, 0.0) + rounding
-    certificate = Certificate(
-        relative_to(float(np.linalg.norm(moved)), start),
-        objective,
-        gap=gap,
-        rounding=rounding,
-        over="these features",
-    )
+    relative = relative_to(float(np.linalg.norm(moved)), start)
+    certificate = Certificate(relative, objective, gap=gap, rounding=rounding, over="these features")
     return certificate, b, scale_of(problem)

@@ -27,8 +27,8 @@ _SAMPLED_CENTRES = 40_000
 class Primal:
     """A problem in coordinates u: Φ, the quadratic penalty, its norm, preconditioners, and the way back.
 
-    Here the penalty is the identity (and nothing on the offset, which is the last coordinate). With an
-    offset, features in memory are centred: large means would drown the rest.
+    Here the penalty is the identity (and nothing on the offset, which is the last coordinate). Given the
+    `weights` of means, features in memory are centred, if a copy fits: large means would drown the rest.
     """
 
     # May the Hessian be formed and factored?
@@ -40,19 +40,18 @@ class Primal:
     words = "these features"
 
     def __init__(
-        self, Phi: Operator, offset: bool, T: np.ndarray | None = None, centring: np.ndarray | None = None
+        self, Phi: Operator, offset: bool, T: np.ndarray | None = None, weights: np.ndarray | None = None
     ):
         self.offset, self.T = offset, T
         self.means = np.zeros(Phi.shape[1])
-        if centring is not None and isinstance(Phi, Matrix) and not issparse(Phi.values):
-            Phi, self.means = _centred(Phi, centring)
+        fits = 8 * Phi.shape[0] * Phi.shape[1] <= STORED_SHARE * available_memory()
+        if weights is not None and fits and isinstance(Phi, Matrix) and not issparse(Phi.values):
+            self.means = weights @ np.asarray(Phi.values, dtype=np.float64) / weights.sum()
+            Phi = Matrix((Phi.values - self.means).astype(Phi.dtype, copy=False))
         if T is not None:
             m, r = T.shape
-            self.words = (
-                f"these {m:,} centres"
-                if r == m
-                else f"{r:,} of the {m:,} centres, on which the others depend to rounding"
-            )
+            some = f"{r:,} of the {m:,} centres, on which the others depend to rounding"
+            self.words = some if r < m else f"these {m:,} centres"
         self.penalty = np.append(np.ones(Phi.shape[1]), 0.0) if offset else np.ones(Phi.shape[1])
         self.Phi: Operator = WithOnes(Phi) if offset else Phi
         self._sampled: SampledHessian | None = None
@@ -102,7 +101,7 @@ class Primal:
         """Those of ⟨u, φ(·)⟩ + offset."""
         return np.vstack([u, (offset + self.means @ u)[None, :]]) if self.offset else u
 
-    def measured(self, G: np.ndarray, coef: np.ndarray, lam: float, roots: np.ndarray) -> tuple[float, ...]:
+    def measured(self, G: np.ndarray, roots: np.ndarray) -> tuple[float, float, float]:
         """Of a gradient in c: its length in H_K, what that makes of rounding in G (in units of `roots`, which
         are √k(z,z)), and how far from orthonormal the coordinates may be."""
         T = np.eye(len(G)) if self.T is None else self.T
@@ -142,24 +141,27 @@ class CentreCoefficients(Primal):
         rounded = self.A.rounded()
         return WithOnes(rounded) if self.offset else rounded
 
+    def _parts(self, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of the centres, and the offset's, if there is one, as rows."""
+        return (U[:-1], U[-1:]) if self.offset else (U, U[:0])
+
     def penalise(self, U):
-        inner = self.B @ (U[:-1] if self.offset else U)
-        return np.vstack([inner, np.zeros((1, U.shape[1]))]) if self.offset else inner
+        inner, last = self._parts(U)
+        return np.vstack([self.B @ inner, np.zeros_like(last)])
 
     def size(self, R):
-        inner = self.L.solve_lower(R[:-1] if self.offset else R)
-        square = np.einsum("ij,ij->j", inner, inner)
-        return np.sqrt(square + R[-1] ** 2 if self.offset else square)
+        inner, last = self._parts(R)
+        inner = self.L.solve_lower(inner)
+        return np.sqrt(np.einsum("ij,ij->j", inner, inner) + np.square(last).sum(axis=0))
 
-    def measured(self, G, coef, lam, roots):
-        # Below the jitter nothing can be told apart: what is bounded is the minimum with λ·jitter·‖c‖² added.
-        length = float(np.linalg.norm(self.L.solve_lower(G + 2 * lam * self.shift * coef)))
+    def measured(self, G, roots):
+        length = float(np.linalg.norm(self.L.solve_lower(G)))
         spread = float(np.linalg.norm(roots)) / np.sqrt(self.shift) if self.shift > 0 else np.inf
         return length, spread, _strain(spread / np.sqrt(max(len(roots), 1)))
 
     def steepest(self, R):
-        inner = self.L.solve(R[:-1] if self.offset else R)
-        return np.vstack([inner, R[-1:]]) if self.offset else inner
+        inner, last = self._parts(R)
+        return np.vstack([self.L.solve(inner), last])
 
     def preconditioner(self, ridge, d, rows, rng):
         A, L, n = self.A, self.L, self.A.shape[0]
@@ -174,12 +176,12 @@ class CentreCoefficients(Primal):
             # Too large for a second matrix: as if the centres were a sample of the rows, where Φᵀ = Lᵀ.
             core = L.gram_factor(mean / A.shape[1], ridge)
 
-        def inner(R):
-            return L.solve_upper(core.solve(L.solve_lower(R)))
+        def inverse(R):
+            inner, last = self._parts(R)
+            inner = L.solve_upper(core.solve(L.solve_lower(inner)))
+            return np.vstack([inner, last / max(mean, np.finfo(float).tiny)])
 
-        if not self.offset:
-            return inner
-        return lambda R: np.vstack([inner(R[:-1]), R[-1:] / max(mean, np.finfo(float).tiny)])
+        return inverse
 
 
 def to_primal(problem: Problem, *, store: bool = False) -> Primal:
@@ -191,29 +193,11 @@ def to_primal(problem: Problem, *, store: bool = False) -> Primal:
     A, B = problem.A, problem.B
     if A.of_kernel and (A.remote or A.shape[1] > LARGEST_FACTOR):
         return CentreCoefficients(A, B, problem.offset)
-    if isinstance(B, Identity):
-        Phi: Operator = A
-        T = None
-    else:
-        T = whitening(np.asarray(B.dense(), dtype=np.float64), A.dtype)
-        Phi = Composed(A, T)
-    return Primal(in_memory(Phi) if store else Phi, problem.offset, T, _centring(problem))
-
-
-def _centring(problem: Problem) -> np.ndarray | None:
-    """The weights of means that an offset takes up; None where it does not, or might lead elsewhere."""
-    if not problem.offset or not problem.loss.convex:
-        return None
-    return np.ones(problem.n) if problem.weights is None else problem.weights
-
-
-def _centred(Phi: Matrix, w: np.ndarray) -> tuple[Matrix, np.ndarray]:
-    """Features less their means, and the means; the features themselves where a copy would not fit."""
-    n, p = Phi.shape
-    if 8 * n * p > STORED_SHARE * available_memory():
-        return Phi, np.zeros(p)
-    means = w @ np.asarray(Phi.values, dtype=np.float64) / w.sum()
-    return Matrix((Phi.values - means).astype(Phi.dtype, copy=False)), means
+    T = None if isinstance(B, Identity) else whitening(np.asarray(B.dense(), dtype=np.float64), A.dtype)
+    Phi = A if T is None else Composed(A, T)
+    # An offset takes up the means; where the loss is not convex that might lead elsewhere.
+    weights = problem.w if problem.offset and problem.loss.convex else None
+    return Primal(in_memory(Phi) if store else Phi, problem.offset, T, weights)
 
 
 def _strain(spread: float) -> float:

@@ -21,32 +21,19 @@ _TILES = 64 << 20
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a problem is, and where its matrices live.
+    """How large a problem is, and where its matrices live."""
 
-    Attributes
-    ----------
-    n, d, outputs : examples, coordinates of a point, functions that are looked for
-    unknowns : coefficients of each function
-    kind : "full" (one an example), "centres" or "features"
-    itemsize : bytes of a kernel value as the data have it
-    float32 : is there a version of the problem in float32?
-    remote : are matrices made and kept elsewhere (on a GPU)?
-    joint : does the loss tie the outputs together?
-    points : bytes of the examples
-    free : bytes of memory that are free
-    """
-
-    n: int
-    d: int
-    outputs: int
-    unknowns: int
-    kind: str
-    itemsize: int = 8
-    float32: bool = True
-    remote: bool = False
-    joint: bool = False
-    points: int = 0
-    free: float = float("inf")
+    n: int  # examples
+    d: int  # coordinates of a point
+    outputs: int  # functions that are looked for
+    unknowns: int  # coefficients of each function
+    kind: str  # "full" (one an example), "centres" or "features"
+    itemsize: int = 8  # bytes of a kernel value as the data have it
+    float32: bool = True  # is there a version of the problem in float32?
+    remote: bool = False  # are matrices made and kept elsewhere (on a GPU)?
+    joint: bool = False  # does the loss tie the outputs together?
+    points: int = 0  # bytes of the examples
+    free: float = float("inf")  # bytes of memory
 
     @property
     def full(self) -> bool:

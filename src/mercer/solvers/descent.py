@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from mercer.solvers.base import Solver, warn_if_unconverged
-from mercer.solvers.newton import Descent, line_search, lowest
-from mercer.solvers.smooth_examples import Form, form_of
+from mercer.solvers.newton import Descent, DescentSolver, line_search
 
 
-class GradientDescent(Solver):
+class GradientDescent(DescentSolver):
     """f ← f − γ ∇C(f), the functional gradient step, until the gradient is small.
 
     With one coefficient per example this is c_i ← c_i − γ (V'(y_i, f(x_i))/n + 2λc_i). It reaches the
@@ -35,8 +33,8 @@ class GradientDescent(Solver):
 
     name = "descent"
     requires = frozenset({"ridge", "smooth"})
-
     passes = 1000
+    advice = "Increase max_iter or lam, or use another solver"
 
     def memory(self, shape):
         if shape.full:
@@ -49,17 +47,9 @@ class GradientDescent(Solver):
         self.max_iter = max_iter
         self.restarts = restarts
 
-    def run(self, problem):
-        self.validate()
-        solution = lowest(form_of(problem), self._descend, self.restarts, self.name, self.tol)
-        warn_if_unconverged(
-            solution, self.tol, "Increase max_iter or lam, or use another solver", problem.A.dtype
-        )
-        return solution
-
-    def _descend(self, form: Form, unit: float) -> Descent:
+    def descend(self, form, unit, tol):
         run, step = Descent(form, unit), self.step or 1.0
-        while not run.reached(self.tol) and run.iterations < self.max_iter:
+        while not run.reached(tol) and run.iterations < self.max_iter:
             direction = form.steepest()
             if self.step is None:
                 found = line_search(form, direction, first=2 * step)

@@ -17,21 +17,12 @@ _PATIENCE, _NEAR = 6, 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Eigenpairs:
-    """What was found, and how well.
+    """What was found, and how well; status is "converged", "stalled" (by rounding) or "max_iter"."""
 
-    Attributes
-    ----------
-    values : (k,) in decreasing order
-    vectors : (n, k), orthonormal columns
-    residuals : (k,) ‖A v − θ v‖, which bounds the distance of θ to an eigenvalue
-    passes : number of products with a block
-    status : "converged", "stalled" (rounding allows no further progress) or "max_iter"
-    """
-
-    values: np.ndarray
-    vectors: np.ndarray
-    residuals: np.ndarray
-    passes: int
+    values: np.ndarray  # (k,) in decreasing order
+    vectors: np.ndarray  # (n, k), orthonormal columns
+    residuals: np.ndarray  # (k,) ‖A v − θ v‖, which bounds the distance of θ to an eigenvalue
+    passes: int  # products with a block
     status: str
 
 

@@ -8,10 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from mercer.operators import Matrix, Operator, blas_single_threaded
-from mercer.operators.factor import Factor, NotPositiveDefinite
+from mercer.operators import Factor, Matrix, NotPositiveDefinite, Operator, blas_single_threaded
 from mercer.solvers.certify import certify
-from mercer.solvers.pcg import pcg
+from mercer.solvers.pcg import Apply, pcg
 from mercer.solvers.preconditioners import ROUNDED_TOL, LowRank, Subset
 from mercer.solvers.problem import Problem, Solution, relative_to
 
@@ -23,15 +22,36 @@ _DOUBLE_RESIDUAL = 1_500_000
 _CENTRED_TO = 3000
 # Rows of a float32 matrix that are written out in float64 together.
 _ROWS_AT_ONCE = 512
+_THEN = ", then cholesky"
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftedSystem:
+    """(μI + S K S) z = rhs with μ = λn; S = diag(scale), or the identity."""
+
+    K: Operator
+    mu: float
+    scale: np.ndarray | None
+    rhs: np.ndarray
+
+    def with_matrix(self, K: Operator) -> Apply:
+        """The left-hand side, with this for K."""
+        return shifted(K, self.mu, self.scale)
+
+    def relative(self, residual: np.ndarray) -> float:
+        """The largest residual of a column, relative to its right-hand side."""
+        size = np.linalg.norm(self.rhs, axis=0)
+        size[size == 0] = 1.0
+        return float((np.linalg.norm(residual, axis=0) / size).max())
 
 
 @dataclass
 class Solved:
-    """z with (μI + SKS) z ≈ rhs, the residual, and the operator for what is still to be measured."""
+    """z that solves such a system, the residual, and the left-hand side for what is still to be measured."""
 
     z: np.ndarray
     residual: np.ndarray
-    apply: Callable[[np.ndarray], np.ndarray]
+    apply: Apply
     iterations: int = 0
     history: tuple[float, ...] = ()
     condition: float | None = None
@@ -44,26 +64,25 @@ class Solved:
     kept: Operator | None = None
 
 
-def shifted(K: Operator, mu: float, scale: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray]:
-    """V ↦ (μI + S K S) V."""
+def shifted(K: Operator, shift: float, scale: np.ndarray | None) -> Apply:
+    """V ↦ (shift·I + S K S) V."""
     if scale is None:
-        return lambda V: K @ V + mu * V
+        return lambda V: K @ V + shift * V
     s = scale[:, None]
-    return lambda V: s * (K @ (s * V)) + mu * V
+    return lambda V: s * (K @ (s * V)) + shift * V
 
 
-def solve_direct(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved:
+def solve_direct(system: ShiftedSystem) -> Solved:
     """By factorisation: in place, float64 systems through a float32 factor where that is enough."""
-    if K.dtype == np.float64 and K.shape[0] >= MIXED_FROM:
-        solved = _solve_mixed(K, mu, scale, rhs)
-        if solved is not None:
-            return solved
-    return _solve_factored(K, mu, scale, rhs)
+    K = system.K
+    mixed = _solve_mixed(system) if K.dtype == np.float64 and K.shape[0] >= MIXED_FROM else None
+    return _solve_factored(system) if mixed is None else mixed
 
 
-def _solve_factored(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved:
+def _solve_factored(system: ShiftedSystem) -> Solved:
     """By a factor in K's own precision, refined."""
-    factor = Factor(K.dense(), mu, scale)
+    K, rhs = system.K, system.rhs
+    factor = Factor(K.dense(), system.mu, system.scale)
     z = factor.solve(rhs)
     residual = rhs - factor.multiply(z)
     iterations = 1
@@ -90,20 +109,20 @@ def _in_float32(K: Operator) -> Operator | None:
     return K.at(np.float32)
 
 
-def _solve_mixed(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarray) -> Solved | None:
+def _solve_mixed(system: ShiftedSystem) -> Solved | None:
     """A float32 factor as preconditioner: half the memory, twice the speed, float64 accuracy.
 
     None if the system is too ill-conditioned for it.
     """
-    single = _in_float32(K)
+    single = _in_float32(system.K)
     if single is None:
         return None
     try:
-        factor = Factor(single.dense(), mu, scale, max_jitter=0.0)
+        factor = Factor(single.dense(), system.mu, system.scale, max_jitter=0.0)
     except NotPositiveDefinite:
         return None
-    apply = shifted(K, mu, scale)
-    result = pcg(apply, rhs, factor.solve, tol=1e-11, max_iter=10, patience=2)
+    apply = system.with_matrix(system.K)
+    result = pcg(apply, system.rhs, factor.solve, tol=1e-11, max_iter=10, patience=2)
     if result.residual > 1e-10:
         return None
     # The recurrence's residual is below 1e-10; what it has drifted from the true one is rounding.
@@ -113,68 +132,28 @@ def _solve_mixed(K: Operator, mu: float, scale: np.ndarray | None, rhs: np.ndarr
 
 
 def solve_cg(
-    K: Operator,
-    mu: float,
-    scale: np.ndarray | None,
-    rhs: np.ndarray,
-    *,
-    tol: float,
-    max_iter: int,
-    low_rank: LowRank | Subset | None,
+    system: ShiftedSystem, *, tol: float, max_iter: int, low_rank: LowRank | Subset | None
 ) -> Solved:
     """By conjugate gradients, K never in memory."""
-    apply = shifted(K, mu, scale)
-    inverse = (lambda v: v) if low_rank is None else low_rank.inverse(mu, scale)
+    K, rhs = system.K, system.rhs
+    apply = system.with_matrix(K)
+    inverse = (lambda v: v) if low_rank is None else low_rank.inverse(system.mu, system.scale)
     if tol >= ROUNDED_TOL and K.remote and K.dtype == np.float32:
-        return _solve_rounded(K, mu, scale, rhs, inverse, tol=tol, max_iter=max_iter)
+        # Vectors in float32, too. Beyond a million examples float64 kernel values would take minutes: there
+        # only the sums of residuals are in float64.
+        precise = K.at(np.float64) if K.shape[0] <= _DOUBLE_RESIDUAL else None
+        exact = system.with_matrix(precise or K)
+        return _refined(system, K.rounded(), exact, inverse, tol, max_iter, share=0.5, floor=1e-4)
     # A little below the tolerance: the true residual, and the one with the offset taken out, are larger.
     with blas_single_threaded(K):
         result = pcg(apply, rhs, inverse, tol=0.1 * tol, max_iter=max_iter)
-    return Solved(
-        result.x,
-        rhs - apply(result.x),
-        apply,
-        result.iterations,
-        tuple(result.history),
-        result.condition,
-        stalled=result.iterations < max_iter,
-    )
-
-
-def _solve_rounded(K, mu, scale, rhs, inverse, *, tol, max_iter) -> Solved:
-    """Conjugate gradients with vectors in float32, each round of them for a residual in float64.
-
-    Beyond a million examples float64 kernel values would take minutes: there only the sums are in float64.
-    """
-    precise = K.at(np.float64) if K.shape[0] <= _DOUBLE_RESIDUAL else None
-    rough, apply = shifted(K.rounded(), mu, scale), shifted(precise or K, mu, scale)
-    size = np.linalg.norm(rhs, axis=0)
-    size[size == 0] = 1.0
-    z, residual, best, iterations = np.zeros_like(rhs), rhs, 1.0, 0
-    history, condition = [1.0], None
-    while best > tol and iterations < max_iter:
-        result = pcg(
-            rough, residual, inverse, tol=max(0.5 * tol / best, 1e-4), max_iter=max_iter - iterations
-        )
-        iterations += result.iterations
-        condition = condition or result.condition
-        history += [best * h for h in result.history[1:]]
-        z_new = z + result.x
-        residual_new = rhs - apply(z_new)
-        now = float((np.linalg.norm(residual_new, axis=0) / size).max())
-        if not now < 0.5 * best:
-            if now < best:
-                z, residual = z_new, residual_new
-            break
-        z, residual, best = z_new, residual_new, now
-    return Solved(z, residual, apply, iterations, tuple(history), condition, stalled=iterations < max_iter)
+    stalled, history = result.iterations < max_iter, tuple(result.history)
+    residual = rhs - apply(result.x)
+    return Solved(result.x, residual, apply, result.iterations, history, result.condition, stalled=stalled)
 
 
 def solve_stored(
-    K: Operator,
-    mu: float,
-    scale: np.ndarray | None,
-    rhs: np.ndarray,
+    system: ShiftedSystem,
     *,
     tol: float,
     max_iter: int,
@@ -187,92 +166,88 @@ def solve_stored(
     A product then costs one pass over the matrix, far less than computing it. If conjugate gradients
     have not converged after `max_iter` of them, the same array is factored instead, if `factor` allows.
     """
-    single = _in_float32(K)
-    if single is None and K.dtype == np.float64:
+    K, mu, scale = system.K, system.mu, system.scale
+    single, precise = _in_float32(K), K.dtype == np.float64
+    if single is None and precise:
         # Strings and the like: kept in float64, where nothing needs refinement.
-        return _solve_kept(K, mu, scale, rhs, tol=tol, max_iter=max_iter, rank=rank, rng=rng, factor=factor)
+        kept = Matrix(K.dense())
+        system = replace(system, K=kept)
+        solved = solve_cg(system, tol=tol, max_iter=max_iter, low_rank=LowRank(kept, rank, rng))
+        if factor and system.relative(solved.residual) > tol:
+            solved = replace(_solve_factored(system), then=_THEN)
+        return replace(solved, kept=kept)
     # A little below the tolerance, where there is room: with the offset taken out the residual is larger.
-    tol = 0.1 * tol if K.dtype == np.float64 else tol
+    tol = 0.1 * tol if precise else tol
     stored = Matrix((single or K).dense())
     inverse = LowRank(stored, rank, rng).inverse(mu, scale)
-    solved = _refined(K, stored, mu, scale, rhs, inverse, tol, max_iter)
-    if _relative(solved.residual, rhs) <= tol or not factor:
+    # Products in float32 can't measure a small residual; sums in float64 of the same entries can.
+    exact = system.with_matrix(K if precise else _Upcast(stored.values))
+    floor, hopeless = 1e-4 if precise else 0.0, partial(_too_slow, max_iter=max_iter)
+    solved = _refined(system, stored, exact, inverse, tol, max_iter, 0.3, floor, hopeless)
+    if system.relative(solved.residual) <= tol or not factor:
         return solved
     del inverse
-    return _factored_in_place(K, stored, mu, scale, rhs, tol, solved)
+    return _factored_in_place(system, stored, tol, solved)
 
 
-def _relative(residual: np.ndarray, rhs: np.ndarray) -> float:
-    """The largest residual of a column, relative to its right-hand side."""
-    size = np.linalg.norm(rhs, axis=0)
-    size[size == 0] = 1.0
-    return float((np.linalg.norm(residual, axis=0) / size).max())
+def _refined(
+    system: ShiftedSystem,
+    rough: Operator,
+    exact: Apply,
+    inverse: Apply,
+    tol: float,
+    max_iter: int,
+    share: float,
+    floor: float,
+    hopeless: Callable[..., bool] | None = None,
+) -> Solved:
+    """Rounds of conjugate gradients with K as `rough` has it, each for a residual measured by `exact`.
 
-
-def _refined(K, stored, mu, scale, rhs, inverse, tol, max_iter) -> Solved:
-    """Rounds of conjugate gradients, each for a residual that is computed in full precision."""
-    precise = K.dtype == np.float64
-    rough = shifted(stored, mu, scale)
-    # Products in float32 can't measure a small residual; sums in float64 of the same entries can.
-    exact = shifted(K if precise else _Upcast(stored.values), mu, scale)
+    A round goes for this share of what is left to do, but not below `floor`.
+    """
+    rhs, quick = system.rhs, system.with_matrix(rough)
     z, residual, best = np.zeros_like(rhs), rhs, 1.0
     history, iterations, condition = [1.0], 0, None
     while best > tol and iterations < max_iter:
-        target = max(0.3 * tol / best, 1e-4 if precise else 0.0)
-        result = pcg(
-            rough,
-            residual,
-            inverse,
-            tol=target,
-            max_iter=max_iter - iterations,
-            hopeless=partial(_too_slow, target=target, max_iter=max_iter),
-        )
+        target = max(share * tol / best, floor)
+        gives_up = None if hopeless is None else partial(hopeless, target=target)
+        most = max_iter - iterations
+        result = pcg(quick, residual, inverse, tol=target, max_iter=most, hopeless=gives_up)
         iterations += result.iterations
         condition = condition or result.condition
+        history += [best * h for h in result.history[1:]]
         z_new = z + result.x
         residual_new = rhs - exact(z_new)
-        now = _relative(residual_new, rhs)
-        history += [best * h for h in result.history[1:]]
-        if not now < 0.5 * best:
+        before, now = best, system.relative(residual_new)
+        if now < before:
+            z, residual, best = z_new, residual_new, now
+        if not now < 0.5 * before:
             break
-        z, residual, best = z_new, residual_new, now
     stalled = iterations < max_iter
     return Solved(z, residual, exact, iterations, tuple(history), condition, stalled=stalled)
 
 
-def _factored_in_place(K, stored, mu, scale, rhs, tol, before: Solved) -> Solved:
+def _factored_in_place(system: ShiftedSystem, stored: Matrix, tol: float, before: Solved) -> Solved:
     """The stored matrix becomes its own factor; its upper triangle still gives products."""
-    precise, then = K.dtype == np.float64, ", then cholesky"
+    rhs, precise = system.rhs, system.K.dtype == np.float64
     try:
-        L = Factor(stored.values, mu, scale, max_jitter=0.0 if precise else 1e-2)
+        L = Factor(stored.values, system.mu, system.scale, max_jitter=0.0 if precise else 1e-2)
     except NotPositiveDefinite:
         if not precise:
             raise
         stored.values = None  # room for a factor in float64
-        return replace(_solve_factored(K, mu, scale, rhs), then=then)
+        return replace(_solve_factored(system), then=_THEN)
     exact = before.apply if precise else L.multiply
     result = pcg(exact, rhs, L.solve, tol=0.1 * tol, max_iter=30, patience=3)
     if precise and result.residual > tol:
         stored.values = None
         del L
-        return replace(_solve_factored(K, mu, scale, rhs), then=then)
+        return replace(_solve_factored(system), then=_THEN)
     history = (*before.history, *result.history)
     return Solved(
         *(result.x, rhs - exact(result.x), exact, before.iterations + result.iterations, history),
-        *(L.condition(), L.jitter, True, then),
+        *(L.condition(), L.jitter, True, _THEN),
     )
-
-
-def _solve_kept(K, mu, scale, rhs, *, tol, max_iter, rank, rng, factor) -> Solved:
-    """By conjugate gradients on K kept in its own precision, factored if they fail."""
-    kept = Matrix(K.dense())
-    low_rank = LowRank(kept, rank, rng)
-    solved = solve_cg(kept, mu, scale, rhs, tol=tol, max_iter=max_iter, low_rank=low_rank)
-    size = np.linalg.norm(rhs, axis=0)
-    missed = (np.linalg.norm(solved.residual, axis=0) > tol * size).any()
-    if missed and factor:
-        solved = replace(_solve_factored(kept, mu, scale, rhs), then=", then cholesky")
-    return replace(solved, kept=kept)
 
 
 class _Upcast(Matrix):
@@ -286,7 +261,7 @@ class _Upcast(Matrix):
         return out
 
 
-def _too_slow(history: list[float], target: float, max_iter: int) -> bool:
+def _too_slow(history: list[float], *, target: float, max_iter: int) -> bool:
     """Will this rate of decrease, which settles early, miss the target by the last iteration?"""
     k = len(history) - 1
     if k < 8 or k % 4:
@@ -307,15 +282,15 @@ def centred(K: Operator) -> tuple[Matrix, np.ndarray]:
     return Matrix(values), means
 
 
-def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, name: str) -> Solution:
+def ridge_solution(
+    problem: Problem, solve: Callable[[ShiftedSystem], Solved], tol: float, name: str
+) -> Solution:
     """Least squares on Full, given a way to solve the shifted system.
 
     With μ = λn and the residual r of that system the representer equations are off by S r/μ.
     """
-    n, lam = problem.n, problem.lam
-    mu = lam * n
-    scale = None if problem.weights is None else np.sqrt(problem.weights)
-    s = np.ones(n) if scale is None else scale
+    n, s = problem.n, np.sqrt(problem.w)
+    mu = problem.lam * n
     y = problem.y.astype(np.float64)
     # With an offset a mean of y is the offset's business: taken out, it does not drown the rest.
     mean = (s**2 @ y) / n if problem.offset else 0.0
@@ -329,7 +304,7 @@ def ridge_solution(problem: Problem, solve: Callable[..., Solved], tol: float, n
         problem = replace(problem, A=K, B=K)
     if problem.offset and n <= _CENTRED_TO and not K.remote:
         K, _ = centred(K.at(np.float64) or K)
-    solved = solve(K, mu, scale, rhs)
+    solved = solve(ShiftedSystem(K, mu, None if problem.weights is None else s, rhs))
     z, residual = solved.z, solved.residual
     intercept = np.zeros(t)
     if problem.offset:

@@ -31,30 +31,20 @@ _EIGEN_TOL, _EIGEN_PASSES = 1e-3, 60
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """Points in feature space.
-
-    Attributes
-    ----------
-    sums : Sums
-    masses : (n,) m
-    squares : (n,) ‖ψ(x_i)‖²
-    scale : (n,) 1/d(x_i), or None where ψ = φ
-    """
+    """Points in feature space."""
 
     sums: Sums
-    masses: np.ndarray
-    squares: np.ndarray
-    scale: np.ndarray | None = None
-
-    def columns(self, index: np.ndarray) -> np.ndarray:
-        """⟨ψ(x_i), ψ(x_l)⟩ of all points with a few."""
-        columns = self.sums.columns(index)
-        return columns if self.scale is None else columns * self.scale[:, None] * self.scale[index]
+    masses: np.ndarray  # (n,) m
+    squares: np.ndarray  # (n,) ‖ψ(x_i)‖²
+    scale: np.ndarray | None = None  # (n,) 1/d(x_i), or None where ψ = φ
 
     def gaps(self, index: np.ndarray) -> np.ndarray:
         """‖ψ(x_i) − ψ(x_l)‖² of all points with a few; what may be rounding is 0."""
         ends = self.squares[:, None] + self.squares[index]
-        gaps = ends - 2 * self.columns(index)
+        columns = self.sums.columns(index)
+        if self.scale is not None:
+            columns = columns * self.scale[:, None] * self.scale[index]
+        gaps = ends - 2 * columns
         gaps[gaps <= _ROUNDINGS * self.sums.precision * ends] = 0
         gaps[index, np.arange(len(index))] = 0
         return gaps
@@ -62,23 +52,13 @@ class Cloud:
 
 @dataclass(frozen=True, eq=False)
 class LloydRun:
-    """What a run of Lloyd's algorithm came to.
+    """What a run of Lloyd's algorithm came to; status is "converged" or "max_iter"."""
 
-    Attributes
-    ----------
-    labels : (n,) the nearest mean of each point
-    members : (n,) the clusters the means are of; labels, but for the last step where a run was cut short
-    powers : (k,) ‖P_j‖² of them
-    totals : (k,) their masses
-    energies : of the start, and after each iteration; one that finds nothing to move is the last
-    status : "converged" or "max_iter"
-    """
-
-    labels: np.ndarray
-    members: np.ndarray
-    powers: np.ndarray
-    totals: np.ndarray
-    energies: list[float]
+    labels: np.ndarray  # (n,) the nearest mean of each point
+    members: np.ndarray  # (n,) the clusters the means are of: labels, but for the last step of a short run
+    powers: np.ndarray  # (k,) ‖P_j‖² of them
+    totals: np.ndarray  # (k,) their masses
+    energies: list[float]  # of the start, and after each iteration, the last of which may move nothing
     status: str
 
     @property

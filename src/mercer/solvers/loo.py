@@ -7,19 +7,23 @@ weights do. One eigendecomposition serves all shifts.
 
 Leaving out a set g of rows (a unit: equal rows, or those of a group) is the same with a block in place of a
 number, S_g (y_g − f₋g(x_g)) = (G⁻¹)_gg⁻¹ z_g with μ = λ(n − Σ w_g).
+
+For choosing λ among many examples (`FactoredErrors`, `spectral_errors`) μ = λn is as good whichever is left
+out, and one factor, or one small spectrum, serves all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
 from mercer._units import alone, by_size, count
-from mercer.operators import L1, Operator
-from mercer.operators.factor import Factor
+from mercer._xp import issparse
+from mercer.operators import L1, Factor, Operator
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.problem import Problem
 
@@ -36,7 +40,8 @@ def residuals(problem: Problem, lams: Sequence[float], units: np.ndarray | None 
     if problem.n < 2:
         raise ValueError("leaving one out needs at least two examples")
     if problem.full and problem.weights is None and len(lams) == 1 and alone(units):
-        return _full_factored(problem, float(lams[0]))[None]
+        K, y = problem.A.dense().astype(np.float64, copy=False), problem.y.astype(np.float64)
+        return _factored(K, float(lams[0]) * (problem.n - 1), problem.w, y, problem.offset)[None]
     return path(problem, lams, units).residuals
 
 
@@ -47,19 +52,16 @@ def _require_ridge(problem: Problem) -> None:
         )
 
 
-def _full_factored(problem: Problem, lam: float) -> np.ndarray:
-    """Equal weights and one λ: a factorisation is cheaper than a spectrum."""
-    n, t = problem.y.shape
-    factor = Factor(problem.A.dense().astype(np.float64, copy=False), lam * (n - 1))
-    rhs = problem.y.astype(np.float64)
-    if problem.offset:
-        rhs = np.hstack([rhs, np.ones((n, 1))])
-    z = factor.solve(rhs)
+def _factored(K: np.ndarray, shift: float, s: np.ndarray, y: np.ndarray, offset: bool) -> np.ndarray:
+    """z_i/(G⁻¹)_ii by a factorisation, which takes the place of K: cheaper than a spectrum, for one shift."""
+    t = y.shape[1]
+    factor = Factor(K, shift)
+    z = factor.solve(np.hstack([y, s[:, None]]) if offset else y)
     diagonal = factor.inverse_diagonal()
-    if problem.offset:
-        one = z[:, t]
-        diagonal = diagonal - one**2 / one.sum()
-        z = z[:, :t] - one[:, None] * (z[:, :t].sum(axis=0) / one.sum())
+    if offset:  # the inverse of the bordered system
+        one, total = z[:, t], float(s @ z[:, t])
+        z = z[:, :t] - one[:, None] * (s @ z[:, :t] / total)
+        diagonal = diagonal - one**2 / total
     return z / diagonal[:, None]
 
 
@@ -87,14 +89,10 @@ def path(problem: Problem, lams: Sequence[float], units: np.ndarray | None = Non
 def full_path(problem: Problem, lams: Sequence[float], units: np.ndarray | None = None) -> PathSolutions:
     """One coefficient per example: S K S = Q Λ Qᵀ."""
     n, t = problem.y.shape
-    s = np.ones(n) if problem.weights is None else np.sqrt(problem.weights)
-    K = problem.A.dense().astype(np.float64, copy=False)
-    K *= s[:, None]
-    K *= s[None, :]
+    K, s, y = _scaled(problem)
     values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
     del K
     values = np.maximum(values, 0)
-    y = s[:, None] * problem.y.astype(np.float64)
     rhs = np.hstack([y, s[:, None]]) if problem.offset else y
     Qr = Q.T @ rhs
 
@@ -122,6 +120,15 @@ def full_path(problem: Problem, lams: Sequence[float], units: np.ndarray | None 
         scores = np.einsum("in,lnt->lit", problem.A.rows(absent), coefs, optimize=True)
         residuals[:, absent] = problem.y[absent] - scores - intercepts[:, None, :]
     return PathSolutions(coefs, intercepts, residuals)
+
+
+def _scaled(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """S K S, √w and S y."""
+    s = np.sqrt(problem.w)
+    K = problem.A.dense().astype(np.float64, copy=False)
+    K *= s[:, None]
+    K *= s[None, :]
+    return K, s, s[:, None] * problem.y.astype(np.float64)
 
 
 def _equal_weights(shifts, values, Q, solve, offset, t) -> np.ndarray:
@@ -188,8 +195,7 @@ def primal_path(problem: Problem, lams: Sequence[float], units: np.ndarray | Non
     An offset is the same thing with features and targets centred by their weighted means, and
     w_i/n more in h_ii. Of a unit it is (I − H_gg)⁻¹ (y_g − f(x_g)).
     """
-    n, t = problem.y.shape
-    w = np.ones(n) if problem.weights is None else problem.weights
+    (n, t), w = problem.y.shape, problem.w
     y = problem.y.astype(np.float64)
     primal = to_primal(replace(problem, offset=False))
     Phi = primal.Phi
@@ -203,8 +209,7 @@ def primal_path(problem: Problem, lams: Sequence[float], units: np.ndarray | Non
             H = (BD @ B.transpose(0, 2, 1) + constant) * w[g][:, None, :]
             out[a, g] = np.linalg.solve(np.eye(g.shape[1]) - H, y[g] - mean - BD @ Vb)
     for rows, block in Phi.blocks() if units is None else ():
-        block = block.toarray() if hasattr(block, "toarray") else np.asarray(block, dtype=np.float64)
-        B = (block - centre) @ V
+        B = _turned(block, centre, V)
         for a, lam in enumerate(lams):
             D = 1 / (values[None, :] + (lam * (n - w[rows]))[:, None])
             BD = B * D
@@ -223,8 +228,7 @@ def centred_spectrum(problem: Problem, Phi: Operator) -> tuple[np.ndarray, ...]:
 
     The means are zeros without an offset; with one they are taken out of Φ and y.
     """
-    n, t = problem.y.shape
-    w = np.ones(n) if problem.weights is None else problem.weights
+    (n, t), w = problem.y.shape, problem.w
     y = problem.y.astype(np.float64)
     G, b = Phi.gramian(problem.weights), Phi.adjoint(w[:, None] * y)
     centre, mean = np.zeros(Phi.shape[1]), np.zeros(t)
@@ -234,3 +238,58 @@ def centred_spectrum(problem: Problem, Phi: Operator) -> tuple[np.ndarray, ...]:
         b = b - n * np.outer(centre, mean)
     values, V = eigh(G, overwrite_a=True, check_finite=False, driver="evd")
     return centre, mean, np.maximum(values, 0), V, V.T @ b
+
+
+def _turned(block: Any, centre: np.ndarray, V: np.ndarray) -> np.ndarray:
+    """Rows of Φ about the means, in the eigenvectors' coordinates."""
+    block = block.toarray() if issparse(block) else np.asarray(block, dtype=np.float64)
+    return (block - centre) @ V
+
+
+class FactoredErrors:
+    """w_i e_i² (its mean over outputs) at one λ after the other, with one coefficient per example.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> problem, _ = KernelRidge(lam=1.0).problem(X, np.sin(X[:, 0]))
+    >>> error = FactoredErrors(problem)
+    >>> bool(error(1e-4).mean() < error(1.0).mean())
+    True
+    """
+
+    def __init__(self, problem: Problem):
+        (self.K, self.s, self.y), self.offset = _scaled(problem), problem.offset
+
+    def __call__(self, lam: float) -> np.ndarray:
+        left = _factored(self.K.copy(), lam * len(self.y), self.s, self.y, self.offset)
+        return np.square(left).mean(axis=1)
+
+
+def spectral_errors(problem: Problem, lams: np.ndarray) -> np.ndarray:
+    """w_i e_i² (its mean over outputs) for every λ, (L, n), with centres or features fewer than examples.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Polynomial
+    >>> X = np.linspace(0, 6, 50)[:, None]
+    >>> problem, _ = KernelRidge(Polynomial(3), lam=1.0).problem(X, np.sin(X[:, 0]))
+    >>> small, large = spectral_errors(problem, np.array([1e-6, 1e6])).mean(axis=1)
+    >>> bool(small < large)
+    True
+    """
+    Phi = to_primal(replace(problem, offset=False)).Phi
+    (n, t), w = problem.y.shape, problem.w
+    y = problem.y.astype(np.float64)
+    centre, mean, values, V, Vb = centred_spectrum(problem, Phi)
+    D = 1 / (values[:, None] + np.asarray(lams, dtype=np.float64)[None, :] * n)
+    errors = np.zeros((D.shape[1], n))
+    for rows, block in Phi.blocks():
+        B = _turned(block, centre, V)
+        leverage = w[rows, None] * ((B * B) @ D + (1 / n if problem.offset else 0))
+        for j in range(t):
+            left = (y[rows, j, None] - mean[j] - B @ (D * Vb[:, j, None])) / (1 - leverage)
+            errors[:, rows] += (w[rows, None] * left**2 / t).T
+    return errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from mercer.losses import Squared
 from mercer.solvers.base import Solver, warn_if_unconverged
 from mercer.solvers.certify import best_constant, certify
 from mercer.solvers.preconditioners import low_rank_columns
-from mercer.solvers.problem import Solution, relative_to
+from mercer.solvers.problem import Problem, Solution, relative_to
 from mercer.solvers.smooth_examples import DIRECT_EXAMPLES, Direction, Form, PrimalForm, form_of
 
 # Changes of the objective below this, relative to it, are rounding.
@@ -23,7 +23,39 @@ _SINGLE_SLACK = 1e-9
 _RESTARTS = 4
 
 
-class Newton(Solver):
+class DescentSolver(Solver):
+    """Goes down from f = 0 and from further starts, to the lowest of the points reached."""
+
+    tol: float | None
+    rank: int | None = None
+    restarts: int | None
+    advice = "Increase lam or max_iter"
+
+    def descend(self, form: Form, unit: float, tol: float) -> Descent:
+        """Down from where the form is; gradients are measured in `unit`."""
+        raise NotImplementedError
+
+    def run(self, problem: Problem) -> Solution:
+        self.validate()
+        tol = self._tol(self.tol, problem.A.dtype)
+        form, convex = form_of(problem, self.rank), problem.loss.convex
+        count = self.restarts if self.restarts is not None else (0 if convex else _RESTARTS)
+        # `move` puts new arrays in the place of old ones, so a shallow copy is a point of its own.
+        starts = [copy(form), *_starts(form, count)]
+        # A loss that is flat far from y has no gradient to speak of at f = 0.
+        unit = starts[0].norm if convex else max(start.norm for start in starts)
+        runs = [self.descend(start, unit, tol) for start in starts]
+        values = [run.form.value for run in runs]
+        least = int(np.argmin(np.where(np.isnan(values), np.inf, values)))
+        solution = runs[least].solution(self.name, tol)
+        values[least] = solution.certificate.objective  # as measured in the end
+        if not convex or len(runs) > 1:
+            solution = replace(solution, starts=tuple(values))
+        warn_if_unconverged(solution, tol, self.advice, problem.A.dtype)
+        return solution
+
+
+class Newton(DescentSolver):
     """Any smooth loss, by Newton steps (IRLS) with a line search.
 
     Each step solves a weighted least squares problem: by a factorisation where that is cheap, by
@@ -69,17 +101,7 @@ class Newton(Solver):
         self.rank = rank
         self.restarts = restarts
 
-    def run(self, problem):
-        self.validate()
-        tol = self._tol(self.tol, problem.A.dtype)
-        form = form_of(problem, self.rank)
-        solution = lowest(
-            form, lambda form, unit: self._descend(form, unit, tol), self.restarts, self.name, tol
-        )
-        warn_if_unconverged(solution, tol, "Increase lam or max_iter", problem.A.dtype)
-        return solution
-
-    def _descend(self, form: Form, unit: float, tol: float) -> Descent:
+    def descend(self, form, unit, tol):
         convex = form.problem.loss.convex
         run = Descent(form, unit)
         idle, least, first = 0, form.norm, 1.0
@@ -142,6 +164,23 @@ class Descent:
             self.status = "converged" if self.form.problem.loss.convex else "stationary"
         return small
 
+    def solution(self, name: str, tol: float) -> Solution:
+        """Solution and certificate from where it ended."""
+        form, given, status = self.form, self.form.given, self.status
+        coef, intercept = form.result()
+        measured = certify(given, coef, intercept, tol, form.coordinates)
+        if given.loss.convex and not measured.objective <= (1 + 1e-9) * measured.scale:
+            # What looked like a descent was rounding: then the best constant is the better answer.
+            coef, intercept, status = np.zeros_like(coef), best_constant(given)[0], "stalled"
+            measured = certify(given, coef, intercept, tol, form.coordinates)
+        certificate = measured.certificate(
+            relative_gradient=relative_to(measured.gradient, self.unit),
+            representer_residual=form.representer_residual(),
+            jitter=form.jitter,
+        )
+        status, history = measured.verdict(status, tol), tuple(self.history)
+        return Solution(coef, measured.intercept, status, self.iterations, certificate, history, name)
+
 
 def _stretch(form: Form, direction: Direction, step: float, slope: float) -> float:
     """The step with which the last Newton direction would have met the minimum along it.
@@ -171,25 +210,6 @@ def line_search(form: Form, direction, *, first: float = 1.0) -> float | None:
                 return step
         step *= 0.5
     return None
-
-
-def lowest(
-    form: Form, descend: Callable[[Form, float], Descent], restarts: int | None, name: str, tol: float
-) -> Solution:
-    """Descend from f = 0 and from further starts; the lowest point reached, with its certificate."""
-    convex = form.problem.loss.convex
-    count = restarts if restarts is not None else (0 if convex else _RESTARTS)
-    # `move` puts new arrays in the place of old ones, so a shallow copy is a point of its own.
-    starts = [copy(form), *_starts(form, count)]
-    # A loss that is flat far from y has no gradient to speak of at f = 0.
-    unit = starts[0].norm if convex else max(start.norm for start in starts)
-    runs = [descend(start, unit) for start in starts]
-    values = [run.form.value for run in runs]
-    least = int(np.argmin(np.where(np.isnan(values), np.inf, values)))
-    best = runs[least]
-    solution = finish(best.form, unit, best.status, best.iterations, best.history, name, tol)
-    values[least] = solution.certificate.objective  # as measured in the end
-    return solution if convex and len(runs) == 1 else replace(solution, starts=tuple(values))
 
 
 def _starts(form: Form, count: int) -> Iterator[Form]:
@@ -225,22 +245,3 @@ def _least_squares(form: Form) -> None:
     form.move(form.newton(1e-3), 1.0)
     form.problem = problem
     form.measure()
-
-
-def finish(
-    form: Form, start: float, status: str, iterations: int, history: list[float], name: str, tol: float
-) -> Solution:
-    """Solution and certificate from the state a method ended in."""
-    coef, intercept = form.result()
-    measured = certify(form.given, coef, intercept, tol, form.coordinates)
-    if form.given.loss.convex and not measured.objective <= (1 + 1e-9) * measured.scale:
-        # What looked like a descent was rounding: then the best constant is the better answer.
-        coef, intercept, status = np.zeros_like(coef), best_constant(form.given)[0], "stalled"
-        measured = certify(form.given, coef, intercept, tol, form.coordinates)
-    certificate = measured.certificate(
-        relative_gradient=relative_to(measured.gradient, start),
-        representer_residual=form.representer_residual(),
-        jitter=form.jitter,
-    )
-    status = measured.verdict(status, tol)
-    return Solution(coef, measured.intercept, status, iterations, certificate, tuple(history), name)

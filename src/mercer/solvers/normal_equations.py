@@ -28,7 +28,7 @@ class NormalEquations:
         # Φ = K(X,Z) T is kept in float64, or every pass would multiply by T again; in float32 T comes last.
         self.primal = to_primal(problem, store=problem.A.dtype == np.float64)
         self.problem, self.Phi, self.quick = problem, self.primal.Phi, self.primal.quick(tol)
-        self.weights = np.ones((problem.n, 1)) if problem.weights is None else problem.weights[:, None]
+        self.weights = problem.w[:, None]
         # With an offset a mean of y is the offset's business: taken out, it does not drown the rest.
         self.constant = best_constant(problem)
         self.y = problem.y.astype(np.float64) - self.constant
@@ -64,12 +64,7 @@ class NormalEquations:
         """An approximate inverse, from a sample of rows."""
         return self.primal.preconditioner(self.problem.lam, self.problem.weights, rows, self.problem.rng)
 
-    def begin(self, inverse: Apply) -> None:
-        """Start at the solution that an (approximate) inverse gives."""
-        self.u, self.iterations = inverse(self.rhs), 1
-        self.residual = self.measure(self.u)
-
-    def refine(self, inverse: Apply, enough: float, limit: int) -> bool:
+    def refine(self, inverse: Apply, enough: float, limit: int) -> None:
         """Rounds until the gradient is small enough, if that can be in so many iterations."""
         for _ in range(10):
             size = self.norm(self.residual)
@@ -87,7 +82,6 @@ class NormalEquations:
             if not self.norm(refined) < 0.7 * size:
                 break
             self.u, self.residual = self.u + result.x, refined
-        return self.norm(self.residual) <= enough
 
     def solution(self, tol: float, name: str, limited: bool) -> Solution:
         coef, intercept = self.primal.back(self.u)
@@ -105,7 +99,8 @@ def by_factor(problem: Problem, tol: float, sample: int, name: str) -> Solution:
     if not system.primal.explicit:
         return _by_sample(system, tol, 1000, sample, name + " of a sample, cg")
     inverse = system.factored()
-    system.begin(inverse)
+    system.u, system.iterations = inverse(system.rhs), 1
+    system.residual = system.measure(system.u)
     # Polished below the tolerance where float64 allows: another pass is cheap next to the factor.
     system.refine(inverse, (1e-3 if system.Phi.dtype == np.float64 else 0.5) * tol * system.start, 30)
     return system.solution(tol, name, limited=False)

@@ -114,14 +114,18 @@ def _through(
 
 
 class Sweeps:
-    """One pass over all examples."""
+    """One pass over all examples, by columns of K."""
 
     def __init__(self, K: KernelOperator):
         self.K = K
 
+    def column(self, i: int) -> np.ndarray:
+        """Kernel values of an example with all."""
+        raise NotImplementedError
+
     def sweep(self, rule: MistakeRule, scores: np.ndarray, order: np.ndarray) -> list[tuple[int, int]]:
         """Bring the scores to where they are after the pass; return (position, rival) of each mistake."""
-        raise NotImplementedError
+        return _through(rule, scores, order, order, lambda p: self.column(int(order[p])))
 
 
 def sweeps_of(K: KernelOperator) -> Sweeps:
@@ -139,8 +143,8 @@ class MatrixSweeps(Sweeps):
         super().__init__(K)
         self.values = K.dense()
 
-    def sweep(self, rule, scores, order):
-        return _through(rule, scores, order, order, lambda p: self.values[order[p]])
+    def column(self, i):
+        return self.values[i]
 
 
 class ColumnSweeps(Sweeps):
@@ -159,10 +163,7 @@ class ColumnSweeps(Sweeps):
         self.slot: dict[int, int] = {}
         self.asked = np.zeros(n, np.intp)
 
-    def sweep(self, rule, scores, order):
-        return _through(rule, scores, order, order, lambda p: self._column(int(order[p])))
-
-    def _column(self, i: int) -> np.ndarray:
+    def column(self, i):
         self.asked[i] += 1
         if (slot := self.slot.get(i)) is not None:
             return self.kept[slot]

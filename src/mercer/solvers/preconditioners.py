@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from mercer.features.centres import randomly_pivoted_cholesky
-from mercer.operators import Matrix, Operator
-from mercer.operators.factor import Factor
+from mercer.operators import Factor, Matrix, Operator
 from mercer.solvers.cost import LARGEST_FACTOR
 
 # Part of the mean diagonal that is added to a kernel matrix before it is factored and divided by.
@@ -33,13 +32,12 @@ class LowRank:
     """K ≈ F Fᵀ by randomly pivoted Cholesky, for systems μI + S K S with any diagonal S."""
 
     def __init__(self, K: Operator, rank: int, rng: np.random.Generator):
-        def rows_of(index: np.ndarray) -> np.ndarray:
-            return values[index].T  # symmetric, and rows are contiguous
+        stored = None if K.of_kernel else K.values if isinstance(K, Matrix) else K.dense()
 
-        columns = K.columns
-        if not K.of_kernel:
-            values = K.values if isinstance(K, Matrix) else K.dense()
-            columns = rows_of
+        def columns(index: np.ndarray) -> np.ndarray:
+            # A matrix is symmetric, and its rows are contiguous.
+            return K.columns(index) if stored is None else stored[index].T
+
         self.F, self.pivots = randomly_pivoted_cholesky(K.diag(), columns, rank, rng)
 
     def inverse(self, mu: float, scale: np.ndarray | None):
@@ -88,9 +86,7 @@ class Subset:
 
 def low_rank(K: Operator, rank: int, rng: np.random.Generator) -> LowRank | Subset:
     """A low-rank approximation of K, kept in memory or left to the engine, whichever suits the engine."""
-    if K.remote:
-        return Subset(K, rank, rng)
-    return LowRank(K, rank, rng)
+    return Subset(K, rank, rng) if K.remote else LowRank(K, rank, rng)
 
 
 class SampledHessian:

@@ -63,8 +63,20 @@ class Problem:
 
     def data_grad(self, scores: np.ndarray) -> np.ndarray:
         """w_i V'(y_i, s_i), not divided by n."""
-        g = self.loss.grad(self.y, scores)
-        return g if self.weights is None else g * self.weights[:, None]
+        return self.weighted(self.loss.grad(self.y, scores))
+
+    def data_hess(self, scores: np.ndarray) -> np.ndarray:
+        """w_i V''(y_i, s_i), negative ones taken for 0."""
+        return self.weighted(np.maximum(self.loss.hess(self.y, scores), 0))
+
+    def weighted(self, V: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+        """w_i V_i, for (some) rows."""
+        return V if self.weights is None else V * self.weights[rows, None]
+
+    @property
+    def w(self) -> np.ndarray:
+        """The weights; ones where there are none."""
+        return np.ones(self.n) if self.weights is None else self.weights
 
 
 def relative_to(value: float, size: float) -> float:

@@ -1,8 +1,4 @@
-"""The two coordinate systems smooth problems are minimised in.
-
-`FullForm`: f = Σ c_i k(x_i,·). `PrimalForm`: f = ⟨u, φ(·)⟩. Both know the objective, its gradient
-as an element of H_K, the Newton direction and the steepest one; a method is then a short loop.
-"""
+"""Smooth problems in coefficients of the examples, and which coordinates fit a problem."""
 
 from __future__ import annotations
 
@@ -10,15 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.operators import Matrix, Operator, blas_single_threaded, in_memory
-from mercer.operators.factor import Factor, NotPositiveDefinite
+from mercer.operators import Factor, Matrix, NotPositiveDefinite, Operator, blas_single_threaded, in_memory
 from mercer.solvers.certify import best_constant
 from mercer.solvers.least_squares import centred, shifted
 from mercer.solvers.pcg import pcg
 from mercer.solvers.preconditioners import LowRank, Subset, low_rank, low_rank_columns
 from mercer.solvers.problem import Problem, relative_to
-from mercer.solvers.smooth import FEW, INNER_ITERATIONS, Direction, Form
-from mercer.solvers.smooth_features import FactoredForm, PrimalForm
+from mercer.solvers.smooth import FEW, INNER_ITERATIONS, Direction, FactoredForm, Form, PrimalForm
 
 DIRECT_EXAMPLES = 3000
 _EXACT_FACTOR = 6000
@@ -45,7 +39,8 @@ class FullForm(Form):
         self.centred = problem.offset and problem.loss.convex and isinstance(self.K, Matrix)
         if self.centred:
             self.K, self.means = centred(self.K)
-        self.mu = 2 * problem.lam * n
+        # What Newton's system has on its diagonal.
+        self.diagonal = self.ridge * n
         self.scores, self.penalty = best_constant(problem), 0.0
         self.coef, self.offset = np.zeros((n, t)), self.scores[0].copy() if problem.offset else np.zeros(t)
         self.Kc = np.zeros((n, t))
@@ -60,13 +55,10 @@ class FullForm(Form):
             A = A.at(np.float64) or A
         return A if A.remote else in_memory(A)
 
-    def start(self, coef: np.ndarray, offset: np.ndarray) -> None:
-        """Begin at Σ coef_i k(x_i,·) + offset instead of 0."""
+    def _place(self, coef, offset):
         # Another Σc would be another function once K is centred.
         self.coef = coef - coef.mean(axis=0) if self.centred else coef
         self.offset = offset + self.means @ self.coef
-        self.refresh()
-        self.measure()
 
     def refresh(self):
         self.Kc = self.K @ self.coef
@@ -83,7 +75,7 @@ class FullForm(Form):
 
     def measure(self):
         self.g = self.problem.data_grad(self.scores)
-        self.r = -(self.g + self.mu * self.coef)
+        self.r = -(self.g + self.diagonal * self.coef)
         self.Kr = self.K @ self.r
         n = self.problem.n
         square = float((self.r * self.Kr).sum()) / n**2
@@ -98,15 +90,13 @@ class FullForm(Form):
         self.norm = float(np.sqrt(max(square, 0.0)))
 
     def _direction(self, coef, offset) -> Direction:
-        if self.centred:
-            coef = coef - coef.mean(axis=0)
-        moved = self.K @ coef
-        self._K_step = moved
-        return Direction(
-            coef, offset, moved + offset, (self.Kc * coef).sum(axis=0), (moved * coef).sum(axis=0)
-        )
+        coef = coef - coef.mean(axis=0) if self.centred else coef
+        self._K_step = moved = self.K @ coef
+        cross, square = (self.Kc * coef).sum(axis=0), (moved * coef).sum(axis=0)
+        return Direction(coef, offset, moved + offset, cross, square)
 
-    def _moved(self, d, t):
+    def advance(self, d, t):
+        super().advance(d, t)
         self.Kc = self.Kc + t * self._K_step
         # Anew rather than step by step: rounding would add up, and make it negative.
         self.penalty = max(float((self.Kc * self.coef).sum()), 0.0)
@@ -117,23 +107,27 @@ class FullForm(Form):
         return self._direction(self.r / n, offset)
 
     def newton(self, tol):
-        D = self.curvatures()
+        D = self.problem.data_hess(self.scores)
         coef, offset = np.empty_like(self.coef), np.zeros_like(self.offset)
         for j in range(D.shape[1]):
             coef[:, j], offset[j] = self._newton_column(j, np.sqrt(D[:, j]), tol)
         return self._direction(coef, offset)
 
     def _newton_column(self, j, S, tol):
-        """(DK + μI)δ + D1β = r and 1ᵀ(c+δ) = 0, through the symmetric system μI + SKS, S = √D.
+        """(DK + ηI)δ + D1β = r and 1ᵀ(c+δ) = 0, through the symmetric system ηI + SKS, S = √D, η = 2λn.
 
-        By Woodbury (DK+μI)⁻¹r = (r − S(μI+SKS)⁻¹S K r)/μ, which needs no division by D.
+        By Woodbury (DK+ηI)⁻¹r = (r − S(ηI+SKS)⁻¹S K r)/η, which needs no division by D.
         """
         r = self.r[:, j]
         rhs = (S * self.Kr[:, j])[:, None]
         if self.problem.offset:
             rhs = np.hstack([rhs, S[:, None]])
-        z = self._solve_shifted(S, rhs, self._inner_tol(tol, r, rhs[:, 0], S.max()))
-        step = (r - S * z[:, 0]) / self.mu
+        # The residual e of the inner system leaves S e/η in the Newton equation: enough is asked for. Divided
+        # only where that makes it smaller: no curvature at all would be a division by nearly 0.
+        size = float(np.linalg.norm(rhs[:, 0])) * S.max()
+        allowed = tol * self.diagonal * float(np.linalg.norm(r))
+        z = self._solve_shifted(S, rhs, max(tol if tol * size <= allowed else allowed / size, 1e-14))
+        step = (r - S * z[:, 0]) / self.diagonal
         if not self.problem.offset:
             return step, 0.0
         one = S * z[:, 1]
@@ -141,44 +135,35 @@ class FullForm(Form):
         b = (step.sum() + self.coef[:, j].sum()) / total if total > 0 else 0.0
         return step - b * one, b
 
-    def _inner_tol(self, tol, r, rhs, root):
-        """The residual e of the inner system leaves S e/μ in the Newton equation: ask for enough."""
-        size, allowed = float(np.linalg.norm(rhs)), tol * self.mu * float(np.linalg.norm(r))
-        # Divided only where that makes it smaller: no curvature at all would be a division by nearly 0.
-        return max(tol if tol * size * root <= allowed else allowed / (size * root), 1e-14)
-
     def _solve_shifted(self, S, rhs, tol):
         K, curved = self.K, np.flatnonzero(S)
-        few = self._worth_leaving_out(len(curved))
+        few = len(curved) <= FEW * self.problem.n and (K.of_kernel or isinstance(K, Matrix))
         if few:
-            # Elsewhere S = 0, so there the solution is rhs/μ = 0.
+            # Elsewhere S = 0, so there the solution is rhs/η = 0.
             K, S, rhs = K.among(curved, curved), S[curved], rhs[curved]
             K = K if K.remote else in_memory(K)
         if isinstance(K, Matrix) and len(S) <= DIRECT_EXAMPLES:
-            factor = Factor(K.dense(), self.mu, S)
+            factor = Factor(K.dense(), self.diagonal, S)
             self.jitter = max(self.jitter, factor.jitter)
             z = factor.solve(rhs)
         else:
             inverse = self._preconditioner(S, curved if few else None)
             with blas_single_threaded(K):
-                z = pcg(shifted(K, self.mu, S), rhs, inverse, tol=tol, max_iter=INNER_ITERATIONS).x
+                z = pcg(shifted(K, self.diagonal, S), rhs, inverse, tol=tol, max_iter=INNER_ITERATIONS).x
         if not few:
             return z
         out = np.zeros((self.problem.n, z.shape[1]))
         out[curved] = z
         return out
 
-    def _worth_leaving_out(self, count: int) -> bool:
-        return count <= FEW * self.problem.n and (self.K.of_kernel or isinstance(self.K, Matrix))
-
     def _preconditioner(self, S, rows=None):
         if self._low_rank is None:
             self._low_rank = low_rank(self.K, self.rank, self.problem.rng)
         if rows is None:
-            return self._low_rank.inverse(self.mu, S)
+            return self._low_rank.inverse(self.diagonal, S)
         scale = np.zeros(self.problem.n)
         scale[rows] = S
-        inverse = self._low_rank.inverse(self.mu, scale)
+        inverse = self._low_rank.inverse(self.diagonal, scale)
 
         def apply(v):
             whole = np.zeros((self.problem.n, v.shape[1]))
@@ -192,7 +177,7 @@ class FullForm(Form):
 
     def representer_residual(self):
         largest = np.abs(self.coef).max(initial=0.0)
-        return relative_to(np.abs(self.r).max(initial=0.0), self.mu * largest)
+        return relative_to(np.abs(self.r).max(initial=0.0), self.diagonal * largest)
 
 
 def form_of(problem: Problem, rank: int | None = None) -> Form:

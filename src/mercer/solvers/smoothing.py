@@ -9,7 +9,7 @@ import numpy as np
 from mercer.losses import Loss
 from mercer.losses.dual import DualForm, Smoothed
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
-from mercer.solvers.certify import certify
+from mercer.solvers.certify import certify, rising_to_zero
 from mercer.solvers.problem import Problem, Solution, relative_to
 from mercer.solvers.smooth_examples import Direction, Form, PrimalForm, form_of
 
@@ -105,7 +105,7 @@ class Smoothing(Solver):
         if problem.offset_price:
             raise IncompatibleError(f"solver {self!r} {_PRICED}")
         loss = Rounded.of(problem)
-        form = form_of(_with(problem, loss), self.rank)
+        form = form_of(replace(problem, loss=loss), self.rank)
         start = form.norm
         track = _Track(limit=self.max_iter)
         rows = self._sample(form)
@@ -120,13 +120,8 @@ class Smoothing(Solver):
         loss = self._minimise(form, loss, track, 0.95 * self.tol)
         solution, dual = self._solution(form, loss, track, start)
         share = relative_to(solution.certificate.gap or 0.0, solution.certificate.objective)
-        warn_if_unconverged(
-            solution,
-            self.tol,
-            "Increase tol, lam or max_iter",
-            problem.A.dtype,
-            f"the duality gap is {share:.1e} of the objective",
-        )
+        advice, found = "Increase tol, lam or max_iter", f"the duality gap is {share:.1e} of the objective"
+        warn_if_unconverged(solution, self.tol, advice, problem.A.dtype, found)
         return solution, dual
 
     def _sample(self, form: Form) -> np.ndarray | None:
@@ -135,8 +130,7 @@ class Smoothing(Solver):
         if not isinstance(form, PrimalForm):
             return None
         size = max(_SAMPLE_ROWS * form.Phi.shape[1], _SAMPLE_LEAST)
-        w = problem.weights
-        usable = np.arange(problem.n) if w is None else np.flatnonzero(w)
+        usable = np.flatnonzero(problem.w)
         if len(usable) < _SAMPLE_WORTH * size:
             return None
         return np.sort(problem.rng.choice(usable, size, replace=False))
@@ -148,7 +142,6 @@ class Smoothing(Solver):
         idle = steps = 0
         while True:
             smoothing, newton, value = track.measure(form, loss)
-            track.record()
             if track.reached(tol):
                 track.status = "converged"
                 return loss
@@ -182,7 +175,7 @@ class Smoothing(Solver):
         """Go where the minimum will be at the new μ if the same examples stay in the window."""
         form.switch(old.frozen(form.scores, new.mu))
         direction = form.newton(_PREDICTOR_ACCURACY)
-        form.problem = _with(form.problem, new)
+        form.problem = replace(form.problem, loss=new)
         form.advance(direction, _line_search(form, direction)[0])
 
     def _solution(
@@ -214,8 +207,7 @@ class Smoothing(Solver):
         solution = Solution(
             coef, intercept, status, track.iterations, certificate, tuple(track.history), self.name
         )
-        weighted = slopes if given.weights is None else slopes * given.weights[:, None]
-        return solution, weighted / (-2 * given.lam * given.n)
+        return solution, given.weighted(slopes) / (-2 * given.lam * given.n)
 
 
 @dataclass
@@ -248,13 +240,11 @@ class _Track:
         self.dual = min(self.dual, smoothing + newton - value)
         if value < self.value:
             self.value, self.best = value, (form.coef, form.offset)
-        return smoothing, newton, value
-
-    def record(self) -> None:
         gap = max(self.value + self.dual, 0.0)
         if gap < 0.99 * self.smallest:
             self.smallest, self.improved = gap, self.iterations
         self.history.append(relative_to(gap, abs(self.value)))
+        return smoothing, newton, value
 
     def reached(self, tol: float) -> bool:
         return self.value + self.dual <= max(tol * abs(self.value), self.floor)
@@ -299,11 +289,6 @@ def _line_search(form: Form, d: Direction) -> tuple[np.ndarray, float]:
         step = np.where(searching, low + share * (high - low), step)
         here = np.where(searching, slope(step), here)
     return step, -float((step * first).sum())
-
-
-def _with(problem: Problem, loss: Loss) -> Problem:
-    """The problem with another loss."""
-    return replace(problem, loss=loss)
 
 
 class Rounded(Smoothed):
@@ -362,28 +347,16 @@ class Rounded(Smoothed):
         return float(values.sum()) / len(s), float(young.sum()) / len(s)
 
     def balance(self, s: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """What to add to the scores of each output so that Σ w_i a_i = 0.
-
-        That sum falls as scores rise, in pieces of lines: Newton's method, kept between bounds.
-        """
+        """What to add to the scores of each output so that Σ w_i a_i = 0, which falls in pieces of lines."""
         f, w = self.form, np.ones(len(s)) if weights is None else weights
-        r, b = f.centre - s, np.zeros(s.shape[1])
-        low, high = np.full_like(b, -np.inf), np.full_like(b, np.inf)
-        stride = np.maximum(self.bend, np.finfo(float).eps * self.scale)
-        for _ in range(200):
+        r = f.centre - s
+
+        def sums(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             a = f.slope(r - b, self.mu)
-            total = w @ a
-            # Down to rounding; or where two neighbouring numbers enclose the place.
-            done = (np.abs(total) <= 1e-14 * (w @ np.abs(a))) | (high - low <= 4e-16 * np.abs(b))
-            if done.all():
-                break
-            low, high = np.where(total > 0, b, low), np.where(total < 0, b, high)
-            curvature = w @ f.inside(r - b, a) / self.bend
-            new = b + total / np.where(curvature > 0, curvature, 1.0)
-            enclosed = np.isfinite(low) & np.isfinite(high)
-            middle = 0.5 * (np.where(enclosed, low, 0) + np.where(enclosed, high, 0))
-            fallback = np.where(enclosed, middle, b + np.sign(total) * stride)
-            stride = 2 * stride
-            usable = (curvature > 0) & (new > low) & (new < high)
-            b = np.where(done, b, np.where(usable, new, fallback))
-        return b
+            return -(w @ a), w @ np.abs(a)
+
+        def bend(b: np.ndarray) -> np.ndarray:
+            return w @ f.inside(r - b, f.slope(r - b, self.mu)) / self.bend
+
+        stride = np.maximum(self.bend, np.finfo(float).eps * self.scale)
+        return rising_to_zero(sums, bend, stride, 1e-14, 4e-16)[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.operators import Identity, Operator
+from mercer.operators import Identity
 from mercer.solvers.coordinates import Primal, to_primal
 from mercer.solvers.problem import Problem
 
@@ -27,8 +27,11 @@ def _summed(V: np.ndarray, roots: np.ndarray) -> np.ndarray:
     return one + 4 * two
 
 
-class FunctionSpan:
-    """f = Σ c_j k(z_j,·): sizes √k of both sides, and rounding in units of them."""
+class Examples:
+    """f = Σ c_i k(x_i,·), one term an example: the gradient is Σ r_i k(x_i,·) with r = ρ + 2λc.
+
+    Sizes √k of examples and of terms are x and z, and rounding is in units of them.
+    """
 
     words = ""
 
@@ -57,10 +60,6 @@ class FunctionSpan:
         eps = self.eps if self.problem.full else EPS
         return max(float((coef * moved).sum()), 0.0), float((eps * two * (one + 4 * two)).sum())
 
-
-class Examples(FunctionSpan):
-    """One coefficient per example: the gradient is Σ r_i k(x_i,·) with r = ρ + 2λc."""
-
     def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
         """(length, what rounding may add to it, length at the best constant), from w V'/n at both points.
 
@@ -81,7 +80,7 @@ class Examples(FunctionSpan):
         return min(here, bound), min(blur, bound), start
 
 
-class CentreSpan(FunctionSpan):
+class CentreSpan(Examples):
     """Coefficients of centres: the gradient is measured in coordinates in which they are orthonormal."""
 
     def __init__(self, problem: Problem, primal: Primal):
@@ -94,14 +93,16 @@ class CentreSpan(FunctionSpan):
         here, start = np.split(both, 2, axis=1)
         each = self.eps * _summed(rho, self.x) + EPS * 2 * lam * _summed(coef, self.z)
         gradient = here + 2 * lam * (self.problem.B @ coef)
-        length, blur, strain = self.primal.measured(gradient, coef, lam, self.z)
+        # Below the jitter nothing can be told apart: what is bounded is the minimum with λ·shift·‖c‖² added.
+        shift, z = self.primal.shift, self.z
+        length, blur, strain = self.primal.measured(gradient + 2 * lam * shift * coef, z)
         length, blur = length / (1 - strain), blur * float(np.linalg.norm(each)) / (1 - strain)
-        if self.primal.shift > 0:
-            # The minimum is that with λ·shift·‖c‖² added, which is no part of the objective at hand.
-            relief = 4 * lam * lam * self.primal.shift * float(np.square(coef).sum())
+        if shift > 0:
+            # That is no part of the objective at hand.
+            relief = 4 * lam * lam * shift * float(np.square(coef).sum())
             less = float(np.sqrt(max((length + blur) ** 2 - relief, 0.0))) - blur
-            length = max(less, self.primal.measured(gradient, 0 * coef, lam, self.z)[0] / (1 - strain))
-        return length, blur, self.primal.measured(start, 0 * coef, lam, self.z)[0]
+            length = max(less, self.primal.measured(gradient, z)[0] / (1 - strain))
+        return length, blur, self.primal.measured(start, z)[0]
 
 
 class FeatureSpan:
@@ -112,7 +113,7 @@ class FeatureSpan:
     def __init__(self, problem: Problem):
         self.problem, self.A = problem, problem.A
         self.eps = float(np.finfo(problem.A.dtype).eps)
-        self.x = _lengths(problem.A)
+        self.x = np.sqrt(problem.A.row_squares())
 
     def score_errors(self, coef: np.ndarray, values: np.ndarray) -> np.ndarray:
         return 2 * self.eps * self.x[:, None] * np.linalg.norm(coef, axis=0)[None, :]
@@ -149,14 +150,3 @@ def _roots(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     # |A_ij| ≤ √k(x,x) √k(z,z), of which the second is known.
     scale = np.where(z > 0, z, np.inf)
     return np.concatenate([np.abs(np.asarray(block) / scale).max(axis=1) for _, block in A.blocks()]), z
-
-
-def _lengths(A: Operator) -> np.ndarray:
-    """Lengths of the rows."""
-    parts = []
-    for _, block in A.blocks():
-        squares = (
-            block.multiply(block).sum(axis=1) if hasattr(block, "multiply") else np.square(block).sum(axis=1)
-        )
-        parts.append(np.sqrt(np.asarray(squares, np.float64)).ravel())
-    return np.concatenate(parts)

@@ -11,8 +11,7 @@ from mercer.kernels import Gaussian
 from mercer.operators import Matrix
 from mercer.solvers.dual import minimise as module
 from mercer.solvers.dual.columns import Cached, Computed, Factored, KernelColumns, Stored
-from mercer.solvers.dual.minimise import BoxQP, State, choose, minimise
-from mercer.solvers.dual.part import feasible
+from mercer.solvers.dual.minimise import BoxQP, State, choose, feasible, minimise
 
 
 class Dense(KernelColumns):
@@ -170,7 +169,6 @@ def test_working_sets_of_every_size(kind, paired, size):
     assert_optimal(K, qp, state.c, 2e-5)
     # The state that is handed on is consistent.
     assert np.abs(state.g - (K @ state.c + qp.extra * state.c - qp.centre)).max() < 1e-10
-    assert qp.value(state.c, state.g) == pytest.approx(value(K, qp, state.c), rel=1e-9)
     assert len(state.history) >= state.rounds + 1 and state.history[-1] == state.violation
 
 
@@ -184,7 +182,7 @@ def test_every_source_of_values_gives_the_same(kind, paired):
     sources = {
         "computed": (Computed(operator), 1e-5),
         "cached": (Cached(operator, 20 * 96 * 8), 1e-5),
-        "stored": (Stored(K), 1e-5),
+        "stored": (Stored(Matrix(K)), 1e-5),
         "factored": (Factored(Matrix(root)), 1e-5),
         "single": (Computed(single), 1e-4),
     }
@@ -279,7 +277,7 @@ def test_a_working_set_has_the_steepest(paired):
 
 def test_nothing_moves_means_stalled():
     """A tolerance below rounding can't be reached, and is not tried for ever."""
-    for source in (Dense, Stored):
+    for source in (Dense, lambda K: Stored(Matrix(K))):
         _, K, qp = svm(60, True, C=1.0)
         state, _ = run(K, qp, tol=1e-300, size=60, max_rounds=50, source=source)
         assert state.status in ("stalled", "max_iter") and state.rounds <= 50
@@ -290,7 +288,7 @@ def test_nothing_moves_means_stalled():
 def test_no_coordinates():
     qp = BoxQP(*(np.zeros(0) for _ in range(4)), 0.0, True)
     state = minimise(
-        Stored(np.zeros((0, 0))), qp, State(np.zeros(0), np.zeros(0)), tol=1e-3, max_rounds=5, size=4
+        Stored(Matrix(np.zeros((0, 0)))), qp, State(np.zeros(0), np.zeros(0)), tol=1e-3, max_rounds=5, size=4
     )
     assert state.status == "converged" and state.rounds == 0
 

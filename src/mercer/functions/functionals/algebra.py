@@ -7,9 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from mercer.functions import Function
+from mercer.functions.base import is_number
 
 
 class Functional(ABC):
@@ -45,7 +44,7 @@ class Functional(ABC):
         return NotImplemented if terms is None else Combination(*_terms(self), *terms)
 
     def __radd__(self, other: Any) -> Functional:
-        return Combination((float(other), None), *_terms(self)) if _is_number(other) else NotImplemented
+        return Combination((float(other), None), *_terms(self)) if is_number(other) else NotImplemented
 
     def __neg__(self) -> Functional:
         return Combination(*((-factor, E) for factor, E in _terms(self)))
@@ -64,21 +63,21 @@ class Functional(ABC):
                 (self, other),
                 lambda: f"{_in_brackets(self)}·{_in_brackets(other)}",
             )
-        return Combination((float(other), self)) if _is_number(other) else NotImplemented
+        return Combination((float(other), self)) if is_number(other) else NotImplemented
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Functional:
         if isinstance(other, Functional):
             return self * other**-1
-        return self * (1 / float(other)) if _is_number(other) else NotImplemented
+        return self * (1 / float(other)) if is_number(other) else NotImplemented
 
     def __rtruediv__(self, other: Any) -> Functional:
         return other * self**-1
 
     def __pow__(self, exponent: Any) -> Functional:
         """E[f]^p; a value that has no real p-th power, or no derivative there, is refused."""
-        if not _is_number(exponent):
+        if not is_number(exponent):
             return NotImplemented
 
         def power(s: float, p: float) -> float:
@@ -221,11 +220,7 @@ def _terms(E: Any) -> Any:
         return E.terms
     if isinstance(E, Functional):
         return ((1.0, E),)
-    return ((float(E), None),) if _is_number(E) else None
-
-
-def _is_number(c: Any) -> bool:
-    return np.ndim(c) == 0 and np.asarray(c).dtype.kind in "fiu"
+    return ((float(E), None),) if is_number(E) else None
 
 
 def _term(factor: float, E: Functional | None) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer.functions import Function, KernelFunction
+from mercer.functions.base import one_point, require_is_kernel
 from mercer.functions.functionals.algebra import Functional
-from mercer.functions.terms import one_point
 from mercer.kernels import Kernel
 from mercer.kernels.points import as_objects
 
@@ -34,7 +34,7 @@ class Evaluation(Functional):
     """
 
     def __init__(self, kernel: Kernel, x: Any):
-        _require_is_kernel(kernel)
+        require_is_kernel(kernel)
         self.kernel, self.x = kernel, x
         self._point = kernel.points(one_point(kernel, x))
 
@@ -139,7 +139,7 @@ class Risk(Functional):
     loose = True
 
     def __init__(self, kernel: Kernel, X: Any, y: Any, loss: Any, sample_weight: Any = None):
-        _require_is_kernel(kernel)
+        require_is_kernel(kernel)
         self.kernel, self.loss = kernel, loss
         self.X = as_objects(kernel.points(X))
         self.y = np.asarray(y)
@@ -173,11 +173,6 @@ class Risk(Functional):
 
     def __repr__(self):
         return f"mean of {self.loss!r} over {len(self.y)} example{'s' * (len(self.y) != 1)}"
-
-
-def _require_is_kernel(kernel: Any) -> None:
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"kernel must be a mercer.kernels.Kernel, got {kernel!r}")
 
 
 def _require_kernel(E: Evaluation | Risk, f: Function) -> None:

@@ -16,6 +16,11 @@ PADDING = 32
 _LEAST = 1e-28
 
 
+def padded(size: int) -> int:
+    """The next whole multiple."""
+    return -(-size // PADDING) * PADDING
+
+
 class BlockOutcome(NamedTuple):
     steps: int
     before: float
@@ -53,7 +58,7 @@ class Block:
     def __init__(self, size: int, dtype: Any, whole: np.ndarray | None = None):
         if size < 0:
             raise ValueError(f"a block has at least 0 coordinates, got {size}")
-        self.most, most = size, -(-size // PADDING) * PADDING
+        self.most, most = size, padded(size)
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
             raise ValueError(f"blocks are of float32 or float64, not of {dtype}")
@@ -79,7 +84,7 @@ class Block:
         """Where the block of K for so many coordinates is to be written (or already is)."""
         if not 0 <= size <= self.most:
             raise ValueError(f"there is room for {self.most} coordinates, not for {size}")
-        self.size, self.padded = size, -(-size // PADDING) * PADDING
+        self.size, self.padded = size, padded(size)
         if self._whole is not None:
             self._K = self._whole
         else:

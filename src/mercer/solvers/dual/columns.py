@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 from mercer._threads import parallel_map
 from mercer.codegen.subset.compiled import compiled
 from mercer.operators import Operator
-from mercer.solvers.dual.block import PADDING
-from mercer.solvers.dual.combine import add_rows
+from mercer.solvers.dual.block import PADDING, padded
+from mercer.solvers.dual.steps import add_rows
 
 # Up to so many multiply-adds a compiled loop computes a kernel value about as fast as memory delivers it.
 _CHEAP_WORK = 74
@@ -43,9 +42,6 @@ class KernelColumns:
         """g[rows] += K[rows, index] @ factors; all rows if None."""
         raise NotImplementedError
 
-    def diag(self) -> np.ndarray:
-        raise NotImplementedError
-
 
 class Computed(KernelColumns):
     """Kernel values computed by the engine whenever they are needed, and not kept."""
@@ -71,13 +67,7 @@ class Computed(KernelColumns):
         here = self._rows[1]
         some = here.against(self._last[1]) if self._last[0] is index else here.among(columns=index)
         change = some @ factors
-        if rows is None:
-            g += change
-        else:
-            g[rows] += change
-
-    def diag(self):
-        return self.K.diag()
+        g[slice(None) if rows is None else rows] += change
 
 
 class Cached(Computed):
@@ -87,7 +77,7 @@ class Cached(Computed):
 
     def __init__(self, K: Any, size: int):
         super().__init__(K)
-        self.stride = -(-self.n // PADDING) * PADDING
+        self.stride = padded(self.n)
         self.capacity = max(min(int(size) // (self.stride * self.dtype.itemsize), self.n), 1)
         self.rows = np.zeros((self.capacity, self.stride), self.dtype)
         self.fill = K.row_filler()
@@ -131,51 +121,28 @@ class Cached(Computed):
         total = np.zeros(self.stride)
         combine(self.rows, self.slot[index[known]], factors[known], total, self.threads)
         missing, weights = index[~known], factors[~known]
-        done = 0
-        for part in self._parts(missing):
-            self._fetch(part)
-            combine(self.rows, self.slot[part], weights[done : done + len(part)], total, self.threads)
-            done += len(part)
+        for part in self._parts(np.arange(len(missing))):
+            self._fetch(missing[part])
+            combine(self.rows, self.slot[missing[part]], weights[part], total, self.threads)
         g += total[: self.n]
 
 
 class Stored(KernelColumns):
     """The whole matrix, in memory: all coordinates are then solved together."""
 
-    def __init__(self, values: np.ndarray, threads: int = 1):
-        self.n, self.threads = len(values), threads
-        self.dtype = values.dtype
-        self.stride = -(-self.n // PADDING) * PADDING
+    def __init__(self, K: Operator):
+        self.n, self.dtype = K.shape[0], K.dtype
         # Padded both ways: whatever the loops make of numbers that are none, they stay inside.
-        self.values = padded_square(self.n, values.dtype)
-        self.values[: self.n, : self.n] = values[:, : self.n]
+        self.values = np.zeros((padded(self.n), padded(self.n)), K.dtype)
+        K.fill(self.values[: self.n, : self.n])
 
     def working_set(self, size):
         return self.n
 
     def add(self, g, rows, index, factors):
-        total = np.zeros(self.stride)
-        combine(self.values, index, factors, total, self.threads)
+        total = np.zeros(len(self.values))
+        combine(self.values, index, factors, total, 1)
         g += total[: self.n]
-
-    def diag(self):
-        return self.values.diagonal()[: self.n].astype(np.float64)
-
-    @classmethod
-    def filled(cls, n: int, dtype: Any, fill: Callable[[np.ndarray], Any]) -> Stored:
-        """The matrix that `fill` writes into its place."""
-        new = cls.__new__(cls)
-        new.n, new.threads, new.dtype = n, 1, np.dtype(dtype)
-        new.values = padded_square(n, dtype)
-        new.stride = len(new.values)
-        fill(new.values[:n, :n])
-        return new
-
-
-def padded_square(n: int, dtype: Any) -> np.ndarray:
-    """Room for an n × n matrix as the loops read it: zeros up to whole vectors."""
-    most = -(-n // PADDING) * PADDING
-    return np.zeros((most, most), dtype)
 
 
 class Factored(KernelColumns):
@@ -192,14 +159,6 @@ class Factored(KernelColumns):
         u = self.Phi.rows(index).T @ factors
         g += self.Phi @ u
 
-    def diag(self):
-        return np.concatenate([np.square(block).sum(axis=1) for _, block in _dense_blocks(self.Phi)])
-
-
-def _dense_blocks(Phi: Operator) -> Any:
-    for rows, block in Phi.blocks():
-        yield rows, np.asarray(block.toarray() if hasattr(block, "toarray") else block, dtype=np.float64)
-
 
 def columns_of(K: Operator, cache: int, block: int) -> KernelColumns:
     """The way to K's values that suits it, keeping at most `cache` bytes of them."""
@@ -207,13 +166,10 @@ def columns_of(K: Operator, cache: int, block: int) -> KernelColumns:
     # Is computing a value again about as fast as reading it?
     if n > block and K.of_kernel and (K.remote or K.work <= _CHEAP_WORK):
         return Computed(K)
-    stride = -(-n // PADDING) * PADDING
-    fits = n * stride * K.dtype.itemsize <= cache
-    if n <= block or not K.of_kernel or (K.dear and fits):
-        return Stored.filled(n, K.dtype, K.fill)
-    if cache < 2 * stride * K.dtype.itemsize:
-        return Computed(K)
-    return Cached(K, cache)
+    row = padded(n) * K.dtype.itemsize
+    if n <= block or not K.of_kernel or (K.dear and n * row <= cache):
+        return Stored(K)
+    return Computed(K) if cache < 2 * row else Cached(K, cache)
 
 
 @lru_cache(maxsize=2)

@@ -9,14 +9,12 @@ import numpy as np
 
 from mercer._threads import parallel_map
 from mercer._warnings import frames_inside
-from mercer.operators import Matrix, Operator
-from mercer.operators.factor import Factor, NotPositiveDefinite
+from mercer.operators import Factor, Matrix, NotPositiveDefinite, Operator
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import certify
 from mercer.solvers.coordinates import Primal, to_primal
 from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Stored, columns_of
-from mercer.solvers.dual.minimise import State, minimise
-from mercer.solvers.dual.part import Part
+from mercer.solvers.dual.minimise import Part, State, minimise
 from mercer.solvers.least_squares import centred
 from mercer.solvers.problem import Problem, Solution, Support
 from mercer.solvers.smoothing import Smoothing
@@ -88,9 +86,6 @@ class Dual(Solver):
         super().validate()
         if isinstance(self.cache, bool) or not isinstance(self.cache, (int, float)) or not self.cache >= 0:
             raise ValueError(f"Dual: cache must be a number of bytes, got {self.cache!r}")
-        size = self.working_set
-        if size is not None and (not isinstance(size, (int, np.integer)) or size < 2):
-            raise ValueError(f"Dual: working_set must be a whole number of at least 2, got {size!r}")
 
     def memory(self, shape):
         kept = min(int(self.cache), shape.matrix) if shape.full else shape.matrix
@@ -121,33 +116,23 @@ class Dual(Solver):
         if len(parts) > 1 and primal is None and small and not problem.A.remote:
             # Many problems, or small ones: one thread each.
             alone, share = K.single_threaded(), self.cache / threads
-
-            def solve(part: Part) -> State:
-                return self._solve(alone, None, part, share)
-
-            states = parallel_map(solve, parts, threads)
+            states = parallel_map(lambda part: self._solve(alone, None, part, share), parts, threads)
         else:
             states = [self._solve(K, primal, part, self.cache) for part in parts]
         solution = _solution(problem, primal, parts, states)
-        if (
-            primal is not None
-            and self.max_iter is None
-            and not solution.converged
-            and not problem.offset_price
-        ):
+        elsewhere = primal is not None and self.max_iter is None and not problem.offset_price
+        if elsewhere and not solution.converged:
             # Coordinates one or two at a time get nowhere where features differ much in size; Newton does.
             other, dual = Smoothing(tol=1e-6).solve(problem)
             if other.converged:
                 name = f"{self.name}, then {other.solver}"
                 return replace(other, solver=name, support=_support(parts, dual), dual_coef=dual)
-        worst = _worst(parts, states)[0]
-        warn_if_unconverged(
-            solution,
-            worst.tol,
-            "Scale the features, increase lam (decrease C) or max_iter",
-            problem.A.dtype,
-        )
-        return solution if _semidefinite(problem) else _without_claims(solution)
+        advice = "Scale the features, increase lam (decrease C) or max_iter"
+        warn_if_unconverged(solution, _worst(parts, states)[0].tol, advice, problem.A.dtype)
+        if _semidefinite(problem):
+            return solution
+        _warn_not_convex()
+        return solution.without_claims()
 
     def _solve(self, K: Operator, primal: Primal | None, part: Part, cache: float) -> State:
         state = State(part.start, np.empty(0))
@@ -213,34 +198,29 @@ class Dual(Solver):
 
     @staticmethod
     def _matrix(K: Operator, primal: Primal | None, part: Part) -> Stored:
+        # With Σc = 0 what all values have in common makes no difference, and would drown what does.
+        shift = part.qp.paired and not part.offset_price
         if primal is not None:
             Phi = primal.Phi.rows(part.rows)
-            if part.qp.paired and not part.offset_price:
-                Phi = Phi - Phi.mean(axis=0)
-            return Stored(Phi @ Phi.T)
+            Phi = Phi - Phi.mean(axis=0) if shift else Phi
+            return Stored(Matrix(Phi @ Phi.T))
         few = K.among(part.rows, part.rows)
-        values = Matrix((few.at(np.float64) or few).dense())
-        # With Σc = 0 what all values have in common makes no difference, and would drown what does.
-        return Stored(
-            centred(values)[0].values if part.qp.paired and not part.offset_price else values.values
-        )
+        few = few.at(np.float64) or few
+        return Stored(centred(few)[0] if shift else few)
 
 
 def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states: list[State]) -> Solution:
     """The coefficients of all outputs, with a certificate measured from them."""
     n, t = problem.y.shape
     # Written column by column.
-    dual_coef, intercept = np.zeros((n, t), order="F"), np.zeros(t)
+    dual_coef, slopes = np.zeros((n, t), order="F"), np.zeros((n, t))
     for j, (part, state) in enumerate(zip(parts, states, strict=True)):
         dual_coef[part.rows, j] = state.c
-    coef = dual_coef if primal is None else primal.back(primal.Phi.adjoint(dual_coef))[0]
-    values = problem.A @ coef
-    if problem.offset:
-        for j, (part, state) in enumerate(zip(parts, states, strict=True)):
-            intercept[j] = part.offset(state.c, values[part.rows, j])
-    slopes = np.zeros((n, t))
-    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
         slopes[part.rows, j] = -np.clip(state.c / part.C, part.form.lower, part.form.upper)
+    coef = dual_coef if primal is None else primal.back(primal.Phi.adjoint(dual_coef))[0]
+    values, intercept = problem.A @ coef, np.zeros(t)
+    for j, (part, state) in enumerate(zip(parts, states, strict=True)):
+        intercept[j] = part.offset(state.c, values[part.rows, j]) if problem.offset else 0.0
     measured = certify(problem, coef, intercept, _TOL, primal, slopes, values)
     square = float((coef * values).sum()) if problem.full else 0.0
     if square < 0 and not _semidefinite(problem):
@@ -299,13 +279,10 @@ def _semidefinite(problem: Problem) -> bool:
     return True
 
 
-def _without_claims(solution: Solution) -> Solution:
-    """What can be said where the problem is not convex, and a warning that says so."""
+def _warn_not_convex() -> None:
     warnings.warn(
         "the kernel matrix is not positive semidefinite, so the problem is not convex: what was found is a "
         "point that no pair of coefficients can improve, and a lower one may exist. mercer.kernels.check "
         "shows what is wrong with the kernel.",
         stacklevel=frames_inside(),
     )
-    status = "stationary" if solution.converged else solution.status
-    return replace(solution, status=status, certificate=replace(solution.certificate, gap=None))

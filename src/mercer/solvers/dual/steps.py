@@ -1,4 +1,4 @@
-"""The innermost loop of the dual solver: two coordinates a step, or one without an offset.
+"""The inner loops of the dual solver. The innermost moves two coordinates a step, or one without an offset:
 
     minimise ½ cᵀKc + gᵀc + κ Σ|c_k| over lower ≤ c ≤ upper, from where c and the gradient g are
 
@@ -6,7 +6,7 @@ on a block of K that lies in cache. With an offset Σc must not change: the pair
 (c_i + t, c_j − t), where i is the coordinate that most wants to grow and j the one whose partnership
 promises the largest decrease, (slope)²/curvature. Without one, the coordinate of the largest decrease
 moves alone. All this is Python that is also compiled; who moves is found by scans, emitted as vectors
-(`scans.py`) or, where there is no LLVM, NumPy's (below).
+(`scans.py`) or, where there is no LLVM, NumPy's (below). `add_rows` adds up chosen rows of a matrix.
 """
 
 # mypy: ignore-errors
@@ -129,6 +129,34 @@ def descend(at: BlockAt, scans: Scans, result: "f64[:]", size: int, paired: int,
         else:
             scans.scores[0] = move_pair(at, i, j, scans.scores[1]) if paired == 1 else move_one(at, i)
             count += 1
+
+
+# -- rows added up -------------------------------------------------------------------------------------
+
+
+def add_rows(
+    rows: "T[:,:]", index: "i64[:]", factors: "f64[:]", out: "f64[:]", count: int, low: int, high: int
+):
+    """out[j] += Σ_k factors[k] · rows[index[k], j] for low ≤ j < high, four rows at a time."""
+    k = 0
+    while k + 3 < count:
+        a = index[k]
+        b = index[k + 1]
+        c = index[k + 2]
+        d = index[k + 3]
+        p = factors[k]
+        q = factors[k + 1]
+        r = factors[k + 2]
+        s = factors[k + 3]
+        for j in range(low, high):
+            out[j] = out[j] + p * rows[a, j] + q * rows[b, j] + r * rows[c, j] + s * rows[d, j]
+        k += 4
+    while k < count:
+        a = index[k]
+        p = factors[k]
+        for j in range(low, high):
+            out[j] = out[j] + p * rows[a, j]
+        k += 1
 
 
 # -- in NumPy ------------------------------------------------------------------------------------------
