@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
@@ -86,7 +84,6 @@ def column_option(*names: str, help: str) -> Any:
     return option(*names, help=help, metavar="COLUMN", autocompletion=column_names)
 
 
-Piped = Literal["csv", "jsonl"]
 Task = Literal["regression", "classification"]
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that mercer fit wrote.", show_default=False)
@@ -118,10 +115,8 @@ class Source:
     ]
     limit: Annotated[int | None, option("--limit", min=1, metavar="N", help="Read no more rows.")] = None
     form: Annotated[
-        Piped | None,
-        option(
-            "--format", help="Of standard input; by default JSON lines if it begins with a brace, else CSV."
-        ),
+        str | None,
+        option("--format", help="Of standard input, as files end: csv, jsonl, …; by default as it looks."),
     ] = None
     text: Annotated[
         list[str] | None,
@@ -133,8 +128,16 @@ class Source:
     ] = None
 
     def __post_init__(self) -> None:
-        if self.form is not None and not self.is_piped:
+        if self.form is None:
+            return
+        if not self.is_piped:
             raise typer.BadParameter("it is for a table on standard input (-)", param_hint="--format")
+        from mercer.tables.reading.reading import form_of
+
+        try:
+            form_of(self.form)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--format") from None
 
     @property
     def is_piped(self) -> bool:
@@ -185,18 +188,17 @@ class Selection(Source):
             yield self.table
             return
         from mercer.tables.reading import TableError
+        from mercer.tables.reading.reading import spooled
 
         if sys.stdin is None:
             raise TableError("standard input is closed: there is no table to read", path="-")
         self.mention()
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, f"table.{self.form}" if self.form else "table")
-            with open(file, "wb") as out:
-                shutil.copyfileobj(sys.stdin.buffer, out)
+        with spooled(sys.stdin.buffer, form=self.form) as file:
             try:
                 yield file
-            except TableError as e:
-                raise TableError(e.problem, path=self.name, line=e.line, row=e.row, column=e.column) from None
+            except TableError as error:
+                error.path = self.name
+                raise
 
 
 def load_model(path: Path) -> Model:

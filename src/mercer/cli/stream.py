@@ -208,7 +208,7 @@ def stream(
 def _guessed(rows: Any, target: str, batch: int, source: Source) -> tuple[str, Any]:
     """The task, and the stream with the rows that were looked at put back in front."""
     from mercer.tables.model.task import target_of
-    from mercer.tables.reading.stream import LOOK, batches
+    from mercer.tables.reading.reading import LOOK, batches
 
     size = batch if source.is_piped else LOOK
     tables = batches(rows, size, kinds=source.kinds, form=source.form)

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.tables.reading import Table, TableError, delimited, read
+from mercer.tables.reading import Table, TableError, batches, delimited, read
 from mercer.tables.reading.dates import DatesRead, moment
 from mercer.tables.reading.from_memory import with_dates
-from mercer.tables.reading.stream import batches
 
 FORMS = {"D.M.Y": "%d.%m.%Y", "D/M/Y": "%d/%m/%Y", "M/D/Y": "%m/%d/%Y"}
 SPOKEN = {"D.M.Y": "day.month.year", "D/M/Y": "day/month/year", "M/D/Y": "month/day/year"}

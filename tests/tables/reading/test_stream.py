@@ -8,8 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mercer.tables.reading import Table, TableError, read, write
-from mercer.tables.reading.stream import batches
+from mercer.tables.reading import Table, TableError, batches, read, write
 
 RNG = np.random.default_rng(0)
 

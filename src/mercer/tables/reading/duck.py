@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -20,13 +19,13 @@ from mercer.tables.reading.sqlite import choose, quoted
 from mercer.tables.reading.table import Table
 
 
-def available(path: Path) -> ModuleType:
+def available() -> ModuleType:
     """DuckDB, or a sentence that says how to get it."""
     try:
         import duckdb
     except ImportError:
-        raise TableError("this needs DuckDB: pip install 'mercer[cli]'", path=path) from None
-    needed(f"{path}: this")
+        raise TableError("this needs DuckDB: pip install 'mercer[cli]'") from None
+    needed("this")
     return duckdb
 
 
@@ -38,11 +37,11 @@ def query_over(data: Any, wanted: Wanted) -> Table:
     data : Arrow table or data set, or `Scanned`
         What `t` is. It is in memory, or read by us as DuckDB asks for it; DuckDB itself opens no file.
     wanted : Wanted
-        With the query, and the file that errors speak of.
+        With the query.
     """
-    duckdb = available(wanted.path)
+    duckdb = available()
     with (
-        refusals(wanted.path, "DuckDB says", duckdb.Error, RuntimeError),
+        refusals("DuckDB says", duckdb.Error, RuntimeError),
         closing(duckdb.connect(":memory:", config=_config())) as connection,
     ):
         connection.register("t", data)
@@ -93,9 +92,9 @@ class DuckDB(Format):
     is_database = True
 
     def read(self, wanted: Wanted) -> Table:
-        duckdb = available(wanted.path)
+        duckdb = available()
         with (
-            refusals(wanted.path, "DuckDB says", duckdb.Error, RuntimeError),
+            refusals("DuckDB says", duckdb.Error, RuntimeError),
             closing(duckdb.connect(str(wanted.path), read_only=True, config=_config())) as connection,
         ):
             found = connection.execute(
@@ -133,6 +132,6 @@ def _selected(connection: Any, duckdb: ModuleType, wanted: Wanted) -> Table:
     query = "select * from t" if wanted.query is None else wanted.query
     statements = connection.extract_statements(query)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise TableError("a query must be one SELECT: it reads, and changes nothing.", path=wanted.path)
+        raise TableError("a query must be one SELECT: it reads, and changes nothing.")
     reader = connection.sql(query).to_arrow_reader(BATCH)
     return table_from(reader, reader.schema, wanted)

@@ -68,7 +68,8 @@ def column_of(values: Any, name: str, kind: str | None = None) -> np.ndarray:
     except Stray as stray:
         raise stray.at(name) from None
     except TableError as error:
-        raise TableError(error.problem, column=name) from None
+        error.column = name
+        raise
 
 
 def _as_array(values: Any) -> np.ndarray:
