@@ -130,7 +130,7 @@ def fit(
         if page is not None:
             _draw(model, output, page, step)
     if as_json:
-        from mercer.cli.facts import facts
+        from mercer.cli.show import facts
 
         print_json(facts(model) | {"output": output, "report": page})
     elif not quiet:

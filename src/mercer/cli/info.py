@@ -25,7 +25,7 @@ def info(model_file: ModelFile, as_json: AsJson = False) -> None:
         return
     model = as_model(found, model_file)
     if as_json:
-        from mercer.cli.facts import facts
+        from mercer.cli.show import facts
 
         print_json(facts(model) | {"file": file})
         return

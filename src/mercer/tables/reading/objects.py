@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tables.reading.cells import ALMOST, WRITTEN, Coded, understood
-from mercer.tables.reading.dates import ORDERS
+from mercer.tables.reading.cells import ALMOST, ORDERS, WRITTEN, Coded, understood
 from mercer.tables.reading.errors import Stray, shown
 
 
