@@ -29,16 +29,11 @@ class Conformal:
     errors are larger. It is 1 where that explains nothing. Of rows that belong together (equal ones, those of
     a group) one has a say: their errors are not independent, and counted as if they were, a few groups would
     pass for many rows.
-
-    Attributes
-    ----------
-    scores : sorted |error|/s
-    spread : KernelRidge for log |error|, or None
-    low, high : bounds of log s
     """
 
-    scores: np.ndarray
-    spread: KernelRidge | None
+    scores: np.ndarray  # sorted |error|/s
+    spread: KernelRidge | None  # KernelRidge for log |error|, or None
+    # Bounds of log s: low, high.
     low: float
     high: float
 

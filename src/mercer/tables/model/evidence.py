@@ -52,19 +52,12 @@ class Contender:
 
 @dataclass(frozen=True)
 class Importance:
-    """How much a column matters.
-
-    Attributes
-    ----------
-    column : str
-    increase : growth of the test error with the column shuffled, mean of several shuffles
-    spread : their standard deviation
-    length : the shortest length scale of its coordinates, in units of their spread; None if it has none
-    """
+    """How much a column matters."""
 
     column: str
-    increase: float
-    spread: float
+    increase: float  # growth of the test error with the column shuffled, mean of several shuffles
+    spread: float  # their standard deviation
+    # The shortest length scale of its coordinates, in units of their spread; None if it has none
     length: float | None
 
 

@@ -215,20 +215,12 @@ def summary(model: Model) -> str:
 
 @dataclass(frozen=True)
 class Outside:
-    """A value beyond what was seen.
+    """A value beyond what was seen."""
 
-    Attributes
-    ----------
-    row : number of the row, from 0
-    column : str
-    value : the number, the date in ISO form, or the word
-    seen : what was seen, in words
-    """
-
-    row: int
+    row: int  # number of the row, from 0
     column: str
-    value: float | str
-    seen: str
+    value: float | str  # the number, the date in ISO form, or the word
+    seen: str  # what was seen, in words
 
     def __str__(self) -> str:
         value = f"{self.value:g}" if isinstance(self.value, float) else repr(self.value)

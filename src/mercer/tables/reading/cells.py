@@ -59,18 +59,11 @@ class Coded:
 
 @dataclass(frozen=True)
 class Understood:
-    """A column of a table, and what it was taken for.
+    """A column of a table, and what it was taken for."""
 
-    Attributes
-    ----------
-    values : array of float64, datetime64[us] or str, missing values being NaN, NaT and None
-    kind : "number", "text" or "date"; for dates that are not ISO 8601 one of `dates.ORDERS`
-    code : of words that were taken for codes and not for numbers, one that begins with 0
-    """
-
-    values: np.ndarray
-    kind: str
-    code: str | None = None
+    values: np.ndarray  # array of float64, datetime64[us] or str, missing values being NaN, NaT and None
+    kind: str  # "number", "text" or "date"; for dates that are not ISO 8601 one of `dates.ORDERS`
+    code: str | None = None  # of words that were taken for codes and not for numbers, one that begins with 0
 
     def remarks(self, name: str) -> list[str]:
         """What people should know of how the column was understood."""

@@ -189,22 +189,13 @@ _WEEK, _LONG = np.timedelta64(7 * 86_400_000_000, "us"), 20
 
 @dataclass(frozen=True, eq=False)
 class Along:
-    """Predictions along one column.
-
-    Attributes
-    ----------
-    column : Column
-    values : (m,) values of the column: numbers, dates or words
-    curves : (m, t) predictions, or probabilities of classes
-    labels : t names of the curves
-    band : (m, 2) 90 % prediction intervals, or None
-    """
+    """Predictions along one column."""
 
     column: Column
-    values: np.ndarray
-    curves: np.ndarray
-    labels: tuple[str, ...]
-    band: np.ndarray | None
+    values: np.ndarray  # (m,) values of the column: numbers, dates or words
+    curves: np.ndarray  # (m, t) predictions, or probabilities of classes
+    labels: tuple[str, ...]  # t names of the curves
+    band: np.ndarray | None  # (m, 2) 90 % prediction intervals, or None
 
 
 def along(model: Model, name: str, most: int = 5) -> Along:
