@@ -35,10 +35,9 @@ def show_model(console: Console, model: Model) -> None:
             strong=0,
         )
     )
-    for nominal, measured in e.coverage:
-        if nominal == 0.9:
-            line(console, f"Intervals of 90 % held {100 * measured:.1f} % of the test rows.")
-    if matter := [i for i in e.importance if i.increase > 0 and i.column not in e.dropped][:_MOST]:
+    if (held := dict(e.coverage).get(0.9)) is not None:
+        line(console, f"Intervals of 90 % held {100 * held:.1f} % of the test rows.")
+    if matter := e.weighty[:_MOST]:
         measure = "error rate" if model.task == "classification" else "RMSE"
         console.print()
         console.print(

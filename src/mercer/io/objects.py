@@ -1,8 +1,8 @@
 """Objects of mercer's classes, as their parameters and their state: see `mercer._state`.
 
 What a class remembers, and what must hold of it, the class itself declares. No method is chosen by the file.
-Files may name the classes of mercer's own rooms, which are found and not listed: a name from a file is looked up,
-and never imported. A class is called by its room and its own name, as in "kernels.Gaussian".
+Files may name the classes of mercer's own rooms, which are found and not listed, each by its room and its own
+name, as in "kernels.Gaussian". A name from a file is looked up, and never imported.
 """
 
 from __future__ import annotations

@@ -32,9 +32,8 @@ class Conformal:
     """
 
     scores: np.ndarray  # sorted |error|/s
-    spread: KernelRidge | None  # KernelRidge for log |error|, or None
-    # Bounds of log s: low, high.
-    low: float
+    spread: KernelRidge | None  # for log |error|
+    low: float  # bounds of log s
     high: float
 
     holds = {"scores": ArraySpec("f", "n")}

@@ -20,8 +20,7 @@ class Effort:
     screen_rows: int  # for the first look at kernel families and widths
     refine_rows: int  # for one length scale a feature
     final_rows: int  # for the last refinement, and for the comparison of what is left
-    # Iterations of the descents: refine_steps, final_steps.
-    refine_steps: int
+    refine_steps: int  # iterations of the descents
     final_steps: int
     finalists: int  # families that are refined
     by_folds: bool  # are there too few rows beside those to judge on?

@@ -26,6 +26,8 @@ _LEAVE_ONE_OUT_UP_TO, _LEAVE_UNITS_OUT_UP_TO = 5000, 2000
 _LEAST_GAIN = 0.5
 # What the machine is called among the others.
 OURS = "mercer"
+# Numbers or labels, and probabilities of labels.
+Answer = tuple[np.ndarray, np.ndarray | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +38,7 @@ class Tested:
     rows: np.ndarray  # which rows were tested
     predicted: np.ndarray  # numbers or labels
     probability: np.ndarray | None  # (rows, classes), or None
-    # Dict from the name of a simpler or a different model to its (predicted, probability)
-    others: dict[str, tuple[np.ndarray, np.ndarray | None]]
+    others: dict[str, Answer]  # by the name of a simpler or a different model
     importance: np.ndarray  # (columns, repeats): by how much the error grew with a column's values shuffled
     # Size of the errors to expect of the last machine, which learned from all rows, as a share of those
     # of the tested ones: the ratio of their leave-one-out errors, at most 1
@@ -47,8 +48,6 @@ class Tested:
 
 # Rows that were tested, rows that were learned from, and what was learned.
 Part = tuple[np.ndarray, np.ndarray, Learned]
-# Numbers or labels, and probabilities of labels.
-Answer = tuple[np.ndarray, np.ndarray | None]
 
 
 def evaluate(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:

@@ -121,6 +121,11 @@ class Evidence:
         return self.contenders[0].scores
 
     @property
+    def weighty(self) -> tuple[Importance, ...]:
+        """Columns that matter, the most important first."""
+        return tuple(i for i in self.importance if i.increase > 0 and i.column not in self.dropped)
+
+    @property
     def telling(self) -> tuple[Bound, ...]:
         """Bounds that say something."""
         return tuple(b for b in self.bounds if not b.vacuous) if self.risk is None else self.risk.telling

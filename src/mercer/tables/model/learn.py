@@ -30,7 +30,7 @@ _TOO_SLOW = (
 class Question:
     """A table and its target."""
 
-    table: Table  # Table, without the target
+    table: Table  # without the target
     y: np.ndarray  # numbers or labels
     task: str  # "regression" or "classification"
     classes: np.ndarray | None  # all labels, sorted; None for numbers

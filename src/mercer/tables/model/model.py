@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -22,9 +22,6 @@ from mercer.tables.model.evidence import Evidence
 from mercer.tables.model.learn import probabilities
 from mercer.tables.model.schema import Schema
 from mercer.tables.reading import Table
-
-if TYPE_CHECKING:
-    from mercer.tables.model.model import Model
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +131,26 @@ class Model:
 
     def summary(self) -> str:
         """What is known, in a page of text."""
-        return summary(self)
+        e = self.evidence
+        lines = [
+            f"{self.task.capitalize()} of {self.target!r}, {e.rows:,} rows, {len(self.schema.names)} columns",
+            f"  {self}",
+            f"Tested by {e.how}:",
+        ]
+        width = max(len(c.name) for c in e.contenders)
+        for c in e.contenders:
+            scores = [s for s in c.scores if s.name != "accuracy"]
+            shown = "   ".join(f"{s.name} {s.value:.4g} [{s.low:.4g}, {s.high:.4g}]" for s in scores)
+            lines.append(f"  {c.name:<{width}}  {shown}")
+        if top := e.weighty[:6]:
+            shown = ", ".join(f"{i.column} +{i.increase:.3g}" for i in top)
+            lines.append(f"Columns that matter (growth of the error when shuffled): {shown}")
+        if (held := dict(e.coverage).get(0.9)) is not None:
+            lines.append(f"Intervals of nominal 90 % covered {held:.1%} of test rows")
+        lines.append(f"Solver: {e.certificate}")
+        lines += [f"{bound}" for bound in e.telling]
+        lines += [f"Left out: {name} ({why})" for name, why in list(e.dropped.items())[:8]]
+        return "\n".join(lines + [f"Note: {remark}" for remark in e.remarks])
 
     def check_state(self) -> None:
         """Refuse parts that are not fitted, or not to each other."""
@@ -173,44 +189,26 @@ def kernel_words(kernel: Kernel) -> str:
     >>> kernel_words(0.5 * Gaussian(1.0).scaled([1.0, 1.0]) + Laplacian(1.0, norm="l1").scaled([0.5, 8.0]))
     "0.5·Gaussian(sigma=1.0)(x/1) + Laplacian(sigma=1.0, norm='l1')(x/ℓ), ℓ from 0.5 to 8"
     """
+
+    def words(factor: float, part: Kernel) -> str:
+        said = repr(part)
+        if isinstance(part, LengthScales):
+            lengths = np.asarray(part.lengths)
+            said = f"{part.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
+            if np.allclose(lengths, lengths[0]):
+                said = f"{part.kernel!r}(x/{lengths[0]:.3g})"
+        return said if factor == 1 else f"{factor:.2g}·{said}"
+
+    return " + ".join(words(*term) for term in kernel_terms(kernel))
+
+
+def kernel_terms(kernel: Kernel, factor: float = 1.0) -> list[tuple[float, Kernel]]:
+    """The terms of a sum of kernels, each with the factor before it."""
     if isinstance(kernel, Sum):
-        return f"{kernel_words(kernel.left)} + {kernel_words(kernel.right)}"
+        return kernel_terms(kernel.left, factor) + kernel_terms(kernel.right, factor)
     if isinstance(kernel, Scale):
-        return f"{kernel.factor:.2g}·{kernel_words(kernel.kernel)}"
-    if isinstance(kernel, LengthScales):
-        lengths = np.asarray(kernel.lengths)
-        if np.allclose(lengths, lengths[0]):
-            return f"{kernel.kernel!r}(x/{lengths[0]:.3g})"
-        return f"{kernel.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
-    return repr(kernel)
-
-
-def summary(model: Model) -> str:
-    """What is known of a model, in a page of text."""
-    e = model.evidence
-    lines = [
-        f"{model.task.capitalize()} of {model.target!r}, {e.rows:,} rows, {len(model.schema.columns)} columns"
-    ]
-    lines.append(f"  {model}")
-    lines.append(f"Tested by {e.how}:")
-    width = max(len(c.name) for c in e.contenders)
-    for c in e.contenders:
-        shown = "   ".join(
-            f"{s.name} {s.value:.4g} [{s.low:.4g}, {s.high:.4g}]" for s in c.scores if s.name != "accuracy"
-        )
-        lines.append(f"  {c.name:<{width}}  {shown}")
-    top = [i for i in e.importance if i.increase > 0 and i.column not in e.dropped][:6]
-    if top:
-        shown = ", ".join(f"{i.column} +{i.increase:.3g}" for i in top)
-        lines.append(f"Columns that matter (growth of the error when shuffled): {shown}")
-    for level, measured in e.coverage:
-        if level == 0.9:
-            lines.append(f"Intervals of nominal 90 % covered {measured:.1%} of test rows")
-    lines.append(f"Solver: {e.certificate}")
-    lines += [f"{bound}" for bound in e.telling]
-    lines += [f"Left out: {name} ({why})" for name, why in list(e.dropped.items())[:8]]
-    lines += [f"Note: {remark}" for remark in e.remarks]
-    return "\n".join(lines)
+        return kernel_terms(kernel.kernel, factor * kernel.factor)
+    return [(factor, kernel)]
 
 
 @dataclass(frozen=True)

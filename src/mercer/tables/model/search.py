@@ -88,18 +88,10 @@ class Found:
 
 
 class KernelSearch:
-    """One search, on prepared points.
+    """One search, on points by their preparation ("keep", "squash") and (n, t) targets or codes of labels.
 
-    Parameters
-    ----------
-    points : dict from a preparation ("keep", "squash") to (n, d) arrays of the same rows
-    Y : (n, t) targets or codes of labels
-    effort : Effort
-    clock : Clock
-    seed : int
-    progress : called with a line of text now and then
-    labels : are the targets codes of labels?
-    units : (n,) numbers of the units that stay together in every split; None: rows are units
+    `progress` is called with a line of text now and then; `units` are numbers of rows that stay together in
+    every split (None: rows are units).
     """
 
     def __init__(

@@ -61,8 +61,8 @@ class Coded:
 class Understood:
     """A column of a table, and what it was taken for."""
 
-    values: np.ndarray  # array of float64, datetime64[us] or str, missing values being NaN, NaT and None
-    kind: str  # "number", "text" or "date"; for dates that are not ISO 8601 one of `dates.ORDERS`
+    values: np.ndarray  # float64, datetime64[us] or str as objects, missing values being NaN, NaT and None
+    kind: str  # "number", "text" or "date"; for dates that are not ISO 8601 one of `ORDERS`
     code: str | None = None  # of words that were taken for codes and not for numbers, one that begins with 0
 
     def remarks(self, name: str) -> list[str]:
@@ -78,20 +78,10 @@ class Understood:
 
 
 def understood(column: Coded, kind: str | None = None, comma: bool = False) -> Understood:
-    """A column of a table from its text.
+    """A column of a table from its text; `Stray` for the first value that does not fit.
 
-    Parameters
-    ----------
-    column : Coded
-    kind : "number", "text", "date", one of `dates.ORDERS`, "written", or None
-        What it shall be; None: what it looks like. "written" is text as it is, for copies.
-    comma : bool
-        Whether numbers may have a decimal comma.
-
-    Raises
-    ------
-    Stray
-        For the first value that does not fit.
+    It shall be of a kind: "number", "text", "date", one of `ORDERS`, or "written": text as it is, for copies.
+    None: what it looks like. Numbers may have a decimal `comma`.
     """
     if kind == WRITTEN:
         return Understood(
@@ -221,13 +211,6 @@ class DatesRead(str):
     It tells people. And a model that learned from them must read the same words in the same way, even where
     a table of one row does not show which part is the month.
 
-    Parameters
-    ----------
-    column : str
-    order : "D.M.Y", "D/M/Y" or "M/D/Y"
-
-    Examples
-    --------
     >>> DatesRead("sold", "D/M/Y")
     "Dates in 'sold' were read as day/month/year."
     """

@@ -1,4 +1,4 @@
-"""From requests to answers: those that arrive while a prediction runs are answered by the next one, together."""
+"""From requests to answers: those that arrive while a prediction runs are answered together by the next."""
 
 from __future__ import annotations
 
@@ -22,12 +22,7 @@ _MOST_OUTSIDE = 100
 
 
 class Answers:
-    """Answers of a model, as JSON.
-
-    Parameters
-    ----------
-    model : Model
-    """
+    """Answers of a model, as JSON."""
 
     def __init__(self, model: Model):
         self.model = model
@@ -99,15 +94,9 @@ class Batcher(Generic[Q, A]):
     Nobody waits for company: a request that finds the worker idle is answered at once, others are taken
     together when it is free again. So batches are as large as the load makes them.
 
-    Parameters
-    ----------
-    answer : function from a list of requests to the list of their answers; called in a thread
-        An exception among the answers is raised where that request waits.
-    rows : int
-        A batch takes no further request beyond so many rows.
+    `answer` makes the list of answers of a list of requests, in a thread; an exception among them is raised
+    where that request waits. A batch takes no further request beyond so many `rows`.
 
-    Examples
-    --------
     >>> async def three():
     ...     batcher = Batcher(lambda batch: [text.upper() for text in batch], rows=10)
     ...     return await asyncio.gather(*map(batcher.ask, ["a", "b", "c"]))

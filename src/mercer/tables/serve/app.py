@@ -121,9 +121,9 @@ class _Service:
         return self.described
 
     async def predict(self, request: Request) -> Response:
-        with self.room.place() as held:
+        with self.room.place() as grow:
             require_json(request)
-            body = await read_body(request, held, self.max_body, self.timeout)
+            body = await read_body(request, grow, self.max_body, self.timeout)
             understand = partial(parse, body, self.model, self.max_rows)
             asked = understand() if len(body) <= _SHORT else await asyncio.to_thread(understand)
             try:

@@ -58,10 +58,8 @@ def logical(column: Column) -> bool:
 def parse(body: bytes, model: Model, max_rows: int) -> Asked:
     """A request of /predict.
 
-    Raises
-    ------
-    Refusal
-        400 if it is no JSON, 413 if there are too many rows, 422 with row and column if a value does not fit.
+    Refused with 400 if it is no JSON, 413 if there are too many rows, 422 with row and column if a value does
+    not fit.
     """
     asked = _object(body)
     unknown = [key for key in asked if key not in ("rows", "columns", "interval")]

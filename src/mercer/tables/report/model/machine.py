@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern
-from mercer.kernels.algebra import Sum
 from mercer.kernels.transforms import LengthScales
-from mercer.kernels.unary import Scale
 from mercer.plot.style import number
 from mercer.tables.model import Model
+from mercer.tables.model.model import kernel_terms
 from mercer.tables.report.model.words import counted
 from mercer.tables.report.page import Report
 
@@ -75,19 +74,11 @@ def formula(kernel: Kernel) -> list[str]:
     r² = Σⱼ ((xⱼ − zⱼ)/ℓⱼ)²,   ℓ from 2 to 8
     """
     terms, notes = [], []
-    for i, (factor, part) in enumerate(_terms(kernel, 1.0)):
+    for i, (factor, part) in enumerate(kernel_terms(kernel)):
         text, note = _term(part, _PRIMES[i] if i < len(_PRIMES) else f"_{i + 1}")
         terms.append(text if factor == 1 else f"{factor:.2g} {text}")
         notes += [note] if note else []
     return ["k(x, z) = " + " + ".join(terms), *notes]
-
-
-def _terms(kernel: Kernel, factor: float) -> list[tuple[float, Kernel]]:
-    if isinstance(kernel, Sum):
-        return _terms(kernel.left, factor) + _terms(kernel.right, factor)
-    if isinstance(kernel, Scale):
-        return _terms(kernel.kernel, factor * kernel.factor)
-    return [(factor, kernel)]
 
 
 def _term(kernel: Kernel, prime: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""How good it is, row by row, and how far to trust it: intervals checked, the solver's certificate, bounds."""
+"""How good it is, row by row, and how far to trust it: intervals checked, certificate, bounds."""
 
 from __future__ import annotations
 
