@@ -20,7 +20,7 @@ from mercer.kernels import (
     PullBack,
     Radial,
 )
-from mercer.onnx.pairs import diagonal, kernel_matrix
+from mercer.onnx.scores import diagonal, kernel_matrix
 
 # A map is a Python function, of which no formula can be written down.
 FORMULAS = [cls for cls in EXAMPLES if cls.formula is not Kernel.formula and cls is not PullBack]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
@@ -15,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
+import mercer
+from mercer import tables
 from mercer.cli.console import fail, note
 
 if TYPE_CHECKING:
@@ -70,12 +70,11 @@ def option(*names: str, help: str, **more: Any) -> Any:
 
 def column_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of columns, for the shell to complete."""
-    from mercer.tables.reading import read
 
     try:
         # The parser stops at the option that waits for its value, and leaves the other words.
         table = ctx.params.get("table") or ctx.args[0]
-        names = read(table, limit=5, table=ctx.params.get("table_name")).names
+        names = tables.read(table, limit=5, table=ctx.params.get("table_name")).names
     except Exception:  # a shell that completes is no place for errors
         return []
     return [name for name in names if name.startswith(incomplete)]
@@ -86,7 +85,6 @@ def column_option(*names: str, help: str) -> Any:
     return option(*names, help=help, metavar="COLUMN", autocompletion=column_names)
 
 
-Piped = Literal["csv", "jsonl"]
 Task = Literal["regression", "classification"]
 ModelFile = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that mercer fit wrote.", show_default=False)
@@ -118,10 +116,8 @@ class Source:
     ]
     limit: Annotated[int | None, option("--limit", min=1, metavar="N", help="Read no more rows.")] = None
     form: Annotated[
-        Piped | None,
-        option(
-            "--format", help="Of standard input; by default JSON lines if it begins with a brace, else CSV."
-        ),
+        str | None,
+        option("--format", help="Of standard input, as files end: csv, jsonl, …; by default as it looks."),
     ] = None
     text: Annotated[
         list[str] | None,
@@ -133,8 +129,16 @@ class Source:
     ] = None
 
     def __post_init__(self) -> None:
-        if self.form is not None and not self.is_piped:
+        if self.form is None:
+            return
+        if not self.is_piped:
             raise typer.BadParameter("it is for a table on standard input (-)", param_hint="--format")
+        from mercer.tables.reading.reading import form_of
+
+        try:
+            form_of(self.form)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--format") from None
 
     @property
     def is_piped(self) -> bool:
@@ -174,9 +178,9 @@ class Selection(Source):
 
     def read(self, file: Path, kinds: dict[str, str], empty: bool = False) -> Table:
         """The table of a file that `file` gave."""
-        from mercer.tables.reading import read
 
-        return read(file, query=self.query, table=self.table_name, limit=self.limit, kinds=kinds, empty=empty)
+        which = {"query": self.query, "table": self.table_name, "limit": self.limit}
+        return tables.read(file, **which, kinds=kinds, empty=empty)
 
     @contextmanager
     def file(self) -> Iterator[Path]:
@@ -184,34 +188,29 @@ class Selection(Source):
         if not self.is_piped:
             yield self.table
             return
-        from mercer.tables.reading import TableError
+        from mercer.tables.reading.reading import spooled
 
         if sys.stdin is None:
-            raise TableError("standard input is closed: there is no table to read", path="-")
+            raise tables.TableError("standard input is closed: there is no table to read", path="-")
         self.mention()
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, f"table.{self.form}" if self.form else "table")
-            with open(file, "wb") as out:
-                shutil.copyfileobj(sys.stdin.buffer, out)
+        with spooled(sys.stdin.buffer, form=self.form) as file:
             try:
                 yield file
-            except TableError as e:
-                raise TableError(e.problem, path=self.name, line=e.line, row=e.row, column=e.column) from None
+            except tables.TableError as error:
+                error.path = self.name
+                raise
 
 
 def load_model(path: Path) -> Model:
     """A model from its file; fails if it is something else."""
-    import mercer
 
     return as_model(mercer.load(path), path)
 
 
 def as_model(found: Any, path: Path) -> Model:
     """What a file held, if it is a model."""
-    import mercer
-    from mercer.tables.stream import Streamed
 
-    if isinstance(found, Streamed):
+    if isinstance(found, tables.Streamed):
         fail(f"{path} is of mercer stream, and good for predict and info; this needs a model of mercer fit")
     if not isinstance(found, mercer.Model):
         fail(f"{path} holds a {type(found).__name__}, not a model of mercer fit, which knows its columns")

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.tables.reading import Table, TableError, delimited, read
-from mercer.tables.reading.stream import batches
+from mercer.tables.reading import Table, TableError, batches, delimited, read
 
 
 def save(tmp_path, text, name="a.csv", encoding="utf-8"):

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from mercer.tables.reading.errors import Stray, TableError, checked_names, refused_as, shown
+from mercer.tables.reading.errors import Stray, TableError, checked_names, in_file, refused_as, shown
 
 
 def test_the_place_comes_first():
@@ -17,10 +17,10 @@ def test_the_place_comes_first():
 
 
 def test_strays_say_what_to_do():
-    in_file = Stray(2, "'x' is not a number.", mixed=True).at("a", "f.csv", 7)
-    assert in_file.line == 7 and "kinds={'a': 'text'} (--text a)" in str(in_file)
-    assert "(--text 'sale price')" in str(Stray(2, "it is not.", mixed=True).at("sale price", "f.csv", 7))
-    asked = Stray(2, "'x' is not a number.", mixed=True, guessed=False).at("a", "f.csv", 7)
+    there = Stray(2, "'x' is not a number.", mixed=True).at("a", 7, in_file=True)
+    assert there.line == 7 and "kinds={'a': 'text'} (--text a)" in str(there)
+    assert "(--text 'sale price')" in str(Stray(2, "it is not.", mixed=True).at("sale price", 7, True))
+    asked = Stray(2, "'x' is not a number.", mixed=True, guessed=False).at("a", 7, in_file=True)
     assert asked.problem == "'x' is not a number. Correct it, or leave it empty if nothing is known."
     in_memory = Stray(2, "'x' is not a number.").at("a")
     assert str(in_memory) == "row 3, column 'a': 'x' is not a number."
@@ -32,8 +32,8 @@ def test_long_values_are_cut():
 
 def test_names():
     assert checked_names(["a", "b"]) == ["a", "b"]
-    with pytest.raises(TableError, match=r"f.csv, line 1: column 2 of 3 has no name"):
-        checked_names(["a", "", "b"], "f.csv", 1)
+    with pytest.raises(TableError, match=r"f.csv, line 1: column 2 of 3 has no name"), in_file("f.csv"):
+        checked_names(["a", "", "b"], 1)
     with pytest.raises(TableError, match=r"column 'a': columns 1 and 3 have the same name"):
         checked_names(["a", "b", "a"])
     with pytest.raises(TableError, match="index=False"):
@@ -43,12 +43,13 @@ def test_names():
 def test_errors_of_libraries_are_quoted_and_cut():
     with (
         pytest.raises(TableError, match="f: it says: some thing.") as caught,
-        refused_as("f", "it says", OSError),
+        in_file("f"),
+        refused_as("it says", OSError),
     ):
         raise OSError("some\n thing")
     assert isinstance(caught.value.__cause__, OSError)
-    with pytest.raises(TableError) as caught, refused_as("f", "it says", OSError):
+    with pytest.raises(TableError) as caught, refused_as("it says", OSError):
         raise OSError("x" * 10_000)
     assert len(str(caught.value)) < 400
-    with pytest.raises(KeyError), refused_as("f", "it says", OSError):
+    with pytest.raises(KeyError), refused_as("it says", OSError):
         raise KeyError("other")

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from mercer.tables.reading import Format, Table, TableError, read, reading, stream
+from mercer.tables.reading import Format, Table, TableError, batches, read, reading
 from mercer.tables.reading.format import Cut
 from mercer.tables.reading.formats import FORMATS
-from mercer.tables.reading.stream import batches
 
 
 class Numbers(Format):
@@ -30,8 +29,7 @@ def test_one_of_your_own(tmp_path, monkeypatch):
     assert read(path, form=Numbers(), limit=2)["n"].tolist() == [1, 2]
     assert read(path, form=Numbers(), query="select sum(n) as s from t")["s"].tolist() == [6]
     # As a line in formats.py does it:
-    for module in (reading, stream):
-        monkeypatch.setattr(module, "FORMATS", (Numbers(), *FORMATS))
+    monkeypatch.setattr(reading, "FORMATS", (Numbers(), *FORMATS))
     assert read(path) == read(path.rename(tmp_path / "b.csv")) == Table.of({"n": [1, 2, 3]})
     assert [len(table) for table in batches(tmp_path / "b.csv", 2, start=1)] == [1, 1]
     (tmp_path / "c.numbers").write_text("1\n2\n")

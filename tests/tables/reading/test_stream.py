@@ -8,8 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from mercer.tables.reading import Table, TableError, read, write
-from mercer.tables.reading.stream import batches
+from mercer.tables.reading import Table, TableError, batches, read, write
 
 RNG = np.random.default_rng(0)
 
@@ -41,12 +40,6 @@ def test_files(ending, size, start, tmp_path):
     assert all(end % size == 0 for end in ends[:-1]) and all(s <= size for s in sizes)
     if parts:
         assert joined(parts) == read(path).take(slice(start, None))
-
-
-def test_other_files_are_read_as_a_whole(tmp_path):
-    path = tmp_path / "t.svm"
-    path.write_text("1 1:2 3:4\n0 2:1\n1 1:1\n")
-    assert joined(batches(path, 2)) == read(path)
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])

@@ -5,8 +5,8 @@ import tracemalloc
 
 import pytest
 
-from mercer.tables.reading import TableError, read
-from mercer.tables.reading.stream import batches
+from mercer.tables.reading import TableError, batches, read
+from mercer.tables.reading.errors import in_file
 from mercer.tables.reading.text import all_bytes, as_utf8, head_bytes, head_lines, line_at
 
 
@@ -29,7 +29,7 @@ def test_broken_packed_files_are_refused(tmp_path, spoil):
     path = tmp_path / "a.csv.gz"
     path.write_bytes(spoil(gzip.compress(b"a,b\n1,2\n" * 50)))
     for reader in (all_bytes, head_bytes, lambda p: head_lines(p, 1000)):
-        with pytest.raises(TableError, match="a.csv.gz: it can not be read"):
+        with pytest.raises(TableError, match="a.csv.gz: it can not be read"), in_file(path):
             reader(path)
 
 
@@ -49,9 +49,9 @@ def test_lines_are_those_of_an_editor(ends):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_encodings(encoding, tmp_path):
+def test_encodings(encoding):
     text = "name,straße\né,ü\n"
-    data, remarks = as_utf8(text.encode(encoding), tmp_path)
+    data, remarks = as_utf8(text.encode(encoding))
     assert data.decode() == text
     assert len(remarks) == (encoding in ("utf-16", "cp1252"))
 
@@ -64,17 +64,17 @@ def test_encodings(encoding, tmp_path):
         (b"a\nb\n\x81\n", 3),  # no letter in Windows-1252, either
     ],
 )
-def test_bytes_that_are_no_text_are_named_by_line(data, line, tmp_path):
+def test_bytes_that_are_no_text_are_named_by_line(data, line):
     with pytest.raises(TableError) as caught:
-        as_utf8(data, tmp_path / "a.csv")
+        as_utf8(data)
     assert caught.value.line == line
 
 
-def test_broken_utf16_is_refused(tmp_path):
+def test_broken_utf16_is_refused():
     with pytest.raises(TableError, match="line 2: there is a NUL byte"):
-        as_utf8("a\nb\0".encode("utf-16"), tmp_path)
+        as_utf8("a\nb\0".encode("utf-16"))
     with pytest.raises(TableError, match="begins as UTF-16"):
-        as_utf8(b"\xff\xfea\0b", tmp_path)
+        as_utf8(b"\xff\xfea\0b")
 
 
 def test_what_is_too_large_is_refused_without_being_held(tmp_path, monkeypatch):

@@ -52,19 +52,12 @@ class Contender:
 
 @dataclass(frozen=True)
 class Importance:
-    """How much a column matters.
-
-    Attributes
-    ----------
-    column : str
-    increase : growth of the test error with the column shuffled, mean of several shuffles
-    spread : their standard deviation
-    length : the shortest length scale of its coordinates, in units of their spread; None if it has none
-    """
+    """How much a column matters."""
 
     column: str
-    increase: float
-    spread: float
+    increase: float  # growth of the test error with the column shuffled, mean of several shuffles
+    spread: float  # their standard deviation
+    # The shortest length scale of its coordinates, in units of their spread; None if it has none
     length: float | None
 
 
@@ -128,6 +121,11 @@ class Evidence:
         return self.contenders[0].scores
 
     @property
+    def weighty(self) -> tuple[Importance, ...]:
+        """Columns that matter, the most important first."""
+        return tuple(i for i in self.importance if i.increase > 0 and i.column not in self.dropped)
+
+    @property
     def telling(self) -> tuple[Bound, ...]:
         """Bounds that say something."""
         return tuple(b for b in self.bounds if not b.vacuous) if self.risk is None else self.risk.telling
@@ -154,6 +152,7 @@ def gather(
     ]
     lams, curve, rows = _loo_curve(question, learned, seed)
     risk = _risk(question, truth, result, learned)
+    made_with = {name: version(name) for name in ("NumPy", "SciPy", "scikit-learn")}
     return Evidence(
         how=result.how,
         truth=truth,
@@ -175,17 +174,12 @@ def gather(
         remarks=tuple(map(str, remarks)),  # words only: some remarks of tables know more
         rows=len(question.y),
         seed=seed,
-        versions=_versions(),
+        versions={"Mercer": mercer.__version__, **made_with, "Python": platform.python_version()},
         repeated=together.repeated,
         groups=together.groups,
         minutes=minutes,
         seconds=time.monotonic() - started,
     )
-
-
-def _versions() -> dict[str, str]:
-    made_with = {name: version(name) for name in ("NumPy", "SciPy", "scikit-learn")}
-    return {"Mercer": mercer.__version__, **made_with, "Python": platform.python_version()}
 
 
 def _scores(question: Question, truth, predicted, probability, units, rng) -> tuple[Score, ...]:

@@ -2,8 +2,9 @@
 
 from mercer.tables.reading.errors import TableError
 from mercer.tables.reading.format import Format, Wanted
-from mercer.tables.reading.reading import read
+from mercer.tables.reading.reading import batches, read
+from mercer.tables.reading.records import LineFormat
 from mercer.tables.reading.table import Table
 from mercer.tables.reading.writing import write
 
-__all__ = ["Format", "Table", "TableError", "Wanted", "read", "write"]
+__all__ = ["Format", "LineFormat", "Table", "TableError", "Wanted", "batches", "read", "write"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +23,15 @@ if TYPE_CHECKING:
 BATCH = 65_536
 # Rows of the parts that a stream is cut from.
 PART = 1000
-_NO_PARQUET = "this is no sound Parquet file"
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
-def needed(what: str) -> ModuleType:
-    """PyArrow, or a sentence that says how to get it."""
+def needed(what: str, package: str = "PyArrow") -> ModuleType:
+    """PyArrow (or DuckDB), or a sentence that says how to get it."""
     try:
-        import pyarrow
+        return importlib.import_module(package.lower())
     except ImportError:
-        raise TableError(f"{what} needs PyArrow: pip install 'mercer[cli]'") from None
-    return pyarrow
+        raise TableError(f"{what} needs {package}: pip install 'mercer[cli]'") from None
 
 
 def from_arrow(column: Any) -> np.ndarray:
@@ -100,27 +99,16 @@ def table_from(batches: Iterable[pa.RecordBatch], schema: pa.Schema, wanted: Wan
         rows, taken = rows + len(batch), taken + batch.nbytes
         # The batches are held already; a copy of them as columns, and one batch more, must fit.
         need = 8 * rows * len(schema.names) + taken + batch.nbytes
-        ask(wanted.path, need, f"more than {rows:,} rows of it")
+        ask(need, f"more than {rows:,} rows of it")
         if wanted.limit is not None and rows >= wanted.limit:
             break
     return _table(pa.Table.from_batches(kept, schema), wanted)
 
 
-def parts_from(batches: Iterable[pa.RecordBatch], wanted: Wanted) -> Iterator[Table]:
-    """A table for every batch."""
-    import pyarrow as pa
-
-    rows = 0
-    for batch in batches:
-        batch.validate(full=True)
-        yield _table(pa.Table.from_batches([batch]), wanted, rows)
-        rows += len(batch)
-
-
 def _table(content: pa.Table, wanted: Wanted, first_row: int = 0) -> Table:
     import pyarrow as pa
 
-    names = checked_names(list(content.column_names), wanted.path)
+    names = checked_names(list(content.column_names))
 
     def column(j: int) -> Understood:
         kind, found = wanted.kinds.get(names[j]), content.column(j)
@@ -129,7 +117,7 @@ def _table(content: pa.Table, wanted: Wanted, first_row: int = 0) -> Table:
         values = as_kind(from_arrow(found), kind)
         return Understood(values, kind_of(values))
 
-    return assembled(names, column, wanted.path, first_row=first_row, n_rows=len(content))
+    return assembled(names, column, first_row=first_row, n_rows=len(content))
 
 
 def to_arrow(table: Table) -> pa.Table:
@@ -152,30 +140,38 @@ class Parquet(Format):
     start = b"PAR1"
 
     def read(self, wanted: Wanted) -> Table:
-        with refusals(wanted.path, _NO_PARQUET):
-            import pyarrow.parquet as pq
-
-            with pq.ParquetFile(wanted.path) as file:
-                about = file.metadata
-                if wanted.limit is None:
-                    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-                    ask(wanted.path, 2 * size + 8 * about.num_rows * about.num_columns)
-                size = BATCH if wanted.limit is None else min(wanted.limit, BATCH)
-                return table_from(file.iter_batches(size), file.schema_arrow, wanted)
+        with self._opened(wanted) as file:
+            about = file.metadata
+            if wanted.limit is None:
+                size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+                ask(2 * size + 8 * about.num_rows * about.num_columns)
+            size = BATCH if wanted.limit is None else min(wanted.limit, BATCH)
+            return table_from(file.iter_batches(size), file.schema_arrow, wanted)
 
     def parts(self, wanted: Wanted) -> Iterator[Table]:
-        with refusals(wanted.path, _NO_PARQUET):
-            import pyarrow.parquet as pq
+        import pyarrow as pa
 
-            with pq.ParquetFile(wanted.path) as file:
-                yield from parts_from(file.iter_batches(PART), wanted)
+        rows = 0
+        with self._opened(wanted) as file:
+            for batch in file.iter_batches(PART):
+                batch.validate(full=True)
+                yield _table(pa.Table.from_batches([batch]), wanted, rows)
+                rows += len(batch)
 
     def for_query(self, wanted: Wanted) -> tuple[Any, tuple[str, ...]]:
         """The file itself: a query reads what it needs of it."""
-        with refusals(wanted.path, _NO_PARQUET):
+        with refusals("this is no sound Parquet file"):
             import pyarrow.dataset
 
             return pyarrow.dataset.dataset(wanted.path, format="parquet"), ()
+
+    @contextmanager
+    def _opened(self, wanted: Wanted) -> Iterator[Any]:
+        with refusals("this is no sound Parquet file"):
+            import pyarrow.parquet as pq
+
+            with pq.ParquetFile(wanted.path) as file:
+                yield file
 
 
 class ArrowFile(Format):
@@ -187,9 +183,9 @@ class ArrowFile(Format):
     always = False
 
     def read(self, wanted: Wanted) -> Table:
-        with refusals(wanted.path, "this is no sound Arrow file"):
-            pa = needed(f"{wanted.path}: reading Arrow files")
-            ask(wanted.path, 2 * wanted.path.stat().st_size)
+        with refusals("this is no sound Arrow file"):
+            pa = needed("reading Arrow files")
+            ask(2 * wanted.path.stat().st_size)
             data = pa.py_buffer(wanted.path.read_bytes())
             if data[:6].to_pybytes() == b"ARROW1":
                 file = pa.ipc.open_file(data)
@@ -199,8 +195,8 @@ class ArrowFile(Format):
             return table_from(iter(stream), stream.schema, wanted)
 
 
-def refusals(path: Path, what: str, *more: type[BaseException]) -> Any:
+def refusals(what: str, *more: type[BaseException]) -> Any:
     """Whatever PyArrow says about bytes it can not read, as a `TableError`."""
-    pa = needed(f"{path}: this kind of file")
+    pa = needed("this kind of file")
     python = (OSError, ValueError, MemoryError, LookupError, TypeError, ArithmeticError, NotImplementedError)
-    return refused_as(path, what, pa.ArrowException, *python, *more)
+    return refused_as(what, pa.ArrowException, *python, *more)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 from mercer._memory import available_memory
 from mercer.tables.reading.errors import TableError
 
 ADVICE = "Read a part of it with limit= (--limit), or choose rows and columns with query= (--query)."
 
 
-def ask(path: str | os.PathLike[str], need: float, what: str = "reading it") -> None:
+def ask(need: float, what: str = "reading it") -> None:
     """Refuse what would need more bytes than there are."""
     free = available_memory()
     if need > free:
-        raise TableError(
-            f"{what} would take about {_amount(need)} of memory, and {_amount(free)} are free. {ADVICE}",
-            path=path,
-        )
+        taken = f"{what} would take about {_amount(need)} of memory, and {_amount(free)} are free"
+        raise TableError(f"{taken}. {ADVICE}")
 
 
 def _amount(size: float) -> str:

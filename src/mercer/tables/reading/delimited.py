@@ -31,8 +31,7 @@ from mercer.tables.reading.text import (
     head_bytes,
     head_records,
     lines_of,
-    opened,
-    refusals,
+    unpacked,
 )
 
 DELIMITERS = ",\t;|"
@@ -62,12 +61,12 @@ class Delimited(Format):
         return True
 
     def read(self, wanted: Wanted) -> Table:
-        needed(f"{wanted.path}: reading it")
+        needed("reading it")
         sheet = load(wanted.path, wanted.limit)
         names = sheet.names()
         # Cells that are copied keep the words for missing values; understanding the others then takes longer.
         columns = sheet.columns(len(names), [""] if WRITTEN in wanted.kinds.values() else sorted(MISSING))
-        budget.ask(wanted.path, 16 * len(names) * len(columns[0]))  # a number, and while it is made another
+        budget.ask(16 * len(names) * len(columns[0]))  # a number, and while it is made another
         signs: dict[str, str] = {}  # of decimals, and a column that has them
 
         def column(j: int) -> Understood:
@@ -77,31 +76,29 @@ class Delimited(Format):
                 signs.update(dict.fromkeys(_decimals(text), names[j]))
             return found
 
-        table = assembled(names, column, wanted.path, line_of=sheet.line_of, remarks=sheet.remarks)
+        table = assembled(names, column, line_of=sheet.line_of, remarks=sheet.remarks)
         if not len(table) and not wanted.empty:
             line, _ = next(sheet.records())
-            problem = "there are names of columns, but no rows below them."
-            raise TableError(problem, path=wanted.path, line=line)
+            raise TableError("there are names of columns, but no rows below them.", line=line)
         if len(signs) == 2:
             raise TableError(
                 f"numbers have points here, but decimal commas in column {shown(signs[','])}. "
                 "Is 1.234 more than a thousand? Write all numbers one way.",
-                path=wanted.path,
                 column=signs["."],
             )
         remarks = (*table.remarks, *[COMMAS] * ("," in signs))
         return Table(table.columns, remarks=remarks).take(slice(wanted.limit))
 
-    def of_lines(self, lines: Iterable[bytes], head: bytes, path: Path, cut: Cut) -> Iterator[Table]:
+    def of_lines(self, lines: Iterable[bytes], head: bytes, cut: Cut) -> Iterator[Table]:
         delimiter = sniff(as_utf8_head(head))
-        records = records_of(decoded(lines, path), delimiter, path)
+        records = records_of(decoded(lines), delimiter)
         line, header = next(records, (1, [""]))
-        names = header_names(header, path, line)
+        names = header_names(header, line)
 
         def made(part: list[Row]) -> Table:
             for line, cells in part:
-                _require_width(cells, len(names), delimiter, path, line)
-            table = assembled(names, lambda j: column(part, j), path, line_of=lambda row: part[row][0])
+                _require_width(cells, len(names), delimiter, line)
+            table = assembled(names, lambda j: column(part, j), line_of=lambda row: part[row][0])
             cut.learn(table)
             return table
 
@@ -129,15 +126,14 @@ class Delimited(Format):
         return Scanned(first, lambda: self._batches(wanted.path, cut)), first.remarks
 
     def _batches(self, path: Path, cut: Cut) -> Iterator[Table]:
-        with refusals(path), opened(path) as file:
-            yield from self.of_lines(lines_of(file, path), head_bytes(path), path, cut)
+        with unpacked(path) as file:
+            yield from self.of_lines(lines_of(file), head_bytes(path), cut)
 
 
 @dataclass(frozen=True)
 class Sheet:
     """A delimited file in memory: UTF-8, and how it is cut into cells."""
 
-    path: Path
     data: bytes
     delimiter: str
     remarks: list[str]
@@ -145,12 +141,12 @@ class Sheet:
     def records(self) -> Iterator[Row]:
         """(line, cells) of every record, header first, without blank lines."""
         text = io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="")
-        return records_of(text, self.delimiter, self.path)
+        return records_of(text, self.delimiter)
 
     def names(self) -> list[str]:
         """Those of the columns."""
         line, first = next(self.records())
-        return header_names(first, self.path, line)
+        return header_names(first, line)
 
     def line_of(self, row: int) -> int:
         """The line on which a row (from 0) begins."""
@@ -184,26 +180,25 @@ class Sheet:
             )
         except (pa.ArrowException, OSError, ValueError) as error:
             self._require_sound(width)
-            raise TableError(f"PyArrow says: {error}.", path=self.path) from None
+            raise TableError(f"PyArrow says: {error}.") from None
         return table.slice(1).columns  # below the header
 
     def _require_sound(self, width: int) -> None:
         """Refuse the first record that is wrong, by its line."""
         for line, cells in self.records():
-            _require_width(cells, width, self.delimiter, self.path, line)
+            _require_width(cells, width, self.delimiter, line)
 
 
-def _require_width(cells: list[str], width: int, delimiter: str, path: Path, line: int) -> None:
+def _require_width(cells: list[str], width: int, delimiter: str, line: int) -> None:
     if len(cells) != width:
         raise TableError(
             f"{len(cells)} cell{'s' * (len(cells) != 1)} where the header has {width}: "
             f"{shown(delimiter.join(cells))}. Cells are cut at every {delimiter!r} outside quotes.",
-            path=path,
             line=line,
         )
 
 
-def records_of(lines: Iterable[str], delimiter: str, path: Path, strict: bool = True) -> Iterator[Row]:
+def records_of(lines: Iterable[str], delimiter: str, strict: bool = True) -> Iterator[Row]:
     """(line, cells) of every record that has something in it. Lines count as in an editor."""
     reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     line, width = 1, 0
@@ -215,7 +210,7 @@ def records_of(lines: Iterable[str], delimiter: str, path: Path, strict: bool = 
             line = reader.line_num + 1
     except csv.Error as error:
         said = next((words for part, words in _FAULTS.items() if part in str(error)), f"{error}.")
-        raise TableError(said, path=path, line=line) from None
+        raise TableError(said, line=line) from None
 
 
 def _counts(cells: list[str], width: int) -> bool:
@@ -249,11 +244,11 @@ def load(path: Path, limit: int | None) -> Sheet:
         data = all_bytes(path, _HELD)
     else:
         # What is wrong with them shows when they are looked at again.
-        data = head_records(path, lambda lines: records_of(lines, delimiter, path, strict=False), limit + 1)
-    data, remarks = as_utf8(data, path)
+        data = head_records(path, lambda lines: records_of(lines, delimiter, strict=False), limit + 1)
+    data, remarks = as_utf8(data)
     if not re.search(rb"[^ \t\r\n]", data):
-        raise TableError("the file is empty. The first line must hold the names of the columns.", path=path)
-    return Sheet(path, data, delimiter, remarks)
+        raise TableError("the file is empty. The first line must hold the names of the columns.")
+    return Sheet(data, delimiter, remarks)
 
 
 def as_utf8_head(head: bytes) -> str:
@@ -262,17 +257,16 @@ def as_utf8_head(head: bytes) -> str:
     return head.decode(encoding, errors="replace").lstrip("\r\n")
 
 
-def header_names(first: list[str], path: Path, line: int) -> list[str]:
+def header_names(first: list[str], line: int) -> list[str]:
     """The names of the columns, from the first record."""
     names = [name.strip(BLANK) for name in first]
     if all(map(is_number, names)):
         raise TableError(
             f"the first line must hold the names of the columns, but has numbers: {shown(', '.join(names))}. "
             "Put a line of names above it.",
-            path=path,
             line=line,
         )
-    return checked_names(names, path, line)
+    return checked_names(names, line)
 
 
 def _typed(column: Any, kind: str | None, sheet: Sheet) -> Understood:
@@ -290,7 +284,7 @@ def _typed(column: Any, kind: str | None, sheet: Sheet) -> Understood:
                 return Understood(numbers, "number")
         except pa.ArrowInvalid:
             pass  # the words say which
-    budget.ask(sheet.path, _WORD * compute.count_distinct(column).as_py())
+    budget.ask(_WORD * compute.count_distinct(column).as_py())
     return understood(coded(column), kind, comma)
 
 

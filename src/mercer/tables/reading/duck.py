@@ -7,8 +7,7 @@ query is looked at, its settings are locked, and anything but one SELECT is refu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
+from contextlib import closing, contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -20,50 +19,41 @@ from mercer.tables.reading.sqlite import choose, quoted
 from mercer.tables.reading.table import Table
 
 
-def available(path: Path) -> ModuleType:
+def available() -> ModuleType:
     """DuckDB, or a sentence that says how to get it."""
-    try:
-        import duckdb
-    except ImportError:
-        raise TableError("this needs DuckDB: pip install 'mercer[cli]'", path=path) from None
-    needed(f"{path}: this")
-    return duckdb
+    needed("this")
+    return needed("this", "DuckDB")
+
+
+@contextmanager
+def _connected(path: str, **more: Any) -> Iterator[Any]:
+    """A connection; what DuckDB has to complain of is a `TableError`."""
+    duckdb = available()
+    with (
+        refusals("DuckDB says", duckdb.Error, RuntimeError),
+        closing(duckdb.connect(path, config=_config(), **more)) as connection,
+    ):
+        yield connection
 
 
 def query_over(data: Any, wanted: Wanted) -> Table:
-    """What a query selects from `t`.
+    """What a query selects from `t`: an Arrow table or data set, or `Scanned`.
 
-    Parameters
-    ----------
-    data : Arrow table or data set, or `Scanned`
-        What `t` is. It is in memory, or read by us as DuckDB asks for it; DuckDB itself opens no file.
-    wanted : Wanted
-        With the query, and the file that errors speak of.
+    It is in memory, or read by us as DuckDB asks for it; DuckDB itself opens no file.
     """
-    duckdb = available(wanted.path)
-    with (
-        refusals(wanted.path, "DuckDB says", duckdb.Error, RuntimeError),
-        closing(duckdb.connect(":memory:", config=_config())) as connection,
-    ):
+    with _connected(":memory:") as connection:
         connection.register("t", data)
         _lock(connection)
         try:
-            return _selected(connection, duckdb, wanted)
-        except duckdb.Error:
+            return _selected(connection, wanted)
+        except available().Error:
             if isinstance(data, Scanned) and data.error is not None:
                 raise data.error from None
             raise
 
 
 class Scanned:
-    """Tables that come one after another, anew for every time that a query goes through them.
-
-    Parameters
-    ----------
-    first : Table
-        With the columns that all of them have.
-    tables : function without arguments that gives an iterator
-    """
+    """Tables with the columns of the first one, anew for every time that a query goes through them."""
 
     def __init__(self, first: Table, tables: Callable[[], Iterator[Table]]):
         self._schema, self._tables = to_arrow(first).schema, tables
@@ -93,11 +83,7 @@ class DuckDB(Format):
     is_database = True
 
     def read(self, wanted: Wanted) -> Table:
-        duckdb = available(wanted.path)
-        with (
-            refusals(wanted.path, "DuckDB says", duckdb.Error, RuntimeError),
-            closing(duckdb.connect(str(wanted.path), read_only=True, config=_config())) as connection,
-        ):
+        with _connected(str(wanted.path), read_only=True) as connection:
             found = connection.execute(
                 "select table_catalog, table_schema, table_name from information_schema.tables "
                 "where table_catalog = current_database() order by 2, 3"
@@ -110,7 +96,7 @@ class DuckDB(Format):
             if chosen is not None and chosen != "t":
                 connection.execute(f"create temp view t as select * from {known[chosen]}")
             _lock(connection)
-            return _selected(connection, duckdb, wanted)
+            return _selected(connection, wanted)
 
 
 def _config() -> dict[str, str]:
@@ -129,10 +115,10 @@ def _lock(connection: Any) -> None:
     connection.execute("set lock_configuration = true")
 
 
-def _selected(connection: Any, duckdb: ModuleType, wanted: Wanted) -> Table:
+def _selected(connection: Any, wanted: Wanted) -> Table:
     query = "select * from t" if wanted.query is None else wanted.query
     statements = connection.extract_statements(query)
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise TableError("a query must be one SELECT: it reads, and changes nothing.", path=wanted.path)
+    if len(statements) != 1 or statements[0].type != available().StatementType.SELECT:
+        raise TableError("a query must be one SELECT: it reads, and changes nothing.")
     reader = connection.sql(query).to_arrow_reader(BATCH)
     return table_from(reader, reader.schema, wanted)

@@ -11,6 +11,7 @@ from typing import Any
 
 from mercer.tables.reading.errors import Stray, TableError
 from mercer.tables.reading.table import Table
+from mercer.tables.reading.text import all_bytes, as_utf8, head_lines
 
 # A row and its place: line of a file, or number.
 Row = tuple[int, Any]
@@ -28,23 +29,21 @@ class Wanted:
     query: str | None = None
     empty: bool = False
 
+    def load(self, factor: float = 2.0) -> tuple[bytes, list[str]]:
+        """The content of a text file, unpacked, as UTF-8, and remarks; of many rows the first lines that have
+        something on them. `factor` is how many bytes of memory the work takes for each byte."""
+        limit = self.limit
+        return as_utf8(all_bytes(self.path, factor) if limit is None else head_lines(self.path, limit))
+
 
 @dataclass
 class Cut:
-    """How the rows of a stream are cut into batches, and what its columns are known to be.
+    """How the rows of a stream are cut into batches, and what its columns are known to be."""
 
-    Attributes
-    ----------
-    size : rows of a batch, which ends at a row number that `size` divides
-    start : rows that are left out
-    kinds : of the columns; what is not said is found in the first rows, and written down here
-    look : how many rows are looked at for that
-    """
-
-    size: int
-    start: int
-    kinds: dict[str, str]
-    look: int
+    size: int  # of a batch, which ends at a row number that it divides
+    start: int  # rows that are left out
+    kinds: dict[str, str]  # what is not said is found in the first rows, and written down here
+    look: int  # how many rows are looked at for that
 
     @property
     def first(self) -> int:
@@ -89,7 +88,7 @@ class Format(ABC):
     """A kind of file with a table in it.
 
     A new one is a class in a file of its own and a line in `formats.py`. It must have `name`, `suffixes` and
-    `read`; the rest has defaults.
+    `read`; the rest has defaults. One of text with a row a line is a `LineFormat`, and has `row` instead.
 
     Attributes
     ----------
@@ -121,7 +120,7 @@ class Format(ABC):
         """The table in parts, for files that need not be held as a whole."""
         yield self.read(wanted)
 
-    def of_lines(self, lines: Iterable[bytes], head: bytes, path: Path, cut: Cut) -> Iterator[Table]:
+    def of_lines(self, lines: Iterable[bytes], head: bytes, cut: Cut) -> Iterator[Table]:
         """Batches of a file that is read line by line, as its lines come; `head` is how it begins."""
         raise TypeError(f"{self.name} is not read line by line")
 
@@ -141,12 +140,12 @@ class Format(ABC):
 def assembled(
     names: list[str],
     column: Callable[[int], Any],
-    path: Path | None,
     *,
     line_of: Callable[[int], int] | None = None,
     first_row: int = 0,
     n_rows: int | None = None,
     remarks: Iterable[str] = (),
+    in_file: bool = True,
 ) -> Table:
     """A table of columns that are understood one by one, by number; what is wrong with one gets its place.
 
@@ -160,9 +159,10 @@ def assembled(
         except Stray as stray:
             line = None if line_of is None else line_of(stray.row)
             stray.row += first_row
-            raise stray.at(name, path, line) from None
+            raise stray.at(name, line, in_file) from None
         except TableError as error:
-            raise TableError(error.problem, path=path, column=name) from None
+            error.column = name
+            raise
         columns[name] = found.values
         said += found.remarks(name)
     return Table(columns, n_rows, said)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from mercer._xp import require_sound
-from mercer.tables.reading.cells import WRITTEN, dates_in
-from mercer.tables.reading.dates import ORDERS, DatesRead
+from mercer.tables.reading.cells import ORDERS, WRITTEN, DatesRead, dates_in
 from mercer.tables.reading.errors import Stray, TableError, checked_names
 from mercer.tables.reading.objects import as_kind, as_word, bounded_dates, finite, from_objects
 from mercer.tables.reading.table import DENSE_LIMIT, Table
@@ -32,11 +31,11 @@ def noted(table: Table, kinds: Mapping[str, str]) -> Table:
     return Table(table.columns, table.n_rows, (*table.remarks, *said)) if said else table
 
 
-def with_dates(table: Table, but: Container[str] = ()) -> Table:
-    """The same table; words that are all dates become dates, except in the columns named."""
+def with_dates(table: Table) -> Table:
+    """The same table; words that are all dates become dates."""
     columns, remarks = dict(table.columns), list(table.remarks)
     for name in table.names:
-        if table.kind(name) == "text" and name not in but:
+        if table.kind(name) == "text":
             found = dates_in(table[name])
             columns[name] = found.values
             remarks += found.remarks(name)
@@ -68,7 +67,8 @@ def column_of(values: Any, name: str, kind: str | None = None) -> np.ndarray:
     except Stray as stray:
         raise stray.at(name) from None
     except TableError as error:
-        raise TableError(error.problem, column=name) from None
+        error.column = name
+        raise
 
 
 def _as_array(values: Any) -> np.ndarray:
@@ -112,7 +112,7 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
         found: dict[str, Any] = dict(X.columns)
     elif isinstance(X, Mapping):
         found = _named(X.keys(), X.values())
-    elif _is_arrow(X):
+    elif (pa := sys.modules.get("pyarrow")) and isinstance(X, pa.Table | pa.RecordBatch):
         found = _named(X.schema.names, X.columns)
     elif isinstance(X, np.ndarray) and X.dtype.names:
         found = {name: X[name] for name in X.dtype.names}
@@ -121,9 +121,9 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
             X.columns, (X.iloc[:, i] if hasattr(X, "iloc") else X[:, i] for i in range(X.shape[1]))
         )
     elif hasattr(X, "__arrow_c_stream__"):
-        import pyarrow as pa
+        import pyarrow
 
-        return _columns(pa.table(X), names)
+        return _columns(pyarrow.table(X), names)
     elif isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
         keys = dict.fromkeys(key for row in X for key in row)
         found = _named(keys, ([row.get(key) for row in X] for key in keys))
@@ -132,11 +132,6 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
     if names is not None:
         raise TableError("the columns have names already; names= is for arrays.")
     return found
-
-
-def _is_arrow(X: Any) -> bool:
-    pa = sys.modules.get("pyarrow")
-    return pa is not None and isinstance(X, pa.Table | pa.RecordBatch)
 
 
 def _named(names: Iterable[Any], columns: Iterable[Any]) -> dict[str, Any]:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections import Counter
 from typing import Any
 
 from mercer.tables.reading.errors import TableError, shown
-from mercer.tables.reading.format import Cut, Format, Row, Wanted
-from mercer.tables.reading.records import batches_of_rows, keys_of, table_of_rows
-from mercer.tables.reading.table import Table
-from mercer.tables.reading.text import decoded, load
+from mercer.tables.reading.records import LineFormat
 
 
-class JsonLines(Format):
+class JsonLines(LineFormat):
     """One object a line. Strings stay words, except in columns of dates, which JSON has not."""
 
     name = "JSON lines"
@@ -30,38 +26,27 @@ class JsonLines(Format):
             )
         return head.startswith("{")
 
-    def read(self, wanted: Wanted) -> Table:
-        data, remarks = load(wanted.path, wanted.limit, 10.0)
-        rows = list(_objects((line.decode() for line in data.splitlines()), wanted.path))
-        return table_of_rows(rows, keys_of(rows, wanted.path), wanted.kinds, wanted.path, remarks)
-
-    def of_lines(self, lines: Iterable[bytes], head: bytes, path: Path, cut: Cut) -> Iterator[Table]:
-        return batches_of_rows(_objects(decoded(lines, path), path), path, cut)
-
-
-def _objects(lines: Iterable[str], path: Path) -> Iterator[Row]:
-    for number, text in enumerate(lines, 1):
-        if text.strip():
-            yield number, _object(text, path, number)
-
-
-def _object(text: str, path: Path, line: int) -> dict[str, Any]:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise TableError("a key appears twice in one object.", path=path, line=line)
+    def row(self, line: str) -> dict[str, Any]:
+        try:
+            found = strict_json(line)
+        except ValueError as error:
+            raise TableError(f"this is no JSON: {error}. Every line must hold one object.") from None
+        if not isinstance(found, dict):
+            raise TableError(f'{shown(found)} is no object with names and values, like {{"price": 10}}.')
         return found
 
+
+def strict_json(text: str, **more: Any) -> Any:
+    """What JSON holds. A ValueError says what is wrong, also that a key comes twice or brackets never end."""
     try:
-        found = json.loads(text, object_pairs_hook=once)
-    except TableError:
-        raise
+        return json.loads(text, object_pairs_hook=_once, **more)
     except RecursionError:
-        raise TableError("brackets are nested too deeply.", path=path, line=line) from None
-    except ValueError as error:
-        problem = f"this is no JSON: {error}. Every line must hold one object."
-        raise TableError(problem, path=path, line=line) from None
-    if not isinstance(found, dict):
-        problem = f'{shown(found)} is no object with names and values, like {{"price": 10}}.'
-        raise TableError(problem, path=path, line=line)
+        raise ValueError("brackets are nested too deeply") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = next(name for name, often in Counter(name for name, _ in pairs).items() if often > 1)
+        raise ValueError(f"an object has {shown(twice)} twice")
     return found

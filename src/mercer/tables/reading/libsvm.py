@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from mercer.tables.reading.errors import TableError, shown
 from mercer.tables.reading.format import Format, Wanted, assembled
 from mercer.tables.reading.objects import as_kind, kind_of
 from mercer.tables.reading.table import DENSE_LIMIT, Table
-from mercer.tables.reading.text import load
 
 MOST_COLUMNS = 1_000_000
 _LINE = re.compile(
@@ -37,15 +35,14 @@ class Libsvm(Format):
         return bool(_LINE.fullmatch(first))
 
     def read(self, wanted: Wanted) -> Table:
-        path = wanted.path
-        data, remarks = load(path, wanted.limit, 4.0)
-        X, target = _parsed(data, path)
+        data, remarks = wanted.load(4.0)
+        X, target = _parsed(data)
         if not len(target):
-            raise TableError("there are no rows in the file.", path=path)
+            raise TableError("there are no rows in the file.")
         low = 0 if X.nnz and int(X.indices.min()) == 0 else 1
         n, d = len(target), max(X.shape[1] - low, 0)
-        _require_narrow(n, d, path)
-        ask(path, 16 * n * d + 1000 * d)
+        _require_narrow(n, d)
+        ask(16 * n * d + 1000 * d)
         dense = np.asfortranarray(X[:, low:].toarray())
         names = ["target", *(f"x{j + low}" for j in range(d))]
 
@@ -53,16 +50,16 @@ class Libsvm(Format):
             values = as_kind(dense[:, j - 1] if j else target, wanted.kinds.get(names[j]))
             return Understood(values, kind_of(values))
 
-        return assembled(names, column, path, remarks=remarks)
+        return assembled(names, column, remarks=remarks)
 
 
-def _parsed(data: bytes, path: Path) -> tuple[Any, np.ndarray]:
+def _parsed(data: bytes) -> tuple[Any, np.ndarray]:
     """(matrix, targets) by scikit-learn's parser, which refuses without saying where: that is found here."""
     from sklearn.datasets import load_svmlight_file
 
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")  # "\r" alone is a blank to the parser
     if b"_" in data:  # which Python's numbers may have, and those of the format not
-        _require_sound(data, path)
+        _require_sound(data)
     try:
         X, target = load_svmlight_file(io.BytesIO(data), zero_based=True)
         if np.isfinite(target).all() and not np.isinf(X.data).any():
@@ -70,21 +67,20 @@ def _parsed(data: bytes, path: Path) -> tuple[Any, np.ndarray]:
         said = "there is a number that is not finite"
     except (ValueError, OverflowError, IndexError, TypeError, MemoryError) as error:
         said = str(error) or type(error).__name__
-    _require_narrow(1, _require_sound(data, path), path)
-    raise TableError(f"scikit-learn says: {said}.", path=path)
+    _require_narrow(1, _require_sound(data))
+    raise TableError(f"scikit-learn says: {said}.")
 
 
-def _require_narrow(n: int, d: int, path: Path) -> None:
+def _require_narrow(n: int, d: int) -> None:
     if n * d > DENSE_LIMIT or d > MOST_COLUMNS:
         raise TableError(
             f"{n:,} rows × {d:,} columns are too many for a table, which is dense: up to {DENSE_LIMIT:,} "
             f"values and {MOST_COLUMNS:,} columns. Read fewer rows with limit= (--limit). In Python, "
-            "estimators such as KernelRidge learn from the matrix of sklearn.datasets.load_svmlight_file.",
-            path=path,
+            "estimators such as KernelRidge learn from the matrix of sklearn.datasets.load_svmlight_file."
         )
 
 
-def _require_sound(data: bytes, path: Path) -> int:
+def _require_sound(data: bytes) -> int:
     """Refuse the first line that is wrong, by its number; the largest index, if there is none."""
     largest = 0
     for number, raw in enumerate(data.splitlines(), 1):
@@ -94,7 +90,7 @@ def _require_sound(data: bytes, path: Path) -> int:
             largest = max(largest, _last_index(parts))
         except ValueError as error:
             problem = f"{error} A line is: target index:value index:value …"
-            raise TableError(problem, path=path, line=number) from None
+            raise TableError(problem, line=number) from None
     return largest
 
 

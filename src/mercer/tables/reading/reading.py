@@ -1,22 +1,33 @@
-"""One door for files: `read` recognises what a file is by its content and its name."""
+"""The doors for files: `read` takes one as a whole, `batches` what may not fit in memory.
+
+What a file is shows in its content and its name. What the columns of a stream are is seen in the first rows
+and holds for the rest; nothing is kept but the batch at hand.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import stat
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from mercer.tables.reading import duck
 from mercer.tables.reading.delimited import as_utf8_head
-from mercer.tables.reading.errors import TableError, refused_as
-from mercer.tables.reading.format import Format, Wanted
+from mercer.tables.reading.errors import TableError, in_file, refused_as, require_count, shown
+from mercer.tables.reading.format import Cut, Format, Row, Wanted
 from mercer.tables.reading.formats import FORMATS
 from mercer.tables.reading.from_memory import checked_kinds, noted
+from mercer.tables.reading.records import batches_of_rows
 from mercer.tables.reading.table import Table
-from mercer.tables.reading.text import head_bytes
+from mercer.tables.reading.text import head_bytes, lines_of, unpacked
 
+# Rows of a file that say what its columns are, if a batch has fewer. Nobody waits for these.
+LOOK = 1000
 _PICKLE = "a pickle can run any code when it is opened, so it is not. Save the table as CSV or Parquet."
 _ARRAYS = (
     "arrays are no table. Load it with numpy.load(path, allow_pickle=False) and give the array to Table.of."
@@ -76,7 +87,7 @@ def read(
         blanks and all. Names that are not there are ignored.
     empty : bool
         Whether a table without rows will do. Otherwise it is an error: most likely something was forgotten.
-    form : Format, or the name of one, optional
+    form : Format, or the name or ending of one ("csv"), optional
         How the file is read, if it is of a kind of your own, or does not show what it is.
 
     Returns
@@ -99,72 +110,177 @@ def read(
     array(['Bonn'], dtype=object)
     """
     path, kinds = Path(path), checked_kinds(kinds)
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise ValueError(f"limit must be a whole number above 0, not {limit!r}")
-    if query is not None and not query.encode(errors="ignore").strip():
-        raise TableError("the query is empty.", path=path)
-    form = recognise(path) if form is None else _form_of(form)
-    wanted = Wanted(path, kinds, limit, table, query, empty)
-    if table is not None and not form.is_database:
-        raise TableError("the file holds one table; table= (--table) is for databases.", path=path)
-    if query is None or form.is_database:
-        found = form.read(wanted)
-    else:
-        duck.available(path)  # before a large file is read for it
-        source, remarks = form.for_query(wanted)
-        found = duck.query_over(source, wanted)
-        found = Table(found.columns, found.n_rows, remarks).select(found.names)
-    if not found.names or not (found.n_rows or empty):
-        raise TableError("the query selects no rows." if query else "there are no rows.", path=path)
-    return noted(found, kinds)
+    if limit is not None:
+        require_count("limit", limit, 1)
+    with in_file(path):
+        if query is not None and not query.encode(errors="ignore").strip():
+            raise TableError("the query is empty.")
+        form = recognise(path) if form is None else form_of(form)
+        wanted = Wanted(path, kinds, limit, table, query, empty)
+        if table is not None and not form.is_database:
+            raise TableError("the file holds one table; table= (--table) is for databases.")
+        if query is None or form.is_database:
+            found = form.read(wanted)
+        else:
+            duck.available()  # before a large file is read for it
+            source, remarks = form.for_query(wanted)
+            found = duck.query_over(source, wanted)
+            found = Table(found.columns, found.n_rows, remarks).select(found.names)
+        if not found.names or not (found.n_rows or empty):
+            raise TableError("the query selects no rows." if query else "there are no rows.")
+        return noted(found, kinds)
 
 
-def _form_of(form: Any) -> Format:
+def batches(
+    source: Any,
+    size: int = 256,
+    *,
+    start: int = 0,
+    kinds: Mapping[str, str] | None = None,
+    form: Format | str | None = None,
+) -> Iterator[Table]:
+    """Tables of `size` rows from something that may not fit in memory.
+
+    Parameters
+    ----------
+    source : path, binary file, table, or iterator of dicts
+        CSV and its relatives, JSON lines (both also packed) and Parquet are read as they are asked for; other
+        files as a whole. So is a binary file, such as ``sys.stdin.buffer``: line by line where it is text.
+    size : int
+        Rows of a batch. Batches end at row numbers that `size` divides, wherever they begin.
+    start : int
+        Leave out so many rows.
+    kinds : mapping from names to "number", "text" or "date", optional
+        What these columns shall be, instead of what they look like in the first rows.
+    form : Format, or the name or ending of one ("csv"), optional
+        How it is read; by default as its first bytes, its name or its look say.
+
+    Raises
+    ------
+    TableError
+        For a value that is not what its column was in the first rows; by line.
+
+    Examples
+    --------
+    >>> rows = ({"a": i, "b": "x"} for i in range(5))
+    >>> for table in batches(rows, 2, start=1):
+    ...     print(table["a"])
+    [1.]
+    [2. 3.]
+    [4.]
+    """
+    require_count("size", size, 1)
+    require_count("start", start, 0)
+    cut = Cut(size, start, checked_kinds(kinds), size)
+    if isinstance(source, (str, os.PathLike)):
+        cut.look = max(size, LOOK)
+        return _of_file(Path(source), cut, form)
+    if hasattr(source, "readline"):
+        return _piped(source, cut, form)
+    if isinstance(source, Iterator):
+        return batches_of_rows(_dicts(source), cut, in_file=False)
+    return cut.of_tables([Table.of(source, kinds=cut.kinds)])
+
+
+def _of_file(path: Path, cut: Cut, form: Format | str | None) -> Iterator[Table]:
+    with in_file(path):
+        found = recognise(path) if form is None else form_of(form)
+        if not found.has_lines:
+            yield from cut.of_tables(found.parts(Wanted(path, cut.kinds)))
+            return
+        with unpacked(path) as file:
+            yield from found.of_lines(lines_of(file), head_bytes(path), cut)
+
+
+def _piped(file: BinaryIO, cut: Cut, form: Format | str | None) -> Iterator[Table]:
+    """Batches of an open file: of text as its lines come, of other kinds once all of it is there."""
+    with in_file(str(getattr(file, "name", "stream")).replace("<stdin>", "standard input")):
+        lines, blank = lines_of(file), 0
+        for first in lines:
+            if first.strip():
+                break
+            blank += 1
+        else:
+            raise TableError("it is empty.")
+        found = _known(first) or by_look(first.decode("utf-8", "replace")) if form is None else form_of(form)
+        if found.has_lines:
+            whole = chain([b"\n"] * blank, [first], lines)  # so that lines count
+            yield from found.of_lines(whole, first, cut)
+            return
+        with spooled(file, b"\n" * blank + first) as path:
+            yield from cut.of_tables(found.parts(Wanted(path, cut.kinds)))
+
+
+@contextmanager
+def spooled(file: BinaryIO, start: bytes = b"", form: str | None = None) -> Iterator[Path]:
+    """What comes through an open file, and began with `start`, in a file on disk for a while."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"table{form_of(form).suffixes[0] if form else ''}")
+        with open(path, "wb") as out:
+            out.write(start)
+            shutil.copyfileobj(file, out)
+        yield path
+
+
+def _dicts(source: Iterator[Any]) -> Iterator[Row]:
+    for i, row in enumerate(source, 1):
+        if not isinstance(row, Mapping):
+            raise TableError(f"{shown(row)} is no dict of names and values.", row=i)
+        yield i, {str(key): value for key, value in row.items()}
+
+
+def form_of(form: Any) -> Format:
+    """A kind of file by its name or an ending of its files."""
     known = {f.name: f for f in FORMATS}
+    endings = {ending.lstrip("."): f for f in FORMATS for ending in f.suffixes}
     if isinstance(form, Format):
         return form
-    if isinstance(form, str) and form in known:
-        return known[form]
+    if isinstance(form, str) and form in known | endings:
+        return (known | endings)[form]
     if isinstance(form, type) and issubclass(form, Format):
         raise TypeError(f"form must be an object: write {form.__name__}(), with the parentheses")
-    raise ValueError(f"form must be a Format, or one of {', '.join(map(repr, known))}; got {form!r}")
+    said = f"{', '.join(map(repr, known))}, or an ending such as {', '.join(map(repr, endings))}"
+    raise ValueError(f"form must be a Format, or one of {said}; got {form!r}")
 
 
 def recognise(path: Path) -> Format:
     """What kind of file it is, by its first bytes, then by its name, then by its look."""
-    with refused_as(path, "it can not be read", OSError, ValueError):
+    with refused_as("it can not be read", OSError, ValueError):
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
-            raise TableError("there is no such file.", path=path) from None
+            raise TableError("there is no such file.") from None
         if not stat.S_ISREG(mode):
             what = "a folder" if stat.S_ISDIR(mode) else "no ordinary file"
-            raise TableError(f"this is {what}; give the path of a file with a table.", path=path)
+            raise TableError(f"this is {what}; give the path of a file with a table.")
         with open(path, "rb") as file:
             start = file.read(16)
     if not start:
-        raise TableError("the file is empty.", path=path)
-    for form in FORMATS:
-        if form.start and start.startswith(form.start, form.start_at):
-            return form
+        raise TableError("the file is empty.")
+    if known := _known(start):
+        return known
     suffix = path.suffix.lower()
-    for beginning, sentence in _REFUSED_STARTS.items():
-        if start.startswith(beginning):
-            raise TableError(sentence, path=path)
     if suffix in _REFUSED_SUFFIXES:
-        raise TableError(_REFUSED_SUFFIXES[suffix], path=path)
+        raise TableError(_REFUSED_SUFFIXES[suffix])
     if suffix == ".gz":
         suffix = Path(path.stem).suffix.lower()
     for form in FORMATS:
         if suffix in form.suffixes:
             if form.start and form.always:
-                problem = f"it is called {suffix}, but does not begin as a {form.name} file."
-                raise TableError(problem, path=path)
+                raise TableError(f"it is called {suffix}, but does not begin as a {form.name} file.")
             return form
-    try:
-        return by_look(as_utf8_head(head_bytes(path, 65536)))
-    except TableError as error:
-        raise TableError(error.problem, path=path) from None
+    return by_look(as_utf8_head(head_bytes(path, 65536)))
+
+
+def _known(start: bytes) -> Format | None:
+    """The kind of file that begins so, if its first bytes say; those that are not read are refused."""
+    for form in FORMATS:
+        if form.start and start.startswith(form.start, form.start_at):
+            return form
+    for beginning, sentence in _REFUSED_STARTS.items():
+        if start.startswith(beginning):
+            raise TableError(sentence)
+    return None
 
 
 def by_look(head: str) -> Format:

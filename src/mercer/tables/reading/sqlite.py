@@ -33,7 +33,7 @@ class SQLite(Format):
         errors = (sqlite3.Error, sqlite3.Warning, OSError, OverflowError, UnicodeError, MemoryError)
         address = f"{wanted.path.absolute().as_uri()}?mode=ro"
         with (
-            refused_as(wanted.path, "SQLite says", *errors),
+            refused_as("SQLite says", *errors),
             closing(sqlite3.connect(address, uri=True)) as connection,
         ):
             _restrict(connection)
@@ -46,19 +46,18 @@ class SQLite(Format):
 
 def choose(wanted: Wanted, names: list[str]) -> str | None:
     """The table that is meant. A query may do without; otherwise there must be only one, or one is named."""
-    path, listed = wanted.path, ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
+    listed = ", ".join(map(shown, names[:20])) + (", …" if len(names) > 20 else "")
     if wanted.table is not None:
         if wanted.table not in names:
-            problem = f"there is no table {shown(wanted.table)}. There are: {listed or 'none'}."
-            raise TableError(problem, path=path)
+            raise TableError(f"there is no table {shown(wanted.table)}. There are: {listed or 'none'}.")
         return wanted.table
     if len(names) == 1:
         return names[0]
     if wanted.query is not None:
         return None
     if not names:
-        raise TableError("there is no table in this file.", path=path)
-    raise TableError(f"there are {len(names)} tables; say which with table= (--table): {listed}.", path=path)
+        raise TableError("there is no table in this file.")
+    raise TableError(f"there are {len(names)} tables; say which with table= (--table): {listed}.")
 
 
 def quoted(name: str) -> str:
@@ -81,11 +80,11 @@ def _authorize(action: int, first: Any, second: Any, *_: Any) -> int:
 
 
 def _rows(connection: sqlite3.Connection, wanted: Wanted) -> Table:
-    path, limit = wanted.path, wanted.limit
+    limit = wanted.limit
     cursor = connection.execute("select * from t" if wanted.query is None else wanted.query)
     if cursor.description is None:
-        raise TableError("the query selects nothing. It must be one SELECT.", path=path)
-    names = checked_names([str(column[0]) for column in cursor.description], path)
+        raise TableError("the query selects nothing. It must be one SELECT.")
+    names = checked_names([str(column[0]) for column in cursor.description])
     columns: list[list[Any]] = [[] for _ in names]
     rows = 0
     while batch := cursor.fetchmany(BATCH if limit is None else min(BATCH, limit - rows)):
@@ -93,10 +92,10 @@ def _rows(connection: sqlite3.Connection, wanted: Wanted) -> Table:
         for column, values in zip(columns, zip(*batch, strict=True), strict=True):
             column.extend(values)
         # What is held is held; the next batch, and the arrays to come, must fit.
-        ask(path, len(names) * (8 * rows + 2000 * BATCH), f"more than {rows:,} rows of it")
+        ask(len(names) * (8 * rows + 2000 * BATCH), f"more than {rows:,} rows of it")
         if limit is not None and rows >= limit:
             break
-    return assembled(names, lambda j: _column(columns[j], wanted.kinds.get(names[j])), path)
+    return assembled(names, lambda j: _column(columns[j], wanted.kinds.get(names[j])))
 
 
 def _column(values: list[Any], kind: str | None) -> Understood:

@@ -8,6 +8,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from io import BufferedIOBase
 from itertools import islice
 from pathlib import Path
@@ -22,30 +23,23 @@ _OBJECT = 60  # bytes that Python adds to a line
 _NEWLINE = re.compile(rb"\r\n?|\n")
 
 
-def opened(path: Path) -> BufferedIOBase:
-    """The file for reading, unpacked if it is gzip."""
-    with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path, "rb") if packed else open(path, "rb")
-
-
-def refusals(path: Path):  # type: ignore[no-untyped-def]
-    """What can go wrong between the disk and the bytes."""
-    return refused_as(path, "it can not be read", OSError, EOFError, zlib.error, MemoryError)
+@contextmanager
+def unpacked(path: Path) -> Iterator[BufferedIOBase]:
+    """The file for reading, unpacked if it is gzip; what goes wrong on the way is a `TableError`."""
+    with refused_as("it can not be read", OSError, EOFError, zlib.error, MemoryError):
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rb") if packed else open(path, "rb") as file:
+            yield file
 
 
 def all_bytes(path: Path, factor: float = 1.0) -> bytes:
-    """The whole content.
+    """The whole content, if there is memory for the work: `factor` bytes for each byte of content.
 
-    Parameters
-    ----------
-    path : Path
-    factor : float
-        How many bytes of memory the work takes for each byte of content. If that is more than there is,
-        nothing is kept; of a packed file, whose content may be a thousand times as large, that is counted.
+    A packed file is measured first, as its content may be a thousand times as large.
     """
-    budget.ask(path, factor * path.stat().st_size)
-    with refusals(path), opened(path) as file:
+    budget.ask(factor * path.stat().st_size)
+    with unpacked(path) as file:
         if not isinstance(file, gzip.GzipFile):
             return file.read()
         most, size = budget.available_memory() / (factor + 1), 0
@@ -53,25 +47,26 @@ def all_bytes(path: Path, factor: float = 1.0) -> bytes:
         while piece := file.read(PIECE):
             size += len(piece)
             if size > most:
-                budget.ask(path, (factor + 1) * size, "unpacking and reading it")
+                budget.ask((factor + 1) * size, "unpacking and reading it")
         file.seek(0)
         return file.read(size)
 
 
-def lines_of(file: Any, path: Path) -> Iterator[Any]:
+def lines_of(file: Any) -> Iterator[Any]:
     """Lines of an open file, bytes or text; one that does not end is refused before memory is full of it."""
     number = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
         if len(line) >= LONGEST_LINE:
-            problem = f"a line has more than {LONGEST_LINE:,} characters. Is this a table?"
-            raise TableError(problem, path=path, line=number)
+            raise TableError(
+                f"a line has more than {LONGEST_LINE:,} characters. Is this a table?", line=number
+            )
         yield line
 
 
 def head_bytes(path: Path, size: int = PIECE) -> bytes:
     """The first bytes of the content."""
-    with refusals(path), opened(path) as file:
+    with unpacked(path) as file:
         return file.read(size)
 
 
@@ -84,14 +79,14 @@ def head_records(path: Path, records: Callable[[Iterator[str]], Iterable[Any]], 
 
     def lines(text: Any) -> Iterator[str]:
         size, most = 0, budget.available_memory() / 4
-        for line in lines_of(text, path):
+        for line in lines_of(text):
             kept.append(line)
             size += len(line) + _OBJECT
             if size > most:
-                budget.ask(path, 5 * size)
+                budget.ask(5 * size)
             yield line
 
-    with refusals(path), opened(path) as file:
+    with unpacked(path) as file:
         text = io.TextIOWrapper(file, encoding="latin-1", newline="")  # type: ignore[type-var]
         for _ in islice(records(lines(text)), count):
             pass
@@ -103,21 +98,16 @@ def head_lines(path: Path, count: int) -> bytes:
     return head_records(path, lambda lines: (line for line in lines if not line.isspace()), count)
 
 
-def load(path: Path, limit: int | None, factor: float) -> tuple[bytes, list[str]]:
-    """The content, or its first so many lines with something on them, as UTF-8; and remarks."""
-    return as_utf8(all_bytes(path, factor) if limit is None else head_lines(path, limit), path)
-
-
-def decoded(lines: Iterable[bytes], path: Path) -> Iterator[str]:
+def decoded(lines: Iterable[bytes]) -> Iterator[str]:
     """Lines as text. It must be UTF-8: that it is something else shows only when all of it is there."""
     for number, raw in enumerate(lines, 1):
         try:
             text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             problem = f"byte 0x{raw[error.start]:02x} is not UTF-8. Save the file as UTF-8."
-            raise TableError(problem, path=path, line=number) from None
+            raise TableError(problem, line=number) from None
         if "\0" in text:
-            raise TableError("there is a NUL byte, which text files do not have.", path=path, line=number)
+            raise TableError("there is a NUL byte, which text files do not have.", line=number)
         yield text
 
 
@@ -126,21 +116,18 @@ def line_at(data: bytes, position: int) -> int:
     return len(_NEWLINE.findall(data, 0, position)) + 1 - (data[position - 1 : position + 1] == b"\r\n")
 
 
-def as_utf8(data: bytes, path: Path) -> tuple[bytes, list[str]]:
+def as_utf8(data: bytes) -> tuple[bytes, list[str]]:
     """Content as UTF-8 without a mark in front, and remarks. UTF-16 has a mark; the rest is Windows'."""
     remarks = []
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
             data, remarks = data.decode("utf-16").encode(), ["The file is UTF-16."]
         except UnicodeError as error:
-            raise TableError(
-                f"it begins as UTF-16, but is not: {error}. Save it as UTF-8.", path=path
-            ) from None
+            raise TableError(f"it begins as UTF-16, but is not: {error}. Save it as UTF-8.") from None
     data = data.removeprefix(codecs.BOM_UTF8)
     if (nul := data.find(b"\0")) >= 0:
         raise TableError(
             "there is a NUL byte, which text files do not have. The file is damaged, or of another kind.",
-            path=path,
             line=line_at(data, nul),
         )
     try:
@@ -151,9 +138,9 @@ def as_utf8(data: bytes, path: Path) -> tuple[bytes, list[str]]:
         foreign = set(data.decode("utf-8", errors="ignore"))
         problem = f"byte 0x{bad:02x} is not UTF-8. Save the file as UTF-8."
         if any(ord(letter) > 127 for letter in foreign):  # the rest is UTF-8: one spot is damaged
-            raise TableError(problem, path=path, line=line) from None
+            raise TableError(problem, line=line) from None
         try:
             text = data.decode("cp1252")
         except UnicodeDecodeError as second:
-            raise TableError(problem, path=path, line=line_at(data, second.start)) from None
+            raise TableError(problem, line=line_at(data, second.start)) from None
         return text.encode(), [f"Line {line:,} is not UTF-8; the file was read as Windows-1252."]

@@ -16,7 +16,7 @@ import numpy as np
 from mercer._files import replacing
 from mercer.tables.reading.arrow import needed, to_arrow
 from mercer.tables.reading.cells import is_number
-from mercer.tables.reading.errors import TableError, refused_as
+from mercer.tables.reading.errors import TableError, in_file, refused_as
 from mercer.tables.reading.objects import as_word, kind_of
 from mercer.tables.reading.table import Table
 
@@ -71,7 +71,7 @@ def write(table: Table, path: str | os.PathLike[str], *, raw: bool = True) -> Pa
             f"These can: {', '.join(sorted(writers))}.",
             path=path,
         )
-    with refused_as(path, "it can not be written", OSError, ValueError), replacing(path) as out:
+    with in_file(path), refused_as("it can not be written", OSError, ValueError), replacing(path) as out:
         writers[ending](out)
     return path
 

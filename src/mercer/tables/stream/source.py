@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tables.reading import Table
-from mercer.tables.reading.stream import batches
+from mercer.tables.reading import Table, batches
 
 
 @dataclass

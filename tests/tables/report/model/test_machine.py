@@ -8,7 +8,7 @@ import pytest
 from mercer.kernels import Gaussian, Laplacian, Matern
 from mercer.tables.model.machines import LossTrial
 from mercer.tables.model.search import Trial
-from mercer.tables.report.model.search import _chosen, _family, tried
+from mercer.tables.report.model.machine import _chosen, _family, tried
 from mercer.tables.report.page import Report
 
 
