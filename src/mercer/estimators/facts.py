@@ -18,7 +18,7 @@ from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Kernel, Precomputed
 from mercer.losses import Loss
 from mercer.losses.pairs import PairCoding
-from mercer.solvers.cluster_sums import squares_of
+from mercer.operators import squares_of
 
 
 @dataclass(frozen=True, eq=False)
