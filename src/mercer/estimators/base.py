@@ -27,6 +27,7 @@ from mercer.losses import Loss
 from mercer.losses.coding import TargetCoding
 from mercer.representations import Features
 from mercer.solvers import Problem, Solution
+from mercer.solvers.convex import semidefinite
 
 
 class KernelMachine(Coefficients, KernelInputs):
@@ -164,7 +165,8 @@ class KernelMachine(Coefficients, KernelInputs):
         finally:
             self.__dict__.pop("_start", None)  # it was for this fit only
         solution = plan.solver.run(problem)
-        if not self._definite:
+        claims = solution.certificate.gap is not None
+        if not self._definite or (claims and not semidefinite(problem)):
             solution = solution.without_claims()
         coef = solution.coef
         if not np.isfinite(coef).all():

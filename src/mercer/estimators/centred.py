@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer._state import ArraySpec
+from mercer._threads import interruptible
 from mercer._warnings import frames_inside
 from mercer.engines import available_memory
 from mercer.estimators.plan import parts_of
@@ -106,7 +107,8 @@ def _decomposed(K: KernelOperator, count: int) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"{K.kernel!r} gives NaN or infinity between these points; are they too large?")
     values -= values.mean(axis=0)
     values -= values.mean(axis=1)[:, None]
-    w, U = eigh(values, subset_by_index=[n - count, n - 1], overwrite_a=True, check_finite=False)
+    span = [n - count, n - 1]
+    w, U = interruptible(lambda: eigh(values, subset_by_index=span, overwrite_a=True, check_finite=False))
     return w[::-1], U[:, ::-1]
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer import _resolve
 from mercer._params import require_count, require_positive
 from mercer._state import COUNT, NUMBER, ArraySpec, require, require_held
+from mercer._threads import interruptible
 from mercer.estimators import preimages
 from mercer.estimators.centred import Decomposition, Moments, OrthonormalCoordinates, eigenpairs
 from mercer.estimators.inputs import GAUSSIAN, KernelInputs, like
@@ -245,7 +246,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         moments, coordinates = self.moments_, self._coordinates
         p = len(moments.mean)
         count = min(self.n_components or p, p)
-        values, vectors = eigh(moments.scatter, subset_by_index=[p - count, p - 1])
+        span = [p - count, p - 1]
+        values, vectors = interruptible(lambda: eigh(moments.scatter, subset_by_index=span))
         values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
         squared_mean = float(moments.mean @ moments.mean)
         # Features of their own hold all of the variance; centres leave some of it out.

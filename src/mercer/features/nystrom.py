@@ -7,6 +7,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 
 from mercer._state import ArraySpec, require
+from mercer._threads import interruptible
 from mercer._xp import n_points
 from mercer.engines import Tiled
 from mercer.features.base import FeatureMap
@@ -67,7 +68,7 @@ class NystromFeatures(ClassNamePrefixFeaturesOutMixin, FeatureMap):
         m, whole = min(self.n_centres, points.shape[0]), Tiled().operator(self.kernel_, points)
         self.centres_ = points[centres_of(self.centres).choose(whole, m, np.random.default_rng(seed))]
         K = np.asarray(Tiled().operator(self.kernel_, double(self.centres_)).dense(), dtype=np.float64)
-        values, vectors = np.linalg.eigh(K)
+        values, vectors = interruptible(lambda: np.linalg.eigh(K))
         # Directions without weight carry no information, only rounding: that of the values `transform` makes.
         single = getattr(points, "dtype", None) == np.float32
         kept = values > len(K) * np.finfo(np.float32 if single else np.float64).eps * values[-1]

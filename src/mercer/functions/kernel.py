@@ -105,11 +105,13 @@ class KernelFunction(Function):
     def _set(self, kernel, points, coef, engine):
         self.kernel, self.points, self.coef, self.engine = kernel, points, coef, engine
 
-    # K(points, points), bound when first asked for: what is prepared of it serves all predictions.
+    # K(points, points), and of each group of terms, bound when first asked for: what is prepared of them
+    # serves all predictions.
     _bound: KernelOperator | None = None
+    _bound_groups: tuple[tuple[KernelOperator, np.ndarray, np.ndarray], ...] = ()
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "_bound"}
+        return {name: value for name, value in vars(self).items() if not name.startswith("_bound")}
 
     @property
     def n_features(self):
@@ -167,12 +169,20 @@ class KernelFunction(Function):
     def at_points(self, X):
         if not len(self):
             return np.zeros((n_points(X), *self.coef.shape[1:]), self.coef.dtype)
-        K = self._facing(X)
         if not self._groups:
-            return K.product(self.coef)
+            return self._facing(X).product(self.coef)
+        if not self._bound_groups:
+            self._bound_groups = tuple(
+                (
+                    self.engine.operator(self.kernel, take(self.points, rows)),
+                    columns,
+                    self.coef[np.ix_(rows, columns)],
+                )
+                for rows, columns in self._groups
+            )
         out = np.zeros((n_points(X), self.coef.shape[1]))
-        for rows, columns in self._groups:
-            out[:, columns] += K.among(columns=rows).product(self.coef[np.ix_(rows, columns)])
+        for K, columns, coef in self._bound_groups:
+            out[:, columns] += K.facing(X).product(coef)
         return out
 
     def _kernel(self):
@@ -355,15 +365,13 @@ def _checked(kernel: Any) -> Kernel:
     return kernel
 
 
-def _settled(kernel: Any) -> Any:
-    """The same kernel, with arrays nobody else can write to; itself where it has no others."""
-    own = {}
+def _settled(kernel: Kernel) -> Kernel:
+    """A kernel of one's own, which nobody else can change: parameters and arrays, in children, too."""
+    own: dict[str, Any] = {name: _settled(child) for name, child in kernel.children().items()}
     for name, value in kernel.get_params(deep=False).items():
-        kept = _settled(value) if isinstance(value, Kernel) else value
-        kept = frozen(value) if isinstance(value, np.ndarray) else kept
-        if kept is not value:
-            own[name] = kept
-    return kernel.replace(**own) if own else kernel
+        if isinstance(value, np.ndarray):
+            own[name] = frozen(value)
+    return kernel.replace(**own)
 
 
 def _dense(X: Any) -> np.ndarray:

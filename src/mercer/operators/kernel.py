@@ -11,6 +11,7 @@ import numpy as np
 from mercer._threads import cpu_count
 from mercer._xp import issparse, take
 from mercer.kernels.base import Kernel
+from mercer.kernels.door import by_rule
 from mercer.operators.base import Middle, Operator, row_blocks, weighted_gram
 
 Step = Callable[[slice, np.ndarray], "np.ndarray | None"]
@@ -79,7 +80,7 @@ class KernelOperator(Operator):
 
     @property
     def semidefinite(self) -> bool:
-        return self.kernel.vectors and bool(self.kernel.rule())
+        return by_rule(self.kernel)
 
     @property
     def threads(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._threads import interruptible
 from mercer._xp import issparse
 from mercer.operators import Matrix
 from mercer.solvers.base import ConvergenceWarning, IncompatibleError, Solver, warn_if_unconverged
@@ -86,7 +87,8 @@ class Coordinate(Solver):
         # scikit-learn halves the squared error: (1/2n)‖·‖² + α‖c‖₁, so α = λ/2.
         model = Lasso(
             alpha=problem.lam / 2, fit_intercept=problem.offset, tol=self.tol, max_iter=self.max_iter
-        ).fit(Phi, problem.y[:, 0], sample_weight=problem.weights)
+        )
+        interruptible(lambda: model.fit(Phi, problem.y[:, 0], sample_weight=problem.weights))
         return model.coef_, float(model.intercept_), int(model.n_iter_), model.n_iter_ < self.max_iter
 
     def _logistic(self, problem, Phi):
@@ -106,7 +108,7 @@ class Coordinate(Solver):
         y, steps = problem.y[:, 0] > 0, 0
         features = Matrix(Phi)
         for _ in range(_ROUNDS):
-            model.fit(Phi, y, sample_weight=problem.weights)
+            interruptible(lambda: model.fit(Phi, y, sample_weight=problem.weights))
             steps += int(np.max(model.n_iter_))
             c, b = model.coef_[0], np.ravel(model.intercept_)
             measured, b, scale = _certificate(replace(problem, A=features), c[:, None], b)

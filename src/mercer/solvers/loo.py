@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._threads import interruptible
 from mercer._units import alone, by_size, count
 from mercer._xp import issparse
 from mercer.operators import L1, Factor, Operator
@@ -90,7 +92,7 @@ def full_path(problem: Problem, lams: Sequence[float], units: np.ndarray | None 
     """One coefficient per example: S K S = Q Λ Qᵀ."""
     n, t = problem.y.shape
     K, s, y = _scaled(problem)
-    values, Q = eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+    values, Q = interruptible(partial(eigh, K, overwrite_a=True, check_finite=False, driver="evd"))
     del K
     values = np.maximum(values, 0)
     rhs = np.hstack([y, s[:, None]]) if problem.offset else y
@@ -236,7 +238,7 @@ def centred_spectrum(problem: Problem, Phi: Operator) -> tuple[np.ndarray, ...]:
         centre, mean = Phi.adjoint(w) / n, (w @ y) / n
         G -= n * np.outer(centre, centre)
         b = b - n * np.outer(centre, mean)
-    values, V = eigh(G, overwrite_a=True, check_finite=False, driver="evd")
+    values, V = interruptible(partial(eigh, G, overwrite_a=True, check_finite=False, driver="evd"))
     return centre, mean, np.maximum(values, 0), V, V.T @ b
 
 

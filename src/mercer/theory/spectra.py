@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._threads import interruptible
 from mercer.features import NystromFeatures
 from mercer.kernels import Kernel
 from mercer.theory.experiments import Rate, fit_rate
@@ -61,7 +62,7 @@ def spectrum(K: Any, y: Any = None) -> GramSpectrum:
     y = np.asarray(y, dtype=float)
     if y.shape != (n,):
         raise ValueError(f"y must have one number for each of the {n} examples, got shape {y.shape}")
-    values, vectors = np.linalg.eigh(K)
+    values, vectors = interruptible(lambda: np.linalg.eigh(K))
     return GramSpectrum(np.maximum(values[::-1], 0) / n, ((vectors.T @ y) ** 2 / n)[::-1])
 
 

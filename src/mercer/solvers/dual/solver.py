@@ -9,9 +9,10 @@ import numpy as np
 
 from mercer._threads import parallel_map
 from mercer._warnings import frames_inside
-from mercer.operators import Factor, Matrix, NotPositiveDefinite, Operator
+from mercer.operators import Matrix, NotPositiveDefinite, Operator
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import certify
+from mercer.solvers.convex import semidefinite
 from mercer.solvers.coordinates import Primal, to_primal
 from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Stored, columns_of
 from mercer.solvers.dual.minimise import Part, State, minimise
@@ -31,8 +32,6 @@ _SAMPLE = 256
 _SOON = 20
 # Slopes of 1 that are left, of the scores' own, for the gradient to need no measuring.
 _TOL = 1e-4
-# Rows in which the kernel is looked at, where no rule says that it is one.
-_LOOKED_AT = 1000
 
 
 class Dual(Solver):
@@ -129,10 +128,10 @@ class Dual(Solver):
                 return replace(other, solver=name, support=_support(parts, dual), dual_coef=dual)
         advice = "Scale the features, increase lam (decrease C) or max_iter"
         warn_if_unconverged(solution, _worst(parts, states)[0].tol, advice, problem.A.dtype)
-        if _semidefinite(problem):
-            return solution
-        _warn_not_convex()
-        return solution.without_claims()
+        convex = semidefinite(problem)
+        if convex is False:
+            _warn_not_convex()
+        return solution if convex else solution.without_claims()
 
     def _solve(self, K: Operator, primal: Primal | None, part: Part, cache: float) -> State:
         state = State(part.start, np.empty(0))
@@ -223,7 +222,7 @@ def _solution(problem: Problem, primal: Primal | None, parts: list[Part], states
         intercept[j] = part.offset(state.c, values[part.rows, j]) if problem.offset else 0.0
     measured = certify(problem, coef, intercept, _TOL, primal, slopes, values)
     square = float((coef * values).sum()) if problem.full else 0.0
-    if square < 0 and not _semidefinite(problem):
+    if square < 0 and not semidefinite(problem):
         raise NotPositiveDefinite(
             "the matrix is not positive semidefinite: cᵀKc < 0 for the coefficients found, so ‖f‖² "
             "means nothing; is the kernel a kernel (mercer.kernels.check)?"
@@ -262,21 +261,6 @@ def _worst(parts: list[Part], states: list[State]) -> tuple[Part, State]:
         return pair[1].status != "converged", pair[1].violation / pair[0].tol
 
     return max(zip(parts, states, strict=True), key=far)
-
-
-def _semidefinite(problem: Problem) -> bool:
-    """Is K positive semidefinite: by rule, or as far as some rows show?"""
-    if not problem.full or problem.A.semidefinite:
-        return True
-    some = np.linspace(0, problem.n - 1, min(problem.n, _LOOKED_AT)).astype(np.intp)
-    values = problem.A.among(some, some).dense().astype(np.float64)
-    single = np.array_equal(values, values.astype(np.float32))  # as if rounded to float32
-    rounding = 1e-4 if single else 1e-8
-    try:
-        Factor(values, shift=rounding * (float(np.abs(values.diagonal()).max()) or 1.0), max_jitter=0.0)
-    except NotPositiveDefinite:
-        return False
-    return True
 
 
 def _warn_not_convex() -> None:
