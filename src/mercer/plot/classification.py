@@ -25,11 +25,8 @@ _MARKERS = "os^Dvp"
 def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 100) -> Axes:
     """What a classifier of points in the plane says where: the surer, the stronger the colour.
 
-    Parameters
-    ----------
-    machine : fitted classifier with two features and at most six classes; with ``predict_proba`` the colour
-        is as strong as the probability, without it is all or nothing
-    y : labels; each class has its own marker as well as its own colour
+    The machine is a fitted classifier; with ``predict_proba`` the colour is as strong as the probability,
+    without it is all or nothing. Each of at most six classes has its own marker as well as its own colour.
 
     Examples
     --------

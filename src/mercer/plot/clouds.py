@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.ticker import PercentFormatter
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import require_count
@@ -240,15 +241,13 @@ def cluster_classes(labels: Any, y: Any, ax: Axes | None = None) -> Axes:
     labels, y = np.asarray(labels), np.asarray(y)
     if labels.shape != y.shape or labels.ndim != 1:
         raise ValueError(f"one cluster and one class a point, got shapes {labels.shape} and {y.shape}")
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, clusters = np.unique(y), np.unique(labels)
     if len(classes) > 2 * len(COLOURS):
         raise ValueError(f"at most {2 * len(COLOURS)} classes can be told apart, got {len(classes)}")
     ax = dressed(ax, "cluster", "points")
     ax.grid(False, axis="x")
-    clusters = np.unique(labels)
     places, bottom = np.arange(len(clusters)), np.zeros(len(clusters))
-    for c, name in enumerate(classes):
-        counts = np.array([np.sum(codes[labels == j] == c) for j in clusters], dtype=float)
+    for c, (name, counts) in enumerate(zip(classes, contingency_matrix(y, labels), strict=True)):
         # A second round of colours is paler.
         colour = to_rgba(COLOURS[c % len(COLOURS)], 0.95 if c < len(COLOURS) else 0.45)
         ax.bar(places, counts, 0.75, bottom=bottom, color=[colour], label=str(name))

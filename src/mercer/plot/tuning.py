@@ -38,12 +38,8 @@ def surface(
     Between the trials the objective is interpolated by kernel ridge regression, the other parameters being
     those of the best trial. Where λ was optimised within each trial its whole path is known, and used.
 
-    Parameters
-    ----------
-    tuning : from `mercer.selection.tune`
-    x : a parameter, as in ``tuning.best_params``
-    y : a second one; both must be numbers then
-    resolution : points of the curve, or of the grid a side
+    The tuning is from `mercer.selection.tune`; x is a parameter, as in ``tuning.best_params``, y a second
+    one, and both must be numbers then.
 
     Examples
     --------

@@ -26,6 +26,7 @@ _TUNED = (
 )
 _LINK = "predictions are not the scores themselves, but a function of them"
 _CENTRES = "the centres were drawn from the examples, and change with them"
+_WEIGHTS = "examples have weights"
 _OUTPUTS = "there is more than one output"
 _WIDTH = "; here its width was taken from the points, though not from the targets"
 
@@ -136,21 +137,16 @@ def _stability(facts: Facts, words: str) -> Found:
 def _unstable(facts: Facts) -> str | None:
     if facts.loss is None or not facts.penalised:
         return "the machine does not minimise a mean loss + λ‖f‖²"
-    if facts.has_offset:
-        return "the offset has no penalty, and one example may move it far (offset=False)"
-    if facts.space == "centres":
-        return _CENTRES
-    if facts.weighted:
-        return "examples have weights"
-    if facts.scores.shape[1] != 1 or facts.loss.joint:
-        return _OUTPUTS
-    if not facts.loss.convex:
-        return "the loss is not convex"
-    if facts.n < 2:
-        return "there is one example only"
-    if not facts.classes and not np.any(facts.targets):
-        return "all targets are 0"
-    return None
+    reasons = (
+        (facts.has_offset, "the offset has no penalty, and one example may move it far (offset=False)"),
+        (facts.space == "centres", _CENTRES),
+        (facts.weighted, _WEIGHTS),
+        (facts.scores.shape[1] != 1 or facts.loss.joint, _OUTPUTS),
+        (not facts.loss.convex, "the loss is not convex"),
+        (facts.n < 2, "there is one example only"),
+        (not facts.classes and not np.any(facts.targets), "all targets are 0"),
+    )
+    return next((why for true, why in reasons if true), None)
 
 
 def largest_slope(facts: Facts) -> float:
@@ -174,7 +170,7 @@ def _left_out(facts: Facts, words: str) -> Found:
     if facts.scores.shape[1] != 1 or (facts.classes and facts.margins is None):
         return _OUTPUTS
     if facts.weighted:
-        return "examples have weights"
+        return _WEIGHTS
     if facts.coef is None or not facts.penalised:
         return "the coefficients of the examples are not known"
     if facts.space == "centres":

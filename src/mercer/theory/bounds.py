@@ -28,7 +28,6 @@ class Bound:
 
     Attributes
     ----------
-    name : str
     risk : what is bounded, in words
     value : the bound
     measured : what was measured on the examples it was computed from
@@ -248,10 +247,8 @@ def finite_class_bound(empirical: float, size: int, n: int, delta: float = 0.05)
     Hoeffding's inequality for each, and the union of what may go wrong. (A hypothesis without errors does
     better: see the sample sizes for consistent learners.)
 
-    Parameters
-    ----------
-    empirical : err_S, the error rate on n examples
-    size : |H|, how many hypotheses there were to choose from, before the examples were seen
+    err_S is the `empirical` error rate, and |H| counts the hypotheses there were to choose from (`size`)
+    before the examples were seen.
 
     Examples
     --------
@@ -291,10 +288,7 @@ def finite_class_examples(size: int, epsilon: float, delta: float = 0.05) -> int
 def vc_bound(empirical: float, dimension: SupportsFloat, n: int, delta: float = 0.05) -> Bound:
     """err_D ≤ err_S + √((d(ln(2n/d)+1) + ln(4/δ))/n) for all hypotheses of a class of VC dimension d.
 
-    Parameters
-    ----------
-    empirical : err_S, the error rate on n examples
-    dimension : d, at least 0; a number, or what `vc_dimension` found
+    err_S is the `empirical` error rate, d a number from 0 on, or what `vc_dimension` found.
 
     Notes
     -----

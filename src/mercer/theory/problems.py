@@ -234,14 +234,10 @@ def coverage(
     random_state: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Coverage]:
-    """Repeat an experiment whose true risks are known, and count how often each bound holds.
+    """How often each bound holds, by name and what it bounds, if an experiment of known risks is repeated.
 
     A trial is a function of a random generator that returns (bound, true risk) pairs. `progress` is called
     with a line of text after every tenth of the work.
-
-    Returns
-    -------
-    dict from the bound's name, and what it bounds, to its Coverage
 
     Examples
     --------

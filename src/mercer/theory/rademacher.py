@@ -71,11 +71,8 @@ def rademacher_complexity(
     Jensen gives B√(tr K)/n from above, Khinchin's inequality (with Latała and Oleszkiewicz' constant 1/√2) a
     bound from below that is at most √2 away: the trace tells nearly all.
 
-    Parameters
-    ----------
-    K : (n, n) array, or an operator such as `mercer.operators.KernelOperator`
-    radius : B
-    draws : signs drawn where there are too many to look at all of them
+    K is an (n, n) array, or an operator such as `mercer.operators.KernelOperator`, B the `radius`. So many
+    signs are drawn (`draws`) where there are too many to look at all of them.
 
     Examples
     --------

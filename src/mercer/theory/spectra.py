@@ -84,12 +84,8 @@ def effective_dimension(
     is concave, so what is left, E = K − K̂ of rank q = n − m, adds at most tr E(E + nλ)⁻¹ (Rotfel'd), which
     is at most q e/(e + nλ) with e = tr E/q (Jensen). No n × n matrix is made.
 
-    Parameters
-    ----------
-    kernel : Kernel, with points X; or a kernel matrix K; or a `GramSpectrum`
-    lams : float or array
-    X : points
-    centres : how many of the points to take; all of them, without approximation, by default
+    `kernel` is a Kernel, with points X, or a kernel matrix, or a `GramSpectrum`. So many `centres` of the
+    points are taken; all of them, without approximation, by default.
 
     Examples
     --------

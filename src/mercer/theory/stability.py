@@ -42,12 +42,9 @@ def uniform_stability(
 ) -> float:
     """β = M L κ²/(λn): by how much a loss can change if one of n examples is replaced.
 
-    Parameters
-    ----------
-    slope : L, the largest |V'| of the loss that is minimised, at scores that occur
-    lam : λ
-    sup_diagonal : κ² ≥ k(x,x) for all x
-    judged : M, the same of the loss the machine is judged by; None if that is V itself
+    L (`slope`) is the largest |V'| of the loss that is minimised, at scores that occur; M (`judged`) the same
+    of the loss the machine is judged by, None if that is V itself; κ² (`sup_diagonal`) at least k(x,x) for
+    all x.
 
     Examples
     --------
@@ -226,12 +223,8 @@ def xi_alpha_bound(margins: Any, alpha: Any, spread: Any, *, offset: bool = True
     ξ_i = max(0, 1 − y_i f(x_i)), over the support vectors. ρ = 2 with an offset; without one ρ = 1 and
     R² = k(x_i,x_i), which is `left_out_bound` again.
 
-    Parameters
-    ----------
-    margins : y_i (f(x_i) + b)
-    alpha : |c_i|
-    spread : R² ≥ k(x_i,x_i) − k(x_i,x_j) for all j, with an offset; k(x_i,x_i) without
-    offset : bool
+    Margins are y_i (f(x_i) + b), `alpha` |c_i|, and `spread` R² ≥ k(x_i,x_i) − k(x_i,x_j) for all j with an
+    offset, k(x_i,x_i) without.
 
     Examples
     --------

@@ -56,10 +56,7 @@ def cells(centres: Any, rectangle: Any = UNIT_SQUARE) -> Cells:
 
     V_i = {x : |x − c_i| ≤ |x − c_j| for all j}.
 
-    Parameters
-    ----------
-    centres : shape (k, 2), inside of the rectangle
-    rectangle : ((left, right), (bottom, top))
+    Centres, shape (k, 2), lie inside of the rectangle ((left, right), (bottom, top)).
 
     Examples
     --------
