@@ -24,8 +24,9 @@ from sound import data, file_of, originals, parts, sealed, table, together
 from watch import outcome, watched
 
 from mercer import _state
-from mercer.io import load, registry
+from mercer.io import load
 from mercer.io.codec import BY_NAME
+from mercer.io.objects import classes
 
 # -- mutations: bytes -----------------------------------------------------------------------------
 
@@ -214,7 +215,7 @@ def _json_key(structure: Any, rng: Rng) -> None:
 
 def _json_class(structure: Any, rng: Rng) -> None:
     rows = [r for r in structure["objects"] if r["kind"] == "object"]
-    names = [*registry.classes(), *_STRANGERS]
+    names = [*classes(), *_STRANGERS]
     rows[rng.integers(len(rows))]["class"] = names[rng.integers(len(names))]
 
 
@@ -324,7 +325,7 @@ def run(count: int, seed: int = 0) -> Counter[str]:
             path.write_bytes(blob)
             assert outcome(path, X, there) == "predicts"
             repr(load(path))
-        for cls in registry.classes().values():
+        for cls in classes().values():
             _state.parameters_of(cls)
             if dataclasses.is_dataclass(cls):
                 _state.types_of(cls)

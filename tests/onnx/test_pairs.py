@@ -20,7 +20,7 @@ from mercer.kernels import (
     PullBack,
     Radial,
 )
-from mercer.onnx.pairs import diagonal, kernel_matrix
+from mercer.onnx.scores import diagonal, kernel_matrix
 
 # These are Python's functions or tables of numbers: no formula can be written down.
 FORMULAS = [cls for cls in EXAMPLES if cls not in (Finite, FunctionKernel, Precomputed, PullBack)]

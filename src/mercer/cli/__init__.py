@@ -13,13 +13,7 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; None takes the arguments of the process.
-
-    Returns
-    -------
-    int
-        The exit code.
-    """
+    """Run the command line; None takes the arguments of the process. What it returns is the exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         from mercer.cli.app import app

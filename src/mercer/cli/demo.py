@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mercer import tables
 from mercer.cli.console import fail, printable, stdout
 from mercer.cli.options import Quiet
 from mercer.cli.replacing import Force
@@ -33,7 +34,6 @@ def demo(
     """Write two real tables as files, and run `mercer fit` and `mercer predict` on them."""
     from mercer.cli.fit import fit
     from mercer.cli.predict import predict
-    from mercer.tables.reading import write
 
     if folder.exists() and not folder.is_dir():
         fail(f"{folder} is a file; name a folder to write to")
@@ -45,8 +45,8 @@ def demo(
     for name, target in _TABLES:
         table, new = _split(name, target, seed)
         paths = folder / f"{name}.csv", folder / f"{name}-new.csv"
-        write(table, paths[0])
-        write(new, paths[1])
+        tables.write(table, paths[0])
+        tables.write(new, paths[1])
         model, report, out = (folder / f"{name}{end}" for end in (".mercer", ".html", "-predicted.csv"))
         _say(quiet, ["fit", paths[0], "--target", target, "--minutes", f"{minutes:g}", "--seed", seed])
         results = {"output": model, "report": report, "force": True}
@@ -68,12 +68,10 @@ def _split(name: str, target: str, seed: int) -> tuple[Any, Any]:
     import numpy as np
     from sklearn import datasets
 
-    from mercer.tables.reading import Table
-
     # Unscaled: as it was measured.
     bunch = datasets.load_diabetes(scaled=False) if name == "diabetes" else datasets.load_breast_cancer()
     y = bunch.target if name == "diabetes" else bunch.target_names[bunch.target].astype(object)
     columns = {str(c): bunch.data[:, j] for j, c in enumerate(bunch.feature_names)}
-    table = Table.of({**columns, target: y})
+    table = tables.Table.of({**columns, target: y})
     order = np.random.default_rng(seed).permutation(len(table))
     return table.take(np.sort(order[_NEW_ROWS:])), table.take(order[:_NEW_ROWS]).drop(target)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import mercer
+from mercer import tables
 from mercer.cli.console import fail, print_json, require_apart, spinner, stdout
 from mercer.cli.options import (
     AsJson,
@@ -109,8 +111,6 @@ def fit(
     output, page = results.model_and_page(source, target)
     name = Path(source.name).name  # folders are nobody's business who gets the model
     with spinner(quiet, 60 * minutes) as step:
-        import mercer
-
         step(f"Reading {name}")
         with source.file() as file:
             data = roles.columns(source.read(file, source.kinds), target, source.kinds)
@@ -130,7 +130,7 @@ def fit(
         if page is not None:
             _draw(model, output, page, step)
     if as_json:
-        from mercer.cli.facts import facts
+        from mercer.cli.show import facts
 
         print_json(facts(model) | {"output": output, "report": page})
     elif not quiet:
@@ -140,9 +140,7 @@ def fit(
 def _draw(model: Model, output: Path, page: Path, step: Callable[[str], None]) -> None:
     step("Drawing the report")
     try:
-        from mercer.tables.report import model_report
-
-        model_report(model).write(page)
+        tables.model_report(model).write(page)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{output} is written, {page} is not") from None
     except (ValueError, OSError, ImportError) as error:

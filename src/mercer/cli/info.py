@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import mercer
+from mercer import tables
 from mercer._files import open_plain
 from mercer.cli.console import print_json, stdout
 from mercer.cli.options import AsJson, ModelFile, as_model
@@ -15,17 +17,15 @@ if TYPE_CHECKING:
 
 def info(model_file: ModelFile, as_json: AsJson = False) -> None:
     """Say what a model is, which columns it needs, how good it is and how that was tested."""
-    import mercer
-    from mercer.tables.stream import Streamed
 
     found = mercer.load(model_file)
     file = _file(model_file)
-    if isinstance(found, Streamed):
+    if isinstance(found, tables.Streamed):
         _streamed(found, file, as_json)
         return
     model = as_model(found, model_file)
     if as_json:
-        from mercer.cli.facts import facts
+        from mercer.cli.show import facts
 
         print_json(facts(model) | {"file": file})
         return
@@ -36,10 +36,7 @@ def info(model_file: ModelFile, as_json: AsJson = False) -> None:
     console.print()
     show_columns(console, model.schema.columns, model.evidence.dropped)
     if model.classes_ is not None:
-        line(
-            console,
-            f"Classes: {', '.join(map(str, model.classes_[:20]))}{', …' * (len(model.classes_) > 20)}",
-        )
+        line(console, _classes(model.classes_))
     console.print()
     line(
         console,
@@ -53,21 +50,22 @@ def _streamed(state: Streamed, file: dict[str, Any], as_json: bool) -> None:
     from mercer.cli.show import line, size
     from mercer.cli.stream import show_state, state_facts
 
-    machine: Any = state.machine
     facts = state_facts(state, state.position, 0.0)
     if as_json:
         left_out = {"now", "seconds", "rows_per_second"}  # of a run, which is over
         known = {name: value for name, value in facts.items() if name not in left_out}
-        classes = machine.classes_ if state.task == "classification" and machine.begun else None
-        print_json(known | {"columns": state.kinds, "classes": classes, "file": file})
+        print_json(known | {"columns": state.kinds, "classes": state.classes_, "file": file})
         return
     console = stdout()
     show_state(console, state, facts, "")
     line(console, f"Columns: {', '.join(f'{name} ({kind})' for name, kind in state.kinds.items())}")
-    if state.task == "classification" and machine.begun:
-        shown = ", ".join(map(str, machine.classes_[:20].tolist()))
-        line(console, f"Classes: {shown}{', …' * (len(machine.classes_) > 20)}")
+    if state.classes_ is not None:
+        line(console, _classes(state.classes_))
     line(console, f"File: {file['path']}, {size(file['bytes'])}, written by mercer {file['mercer']}")
+
+
+def _classes(classes: Any) -> str:
+    return f"Classes: {', '.join(map(str, classes[:20].tolist()))}{', …' * (len(classes) > 20)}"
 
 
 def _file(path: Path) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
+import mercer
+from mercer import tables
 from mercer.cli.console import fail, note
 
 if TYPE_CHECKING:
@@ -68,12 +70,11 @@ def option(*names: str, help: str, **more: Any) -> Any:
 
 def column_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of columns, for the shell to complete."""
-    from mercer.tables.reading import read
 
     try:
         # The parser stops at the option that waits for its value, and leaves the other words.
         table = ctx.params.get("table") or ctx.args[0]
-        names = read(table, limit=5, table=ctx.params.get("table_name")).names
+        names = tables.read(table, limit=5, table=ctx.params.get("table_name")).names
     except Exception:  # a shell that completes is no place for errors
         return []
     return [name for name in names if name.startswith(incomplete)]
@@ -177,9 +178,9 @@ class Selection(Source):
 
     def read(self, file: Path, kinds: dict[str, str], empty: bool = False) -> Table:
         """The table of a file that `file` gave."""
-        from mercer.tables.reading import read
 
-        return read(file, query=self.query, table=self.table_name, limit=self.limit, kinds=kinds, empty=empty)
+        which = {"query": self.query, "table": self.table_name, "limit": self.limit}
+        return tables.read(file, **which, kinds=kinds, empty=empty)
 
     @contextmanager
     def file(self) -> Iterator[Path]:
@@ -187,33 +188,29 @@ class Selection(Source):
         if not self.is_piped:
             yield self.table
             return
-        from mercer.tables.reading import TableError
         from mercer.tables.reading.reading import spooled
 
         if sys.stdin is None:
-            raise TableError("standard input is closed: there is no table to read", path="-")
+            raise tables.TableError("standard input is closed: there is no table to read", path="-")
         self.mention()
         with spooled(sys.stdin.buffer, form=self.form) as file:
             try:
                 yield file
-            except TableError as error:
+            except tables.TableError as error:
                 error.path = self.name
                 raise
 
 
 def load_model(path: Path) -> Model:
     """A model from its file; fails if it is something else."""
-    import mercer
 
     return as_model(mercer.load(path), path)
 
 
 def as_model(found: Any, path: Path) -> Model:
     """What a file held, if it is a model."""
-    import mercer
-    from mercer.tables.stream import Streamed
 
-    if isinstance(found, Streamed):
+    if isinstance(found, tables.Streamed):
         fail(f"{path} is of mercer stream, and good for predict and info; this needs a model of mercer fit")
     if not isinstance(found, mercer.Model):
         fail(f"{path} holds a {type(found).__name__}, not a model of mercer fit, which knows its columns")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import mercer
+from mercer import tables
 from mercer.cli.console import fail, note, print_json, printable, require_apart
 from mercer.cli.options import (
     AsJson,
@@ -28,9 +30,7 @@ from mercer.cli.replacing import Force, require_free
 if TYPE_CHECKING:
     import numpy as np
 
-    from mercer.tables.model import Model
     from mercer.tables.reading import Table
-    from mercer.tables.stream import Streamed
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,13 @@ class Wishes:
             return copied
         return source.read(file, dict.fromkeys(kept, "written"), empty=True).select(kept)
 
-    def check(self, model: Model | Streamed) -> None:
+    def check(self, model: Any) -> None:
         """Fail if the model has no answer to them."""
-        from mercer.tables.stream import Streamed
 
-        if isinstance(model, Streamed):
+        if isinstance(model, tables.Streamed):
             if self.interval is not None:
                 fail("--interval is for models of mercer fit; one of mercer stream knows none")
-            if self.proba and not hasattr(model.machine, "predict_proba"):
+            if self.proba and not hasattr(model, "predict_proba"):
                 fail("--proba is for classifications with a loss that has probabilities, such as logistic")
         elif self.proba and model.task == "regression":
             fail("--proba is for classifications; this model predicts numbers, with intervals")
@@ -110,19 +109,16 @@ def predict(
     if output is not None:
         require_apart(output, source.table, model_file)
         require_free(output, force)
-    import mercer
-    from mercer.tables.reading import Table
     from mercer.tables.reading.reading import recognise
-    from mercer.tables.stream import Streamed
 
     found = mercer.load(model_file)
-    model = found if isinstance(found, Streamed) else as_model(found, model_file)
+    model = found if isinstance(found, tables.Streamed) else as_model(found, model_file)
     wishes.check(model)
     with source.file() as file:
         data = source.read(file, _kinds(model, source), empty=True)
         sparse = recognise(file).is_sparse
         copied = wishes.copies(data, file, source, _is_text(output, as_json))
-    rows = data if isinstance(model, Streamed) else _completed(data, model, source.name, sparse)
+    rows = data if isinstance(model, tables.Streamed) else _completed(data, model, source.name, sparse)
     answers = _answers(model, rows, wishes)
     tell = (lambda message: None) if quiet else note
     _remark(model, rows, answers, wishes, source.name, tell)
@@ -132,8 +128,8 @@ def predict(
     named = _renamed(answers, set(copied.names), tell)
     # Said, as labels that are not there have no look.
     labels = {name: "text" for name, column in named.items() if column.dtype.kind in "bOU"}
-    new = Table.of(named, kinds=labels)
-    result = Table({**copied.columns, **new.columns}, len(data))
+    new = tables.Table.of(named, kinds=labels)
+    result = tables.Table({**copied.columns, **new.columns}, len(data))
     _write(result, output, raw)
     if as_json:
         print_json({"rows": len(result), "columns": result.names, "output": output})
@@ -148,11 +144,10 @@ def _is_text(output: Path | None, as_json: bool) -> bool:
     )
 
 
-def _kinds(model: Model | Streamed, source: Selection) -> dict[str, str]:
+def _kinds(model: Any, source: Selection) -> dict[str, str]:
     """Every column the model needs as the kind it was fitted to, the others as they are said to be."""
-    from mercer.tables.stream import Streamed
 
-    if isinstance(model, Streamed):
+    if isinstance(model, tables.Streamed):
         return model.kinds | source.kinds
     # Columns the model left out may hold anything; those that were words still are.
     needed = [c for c in model.schema.columns if c.name not in model.columns.dropped_ or c.kind == "category"]
@@ -165,15 +160,13 @@ def _kinds(model: Model | Streamed, source: Selection) -> dict[str, str]:
     return kinds | source.kinds
 
 
-def _completed(data: Table, model: Model, name: str, sparse: bool) -> Table:
+def _completed(data: Table, model: Any, name: str, sparse: bool) -> Table:
     """The columns of the model, those added that may be absent.
 
     A LIBSVM file is as wide as its last index, and what it does not name is 0. Columns the model left out
     need not be there.
     """
     import numpy as np
-
-    from mercer.tables.reading import Table
 
     absent = [c for c in model.schema.columns if c.name not in data and c.name not in model.columns.dropped_]
     added = {c.name: np.zeros(len(data)) for c in absent if sparse and c.kind == "number"}
@@ -184,38 +177,30 @@ def _completed(data: Table, model: Model, name: str, sparse: bool) -> Table:
             f"{name} lacks the column{'s' * (len(lacking) > 1)} {', '.join(lacking[:8])}{more}, "
             "which the model needs; leave cells empty where a value is not known"
         )
-    whole = Table({**data.columns, **added}, len(data))
+    whole = tables.Table({**data.columns, **added}, len(data))
     return whole.select([name for name in model.schema.names if name in whole])
 
 
-def _answers(model: Model | Streamed, rows: Table, wishes: Wishes) -> dict[str, np.ndarray]:
+def _answers(model: Any, rows: Table, wishes: Wishes) -> dict[str, np.ndarray]:
     """Columns of predictions, by name."""
     import numpy as np
 
-    from mercer.tables.stream import Streamed
-
     found = {"prediction": model.predict(rows)}
-    if not isinstance(model, Streamed) and model.task == "regression":
+    if getattr(model, "conformal", None) is not None:
         low, high = model.predict_interval(rows, wishes.coverage).T
         if not np.isfinite(low).all():
             low = high = np.full(len(rows), np.nan)
         return found | {"low": low, "high": high}
-    if isinstance(model, Streamed) and not hasattr(model.machine, "predict_proba"):
+    if model.classes_ is None or not hasattr(model, "predict_proba"):
         return found
-    P, classes = model.predict_proba(rows), _classes(model)
+    P, classes = model.predict_proba(rows), model.classes_
     if wishes.proba:
         return found | {f"probability {c}": P[:, j] for j, c in enumerate(classes.tolist())}
     return found | {"probability": P[np.arange(len(P)), np.searchsorted(classes, found["prediction"])]}
 
 
-def _classes(model: Any) -> Any:
-    from mercer.tables.stream import Streamed
-
-    return model.machine.classes_ if isinstance(model, Streamed) else model.classes_
-
-
 def _remark(
-    model: Model | Streamed,
+    model: Any,
     rows: Table,
     answers: dict[str, np.ndarray],
     wishes: Wishes,
@@ -225,11 +210,9 @@ def _remark(
     """What should be known of the answers before they are used."""
     import numpy as np
 
-    from mercer.tables.stream import Streamed
-
     if not len(rows):
         tell(f"{name} has no rows, so nothing is predicted")
-    if isinstance(model, Streamed):
+    if isinstance(model, tables.Streamed):
         return
     if "low" in answers and np.isnan(answers["low"]).any():
         few = len(model.evidence.truth)
@@ -270,18 +253,16 @@ def _object(model: Any, answers: dict[str, np.ndarray], coverage: float, copied:
     elif "probability" in answers:
         found["probability"] = answers["probability"]
     elif rest:
-        found |= {"classes": _classes(model), "probabilities": np.column_stack(rest)}
+        found |= {"classes": model.classes_, "probabilities": np.column_stack(rest)}
     return found | ({"columns": dict(copied.columns)} if copied.names else {})
 
 
 def _write(result: Table, output: Path | None, raw: bool) -> None:
-    from mercer.tables.reading import write
-
     if output is not None:
-        write(result, output, raw=raw)
+        tables.write(result, output, raw=raw)
         return
     with tempfile.TemporaryDirectory() as folder:
-        made = write(result, Path(folder, "out.csv"), raw=raw)
+        made = tables.write(result, Path(folder, "out.csv"), raw=raw)
         sys.stdout.flush()
         if sys.stdout.isatty():
             typer.echo(printable(made.read_text(encoding="utf-8"), "\n"), nl=False)

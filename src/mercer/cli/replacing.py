@@ -13,6 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
+import mercer
+from mercer import tables
 from mercer._files import open_plain
 from mercer.cli.console import fail, require_writable
 
@@ -39,7 +41,6 @@ def model_of(source: str, target: str) -> Callable[[Path], bool]:
     """Is it what `mercer fit` made of this table and target before?"""
 
     def mine(path: Path) -> bool:
-        import mercer
 
         found = _loaded(path)
         return (
@@ -55,16 +56,14 @@ def stream_of(target: str) -> Callable[[Path], bool]:
     """Is it what `mercer stream` made of this target before?"""
 
     def mine(path: Path) -> bool:
-        from mercer.tables.stream import Streamed
 
         found = _loaded(path)
-        return isinstance(found, Streamed) and found.target == target
+        return isinstance(found, tables.Streamed) and found.target == target
 
     return mine
 
 
 def _loaded(path: Path) -> Any:
-    import mercer
 
     try:
         return mercer.load(path)

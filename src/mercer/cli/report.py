@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from mercer import tables
 from mercer.cli.console import print_json, printable, require_apart, require_writable, spinner
 from mercer.cli.options import AsJson, ModelFile, Quiet, beside, load_model
 from mercer.cli.replacing import Force, page_of, require_free
@@ -30,9 +31,8 @@ def report(
         model = load_model(model_file)
         require_free(output, force, page_of(model.evidence.source or "", str(model.target)))
         step("Drawing the report")
-        from mercer.tables.report import model_report
 
-        model_report(model).write(output)
+        tables.model_report(model).write(output)
     if as_json:
         print_json({"report": output, "bytes": output.stat().st_size})
     elif not quiet:

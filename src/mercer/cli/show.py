@@ -1,8 +1,10 @@
-"""A model in a terminal."""
+"""A model in a terminal, and as a dict for ``--json``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -10,7 +12,7 @@ from rich.text import Text
 
 from mercer.cli.console import printable
 from mercer.tables.model import Model
-from mercer.tables.model.evidence import Score
+from mercer.tables.model.evidence import Contender, Score
 from mercer.tables.model.schema import Column
 
 _MOST = 8
@@ -33,10 +35,9 @@ def show_model(console: Console, model: Model) -> None:
             strong=0,
         )
     )
-    for nominal, measured in e.coverage:
-        if nominal == 0.9:
-            line(console, f"Intervals of 90 % held {100 * measured:.1f} % of the test rows.")
-    if matter := [i for i in e.importance if i.increase > 0 and i.column not in e.dropped][:_MOST]:
+    if (held := dict(e.coverage).get(0.9)) is not None:
+        line(console, f"Intervals of 90 % held {100 * held:.1f} % of the test rows.")
+    if matter := e.weighty[:_MOST]:
         measure = "error rate" if model.task == "classification" else "RMSE"
         console.print()
         console.print(
@@ -124,3 +125,42 @@ def size(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
     return f"{count} bytes"
+
+
+def facts(model: Model) -> dict[str, Any]:
+    """What is known of a model."""
+    e = model.evidence
+    return {
+        "task": model.task,
+        "target": model.target,
+        "classes": model.classes_,
+        "model": str(model),
+        "rows": e.rows,
+        "repeated": e.repeated,
+        "groups": e.groups,
+        "columns": [_column(c, c.name not in e.dropped) for c in model.schema.columns],
+        "tested": {
+            "how": e.how,
+            "rows": len(e.truth),
+            "scores": _scores(e.contenders[0]),
+            "others": {c.name: _scores(c) for c in e.contenders[1:]},
+        },
+        "importance": [asdict(i) for i in e.importance],
+        "coverage": [{"nominal": nominal, "measured": measured} for nominal, measured in e.coverage],
+        "certificate": e.certificate,
+        "bounds": [asdict(bound) for bound in e.bounds],
+        "dropped": e.dropped,
+        "remarks": e.remarks,
+        "seed": e.seed,
+        "seconds": e.seconds,
+    }
+
+
+def _column(column: Column, needed: bool) -> dict[str, Any]:
+    # Words of a column that was left out may be a name or a text in every row.
+    categories = column.categories if needed else None
+    return asdict(column) | {"categories": categories, "needed": needed}
+
+
+def _scores(contender: Contender) -> dict[str, Any]:
+    return {s.name: {"value": s.value, "low": s.low, "high": s.high} for s in contender.scores}

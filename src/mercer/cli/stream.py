@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+import mercer
+from mercer import tables
 from mercer.cli.console import fail, print_json, require_apart, require_writable, spinner, stdout
 from mercer.cli.options import (
     AsJson,
@@ -133,7 +135,6 @@ class Files:
             for path in written:
                 require_free(path, self.force, hint=", --resume to go on from it" * (path == self.checkpoint))
             return None
-        import mercer
 
         before = mercer.load(self.checkpoint)
         require_free(output, self.force, stream_of(target))
@@ -163,8 +164,6 @@ def stream(
     before = files.before(source.table, output, target)
     with spinner(quiet) as say:
         say(f"Reading {source.name}")
-        import mercer
-        from mercer.tables.stream import run_stream
 
         source.mention()
         rows: Any = sys.stdin.buffer if source.is_piped else source.table
@@ -180,7 +179,7 @@ def stream(
                 f"last {_said(state.metrics.recent)}"
             )
 
-        state = run_stream(
+        state = tables.run_stream(
             parts.machine(task),
             rows,
             target=target,

@@ -1,17 +1,23 @@
 """Objects of mercer's classes, as their parameters and their state: see `mercer._state`.
 
 What a class remembers, and what must hold of it, the class itself declares. No method is chosen by the file.
+Files may name the classes of mercer's own rooms, which are found and not listed, each by its room and its own
+name, as in "kernels.Gaussian". A name from a file is looked up, and never imported.
 """
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from functools import cache
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+import mercer
 from mercer import _state
-from mercer.io import registry
+from mercer._state import is_storable
 from mercer.io.errors import ModelFileError
 from mercer.io.kinds import Kind
 
@@ -25,13 +31,13 @@ class ObjectKind(Kind):
     fields = ("class", "parameters", "state")
 
     def takes(self, x):
-        return registry.name_of(type(x)) is not None
+        return name_of(type(x)) is not None
 
     def encode(self, x, put, encoder, path):
         cls: Any = type(x)
         parameters = {name: getattr(x, name) for name in _state.parameters_of(cls)}
         row = {
-            "class": registry.name_of(cls),
+            "class": name_of(cls),
             "parameters": {name: put(value, f".{name}") for name, value in parameters.items()},
             "state": {name: put(value, f".{name}") for name, value in _state.state_of(x).items()},
         }
@@ -43,7 +49,7 @@ class ObjectKind(Kind):
 
     def decode(self, row, get, decoder):
         name, given, state = row["class"], row["parameters"], row["state"]
-        cls = registry.classes().get(name) if isinstance(name, str) else None
+        cls = classes().get(name) if isinstance(name, str) else None
         if cls is None:
             raise ModelFileError(f"it holds an object of class {str(name)[:80]!r}, {_UNKNOWN}")
         if not isinstance(given, dict) or not isinstance(state, dict):
@@ -88,3 +94,44 @@ def _check_attribute(cls: type, name: str) -> None:
     own = hasattr(cls, name) and name not in _state.holds_of(cls)
     if not name.isidentifier() or name.startswith("__") or own:
         raise ModelFileError(f"it sets the attribute {name[:80]!r} of a {cls.__name__}, which is not data")
+
+
+# Rooms that hold nothing: they show, serve, write down or test what others do.
+_WITHOUT = {"codegen", "io", "onnx", "plot", "cli", "lab", "testing", "tables.report", "tables.serve"}
+
+
+def room_of(cls: type) -> str | None:
+    """The room of mercer a class is defined in."""
+    package, _, rest = cls.__module__.removeprefix("mercer.tables.").rpartition("mercer.")
+    return rest.partition(".")[0] if rest and not package else None
+
+
+def name_of(cls: type) -> str | None:
+    """The name of a class in files; None if it has none."""
+    name = f"{room_of(cls)}.{cls.__name__}"
+    return name if classes().get(name) is cls else None
+
+
+@cache
+def classes() -> dict[str, type]:
+    """Every class that files may name."""
+    found: dict[str, type] = {}
+    for room in pkgutil.iter_modules(mercer.__path__):
+        if room.name.startswith("_") or room.name in _WITHOUT:
+            continue
+        for module in _modules(f"mercer.{room.name}"):
+            for cls in vars(module).values():
+                if getattr(cls, "__module__", None) == module.__name__ and is_storable(cls):
+                    found[f"{room_of(cls)}.{cls.__name__}"] = cls
+    return found
+
+
+def _modules(name: str) -> list[Any]:
+    """A module and all below it."""
+    try:
+        module = importlib.import_module(name)
+    except ImportError:  # it needs an optional package that is not installed
+        return []
+    below = getattr(module, "__path__", ())
+    names = [f"{name}.{info.name}" for info in pkgutil.iter_modules(below)]
+    return [module, *(m for n in names if n.removeprefix("mercer.") not in _WITHOUT for m in _modules(n))]

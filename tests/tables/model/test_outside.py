@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.tables.model import Schema
-from mercer.tables.model.outside import outside, reach
+from mercer.tables.model.model import outside, reach
 from mercer.tables.reading import Table
 
 SEEN = Table.of(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.tables.reading import Table, TableError, batches, delimited, read
-from mercer.tables.reading.dates import DatesRead, moment
+from mercer.tables.reading.cells import DatesRead, moment
 from mercer.tables.reading.from_memory import with_dates
 
 FORMS = {"D.M.Y": "%d.%m.%Y", "D/M/Y": "%d/%m/%Y", "M/D/Y": "%m/%d/%Y"}

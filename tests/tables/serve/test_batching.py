@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from mercer.tables.serve.batching import Batcher
+from mercer.tables.serve.answers import Batcher
 
 
 def doubling(batches, gate=None):

@@ -6,9 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from mercer.tables.serve.describe import schema
 from mercer.tables.serve.refusal import Refusal
-from mercer.tables.serve.rows import parse
+from mercer.tables.serve.rows import parse, schema
 
 
 def test_it_describes_every_column_that_is_needed(regression):

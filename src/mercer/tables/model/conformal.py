@@ -29,17 +29,11 @@ class Conformal:
     errors are larger. It is 1 where that explains nothing. Of rows that belong together (equal ones, those of
     a group) one has a say: their errors are not independent, and counted as if they were, a few groups would
     pass for many rows.
-
-    Attributes
-    ----------
-    scores : sorted |error|/s
-    spread : KernelRidge for log |error|, or None
-    low, high : bounds of log s
     """
 
-    scores: np.ndarray
-    spread: KernelRidge | None
-    low: float
+    scores: np.ndarray  # sorted |error|/s
+    spread: KernelRidge | None  # for log |error|
+    low: float  # bounds of log s
     high: float
 
     holds = {"scores": ArraySpec("f", "n")}

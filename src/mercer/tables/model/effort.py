@@ -15,25 +15,15 @@ _FEWEST = 120
 
 @dataclass(frozen=True)
 class Effort:
-    """Rows and iterations of each stage of a search.
+    """Rows and iterations of each stage of a search."""
 
-    Attributes
-    ----------
-    screen_rows : for the first look at kernel families and widths
-    refine_rows : for one length scale a feature
-    final_rows : for the last refinement, and for the comparison of what is left
-    refine_steps, final_steps : iterations of the descents
-    finalists : families that are refined
-    by_folds : are there too few rows beside those to judge on?
-    """
-
-    screen_rows: int
-    refine_rows: int
-    final_rows: int
-    refine_steps: int
+    screen_rows: int  # for the first look at kernel families and widths
+    refine_rows: int  # for one length scale a feature
+    final_rows: int  # for the last refinement, and for the comparison of what is left
+    refine_steps: int  # iterations of the descents
     final_steps: int
-    finalists: int
-    by_folds: bool
+    finalists: int  # families that are refined
+    by_folds: bool  # are there too few rows beside those to judge on?
 
     @classmethod
     def within(cls, seconds: float, n: int, d: int, outputs: int) -> Effort:

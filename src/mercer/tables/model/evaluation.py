@@ -26,39 +26,28 @@ _LEAVE_ONE_OUT_UP_TO, _LEAVE_UNITS_OUT_UP_TO = 5000, 2000
 _LEAST_GAIN = 0.5
 # What the machine is called among the others.
 OURS = "mercer"
+# Numbers or labels, and probabilities of labels.
+Answer = tuple[np.ndarray, np.ndarray | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Tested:
-    """What a question's rows were predicted to be by machines that had not seen them.
+    """What a question's rows were predicted to be by machines that had not seen them."""
 
-    Attributes
-    ----------
-    how : in a sentence
-    rows : which rows were tested
-    predicted : numbers or labels
-    probability : (rows, classes), or None
-    others : dict from the name of a simpler or a different model to its (predicted, probability)
-    importance : (columns, repeats): by how much the error grew with a column's values shuffled
-    gain : size of the errors to expect of the last machine, which learned from all rows, as a share of those
-        of the tested ones: the ratio of their leave-one-out errors, at most 1
-    remarks : of all machines that were learned
-    """
-
-    how: str
-    rows: np.ndarray
-    predicted: np.ndarray
-    probability: np.ndarray | None
-    others: dict[str, tuple[np.ndarray, np.ndarray | None]]
-    importance: np.ndarray
+    how: str  # in a sentence
+    rows: np.ndarray  # which rows were tested
+    predicted: np.ndarray  # numbers or labels
+    probability: np.ndarray | None  # (rows, classes), or None
+    others: dict[str, Answer]  # by the name of a simpler or a different model
+    importance: np.ndarray  # (columns, repeats): by how much the error grew with a column's values shuffled
+    # Size of the errors to expect of the last machine, which learned from all rows, as a share of those
+    # of the tested ones: the ratio of their leave-one-out errors, at most 1
     gain: float
-    remarks: tuple[str, ...]
+    remarks: tuple[str, ...]  # of all machines that were learned
 
 
 # Rows that were tested, rows that were learned from, and what was learned.
 Part = tuple[np.ndarray, np.ndarray, Learned]
-# Numbers or labels, and probabilities of labels.
-Answer = tuple[np.ndarray, np.ndarray | None]
 
 
 def evaluate(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:

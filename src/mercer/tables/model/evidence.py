@@ -52,19 +52,12 @@ class Contender:
 
 @dataclass(frozen=True)
 class Importance:
-    """How much a column matters.
-
-    Attributes
-    ----------
-    column : str
-    increase : growth of the test error with the column shuffled, mean of several shuffles
-    spread : their standard deviation
-    length : the shortest length scale of its coordinates, in units of their spread; None if it has none
-    """
+    """How much a column matters."""
 
     column: str
-    increase: float
-    spread: float
+    increase: float  # growth of the test error with the column shuffled, mean of several shuffles
+    spread: float  # their standard deviation
+    # The shortest length scale of its coordinates, in units of their spread; None if it has none
     length: float | None
 
 
@@ -126,6 +119,11 @@ class Evidence:
     def scores(self) -> tuple[Score, ...]:
         """Those of the model itself."""
         return self.contenders[0].scores
+
+    @property
+    def weighty(self) -> tuple[Importance, ...]:
+        """Columns that matter, the most important first."""
+        return tuple(i for i in self.importance if i.increase > 0 and i.column not in self.dropped)
 
     @property
     def telling(self) -> tuple[Bound, ...]:

@@ -28,22 +28,14 @@ _TOO_SLOW = (
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A table and its target.
+    """A table and its target."""
 
-    Attributes
-    ----------
-    table : Table, without the target
-    y : numbers or labels
-    task : "regression" or "classification"
-    classes : all labels, sorted; None for numbers
-    units : (n,) numbers: rows with the same one (equal rows, rows of a group) are on one side of every split;
-        None: every row stands for itself
-    """
-
-    table: Table
-    y: np.ndarray
-    task: str
-    classes: np.ndarray | None
+    table: Table  # without the target
+    y: np.ndarray  # numbers or labels
+    task: str  # "regression" or "classification"
+    classes: np.ndarray | None  # all labels, sorted; None for numbers
+    # (n,) numbers: rows with the same one (equal rows, rows of a group) are on one side of every split;
+    # None: every row stands for itself
     units: np.ndarray = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -66,24 +58,14 @@ class Question:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What one pass ends with.
+    """What one pass ends with."""
 
-    Attributes
-    ----------
-    columns : how the table becomes points
-    machine : fitted
-    calibration : probabilities for machines that have none themselves
-    found : the search
-    loss_trials : losses that were compared
-    remarks : where the clock or free memory, and not the seed alone, decided
-    """
-
-    columns: Columns
-    machine: KernelMachine
-    calibration: Calibration | None
-    found: Found
-    loss_trials: tuple[LossTrial, ...]
-    remarks: tuple[str, ...] = ()
+    columns: Columns  # how the table becomes points
+    machine: KernelMachine  # fitted
+    calibration: Calibration | None  # probabilities for machines that have none themselves
+    found: Found  # the search
+    loss_trials: tuple[LossTrial, ...]  # losses that were compared
+    remarks: tuple[str, ...] = ()  # where the clock or free memory, and not the seed alone, decided
 
     def predict(self, table: Any) -> np.ndarray:
         """Numbers or labels."""

@@ -36,20 +36,12 @@ _HEAVY = 8.0
 
 @dataclass(frozen=True)
 class LossTrial:
-    """One loss that was tried.
+    """One loss that was tried."""
 
-    Attributes
-    ----------
-    loss : in words
-    lam : float
-    error : root mean squared error, or error rate, in cross-validation
-    rows : number of examples
-    """
-
-    loss: str
+    loss: str  # in words
     lam: float
-    error: float
-    rows: int
+    error: float  # root mean squared error, or error rate, in cross-validation
+    rows: int  # number of examples
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""A fitted answer to a question about a table."""
+"""A fitted answer to a question about a table, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from mercer._state import is_fitted, require
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import Labelled
+from mercer.kernels import Kernel
+from mercer.kernels.algebra import Sum
+from mercer.kernels.transforms import LengthScales
+from mercer.kernels.unary import Scale
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evidence import Evidence
 from mercer.tables.model.learn import probabilities
-from mercer.tables.model.outside import Outside, outside, reach
 from mercer.tables.model.schema import Schema
-from mercer.tables.model.words import kernel_words, summary
+from mercer.tables.reading import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +131,26 @@ class Model:
 
     def summary(self) -> str:
         """What is known, in a page of text."""
-        return summary(self)
+        e = self.evidence
+        lines = [
+            f"{self.task.capitalize()} of {self.target!r}, {e.rows:,} rows, {len(self.schema.names)} columns",
+            f"  {self}",
+            f"Tested by {e.how}:",
+        ]
+        width = max(len(c.name) for c in e.contenders)
+        for c in e.contenders:
+            scores = [s for s in c.scores if s.name != "accuracy"]
+            shown = "   ".join(f"{s.name} {s.value:.4g} [{s.low:.4g}, {s.high:.4g}]" for s in scores)
+            lines.append(f"  {c.name:<{width}}  {shown}")
+        if top := e.weighty[:6]:
+            shown = ", ".join(f"{i.column} +{i.increase:.3g}" for i in top)
+            lines.append(f"Columns that matter (growth of the error when shuffled): {shown}")
+        if (held := dict(e.coverage).get(0.9)) is not None:
+            lines.append(f"Intervals of nominal 90 % covered {held:.1%} of test rows")
+        lines.append(f"Solver: {e.certificate}")
+        lines += [f"{bound}" for bound in e.telling]
+        lines += [f"Left out: {name} ({why})" for name, why in list(e.dropped.items())[:8]]
+        return "\n".join(lines + [f"Note: {remark}" for remark in e.remarks])
 
     def check_state(self) -> None:
         """Refuse parts that are not fitted, or not to each other."""
@@ -158,3 +180,98 @@ class Model:
             self.predict_proba(nothing)
         if self.conformal is not None:
             self.predict_interval(nothing)
+
+
+def kernel_words(kernel: Kernel) -> str:
+    """A kernel in one short line: without the list of its length scales.
+
+    >>> from mercer.kernels import Gaussian, Laplacian
+    >>> kernel_words(0.5 * Gaussian(1.0).scaled([1.0, 1.0]) + Laplacian(1.0, norm="l1").scaled([0.5, 8.0]))
+    "0.5·Gaussian(sigma=1.0)(x/1) + Laplacian(sigma=1.0, norm='l1')(x/ℓ), ℓ from 0.5 to 8"
+    """
+
+    def words(factor: float, part: Kernel) -> str:
+        said = repr(part)
+        if isinstance(part, LengthScales):
+            lengths = np.asarray(part.lengths)
+            said = f"{part.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
+            if np.allclose(lengths, lengths[0]):
+                said = f"{part.kernel!r}(x/{lengths[0]:.3g})"
+        return said if factor == 1 else f"{factor:.2g}·{said}"
+
+    return " + ".join(words(*term) for term in kernel_terms(kernel))
+
+
+def kernel_terms(kernel: Kernel, factor: float = 1.0) -> list[tuple[float, Kernel]]:
+    """The terms of a sum of kernels, each with the factor before it."""
+    if isinstance(kernel, Sum):
+        return kernel_terms(kernel.left, factor) + kernel_terms(kernel.right, factor)
+    if isinstance(kernel, Scale):
+        return kernel_terms(kernel.kernel, factor * kernel.factor)
+    return [(factor, kernel)]
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A value beyond what was seen."""
+
+    row: int  # number of the row, from 0
+    column: str
+    value: float | str  # the number, the date in ISO form, or the word
+    seen: str  # what was seen, in words
+
+    def __str__(self) -> str:
+        value = f"{self.value:g}" if isinstance(self.value, float) else repr(self.value)
+        return f"row {self.row + 1}: {self.column} = {value}, seen {self.seen}"
+
+
+def outside(schema: Schema, table: Table) -> tuple[Outside, ...]:
+    """Values beyond the range, or words not among those, of the rows that were learned from.
+
+    Examples
+    --------
+    >>> schema = Schema.of(Table.of({"size": [1.0, 2.5], "city": ["Bonn", "Ulm"]}))
+    >>> print(*outside(schema, Table.of({"size": [2.0, 9.0], "city": ["Bonn", "Rome"]})), sep="\\n")
+    row 2: size = 9, seen 1 to 2.5
+    row 2: city = 'Rome', seen 2 other words
+    """
+    found: list[Outside] = []
+    for c in schema.columns:
+        if c.name not in table:
+            continue
+        values = table[c.name]
+        if c.kind == "category":
+            known = set(c.categories or ())
+            seen = f"{len(known)} other words"
+            rows = [i for i, v in enumerate(values) if v is not None and v not in known] if known else []
+            found += [Outside(i, c.name, str(values[i]), seen) for i in rows]
+        elif c.low is not None:
+            low, high = (c.low, c.high) if c.kind == "number" else np.array([c.low, c.high], "datetime64[us]")
+            beyond = np.flatnonzero((values < low) | (values > high))
+            seen = f"{c.low:g} to {c.high:g}" if c.kind == "number" else f"{c.low} to {c.high}"
+            found += [
+                Outside(int(i), c.name, float(values[i]) if c.kind == "number" else str(values[i]), seen)
+                for i in beyond
+            ]
+    return tuple(sorted(found, key=lambda o: o.row))
+
+
+def reach(schema: Schema, table: Table) -> np.ndarray:
+    """How far each row lies beyond the ranges that were seen, in widths of those ranges; 0 inside."""
+    far = np.zeros(len(table))
+    for c in schema.columns:
+        if c.kind == "category" or c.name not in table or c.low is None:
+            continue
+        values = table[c.name]
+        if c.kind == "date":
+            low, high = np.array([c.low, c.high], "datetime64[us]").astype(np.float64)
+            values = np.where(np.isnat(values), low, values.astype(np.float64))
+        else:
+            low, high = float(c.low), float(c.high)
+        width = high - low
+        if not width > 0:
+            continue  # one value, and gaps: there is no measure of far
+        with np.errstate(over="ignore"):
+            beyond = np.fmax(np.fmax(low - values, values - high), 0) / width
+        far = np.fmax(far, np.minimum(beyond, 1e6))
+    return far

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer._state import require
 from mercer.tables.reading import Table, TableError
-from mercer.tables.reading.dates import ORDERS
+from mercer.tables.reading.cells import ORDERS
 
 
 @dataclass(frozen=True)

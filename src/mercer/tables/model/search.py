@@ -46,24 +46,14 @@ _SPREAD, _SPREAD_LABELS = 1.0, 0.5
 
 @dataclass(frozen=True)
 class Trial:
-    """One thing that was tried.
+    """One thing that was tried."""
 
-    Attributes
-    ----------
-    stage : "screen", "length scales", "folds" or "last look"
-    outliers : how numbers were prepared
-    kernel : in words
-    rows : number of examples
-    loo : leave-one-out mean squared error, as a share of the variance of the targets
-    fresh : the same of rows that took no part, of labels with four times their error rate; NaN without such
-    seconds : float
-    """
-
-    stage: str
-    outliers: str
-    kernel: str
-    rows: int
-    loo: float
+    stage: str  # "screen", "length scales", "folds" or "last look"
+    outliers: str  # how numbers were prepared
+    kernel: str  # in words
+    rows: int  # number of examples
+    loo: float  # leave-one-out mean squared error, as a share of the variance of the targets
+    # The same of rows that took no part, of labels with four times their error rate; NaN without such
     fresh: float
     seconds: float
 
@@ -98,18 +88,10 @@ class Found:
 
 
 class KernelSearch:
-    """One search, on prepared points.
+    """One search, on points by their preparation ("keep", "squash") and (n, t) targets or codes of labels.
 
-    Parameters
-    ----------
-    points : dict from a preparation ("keep", "squash") to (n, d) arrays of the same rows
-    Y : (n, t) targets or codes of labels
-    effort : Effort
-    clock : Clock
-    seed : int
-    progress : called with a line of text now and then
-    labels : are the targets codes of labels?
-    units : (n,) numbers of the units that stay together in every split; None: rows are units
+    `progress` is called with a line of text now and then; `units` are numbers of rows that stay together in
+    every split (None: rows are units).
     """
 
     def __init__(

@@ -17,18 +17,11 @@ _LARGEST = 1e100
 
 @dataclass(frozen=True)
 class Target:
-    """The target of a table, checked.
+    """The target of a table, checked."""
 
-    Attributes
-    ----------
-    task : "regression" or "classification"
-    y : (n,) float64 numbers, or labels
-    remark : why this task, in a sentence
-    """
-
-    task: str
-    y: np.ndarray
-    remark: str
+    task: str  # "regression" or "classification"
+    y: np.ndarray  # (n,) float64 numbers, or labels
+    remark: str  # why this task, in a sentence
 
 
 def target_of(y: Any, task: str | None = None, name: str = "y") -> Target:

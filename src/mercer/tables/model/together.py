@@ -17,20 +17,13 @@ _FEWEST = 5
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Which rows are on one side of every split, and why.
+    """Which rows are on one side of every split, and why."""
 
-    Attributes
-    ----------
-    units : (n,) numbers: rows with the same one belong together
-    equal : (n,) numbers: the same for equal rows
-    given : (n,) numbers of the groups that were given, −1 for none; None if there were no groups
-    codes : are there so few possible rows that equal ones mean nothing, and were not looked for?
-    """
-
-    units: np.ndarray
-    equal: np.ndarray
+    units: np.ndarray  # (n,) numbers: rows with the same one belong together
+    equal: np.ndarray  # (n,) numbers: the same for equal rows
+    # (n,) numbers of the groups that were given, −1 for none; None if there were no groups
     given: np.ndarray | None
-    codes: bool
+    codes: bool  # are there so few possible rows that equal ones mean nothing, and were not looked for?
 
     @classmethod
     def of(cls, table: Table, groups: Any = None) -> Together:

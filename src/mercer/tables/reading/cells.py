@@ -10,12 +10,12 @@ import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from mercer.tables.reading.dates import EXAMPLES, ORDERS, SLASHES, DatesRead, moment, order_in
 from mercer.tables.reading.errors import Stray, shown
 
 MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?"})
@@ -59,18 +59,11 @@ class Coded:
 
 @dataclass(frozen=True)
 class Understood:
-    """A column of a table, and what it was taken for.
+    """A column of a table, and what it was taken for."""
 
-    Attributes
-    ----------
-    values : array of float64, datetime64[us] or str, missing values being NaN, NaT and None
-    kind : "number", "text" or "date"; for dates that are not ISO 8601 one of `dates.ORDERS`
-    code : of words that were taken for codes and not for numbers, one that begins with 0
-    """
-
-    values: np.ndarray
-    kind: str
-    code: str | None = None
+    values: np.ndarray  # float64, datetime64[us] or str as objects, missing values being NaN, NaT and None
+    kind: str  # "number", "text" or "date"; for dates that are not ISO 8601 one of `ORDERS`
+    code: str | None = None  # of words that were taken for codes and not for numbers, one that begins with 0
 
     def remarks(self, name: str) -> list[str]:
         """What people should know of how the column was understood."""
@@ -85,20 +78,10 @@ class Understood:
 
 
 def understood(column: Coded, kind: str | None = None, comma: bool = False) -> Understood:
-    """A column of a table from its text.
+    """A column of a table from its text; `Stray` for the first value that does not fit.
 
-    Parameters
-    ----------
-    column : Coded
-    kind : "number", "text", "date", one of `dates.ORDERS`, "written", or None
-        What it shall be; None: what it looks like. "written" is text as it is, for copies.
-    comma : bool
-        Whether numbers may have a decimal comma.
-
-    Raises
-    ------
-    Stray
-        For the first value that does not fit.
+    It shall be of a kind: "number", "text", "date", one of `ORDERS`, or "written": text as it is, for copies.
+    None: what it looks like. Numbers may have a decimal `comma`.
     """
     if kind == WRITTEN:
         return Understood(
@@ -201,3 +184,71 @@ def dates_in(column: np.ndarray) -> Understood:
     coded = Coded.of(column)
     kind = _dates(coded.words, coded.counts) if coded.words else None
     return Understood(column, "text") if kind is None else understood(coded, kind)
+
+
+# Kinds of columns that say more than "date": the order of the parts. Dots leave no doubt, slashes do.
+DOTS = "D.M.Y"
+SLASHES = ("D/M/Y", "M/D/Y")
+ORDERS = (DOTS, *SLASHES)
+
+EXAMPLES = {
+    "date": "2024-01-31 or 2024-01-31T10:00Z",
+    DOTS: "31.01.2024 or 2024-01-31",
+    "D/M/Y": "31/01/2024 or 2024-01-31",
+    "M/D/Y": "01/31/2024 or 2024-01-31",
+}
+_SPOKEN = {DOTS: "day.month.year", "D/M/Y": "day/month/year", "M/D/Y": "month/day/year"}
+_ISO = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(?:[T ](?:[01][0-9]|2[0-3]):[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
+)
+_PARTS = re.compile(r"([0-9]{1,2})([./])([0-9]{1,2})\2([0-9]{4})(.*)")
+
+
+class DatesRead(str):
+    """A remark on how the dates of a column were read.
+
+    It tells people. And a model that learned from them must read the same words in the same way, even where
+    a table of one row does not show which part is the month.
+
+    >>> DatesRead("sold", "D/M/Y")
+    "Dates in 'sold' were read as day/month/year."
+    """
+
+    column: str
+    order: str
+
+    def __new__(cls, column: str, order: str) -> DatesRead:
+        made = super().__new__(cls, f"Dates in {shown(column)} were read as {_SPOKEN[order]}.")
+        made.column, made.order = column, order
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return self.column, self.order
+
+
+def moment(word: str, kind: str = "date") -> datetime | None:
+    """The date, in UTC, or None if the word is none. ISO 8601 and dots are understood whatever the kind.
+
+    >>> moment("31.01.2024"), moment("01/02/2024"), moment("01/02/2024", "D/M/Y")
+    (datetime.datetime(2024, 1, 31, 0, 0), None, datetime.datetime(2024, 2, 1, 0, 0))
+    """
+    if parts := _PARTS.fullmatch(word):
+        first, sign, second, year, time = parts.groups()
+        if sign == "/" and kind not in SLASHES:
+            return None
+        day, month = (second, first) if sign == "/" and kind == "M/D/Y" else (first, second)
+        word = f"{year}-{month:0>2}-{day:0>2}{time}"
+    if not _ISO.fullmatch(word):
+        return None
+    try:
+        found = datetime.fromisoformat(word)
+        return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+    except (ValueError, OverflowError):  # 30 February; or year 1 in a zone west of Greenwich
+        return None
+
+
+def order_in(words: Iterable[str], kind: str) -> str:
+    """The kind of a column of dates, with the order if they are not ISO 8601."""
+    dotted = (parts for parts in map(_PARTS.fullmatch, words) if parts and parts[2] == ".")
+    return DOTS if kind == "date" and any(dotted) else kind

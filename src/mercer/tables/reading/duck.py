@@ -30,14 +30,9 @@ def available() -> ModuleType:
 
 
 def query_over(data: Any, wanted: Wanted) -> Table:
-    """What a query selects from `t`.
+    """What a query selects from `t`: an Arrow table or data set, or `Scanned`.
 
-    Parameters
-    ----------
-    data : Arrow table or data set, or `Scanned`
-        What `t` is. It is in memory, or read by us as DuckDB asks for it; DuckDB itself opens no file.
-    wanted : Wanted
-        With the query.
+    It is in memory, or read by us as DuckDB asks for it; DuckDB itself opens no file.
     """
     duckdb = available()
     with (
@@ -55,14 +50,7 @@ def query_over(data: Any, wanted: Wanted) -> Table:
 
 
 class Scanned:
-    """Tables that come one after another, anew for every time that a query goes through them.
-
-    Parameters
-    ----------
-    first : Table
-        With the columns that all of them have.
-    tables : function without arguments that gives an iterator
-    """
+    """Tables with the columns of the first one, anew for every time that a query goes through them."""
 
     def __init__(self, first: Table, tables: Callable[[], Iterator[Table]]):
         self._schema, self._tables = to_arrow(first).schema, tables

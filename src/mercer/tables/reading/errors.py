@@ -20,14 +20,8 @@ class TableError(ValueError):
     problem : str
         What is wrong, and what to do about it.
     path, line, row, column
-        The place, as far as it is known. A line is counted as an editor does, from 1; so are rows, the header
-        left out.
-
-    Attributes
-    ----------
-    path : str or None
-    line, row : int or None
-    column : str or None
+        The place, as far as it is known, and attributes, too. A line is counted as an editor does, from 1; so
+        are rows, the header left out.
 
     Examples
     --------
@@ -62,15 +56,8 @@ class TableError(ValueError):
 class Stray(Exception):
     """A value that does not fit its column, by row (from 0). Readers know the place and say it with `at`.
 
-    Parameters
-    ----------
-    row : int
-    problem : str
-    mixed : bool
-        Whether the rest of the column is of another kind, so that one of the two must be meant.
-    guessed : bool
-        Whether that kind was found by looking, so that it helps to say another one. Where the kind was asked
-        for, as by a model that was fitted to it, it does not.
+    It is `mixed` if the rest of the column is of another kind, so that one of the two must be meant. If that
+    kind was `guessed` by looking it helps to say another one; if a model was fitted to it, it does not.
     """
 
     def __init__(self, row: int, problem: str, mixed: bool = False, guessed: bool = True):

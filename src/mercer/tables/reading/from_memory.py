@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer._xp import require_sound
-from mercer.tables.reading.cells import WRITTEN, dates_in
-from mercer.tables.reading.dates import ORDERS, DatesRead
+from mercer.tables.reading.cells import ORDERS, WRITTEN, DatesRead, dates_in
 from mercer.tables.reading.errors import Stray, TableError, checked_names
 from mercer.tables.reading.objects import as_kind, as_word, bounded_dates, finite, from_objects
 from mercer.tables.reading.table import DENSE_LIMIT, Table

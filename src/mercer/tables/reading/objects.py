@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tables.reading.cells import ALMOST, WRITTEN, Coded, understood
-from mercer.tables.reading.dates import ORDERS
+from mercer.tables.reading.cells import ALMOST, ORDERS, WRITTEN, Coded, understood
 from mercer.tables.reading.errors import Stray, shown
 
 
@@ -24,17 +23,8 @@ def kind_of(column: np.ndarray) -> str:
 def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
     """A column of a table from values of any type: numbers, words, dates, logical values, and missing ones.
 
-    Parameters
-    ----------
-    values : iterable
-    kind : "number", "text", "date", one of `dates.ORDERS`, "written", or None
-        What it shall be. None: what the values are. Where they are mixed that is words, unless nearly all are
-        numbers or dates; then the odd one is refused, as it is in text. "written" is "text" here.
-
-    Raises
-    ------
-    Stray
-        For the first value that does not fit.
+    It shall be of a kind, as in `understood` ("written" is "text" here); None: what the values are. If they are
+    mixed that is words, unless nearly all are numbers or dates; then the odd one is refused, as in text.
     """
     values, kind = list(values), "text" if kind == WRITTEN else kind
     of = {one: _kind(one) for one in set(map(type, values))}

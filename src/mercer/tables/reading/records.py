@@ -86,7 +86,8 @@ def batches_of_rows(rows: Iterator[Row], cut: Cut, in_file: bool = True) -> Iter
                 raise TableError(
                     f"the key {shown(min(new))} was not in the first {len(head):,} rows, and columns can't "
                     "come later: give the first row all keys, with null where nothing is known.",
-                    **{"line" if in_file else "row": place},
+                    line=place if in_file else None,
+                    row=None if in_file else place,
                 )
         table = table_of_rows(part, names, cut.kinds, in_file=in_file)
         cut.learn(table)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tables.reading.dates import DatesRead
+from mercer.tables.reading.cells import DatesRead
 from mercer.tables.reading.errors import TableError, checked_names, shown
 from mercer.tables.reading.objects import kind_of
 

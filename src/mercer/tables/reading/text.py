@@ -34,14 +34,9 @@ def unpacked(path: Path) -> Iterator[BufferedIOBase]:
 
 
 def all_bytes(path: Path, factor: float = 1.0) -> bytes:
-    """The whole content.
+    """The whole content, if there is memory for the work: `factor` bytes for each byte of content.
 
-    Parameters
-    ----------
-    path : Path
-    factor : float
-        How many bytes of memory the work takes for each byte of content. If that is more than there is,
-        nothing is kept; of a packed file, whose content may be a thousand times as large, that is counted.
+    A packed file is measured first, as its content may be a thousand times as large.
     """
     budget.ask(factor * path.stat().st_size)
     with unpacked(path) as file:

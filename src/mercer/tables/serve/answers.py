@@ -1,10 +1,13 @@
-"""From requests to answers: one prediction for a whole batch, then to each its own rows."""
+"""From requests to answers: those that arrive while a prediction runs are answered together by the next."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections import deque
+from collections.abc import Callable, Sized
 from itertools import pairwise
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -19,12 +22,7 @@ _MOST_OUTSIDE = 100
 
 
 class Answers:
-    """Answers of a model, as JSON.
-
-    Parameters
-    ----------
-    model : Model
-    """
+    """Answers of a model, as JSON."""
 
     def __init__(self, model: Model):
         self.model = model
@@ -84,3 +82,65 @@ def _plain(values: Any) -> list[Any]:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         values = np.where(np.isfinite(values), values.astype(object), None)
     return values.tolist()
+
+
+Q = TypeVar("Q", bound=Sized)
+A = TypeVar("A")
+
+
+class Batcher(Generic[Q, A]):
+    """One worker thread, one batch at a time.
+
+    Nobody waits for company: a request that finds the worker idle is answered at once, others are taken
+    together when it is free again. So batches are as large as the load makes them.
+
+    `answer` makes the list of answers of a list of requests, in a thread; an exception among them is raised
+    where that request waits. A batch takes no further request beyond so many `rows`.
+
+    >>> async def three():
+    ...     batcher = Batcher(lambda batch: [text.upper() for text in batch], rows=10)
+    ...     return await asyncio.gather(*map(batcher.ask, ["a", "b", "c"]))
+    >>> asyncio.run(three())
+    ['A', 'B', 'C']
+    """
+
+    def __init__(self, answer: Callable[[list[Q]], list[Any]], rows: int):
+        self.answer, self.rows = answer, rows
+        self._waiting: deque[tuple[Q, asyncio.Future[A]]] = deque()
+        self._worker: asyncio.Task[None] | None = None
+
+    async def ask(self, request: Q) -> A:
+        """The answer to one request."""
+        future: asyncio.Future[A] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, future))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await future
+
+    async def _work(self) -> None:
+        while self._waiting:
+            batch = self._next()
+            if not batch:
+                continue
+            try:
+                answers = await asyncio.to_thread(self.answer, [request for request, _ in batch])
+            except Exception as error:
+                answers = [error] * len(batch)
+            for (_, future), answer in zip(batch, answers, strict=True):
+                if future.done():  # given up meanwhile
+                    continue
+                if isinstance(answer, Exception):
+                    future.set_exception(answer)
+                else:
+                    future.set_result(answer)
+
+    def _next(self) -> list[tuple[Q, asyncio.Future[A]]]:
+        """The next batch: at least one request, if any still wants an answer."""
+        batch: list[tuple[Q, asyncio.Future[A]]] = []
+        rows = 0
+        while self._waiting and (not batch or rows + len(self._waiting[0][0]) <= self.rows):
+            request, future = self._waiting.popleft()
+            if not future.done():
+                batch.append((request, future))
+                rows += len(request)
+        return batch

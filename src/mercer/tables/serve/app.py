@@ -14,12 +14,10 @@ from starlette.routing import Route
 
 import mercer
 from mercer.tables.model import Model
-from mercer.tables.serve.answers import Answers
-from mercer.tables.serve.batching import Batcher
+from mercer.tables.serve.answers import Answers, Batcher
 from mercer.tables.serve.body import Room, discard, read_body, require_json
-from mercer.tables.serve.describe import schema
 from mercer.tables.serve.refusal import Refusal, as_json
-from mercer.tables.serve.rows import Asked, parse
+from mercer.tables.serve.rows import Asked, parse, schema
 
 # Longer bodies are parsed in a thread, so that others are not kept waiting.
 _SHORT = 1 << 15
@@ -123,9 +121,9 @@ class _Service:
         return self.described
 
     async def predict(self, request: Request) -> Response:
-        with self.room.place() as held:
+        with self.room.place() as grow:
             require_json(request)
-            body = await read_body(request, held, self.max_body, self.timeout)
+            body = await read_body(request, grow, self.max_body, self.timeout)
             understand = partial(parse, body, self.model, self.max_rows)
             asked = understand() if len(body) <= _SHORT else await asyncio.to_thread(understand)
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from starlette.requests import ClientDisconnect, Request
@@ -17,45 +17,30 @@ _UNREAD = "mercer.unread"
 
 
 class Room:
-    """What requests under way may hold together.
-
-    Parameters
-    ----------
-    requests : int
-    size : int
-        Bytes of their bodies.
-    """
+    """What requests under way may hold together: so many of them, and so many bytes of their bodies."""
 
     def __init__(self, requests: int, size: int):
         self.requests, self.size = requests, size
         self.taken = self.held = 0
 
     @contextmanager
-    def place(self) -> Iterator[HeldRoom]:
-        """A place for one request, given back at the end; 503 if there is none."""
+    def place(self) -> Iterator[Callable[[int], None]]:
+        """A place for one request, given back at the end: a function that takes bytes. 503 if it is full."""
         if self.taken >= self.requests:
             raise Refusal(503, f"{self.taken:,} requests are waiting already; try again", retry_after=1)
-        held = HeldRoom(self)
+        mine = 0
+
+        def grow(size: int) -> None:
+            nonlocal mine
+            if self.held + size > self.size:
+                raise Refusal(503, "other requests fill the memory meant for them; try again", retry_after=1)
+            self.held, mine = self.held + size, mine + size
+
         self.taken += 1
         try:
-            yield held
+            yield grow
         finally:
-            self.taken -= 1
-            self.held -= held.size
-
-
-class HeldRoom:
-    """What one request holds."""
-
-    def __init__(self, room: Room):
-        self.room, self.size = room, 0
-
-    def grow(self, size: int) -> None:
-        """Take so many bytes more; 503 if there is no room for them."""
-        if self.room.held + size > self.room.size:
-            raise Refusal(503, "other requests fill the memory meant for them; try again", retry_after=1)
-        self.room.held += size
-        self.size += size
+            self.taken, self.held = self.taken - 1, self.held - mine
 
 
 def require_json(request: Request) -> None:
@@ -68,23 +53,23 @@ def require_json(request: Request) -> None:
         raise Refusal(415, "send the body as it is, without a content-encoding")
 
 
-async def read_body(request: Request, held: HeldRoom, most: int, seconds: float) -> bytes:
+async def read_body(request: Request, grow: Callable[[int], None], most: int, seconds: float) -> bytes:
     """The body; 413 as soon as it is known to be too long, 408 if it does not arrive in time."""
     too_long = Refusal(413, f"the body is longer than {most:,} bytes, the limit; send fewer rows at a time")
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
         raise too_long
-    pieces: list[bytes] = []
+    body = bytearray()
     try:
         async with asyncio.timeout(seconds):
             async for piece in _pieces(request):
-                if held.size + len(piece) > most:
+                if len(body) + len(piece) > most:
                     raise too_long
-                held.grow(len(piece))
-                pieces.append(piece)
+                grow(len(piece))
+                body += piece
     except TimeoutError:
         raise Refusal(408, f"the body did not arrive within {seconds:g} seconds") from None
-    return b"".join(pieces)
+    return bytes(body)
 
 
 async def discard(request: Request) -> bool:

@@ -9,19 +9,9 @@ from starlette.responses import Response
 
 
 class Refusal(Exception):
-    """An error of a request, which becomes its answer.
+    """An error of a request, which becomes its answer: status of HTTP, what is wrong, and what to do.
 
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    problem : str
-        What is wrong, and what to do about it.
-    row : int, optional
-        From 0, as in the lists of the request.
-    column : str, optional
-    retry_after : int, optional
-        Seconds after which it may be worth another try.
+    Rows count from 0, as in the lists of the request. After `retry_after` seconds another try may help.
     """
 
     def __init__(

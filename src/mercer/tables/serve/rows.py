@@ -1,4 +1,4 @@
-"""What a request asks: JSON into a table, every value checked before anything is computed."""
+"""What a request asks: JSON into a table, every value checked first; and what a model expects, as JSON."""
 
 from __future__ import annotations
 
@@ -58,10 +58,8 @@ def logical(column: Column) -> bool:
 def parse(body: bytes, model: Model, max_rows: int) -> Asked:
     """A request of /predict.
 
-    Raises
-    ------
-    Refusal
-        400 if it is no JSON, 413 if there are too many rows, 422 with row and column if a value does not fit.
+    Refused with 400 if it is no JSON, 413 if there are too many rows, 422 with row and column if a value does
+    not fit.
     """
     asked = _object(body)
     unknown = [key for key in asked if key not in ("rows", "columns", "interval")]
@@ -180,3 +178,44 @@ def _at(name: str, i: int, by_row: bool, what: str) -> Refusal:
 def _type(value: Any) -> str:
     """What JSON calls it."""
     return _NAMES.get(type(value), "null")
+
+
+_EXAMPLES = 20
+
+
+def schema(model: Model) -> dict[str, Any]:
+    """Task, target, classes, and a JSON Schema (2020-12) of one row.
+
+    Words that were seen are examples, not the only ones allowed: a model takes new words, and missing values.
+    """
+    columns = needed(model)
+    classes = model.classes_
+    return {
+        "target": model.target,
+        "task": model.task,
+        "classes": None if classes is None else classes.tolist(),
+        "row": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {c.name: _property(c) for c in columns},
+            "required": [c.name for c in columns],
+            "additionalProperties": True,
+        },
+    }
+
+
+def _property(column: Column) -> dict[str, Any]:
+    share = f"; {column.missing:.0%} were missing" if column.missing else ""
+    if column.kind == "category":
+        seen = list((column.categories or ())[:_EXAMPLES])
+        if logical(column):
+            return {"type": ["string", "boolean", "null"], "examples": [word == "true" for word in seen]}
+        said = f"{len(column.categories or ()):,} words were seen, others are allowed{share}"
+        return {"type": ["string", "null"], "description": said, "examples": seen}
+    said = f"seen from {column.low} to {column.high}{share}"
+    if column.kind == "date":
+        low, high = (str(value).removesuffix("T00:00:00.000000") for value in (column.low, column.high))
+        form = f"ISO 8601 or {column.order}" if column.order else "ISO 8601"
+        said = f"{form}, seen from {low} to {high}{share}"
+        return {"type": ["string", "null"], "description": said, "examples": [low, high]}
+    return {"type": ["number", "null"], "description": said, "examples": [column.low, column.high]}

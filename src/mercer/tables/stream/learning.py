@@ -15,18 +15,11 @@ from mercer.online.metrics import Metrics
 
 @dataclass
 class Foretold:
-    """What became of some examples: predictions made before they were learned, and what those were worth.
+    """What became of some examples: predictions made before they were learned, and what those were worth."""
 
-    Attributes
-    ----------
-    prediction : labels or numbers
-    probability : of the label that was predicted; None where the loss has none
-    values : for a `Metrics`
-    """
-
-    prediction: np.ndarray
-    probability: np.ndarray | None
-    values: np.ndarray
+    prediction: np.ndarray  # labels or numbers
+    probability: np.ndarray | None  # of the label that was predicted; None where the loss has none
+    values: np.ndarray  # for a `Metrics`
 
 
 def learn(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from mercer._state import COUNT, NUMBER, ONE_OR_MORE, POSITIVE, require
 from mercer.estimators.inputs import Labelled
@@ -85,6 +86,12 @@ class Streamed:
         """What the machine predicts, in the units of y."""
         return said if self.task == "classification" else said * self.scale + self.centre
 
+    @property
+    def classes_(self) -> np.ndarray | None:
+        """The labels met so far; None of a regression, and before there were any."""
+        return getattr(self.machine, "classes_", None)
+
+    @available_if(lambda self: hasattr(self.machine, "predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, where the machine has them."""
         machine: Any = self.machine

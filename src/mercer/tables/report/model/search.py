@@ -6,12 +6,11 @@ import math
 
 from mercer import plot
 from mercer.kernels import Kernel
-from mercer.kernels.algebra import Sum
 from mercer.kernels.transforms import LengthScales
-from mercer.kernels.unary import Scale
 from mercer.losses import Squared
 from mercer.plot.style import number
 from mercer.tables.model import Model
+from mercer.tables.model.model import kernel_terms
 from mercer.tables.model.search import FAMILIES
 from mercer.tables.report.model.words import MOST, amount, more, percent
 from mercer.tables.report.page import Report
@@ -137,13 +136,10 @@ def _error(value: float, rate: bool) -> str:
 
 def _family(kernel: Kernel) -> str:
     """The name the search has for a kernel."""
-    if isinstance(kernel, Sum):
-        return f"{_family(kernel.left)} + {_family(kernel.right)}"
-    if isinstance(kernel, Scale):
-        return _family(kernel.kernel)
-    if isinstance(kernel, LengthScales):
-        return _named(kernel.kernel)
-    return f"{_named(kernel)}, one width"
+    return " + ".join(
+        _named(term.kernel) if isinstance(term, LengthScales) else f"{_named(term)}, one width"
+        for _, term in kernel_terms(kernel)
+    )
 
 
 def _named(kernel: Kernel) -> str:

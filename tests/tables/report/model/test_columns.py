@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.tables.report.model.partial import _days, along
+from mercer.tables.report.model.columns import _days, along
 
 
 def _row(hostile, **other):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Gaussian, Laplacian, Linear, Matern
-from mercer.tables.report.model.formula import formula
+from mercer.tables.report.model.machine import formula
 
 _X, _Z, _L, _M = np.array([0.3, -1.2]), np.array([1.1, 0.4]), np.array([0.5, 2.0]), np.array([3.0, 1.5])
 
