@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -119,6 +120,18 @@ _limit = _Limit()
 def one_blas_thread() -> _Limit:
     """BLAS on one thread inside a ``with`` block: our own threads are the parallelism."""
     return _limit
+
+
+@contextmanager
+def on_signals(handler: Callable[..., None], *numbers: int) -> Iterator[None]:
+    """What hears these signals for a while; they reach the main thread only, in others nothing changes."""
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, handler) for number in numbers if main}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 @contextmanager

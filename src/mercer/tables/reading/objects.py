@@ -23,8 +23,8 @@ def kind_of(column: np.ndarray) -> str:
 def from_objects(values: Iterable[Any], kind: str | None = None) -> np.ndarray:
     """A column of a table from values of any type: numbers, words, dates, logical values, and missing ones.
 
-    It shall be of a kind, as in `understood` ("written" is "text" here); None: what the values are. If they are
-    mixed that is words, unless nearly all are numbers or dates; then the odd one is refused, as in text.
+    It shall be of a kind, as in `understood` ("written" is "text" here); None: what the values are. If they
+    are mixed that is words, unless nearly all are numbers or dates: then the odd one is refused, as in text.
     """
     values, kind = list(values), "text" if kind == WRITTEN else kind
     of = {one: _kind(one) for one in set(map(type, values))}

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from mercer.tables.reading import duck
 from mercer.tables.reading.delimited import as_utf8_head
-from mercer.tables.reading.errors import TableError, in_file, refused_as, shown
+from mercer.tables.reading.errors import TableError, in_file, refused_as, require_count, shown
 from mercer.tables.reading.format import Cut, Format, Row, Wanted
 from mercer.tables.reading.formats import FORMATS
 from mercer.tables.reading.from_memory import checked_kinds, noted
@@ -111,7 +111,7 @@ def read(
     """
     path, kinds = Path(path), checked_kinds(kinds)
     if limit is not None:
-        _require_count("limit", limit, 1)
+        require_count("limit", limit, 1)
     with in_file(path):
         if query is not None and not query.encode(errors="ignore").strip():
             raise TableError("the query is empty.")
@@ -169,8 +169,8 @@ def batches(
     [2. 3.]
     [4.]
     """
-    _require_count("size", size, 1)
-    _require_count("start", start, 0)
+    require_count("size", size, 1)
+    require_count("start", start, 0)
     cut = Cut(size, start, checked_kinds(kinds), size)
     if isinstance(source, (str, os.PathLike)):
         cut.look = max(size, LOOK)
@@ -180,11 +180,6 @@ def batches(
     if isinstance(source, Iterator):
         return batches_of_rows(_dicts(source), cut, in_file=False)
     return cut.of_tables([Table.of(source, kinds=cut.kinds)])
-
-
-def _require_count(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 def _of_file(path: Path, cut: Cut, form: Format | str | None) -> Iterator[Table]:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mercer._threads import on_signals
 from mercer.tables.model import Model
 from mercer.tables.serve.app import make_app
 from mercer.tables.serve.refusal import to_bytes
-
-_HANDLED = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(
@@ -60,7 +57,13 @@ def run(
     app = make_app(model, timeout=timeout, **limits)
     with _listening(host, port) as listener:
         server = _server(app, log, timeout)
-        with _stopped_by_signals(server):
+
+        def stop(*_: Any) -> None:
+            server.should_exit = True
+
+        # uvicorn sends the signal that stopped it once more when it is done: without somebody to take it an
+        # orderly stop would look like a process that was killed.
+        with on_signals(stop, signal.SIGINT, signal.SIGTERM):
             if ready is not None:
                 ready(_url(listener))
             server.run(sockets=[listener])
@@ -101,27 +104,6 @@ def _listening(host: str, port: int) -> socket.socket:
 def _url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-@contextmanager
-def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
-    """uvicorn sends the signal that stopped it once more when it is done; this is who takes it then.
-
-    Without that an orderly stop would look like a process that was killed.
-    """
-
-    def stop(*_: Any) -> None:
-        server.should_exit = True
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, stop) for number in _HANDLED}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 _LOG = {

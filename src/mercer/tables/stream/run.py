@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mercer import _resolve
+from mercer._threads import on_signals
 from mercer.estimators.inputs import Labelled
 from mercer.losses.regression import ResidualLoss
 from mercer.online.drift import MeanShift
@@ -22,10 +21,10 @@ from mercer.online.encoding import Encoding
 from mercer.online.machine import OnlineMachine
 from mercer.online.metrics import Metrics
 from mercer.tables.reading import Table
-from mercer.tables.stream.keeping import Keeper, Predictions, resumed, written_to
+from mercer.tables.reading.errors import require_count
 from mercer.tables.stream.learning import Foretold, learn
 from mercer.tables.stream.source import StreamBatch, labels_of, numbers_of, rows_of
-from mercer.tables.stream.streamed import Streamed
+from mercer.tables.stream.streamed import Keeper, Streamed, resumed, written_to
 
 
 def run_stream(
@@ -122,7 +121,8 @@ def run_stream(
     """
     if not isinstance(machine, OnlineMachine):
         raise TypeError(f"machine must be OnlineKernelRegressor() or …Classifier(), got {machine!r}")
-    _require_counts(batch=batch, every=every, limit=1 if limit is None else limit)
+    for name, count in (("batch", batch), ("every", every), ("limit", 1 if limit is None else limit)):
+        require_count(name, count, 1)
     if on_drift not in ("report", "restart"):
         raise ValueError(f"on_drift must be 'report' or 'restart', got {on_drift!r}")
     if resume and checkpoint is None:
@@ -144,20 +144,15 @@ def run_stream(
     )
     if not machine.begun:
         machine.validate()  # before any row is read, so that no row is blamed
-    step = _Step(state, classes, on_drift == "restart", standardise)
-    with _interruptible() as interrupt, written_to(predictions, state, raw) as out:
-        course = _Course(state, limit, every, progress, interrupt, Keeper(state, checkpoint, out))
-        for part in course.parts(rows):
-            step(part, out)
-            course.after(part)
-        course.keeper.keep()
+    restarts, interrupt = on_drift == "restart", _Interrupt()
+    with on_signals(interrupt, signal.SIGINT), written_to(predictions, state, raw) as out:
+        keeper = Keeper(state, checkpoint, out)
+        run = _Run(state, keeper, interrupt, limit, every, progress, classes, restarts, standardise)
+        for part in run.parts(rows):
+            run.learn(part)
+            run.after(part)
+        keeper.keep()
     return state
-
-
-def _require_counts(**counts: Any) -> None:
-    for name, value in counts.items():
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
 
 
 def _detector(drift: Any, kept: bool) -> Any:
@@ -174,15 +169,18 @@ def _detector(drift: Any, kept: bool) -> Any:
 
 
 @dataclass
-class _Course:
-    """How far a stream is gone through, and what is done between two batches."""
+class _Run:
+    """A stream that is gone through: batches, what is learned from each, and what is done between two."""
 
     state: Streamed
+    keeper: Keeper
+    interrupt: _Interrupt
     limit: int | None
     every: int
     progress: Callable[[Streamed], object] | None
-    interrupt: _Interrupt
-    keeper: Keeper
+    classes: Any
+    restarts: bool
+    standardise: bool
 
     def parts(self, rows: Iterator[StreamBatch]) -> Iterator[StreamBatch]:
         """Batches up to the limit. Ctrl-C while nothing comes ends them at once, with a checkpoint."""
@@ -196,6 +194,32 @@ class _Course:
                 return
             most = len(part) if self.limit is None else self.limit - self.state.position
             yield part if len(part) <= most else part.first(most)
+
+    def learn(self, part: StreamBatch) -> None:
+        """A batch: predicted, learned, measured, watched for change."""
+        state = self.state
+        known = np.array([v is not None for v in part.y]) if part.y.dtype.kind == "O" else part.y == part.y
+        as_targets = labels_of if state.task == "classification" else numbers_of
+        try:
+            y = as_targets(part.y[known], state.target)
+            if self.standardise:
+                _settle(state, y)
+            X = _points(state, part, self.standardise)
+            done = _predicted_and_learned(state, X, y, known, self.classes)
+        except ValueError as error:
+            where = f"rows {state.position + 1:,} to {state.position + len(part):,}"
+            raise type(error)(f"{where}: {error}") from error
+        if self.keeper.out is not None:
+            self.keeper.out.add(state, part, done)
+        state.metrics.update(done.values)
+        first = state.position
+        state.position += len(part)
+        if _changed(state, done.values, first + 1 + np.flatnonzero(known)) and self.restarts:
+            machine: Any = state.machine
+            if machine.begun:
+                state.labels = machine.classes_.tolist() if state.task == "classification" else []
+                machine.forget()
+                state.restarts += 1
 
     def after(self, part: StreamBatch) -> None:
         """Note measures, tell how far it is, keep a checkpoint, stop: as it is due."""
@@ -215,52 +239,13 @@ class _Course:
         raise KeyboardInterrupt(self.keeper.advice()) from None
 
 
-# -- a batch --------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Step:
-    """From one batch to the next."""
-
-    state: Streamed
-    classes: Any
-    restarts: bool
-    standardise: bool
-
-    def __call__(self, part: StreamBatch, out: Predictions | None) -> None:
-        state = self.state
-        known = np.array([v is not None for v in part.y]) if part.y.dtype.kind == "O" else part.y == part.y
-        as_targets = labels_of if state.task == "classification" else numbers_of
-        try:
-            y = as_targets(part.y[known], state.target)
-            if self.standardise:
-                _settle(state, y)
-            X = _points(state, part, self.standardise)
-            done = _predicted_and_learned(state, X, y, known, self.classes)
-        except ValueError as error:
-            where = f"rows {state.position + 1:,} to {state.position + len(part):,}"
-            raise type(error)(f"{where}: {error}") from error
-        if out is not None:
-            out.add(state, part, done)
-        state.metrics.update(done.values)
-        first = state.position
-        state.position += len(part)
-        if _changed(state, done.values, first + 1 + np.flatnonzero(known)) and self.restarts:
-            machine: Any = state.machine
-            if machine.begun:
-                state.labels = machine.classes_.tolist() if state.task == "classification" else []
-                machine.forget()
-                state.restarts += 1
-
-
 def _settle(state: Streamed, y: np.ndarray) -> None:
     """Units for numbers, where a machine begins: far from 0, f would be busy with a constant for long."""
     machine: Any = state.machine
     if state.task == "classification" or machine.begun or not len(y):
         return
-    if isinstance(
-        _resolve.loss_of(machine.loss), ResidualLoss
-    ):  # others, such as that of counts, mean what y is
+    # Other losses than those of a difference, such as that of counts, mean what y is.
+    if isinstance(_resolve.loss_of(machine.loss), ResidualLoss):
         with np.errstate(over="ignore", invalid="ignore"):
             centre, scale = float(y.mean()), float(y.std())
         if np.isfinite([centre, scale]).all():
@@ -316,9 +301,6 @@ def _changed(state: Streamed, values: np.ndarray, rows: np.ndarray) -> bool:
     return len(state.drifts) > before
 
 
-# -- Ctrl-C ---------------------------------------------------------------------------------------
-
-
 class _Interrupt:
     """Ctrl-C, which waits for the end of a batch; but not for input, which may never come."""
 
@@ -337,16 +319,3 @@ class _Interrupt:
             yield
         finally:
             self._waiting = False
-
-
-@contextmanager
-def _interruptible() -> Iterator[_Interrupt]:
-    interrupt = _Interrupt()
-    if threading.current_thread() is not threading.main_thread():
-        yield interrupt  # only the main thread hears signals
-        return
-    before = signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield interrupt
-    finally:
-        signal.signal(signal.SIGINT, before)
