@@ -9,6 +9,7 @@ Each function takes one object, tries it on a few small cases and returns nothin
 
 from mercer.testing.common import LawViolation
 from mercer.testing.engines import check_engine
+from mercer.testing.formats import check_format
 from mercer.testing.kernels import check_kernel
 from mercer.testing.losses import check_loss
 from mercer.testing.online import check_online
@@ -19,6 +20,7 @@ from mercer.testing.solvers import check_solver
 __all__ = [
     "LawViolation",
     "check_engine",
+    "check_format",
     "check_kernel",
     "check_loss",
     "check_online",

@@ -42,12 +42,6 @@ def test_files(ending, size, start, tmp_path):
         assert joined(parts) == read(path).take(slice(start, None))
 
 
-def test_other_files_are_read_as_a_whole(tmp_path):
-    path = tmp_path / "t.svm"
-    path.write_text("1 1:2 3:4\n0 2:1\n1 1:1\n")
-    assert joined(batches(path, 2)) == read(path)
-
-
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_lines(ending, tmp_path):
     path = write(table(), tmp_path / f"t.{ending}")
