@@ -96,8 +96,8 @@ def run_stream(
         Write words to that file as they are, even those that a spreadsheet would take for formulas.
     progress : function, optional
         Called with the `Streamed` after every batch.
-    form : "csv" or "jsonl", optional
-        Of a binary file.
+    form : Format, or the name or ending of one ("csv"), optional
+        Of a file, by default as it looks.
 
     Returns
     -------
