@@ -121,7 +121,7 @@ def _points(state: Any) -> _Question:
         # Points are apart by semicolons, coordinates by spaces or commas.
         return state.place([_numbers(part) for part in text.split(";") if part.strip()])
 
-    example = "; ".join(" ".join(f"{v:g}" for v in _row(x)) for x in state.devise_points(0))
+    example = "; ".join(" ".join(f"{float(v):g}" for v in x) for x in state.devise_points(0))
     return f"{state.n} point{'s' * (state.n > 1)}, such as {example}", read
 
 
@@ -144,12 +144,6 @@ def _numbers(text: str) -> list[Any]:
         return [int(w) if w.lstrip("+-").isdigit() else float(w) for w in words]
     except ValueError:
         raise ValueError(f"{text.strip()!r} is not a list of numbers") from None
-
-
-def _row(point: Any) -> list[float]:
-    import numpy as np
-
-    return np.asarray(point, dtype=float).ravel().tolist()
 
 
 def _class(name: Hypotheses, dimension: int, size: int) -> Any:

@@ -93,7 +93,7 @@ class SliceKind(Kind):
         return type(x) is slice
 
     def encode(self, x, put, encoder, path):
-        return {"items": [put(v, f".{n}") for n, v in zip(("start", "stop", "step"), _ends(x))]}
+        return {"items": [put(getattr(x, name), f".{name}") for name in ("start", "stop", "step")]}
 
     def decode(self, row, get, decoder):
         ends = [get(v) for v in _list(row["items"], 3)]
@@ -261,7 +261,3 @@ def _list(value: Any, length: int | None = None) -> list[Any]:
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise ModelFileError(f"{str(value)[:80]} stands where a list should be")
     return value
-
-
-def _ends(x: slice) -> tuple[Any, Any, Any]:
-    return x.start, x.stop, x.step

@@ -82,7 +82,9 @@ def evaluate(question: Question, seconds: float, seed: int, progress: Progress) 
         final = learn(question, 0.4 * seconds, seed, progress)
     gain = _gain(parts, final, question)
     remarks = tuple(dict.fromkeys(r for made in [*(made for *_, made in parts), final] for r in made.remarks))
-    how += _together(question)
+    if not alone(question.units):
+        sets = f"{count(question.units):,} sets of rows"
+        how += f", rows that are equal or of one group kept together ({sets})"
     return Tested(how, rows[order], predicted, probability, pooled, importance, gain, remarks), final
 
 
@@ -94,12 +96,6 @@ def _splits(question: Question, seed: int) -> list[Split]:
         size = int(np.clip(0.2 * n, _SMALLEST_TEST, _LARGEST_TEST))
         return [held_out(units, size, labels if fewest >= 2 else None, seed)]
     return folds(units, min(_FOLDS, count(units), max(2, fewest)), labels, seed)
-
-
-def _together(question: Question) -> str:
-    if alone(question.units):
-        return ""
-    return f", rows that are equal or of one group kept together ({count(question.units):,} sets of rows)"
 
 
 def _gain(parts: list[Part], final: Learned, question: Question) -> float:

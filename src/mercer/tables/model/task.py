@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.tables.reading.cells import is_number
 from mercer.tables.reading.from_memory import column_of
 from mercer.tables.reading.objects import as_word
 
@@ -113,8 +114,9 @@ def _numbers(values: np.ndarray, name: str) -> np.ndarray:
     try:
         out = values.astype(np.float64)
     except (TypeError, ValueError):
-        bad = next(v for v in values if not _is_number(v))
-        raise ValueError(f"the target {name!r} is no number everywhere (for example {bad!r})") from None
+        said = "is no number everywhere"
+        bad = next(v for v in values if not (isinstance(v, numbers.Real) or is_number(str(v))))
+        raise ValueError(f"the target {name!r} {said} (for example {bad!r})") from None
     if not np.isfinite(out).all():
         raise ValueError(f"the target {name!r} holds NaN or infinity")
     size, apart = np.abs(out).max(), np.ptp(out / 2)
@@ -124,14 +126,6 @@ def _numbers(values: np.ndarray, name: str) -> np.ndarray:
             "double precision. Measure it in another unit"
         )
     return out
-
-
-def _is_number(v: Any) -> bool:
-    try:
-        float(v)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _labels(values: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -25,13 +26,12 @@ PART = 1000
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
-def needed(what: str) -> ModuleType:
-    """PyArrow, or a sentence that says how to get it."""
+def needed(what: str, package: str = "PyArrow") -> ModuleType:
+    """PyArrow (or DuckDB), or a sentence that says how to get it."""
     try:
-        import pyarrow
+        return importlib.import_module(package.lower())
     except ImportError:
-        raise TableError(f"{what} needs PyArrow: pip install 'mercer[cli]'") from None
-    return pyarrow
+        raise TableError(f"{what} needs {package}: pip install 'mercer[cli]'") from None
 
 
 def from_arrow(column: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ query is looked at, its settings are locked, and anything but one SELECT is refu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -21,12 +21,19 @@ from mercer.tables.reading.table import Table
 
 def available() -> ModuleType:
     """DuckDB, or a sentence that says how to get it."""
-    try:
-        import duckdb
-    except ImportError:
-        raise TableError("this needs DuckDB: pip install 'mercer[cli]'") from None
     needed("this")
-    return duckdb
+    return needed("this", "DuckDB")
+
+
+@contextmanager
+def _connected(path: str, **more: Any) -> Iterator[Any]:
+    """A connection; what DuckDB has to complain of is a `TableError`."""
+    duckdb = available()
+    with (
+        refusals("DuckDB says", duckdb.Error, RuntimeError),
+        closing(duckdb.connect(path, config=_config(), **more)) as connection,
+    ):
+        yield connection
 
 
 def query_over(data: Any, wanted: Wanted) -> Table:
@@ -34,16 +41,12 @@ def query_over(data: Any, wanted: Wanted) -> Table:
 
     It is in memory, or read by us as DuckDB asks for it; DuckDB itself opens no file.
     """
-    duckdb = available()
-    with (
-        refusals("DuckDB says", duckdb.Error, RuntimeError),
-        closing(duckdb.connect(":memory:", config=_config())) as connection,
-    ):
+    with _connected(":memory:") as connection:
         connection.register("t", data)
         _lock(connection)
         try:
-            return _selected(connection, duckdb, wanted)
-        except duckdb.Error:
+            return _selected(connection, wanted)
+        except available().Error:
             if isinstance(data, Scanned) and data.error is not None:
                 raise data.error from None
             raise
@@ -80,11 +83,7 @@ class DuckDB(Format):
     is_database = True
 
     def read(self, wanted: Wanted) -> Table:
-        duckdb = available()
-        with (
-            refusals("DuckDB says", duckdb.Error, RuntimeError),
-            closing(duckdb.connect(str(wanted.path), read_only=True, config=_config())) as connection,
-        ):
+        with _connected(str(wanted.path), read_only=True) as connection:
             found = connection.execute(
                 "select table_catalog, table_schema, table_name from information_schema.tables "
                 "where table_catalog = current_database() order by 2, 3"
@@ -97,7 +96,7 @@ class DuckDB(Format):
             if chosen is not None and chosen != "t":
                 connection.execute(f"create temp view t as select * from {known[chosen]}")
             _lock(connection)
-            return _selected(connection, duckdb, wanted)
+            return _selected(connection, wanted)
 
 
 def _config() -> dict[str, str]:
@@ -116,10 +115,10 @@ def _lock(connection: Any) -> None:
     connection.execute("set lock_configuration = true")
 
 
-def _selected(connection: Any, duckdb: ModuleType, wanted: Wanted) -> Table:
+def _selected(connection: Any, wanted: Wanted) -> Table:
     query = "select * from t" if wanted.query is None else wanted.query
     statements = connection.extract_statements(query)
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+    if len(statements) != 1 or statements[0].type != available().StatementType.SELECT:
         raise TableError("a query must be one SELECT: it reads, and changes nothing.")
     reader = connection.sql(query).to_arrow_reader(BATCH)
     return table_from(reader, reader.schema, wanted)

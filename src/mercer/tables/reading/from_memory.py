@@ -112,7 +112,7 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
         found: dict[str, Any] = dict(X.columns)
     elif isinstance(X, Mapping):
         found = _named(X.keys(), X.values())
-    elif _is_arrow(X):
+    elif (pa := sys.modules.get("pyarrow")) and isinstance(X, pa.Table | pa.RecordBatch):
         found = _named(X.schema.names, X.columns)
     elif isinstance(X, np.ndarray) and X.dtype.names:
         found = {name: X[name] for name in X.dtype.names}
@@ -132,11 +132,6 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
     if names is not None:
         raise TableError("the columns have names already; names= is for arrays.")
     return found
-
-
-def _is_arrow(X: Any) -> bool:
-    pa = sys.modules.get("pyarrow")
-    return pa is not None and isinstance(X, pa.Table | pa.RecordBatch)
 
 
 def _named(names: Iterable[Any], columns: Iterable[Any]) -> dict[str, Any]:

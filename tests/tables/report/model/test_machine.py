@@ -1,63 +1,66 @@
-"""Kernels as mathematics: the formula, evaluated, is the kernel."""
+"""What was tried: what was kept stands out, and is what the model is."""
 
-import math
 import re
+from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from mercer.kernels import Gaussian, Laplacian, Linear, Matern
-from mercer.tables.report.model.machine import formula
-
-_X, _Z, _L, _M = np.array([0.3, -1.2]), np.array([1.1, 0.4]), np.array([0.5, 2.0]), np.array([3.0, 1.5])
-
-
-def _value(lines, lengths):
-    """The first line, read as Python: r and r′ are distances with the first and the second length scales."""
-    scales = {"": lengths[0], "′": lengths[1], None: 1.0}
-
-    def number(value):
-        return f"({float(value)!r})"
-
-    text = lines[0].split(" = ", 1)[1]
-    text = re.sub(
-        r"Σⱼ \|xⱼ − zⱼ\|(?:/ℓ(′?)ⱼ)?", lambda m: number(np.sum(np.abs(_X - _Z) / scales[m[1]])), text
-    )
-    text = re.sub(r"r(′?)", lambda m: number(np.linalg.norm((_X - _Z) / scales[m[1]])), text)
-    for sign, python in (("²", "**2"), ("−", "-"), ("·", "*"), ("√3 ", "3**0.5*"), ("√5 ", "5**0.5*")):
-        text = text.replace(sign, python)
-    text = re.sub(r"(?<=[\d)]) (?=[(e])", "*", text)  # a blank is a product
-    return eval(text, {"__builtins__": {}}, {"exp": math.exp})
+from mercer.kernels import Gaussian, Laplacian, Matern
+from mercer.tables.model.machines import LossTrial
+from mercer.tables.model.search import Trial
+from mercer.tables.report.model.machine import _chosen, _family, tried
+from mercer.tables.report.page import Report
 
 
 @pytest.mark.parametrize(
-    "kernel, lengths",
+    "kernel, name",
     [
-        (Gaussian(1.0).scaled(_L), (_L, 1.0)),
-        (Gaussian(2.5), (1.0, 1.0)),
-        (Laplacian(1.0).scaled(_L), (_L, 1.0)),
-        (Laplacian(2.0, norm="l1"), (1.0, 1.0)),
-        (Laplacian(1.0, norm="l1").scaled(_L), (_L, 1.0)),
-        (Matern(0.5, 1.0).scaled(_L), (_L, 1.0)),
-        (Matern(1.5, 1.0).scaled(_L), (_L, 1.0)),
-        (Matern(2.5, 1.5), (1.0, 1.0)),
-        (0.5 * Matern(1.5, 1.0).scaled(_L) + 0.25 * Gaussian(1.0).scaled(_M), (_L, _M)),
-        (2 * (Gaussian(1.0).scaled(_L) + Laplacian(1.0, norm="l1").scaled(_M)), (_L, _M)),
+        (Gaussian(1.0).scaled([1.0, 2.0]), "gaussian"),
+        (Matern(1.5, 3.7), "matern 3/2, one width"),
+        (
+            0.5 * Laplacian(1.0, norm="l1").scaled([1.0]) + 0.2 * Laplacian(1.0).scaled([2.0]),
+            "laplacian l1 + laplacian",
+        ),
+        (Matern(2.5, 1.0).scaled([1.0]), "Matern(nu=2.5, sigma=1.0)"),
     ],
-)
-def test_the_formula_is_the_kernel(kernel, lengths):
-    value = _value(formula(kernel), lengths)
-    assert value == pytest.approx(float(kernel(_X[None], _Z[None])[0, 0]), rel=1e-6)
+)  # fmt: skip
+def test_names_of_the_search(kernel, name):
+    assert _family(kernel) == name
 
 
-def test_letters_are_explained():
-    assert formula(Gaussian(1.0).scaled([3.0, 3.0])) == [
-        "k(x, z) = exp(−r²/2)",
-        "r² = Σⱼ ((xⱼ − zⱼ)/ℓ)²,   ℓ = 3",
-    ]
-    lines = formula(Gaussian(1.0).scaled([3.0, 300.0]) + Laplacian(1.0, norm="l1").scaled([1.0, 2.0]))
-    assert lines[1].endswith("ℓ from 3 to 300") and lines[2] == "ℓ′ from 1 to 2"
+def _bold(model):
+    page = Report("t")
+    tried(page, model)
+    rows = re.findall(r"<tr class=best>(.*?)</tr>", page.html())
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
 
 
-def test_other_kernels_are_shown_as_they_are():
-    assert formula(Linear()) == ["k(x, z) = Linear()"]
+def test_what_was_kept_is_bold(regression_model):
+    e = regression_model.evidence
+    family = _family(regression_model.machine.kernel_)
+    outliers = regression_model.columns.outliers
+    assert family in {t.kernel for t in e.trials}
+    (row,) = _bold(replace(regression_model, evidence=replace(e, loss_trials=())))
+    assert row[1:3] == [family, outliers]
+    # Of two trials of one kernel, the later one.
+    last = Trial("last look", outliers, family, 77, 0.5, 0.6, 1.0)
+    (row,) = _bold(replace(regression_model, evidence=replace(e, trials=(*e.trials, last), loss_trials=())))
+    assert row == ["last look", family, outliers, "77", "0.5000", "0.6000", "1.00"]
+
+
+def test_the_loss_that_was_kept_is_bold(regression_model):
+    trials = (LossTrial("huber, 1.2", 0.1, 2.0, 50), LossTrial("squared", 0.1, 2.5, 50))
+    trials += (LossTrial("huber, 1.2", 0.2, float("inf"), 50),)
+    evidence = replace(regression_model.evidence, trials=(), loss_trials=trials)
+    (row,) = _bold(replace(regression_model, evidence=evidence))
+    assert row[0] == "squared" and row[2] == "2.500"
+
+
+def test_the_mark_on_the_curve(regression_model, wide_model):
+    """λ times the number of rows is what is kept: the curve was drawn on fewer of them."""
+    e = regression_model.evidence
+    assert _chosen(regression_model) == pytest.approx(1e4 * e.lams[0])
+    half = replace(regression_model, evidence=replace(e, loo_rows=60, lams=2 * e.lams))
+    assert _chosen(half) == pytest.approx(2 * regression_model.machine.lam_)
+    far = replace(regression_model, evidence=replace(e, lams=1e9 * e.lams))
+    assert _chosen(far) is None

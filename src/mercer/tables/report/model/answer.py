@@ -14,11 +14,6 @@ from mercer.tables.report.model.words import amount, counted, listed, percent
 from mercer.tables.report.page import Report
 
 
-def title(model: Model) -> str:
-    """Of the page."""
-    return f"Predicting {model.target}"
-
-
 def asked(model: Model, source: str | None) -> str:
     """What was asked, in a sentence."""
     e = model.evidence
@@ -40,7 +35,8 @@ def answer(page: Report, model: Model) -> None:
     page.text(_regression_words(model) if regression else _classification_words(model))
     page.tiles(_regression_tiles(model) if regression else _classification_tiles(model))
     e = model.evidence
-    names = ["this model"] + [_named(c.name, regression) for c in e.contenders[1:]]
+    constant = "always the mean" if regression else "always the likeliest"
+    names = ["this model", *(constant if c.name == "constant" else c.name for c in e.contenders[1:])]
     ax = plot.contenders(names, [c.scores[0] for c in e.contenders], plot.axes(3.9, 0.75 + 0.47 * len(names)))
     caption = "Each model on the same test rows; lines are 95 % confidence intervals."
     with page.beside():
@@ -109,24 +105,14 @@ def _tile(score: Score, name: str, show: Callable[[float], str]) -> tuple[str, s
     return show(score.value), name, f"95 % interval {show(score.low)} to {show(score.high)}"
 
 
-def _named(name: str, regression: bool) -> str:
-    if name == "constant":
-        return "always the mean" if regression else "always the likeliest"
-    return name
-
-
 def _compared(contenders: tuple[Contender, ...], regression: bool) -> list[str]:
     """Sentences: better than which, worse than which, and where it may be chance."""
     ours = contenders[0].scores[0]
+    constant = "always predicting the mean" if regression else "always giving the most frequent label"
+    names = {"constant": constant, "linear model": "a linear model"}
     better, equal, worse = [], [], []
     for c in contenders[1:]:
-        theirs = c.scores[0]
-        name = {
-            "constant": "always predicting the mean"
-            if regression
-            else "always giving the most frequent label",
-            "linear model": "a linear model",
-        }.get(c.name, c.name)
+        theirs, name = c.scores[0], names.get(c.name, c.name)
         if ours.low <= theirs.high and theirs.low <= ours.high:
             equal.append(f"{name} ({_apart(ours.value, theirs.value)})")
         elif ours.value < theirs.value:

@@ -217,7 +217,7 @@ def along(model: Model, name: str, most: int = 5) -> Along:
     values = _places(column, encoders[name])
     table = Table(
         {
-            c.name: values if c.name == name else _repeated(_middle(encoders[c.name]), len(values))
+            c.name: values if c.name == name else np.repeat(_middle(encoders[c.name]), len(values))
             for c in model.schema.columns
             if c.name in encoders
         }
@@ -261,11 +261,10 @@ def _days(first: np.datetime64, last: np.datetime64) -> np.ndarray:
     return first + np.arange(0, weeks + 1e-9, step).astype(int) * _WEEK
 
 
-def _middle(encoder: Any) -> Any:
+def _middle(encoder: Any) -> np.ndarray:
+    """The middle of a column, as a column of one row."""
     if isinstance(encoder, Number):
-        return encoder.centre
-    return encoder.levels[0] if isinstance(encoder, Category) else np.datetime64(encoder.centre, "us")
-
-
-def _repeated(value: Any, count: int) -> np.ndarray:
-    return np.full(count, value, dtype=object if isinstance(value, str) else None)
+        return np.array([encoder.centre])
+    if isinstance(encoder, Category):
+        return np.array(encoder.levels[:1], dtype=object)
+    return np.array([encoder.centre], dtype="datetime64[us]")

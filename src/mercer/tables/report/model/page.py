@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 
 from mercer.tables.model import Model
-from mercer.tables.report.model.answer import answer, asked, title
+from mercer.tables.report.model.answer import answer, asked
 from mercer.tables.report.model.columns import columns, dependence, matter
-from mercer.tables.report.model.machine import machine
+from mercer.tables.report.model.machine import machine, tried
 from mercer.tables.report.model.quality import certificate, intervals, quality
-from mercer.tables.report.model.search import tried
 from mercer.tables.report.model.words import counted, file_name
 from mercer.tables.report.page import Report
 
@@ -50,7 +49,7 @@ def model_report(model: Model, *, command: str | None = None, source: str | None
     """
     command, source = command or model.evidence.command, source or model.evidence.source
     name = file_name(source) if source else None
-    page = Report(title(model), asked(model, name), mark_of(name or "", str(model.target)))
+    page = Report(f"Predicting {model.target}", asked(model, name), mark_of(name or "", str(model.target)))
     answer(page, model)
     machine(page, model)
     quality(page, model)

@@ -248,7 +248,7 @@ def _risk(page: Report, risk: RiskCertificate) -> None:
     )
     said = list(zip(risk.bounds, risk.verdicts(), strict=True))
     page.facts(
-        (name, f"{_sentence(words)} It assumes {bound.assumptions}.")
+        (name, f"{words[:1].upper()}{words[1:]} It assumes {bound.assumptions}.")
         for bound, (name, words) in said
         if not bound.vacuous
     )
@@ -261,10 +261,6 @@ def _risk(page: Report, risk: RiskCertificate) -> None:
             + "; ".join(f"the {name} does not apply: {why}" for name, why in risk.absent)
             + "."
         )
-
-
-def _sentence(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def _measured(c: Certificate) -> list[tuple[str, str]]:
