@@ -138,7 +138,7 @@ def _finished(graph: Graph, width: int, outputs: Outputs, name: str, dtype: str)
 def _parts(x: Any) -> tuple[Any, list[str] | None, Calibration | None]:
     """The machine, names of the columns it takes where they are known, and a calibration besides its own."""
     if isinstance(x, Model):
-        return x.machine, _words(x.columns.get_feature_names_out()), x.calibration
+        return x.machine, x.columns.get_feature_names_out().tolist(), x.calibration
     if isinstance(x, Pipeline):
         if len(x.steps) != 2 or not isinstance(x.steps[0][1], Columns):
             raise TypeError(
@@ -146,15 +146,11 @@ def _parts(x: Any) -> tuple[Any, list[str] | None, Calibration | None]:
                 f"{x!r}; export its last step, and prepare the points as the steps before it do"
             )
         machine, _, _ = _parts(x.steps[1][1])
-        return machine, _words(x.steps[0][1].get_feature_names_out()), None
+        return machine, x.steps[0][1].get_feature_names_out().tolist(), None
     if not isinstance(x, KernelInputs):
         raise TypeError(f"to_onnx takes a fitted machine of mercer's, got {x!r}")
     names = getattr(x, "feature_names_in_", None)
-    return x, None if names is None else _words(names), None
-
-
-def _words(names: Any) -> list[str]:
-    return [str(name) for name in names]
+    return x, None if names is None else list(map(str, names)), None
 
 
 def _nearest_mean(points: GraphPoints, machine: KernelKMeans) -> Symbol:

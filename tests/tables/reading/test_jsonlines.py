@@ -46,7 +46,7 @@ def test_limit_kinds_and_other_names(tmp_path):
         ("[1, 2]", "no object with names"),
         ('{"a": [1]}', "column 'a': .* is of type list"),
         ('{"a": {"b": 1}}', "of type dict"),
-        ('{"a": 1, "a": 2}', "a key appears twice"),
+        ('{"a": 1, "a": 2}', "an object has 'a' twice"),
         ('{"a": Infinity}', "not a finite number"),
         ('{"a": 1e999}', "not a finite number"),
         ('{"a": 1' + "0" * 400 + "}", "not a finite number"),

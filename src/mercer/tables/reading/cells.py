@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -90,28 +89,28 @@ def understood(column: Coded, kind: str | None = None, comma: bool = False) -> U
     words = [word.strip(" \t\r\n") for word in column.words]
     real = [i for i, word in enumerate(words) if word not in MISSING]
     values = [i for i in real if words[i] != DASH]
+    said = [words[i] for i in values]
     guessed, code = kind is None, None
     if kind is None:
-        kind = _guess([words[i] for i in values], column.counts[values], comma) if real else "number"
-        code = _code([words[i] for i in values]) if kind == "number" else None
+        kind = _guess(said, column.counts[values], comma) if real else "number"
+        code = _code(said) if kind == "number" else None
     if kind == "text" or code is not None:
         return Understood(_text(words, real)[column.codes], "text", code)
-    parsed = _parsed([words[i] for i in values], kind, comma)
-    strays = [i for i, value in zip(values, parsed, strict=True) if value is None]
-    kind = kind if kind == "number" else order_in((words[i] for i in values), kind)
-    if strays:
+    number, date = ("f8", partial(_number, comma=comma)), ("M8[us]", partial(moment, kind=kind))
+    dtype, parse = number if kind == "number" else date
+    parsed = [parse(word) for word in said]
+    kind = kind if kind == "number" else order_in(said, kind)
+    if strays := [i for i, value in zip(values, parsed, strict=True) if value is None]:
         row = column.first(strays)
-        right = int(column.counts[values].sum() - column.counts[strays].sum())
-        total = right + int(column.counts[strays].sum())
+        total = int(column.counts[values].sum())
+        right = total - int(column.counts[strays].sum())
         but = f", but {right:,} of the {total:,} values of this column are" if right >= ALMOST * total else ""
-        what = "a number" if kind == "number" else f"a date like {EXAMPLES[kind]}"
-        problem = f"{shown(column.words[column.codes[row]])} is not {what}{but}."
+        problem = f"{shown(column.words[column.codes[row]])} is not {SHAPES[kind]}{but}."
         raise Stray(row, problem, mixed=True, guessed=guessed)
-    dtype = "float64" if kind == "number" else "datetime64[us]"
-    result = np.full(len(words) + 1, np.nan if kind == "number" else "NaT", dtype)  # the last place is for −1
+    result = np.full(len(words) + 1, "nan" if dtype == "f8" else "NaT", dtype)  # the last place is for −1
     result[values] = np.array(parsed, dtype)
     found = result[column.codes]
-    if kind == "number" and np.isinf(found).any():
+    if dtype == "f8" and np.isinf(found).any():
         row = int(np.flatnonzero(np.isinf(found))[0])
         raise Stray(row, f"{shown(column.words[column.codes[row]])} is not a finite number.")
     return Understood(found, kind)
@@ -157,11 +156,9 @@ def _wrong(words: list[str], counts: np.ndarray, fits: Callable[[str], object], 
     return wrong
 
 
-def _parsed(words: list[str], kind: str, comma: bool) -> list[Any]:
-    """Values, None where a word is not of the kind."""
-    if kind != "number":
-        return [moment(word, kind) for word in words]
-    return [float(word.replace(",", ".")) if is_number(word, comma) else None for word in words]
+def _number(word: str, comma: bool) -> float | None:
+    """The number, or None if the word is none."""
+    return float(word.replace(",", ".")) if is_number(word, comma) else None
 
 
 def _text(words: list[str], real: list[int]) -> np.ndarray:
@@ -191,11 +188,13 @@ DOTS = "D.M.Y"
 SLASHES = ("D/M/Y", "M/D/Y")
 ORDERS = (DOTS, *SLASHES)
 
-EXAMPLES = {
-    "date": "2024-01-31 or 2024-01-31T10:00Z",
-    DOTS: "31.01.2024 or 2024-01-31",
-    "D/M/Y": "31/01/2024 or 2024-01-31",
-    "M/D/Y": "01/31/2024 or 2024-01-31",
+# What a value of a kind is, for people.
+SHAPES = {
+    "number": "a number",
+    "date": "a date like 2024-01-31 or 2024-01-31T10:00Z",
+    DOTS: "a date like 31.01.2024 or 2024-01-31",
+    "D/M/Y": "a date like 31/01/2024 or 2024-01-31",
+    "M/D/Y": "a date like 01/31/2024 or 2024-01-31",
 }
 _SPOKEN = {DOTS: "day.month.year", "D/M/Y": "day/month/year", "M/D/Y": "month/day/year"}
 _ISO = re.compile(

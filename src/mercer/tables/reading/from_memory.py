@@ -121,9 +121,9 @@ def _columns(X: Any, names: list[str] | None) -> dict[str, Any]:
             X.columns, (X.iloc[:, i] if hasattr(X, "iloc") else X[:, i] for i in range(X.shape[1]))
         )
     elif hasattr(X, "__arrow_c_stream__"):
-        import pyarrow as pa
+        import pyarrow
 
-        return _columns(pa.table(X), names)
+        return _columns(pyarrow.table(X), names)
     elif isinstance(X, list | tuple) and X and all(isinstance(row, Mapping) for row in X):
         keys = dict.fromkeys(key for row in X for key in row)
         found = _named(keys, ([row.get(key) for row in X] for key in keys))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from mercer.tables.reading.errors import TableError, shown
@@ -27,11 +28,7 @@ class JsonLines(LineFormat):
 
     def row(self, line: str) -> dict[str, Any]:
         try:
-            found = json.loads(line, object_pairs_hook=_once)
-        except TableError:
-            raise
-        except RecursionError:
-            raise TableError("brackets are nested too deeply.") from None
+            found = strict_json(line)
         except ValueError as error:
             raise TableError(f"this is no JSON: {error}. Every line must hold one object.") from None
         if not isinstance(found, dict):
@@ -39,8 +36,17 @@ class JsonLines(LineFormat):
         return found
 
 
+def strict_json(text: str, **more: Any) -> Any:
+    """What JSON holds. A ValueError says what is wrong, also with keys that come twice and endless brackets."""
+    try:
+        return json.loads(text, object_pairs_hook=_once, **more)
+    except RecursionError:
+        raise ValueError("brackets are nested too deeply") from None
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise TableError("a key appears twice in one object.")
+        twice = next(name for name, often in Counter(name for name, _ in pairs).items() if often > 1)
+        raise ValueError(f"an object has {shown(twice)} twice")
     return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any
@@ -13,6 +12,7 @@ from mercer.tables.model import Model
 from mercer.tables.model.schema import Column
 from mercer.tables.reading import Table
 from mercer.tables.reading.errors import Stray, shown
+from mercer.tables.reading.jsonlines import strict_json
 from mercer.tables.reading.objects import from_objects
 from mercer.tables.serve.refusal import Refusal
 
@@ -78,23 +78,13 @@ def parse(body: bytes, model: Model, max_rows: int) -> Asked:
 
 
 def _object(body: bytes) -> dict[str, Any]:
-    def only_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            seen: set[str] = set()
-            twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-            raise Refusal(400, f"an object of the JSON has {shown(twice)} twice")
-        return found
-
     def no_number(word: str) -> float:
         raise Refusal(400, f"{word} is no JSON; send null if a value is not known")
 
     try:
-        asked = json.loads(body.decode("utf-8"), object_pairs_hook=only_once, parse_constant=no_number)
+        asked = strict_json(body.decode("utf-8"), parse_constant=no_number)
     except UnicodeDecodeError as error:
         raise Refusal(400, f"the body is not UTF-8: byte {error.start} is wrong") from None
-    except RecursionError:
-        raise Refusal(400, "the JSON is nested too deeply") from None
     except ValueError as error:  # JSONDecodeError, or a number of thousands of digits
         raise Refusal(400, f"the body is no JSON: {str(error)[:200]}") from None
     if not isinstance(asked, dict):
