@@ -37,7 +37,7 @@ class JsonLines(LineFormat):
 
 
 def strict_json(text: str, **more: Any) -> Any:
-    """What JSON holds. A ValueError says what is wrong, also with keys that come twice and endless brackets."""
+    """What JSON holds. A ValueError says what is wrong, also that a key comes twice or brackets never end."""
     try:
         return json.loads(text, object_pairs_hook=_once, **more)
     except RecursionError:
