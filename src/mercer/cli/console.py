@@ -69,11 +69,8 @@ def printable(text: str, kept: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c in kept or not _is_command(c) else ascii(c)[1:-1] for c in text)
-
-
-def _is_command(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in _TURNS
+    commands = {c for c in set(text) if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or c in _TURNS}
+    return "".join(c if c in kept or c not in commands else ascii(c)[1:-1] for c in text)
 
 
 def leave(message: str, code: int, as_json: bool = False) -> NoReturn:

@@ -73,7 +73,10 @@ class Encoder:
         if len(self._open) >= _DEEPEST:
             raise ModelFileError(f"{path[:200]}… is nested more than {_DEEPEST} deep")
         self._open.add(identity)
-        kind = _kind_for(x := _on_host(x), path)
+        x = _on_host(x)
+        kind = next((kind for kind in KINDS if kind.takes(x)), None)
+        if kind is None:
+            raise ModelFileError(f"{path} is {_described(x)}")
         children: list[int] = []
 
         def put(child: Any, where: str) -> Any:
@@ -187,13 +190,6 @@ def _on_host(x: Any) -> Any:
     """A tensor as the array it holds; torch is not imported here, tensors bring it along."""
     tensor = type(x).__module__.partition(".")[0] == "torch" and hasattr(x, "numpy")
     return x.numpy(force=True) if tensor else x
-
-
-def _kind_for(x: Any, path: str) -> kinds.Kind:
-    for kind in KINDS:
-        if kind.takes(x):
-            return kind
-    raise ModelFileError(f"{path} is {_described(x)}")
 
 
 def _described(x: Any) -> str:

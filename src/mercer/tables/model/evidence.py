@@ -152,6 +152,7 @@ def gather(
     ]
     lams, curve, rows = _loo_curve(question, learned, seed)
     risk = _risk(question, truth, result, learned)
+    made_with = {name: version(name) for name in ("NumPy", "SciPy", "scikit-learn")}
     return Evidence(
         how=result.how,
         truth=truth,
@@ -173,17 +174,12 @@ def gather(
         remarks=tuple(map(str, remarks)),  # words only: some remarks of tables know more
         rows=len(question.y),
         seed=seed,
-        versions=_versions(),
+        versions={"Mercer": mercer.__version__, **made_with, "Python": platform.python_version()},
         repeated=together.repeated,
         groups=together.groups,
         minutes=minutes,
         seconds=time.monotonic() - started,
     )
-
-
-def _versions() -> dict[str, str]:
-    made_with = {name: version(name) for name in ("NumPy", "SciPy", "scikit-learn")}
-    return {"Mercer": mercer.__version__, **made_with, "Python": platform.python_version()}
 
 
 def _scores(question: Question, truth, predicted, probability, units, rng) -> tuple[Score, ...]:

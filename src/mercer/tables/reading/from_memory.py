@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,11 @@ def noted(table: Table, kinds: Mapping[str, str]) -> Table:
     return Table(table.columns, table.n_rows, (*table.remarks, *said)) if said else table
 
 
-def with_dates(table: Table, but: Container[str] = ()) -> Table:
-    """The same table; words that are all dates become dates, except in the columns named."""
+def with_dates(table: Table) -> Table:
+    """The same table; words that are all dates become dates."""
     columns, remarks = dict(table.columns), list(table.remarks)
     for name in table.names:
-        if table.kind(name) == "text" and name not in but:
+        if table.kind(name) == "text":
             found = dates_in(table[name])
             columns[name] = found.values
             remarks += found.remarks(name)

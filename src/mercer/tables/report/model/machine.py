@@ -133,7 +133,8 @@ def tried(page: Report, model: Model) -> None:
         )
     _kernels(page, model)
     _losses(page, model)
-    page.text(f"Search, tests and fits together took {_duration(e.seconds)}.")
+    took = f"{e.seconds:.0f} seconds" if e.seconds < 100 else f"{e.seconds / 60:.1f} minutes"
+    page.text(f"Search, tests and fits together took {took}.")
 
 
 def _chosen(model: Model) -> float | None:
@@ -250,7 +251,3 @@ def _named(kernel: Kernel) -> str:
         if type(kernel) is type(family) and kernel.replace(**width) == family:
             return name
     return repr(kernel)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.1f} minutes"
