@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from mercer.testing.common import fail, require_close
+from mercer.testing.common import LawTrial
 
 _N, _BATCH, _HALF = 60, 7, 30
 
@@ -50,7 +50,7 @@ def check_online(machine: Any, *, tol: float = 1e-9, random_state: int = 0) -> N
     """
     if not hasattr(machine, "partial_fit"):
         raise TypeError(f"check_online takes a machine with partial_fit, got {type(machine).__name__}")
-    trial = _Trial(machine, tol, random_state)
+    trial = _OnlineTrial(machine, tol, random_state)
     for law in (
         trial.predicting,
         trial.batches,
@@ -63,10 +63,11 @@ def check_online(machine: Any, *, tol: float = 1e-9, random_state: int = 0) -> N
         law()
 
 
-class _Trial:
+class _OnlineTrial(LawTrial):
     """A machine and a stream of examples; a method for each law."""
 
     def __init__(self, machine: Any, tol: float, seed: int):
+        super().__init__(machine)
         self.machine, self.tol = machine, tol
         rng = np.random.default_rng(seed)
         self.X = rng.uniform(-1.5, 1.5, (_N, 2))
@@ -90,13 +91,13 @@ class _Trial:
         wanted = self.answers(expected)
         limit = self.tol * max(float(np.abs(wanted).max()), 1.0)
         words = f"{how} the answer at ({{}}) is {{}}, not {{}}"
-        require_close(self.machine, law, self.answers(found), wanted, limit, words)
+        self.close(law, self.answers(found), wanted, limit, words)
 
     def predicting(self) -> None:
         learned = self.learned()
         seen, before = learned.n_seen_, self.answers(learned)
         if learned.n_seen_ != seen or not np.array_equal(before, self.answers(learned)):
-            fail(self.machine, "predicting must change nothing", "the second time the answers differ")
+            self.fail("predicting must change nothing", "the second time the answers differ")
 
     def batches(self) -> None:
         law, whole, sevens = "batches must not matter", self.learned(), clone(self.machine)
@@ -111,8 +112,7 @@ class _Trial:
         for how, other in others:
             self.same(law, other, whole, how)
             if other.n_seen_ != _N or whole.n_seen_ != _N:
-                words = f"n_seen_ is {other.n_seen_} {how} and {whole.n_seen_} at once, not {_N}"
-                fail(self.machine, law, words)
+                self.fail(law, f"n_seen_ is {other.n_seen_} {how} and {whole.n_seen_} at once, not {_N}")
 
     def before_learning(self) -> None:
         if getattr(self.machine, "averaging", False):
@@ -130,7 +130,7 @@ class _Trial:
             steps.partial_fit(x, self.y[i : i + 1])
         if not abs(steps.cumulative_loss_ - total) <= 1e3 * self.tol * max(abs(total), 1.0):
             words = f"predictions cost {total:.8g}, but cumulative_loss_ is {steps.cumulative_loss_:.8g}"
-            fail(self.machine, "an example is predicted before it is learned", words)
+            self.fail("an example is predicted before it is learned", words)
 
     def weights(self) -> None:
         kept = np.arange(_N) % 3 != 1
@@ -149,13 +149,13 @@ class _Trial:
             except ValueError:
                 pass
             else:
-                fail(self.machine, "nonsense must be refused", f"{what} goes through")
+                self.fail("nonsense must be refused", f"{what} goes through")
             same = np.array_equal(self.answers(learned), before)
             if not same or learned.n_seen_ != seen or learned.cumulative_loss_ != cost:
-                fail(self.machine, law, f"{what} is refused, but changed it")
+                self.fail(law, f"{what} is refused, but changed it")
         unhurt = self.learned(slice(_HALF)).partial_fit(X, y)
         if not np.array_equal(self.answers(learned.partial_fit(X, y)), self.answers(unhurt)):
-            fail(self.machine, law, "it goes on in another way than one that met no error")
+            self.fail(law, "it goes on in another way than one that met no error")
 
     def copies(self) -> None:
         X, y, learned = self.X[_HALF:], self.y[_HALF:], self.learned(slice(_HALF))
@@ -163,14 +163,13 @@ class _Trial:
         for how, again in (("copy", copy.deepcopy(learned)), ("pickle", pickle.loads(pickle.dumps(learned)))):
             again.partial_fit(X, y)
             if not np.array_equal(self.answers(learned), before):
-                words = f"what a {how} learns changes the original"
-                fail(self.machine, "copies must stand on their own", words)
+                self.fail("copies must stand on their own", f"what a {how} learns changes the original")
             if not np.array_equal(self.answers(again), self.answers(straight)):
-                fail(self.machine, "copies must go on where the original was", f"a {how} does not")
+                self.fail("copies must go on where the original was", f"a {how} does not")
 
     def beginning(self) -> None:
         law, used = "fit must begin anew", self.learned(slice(None, None, -1)).fit(self.X, self.y)
         fresh = clone(self.machine).fit(self.X, self.y)
         self.same(law, used, fresh, "after other examples")
         if used.n_seen_ != fresh.n_seen_:
-            fail(self.machine, law, f"n_seen_ is {used.n_seen_}, not {fresh.n_seen_}")
+            self.fail(law, f"n_seen_ is {used.n_seen_}, not {fresh.n_seen_}")
