@@ -93,6 +93,21 @@ def test_it_goes_on_where_it_was(call, file, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_it_goes_on_though_nothing_was_learned(call, file, tmp_path):
+    """Ended before the first checkpoint: an empty file of predictions is in nobody's way, a full one is."""
+    checkpoint, predictions = tmp_path / "state", tmp_path / "predictions.csv"
+    again = ["--checkpoint", str(checkpoint), "--predictions", str(predictions), "--resume"]
+    asked = ["stream", str(file), "--target", "y", "-o", str(tmp_path / "model"), *again]
+    predictions.touch()
+    assert call(*asked).exit_code == 0
+    whole = predictions.read_bytes()
+    for left in (checkpoint, tmp_path / "model"):
+        left.unlink()
+    refused = call(*asked)
+    assert refused.exit_code == 1 and "is there already" in refused.output
+    assert predictions.read_bytes() == whole
+
+
 def test_ctrl_c(file, tmp_path):
     command = [sys.executable, "-m", "mercer", "stream", "-", "-t", "y", "--ignore", "label", "--batch", "50"]
     options = ["-o", str(tmp_path / "a.mercer"), "--checkpoint", str(tmp_path / "c.mercer"), "--every", "50"]

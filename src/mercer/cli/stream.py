@@ -133,14 +133,22 @@ class Files:
             raise typer.BadParameter("it says what --resume shall do, and needs it", param_hint="--no-skip")
         if not (self.resume and self.checkpoint is not None and self.checkpoint.exists()):
             for path in written:
-                require_free(path, self.force, hint=", --resume to go on from it" * (path == self.checkpoint))
+                hint = ", --resume to go on from it" * (path == self.checkpoint)
+                # A stream may be ended after it has made this file, and before it has kept anything.
+                begun = self.resume and path == self.predictions
+                require_free(path, self.force, lambda path: begun and not path.stat().st_size, hint)  # noqa: B023
             return None
 
         before = mercer.load(self.checkpoint)
         require_free(output, self.force, stream_of(target))
         if self.predictions is not None:  # which the checkpoint speaks of
             size = getattr(before, "written", 0)
-            require_free(self.predictions, self.force, lambda path: 0 < size <= path.stat().st_size)
+            begun = getattr(before, "position", 0) > 0
+
+            def mine(path: Path) -> bool:
+                return (size > 0 or not begun) and size <= path.stat().st_size
+
+            require_free(self.predictions, self.force, mine)
         return before
 
     def options(self) -> dict[str, Any]:

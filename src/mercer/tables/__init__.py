@@ -28,10 +28,14 @@ _LAZY = {
     "write": "reading",
 }
 
-__all__ = sorted(_LAZY)
+_ROOMS = ("model", "reading", "report", "serve", "stream")
+
+__all__ = sorted([*_LAZY, *_ROOMS])
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"mercer.tables.{name}")
     if name in _LAZY:
         return getattr(importlib.import_module(f"mercer.tables.{_LAZY[name]}"), name)
     raise AttributeError(f"module 'mercer.tables' has no attribute {name!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import shlex
 from collections.abc import Iterator
@@ -96,12 +95,6 @@ def checked_names(names: list[str], line: int | None = None) -> list[str]:
             raise TableError(problem, line=line, column=name)
         seen[name] = number
     return names
-
-
-def require_count(name: str, value: Any, least: int) -> None:
-    """Refuse what is no whole number, or too small a one."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
 
 
 @contextmanager

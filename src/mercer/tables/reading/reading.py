@@ -16,9 +16,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from mercer._params import require_count
 from mercer.tables.reading import duck
 from mercer.tables.reading.delimited import as_utf8_head
-from mercer.tables.reading.errors import TableError, in_file, refused_as, require_count, shown
+from mercer.tables.reading.errors import TableError, in_file, refused_as, shown
 from mercer.tables.reading.format import Cut, Format, Row, Wanted
 from mercer.tables.reading.formats import FORMATS
 from mercer.tables.reading.from_memory import checked_kinds, noted
@@ -111,7 +112,7 @@ def read(
     """
     path, kinds = Path(path), checked_kinds(kinds)
     if limit is not None:
-        require_count("limit", limit, 1)
+        require_count(limit, "limit", 1)
     with in_file(path):
         if query is not None and not query.encode(errors="ignore").strip():
             raise TableError("the query is empty.")
@@ -169,8 +170,8 @@ def batches(
     [2. 3.]
     [4.]
     """
-    require_count("size", size, 1)
-    require_count("start", start, 0)
+    require_count(size, "size", 1)
+    require_count(start, "start", 0)
     cut = Cut(size, start, checked_kinds(kinds), size)
     if isinstance(source, (str, os.PathLike)):
         cut.look = max(size, LOOK)

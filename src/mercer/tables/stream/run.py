@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mercer import _resolve
+from mercer._params import require_count
 from mercer._threads import on_signals
 from mercer.estimators.inputs import Labelled
 from mercer.losses.regression import ResidualLoss
 from mercer.online.machine import OnlineMachine
 from mercer.online.streams import Encoding, MeanShift, Metrics
 from mercer.tables.reading import Table
-from mercer.tables.reading.errors import require_count
 from mercer.tables.stream.learning import Foretold, learn
 from mercer.tables.stream.source import StreamBatch, labels_of, numbers_of, rows_of
 from mercer.tables.stream.streamed import Keeper, Streamed, resumed, written_to
@@ -120,7 +120,7 @@ def run_stream(
     if not isinstance(machine, OnlineMachine):
         raise TypeError(f"machine must be OnlineKernelRegressor() or …Classifier(), got {machine!r}")
     for name, count in (("batch", batch), ("every", every), ("limit", 1 if limit is None else limit)):
-        require_count(name, count, 1)
+        require_count(count, name, 1)
     if on_drift not in ("report", "restart"):
         raise ValueError(f"on_drift must be 'report' or 'restart', got {on_drift!r}")
     if resume and checkpoint is None:
@@ -145,6 +145,8 @@ def run_stream(
     restarts, interrupt = on_drift == "restart", _Interrupt()
     with on_signals(interrupt, signal.SIGINT), written_to(predictions, state, raw) as out:
         keeper = Keeper(state, checkpoint, out)
+        if not state.position:
+            keeper.keep()  # so that whoever is ended before the first checkpoint can be taken up, too
         run = _Run(state, keeper, interrupt, limit, every, progress, classes, restarts, standardise)
         for part in run.parts(rows):
             run.learn(part)
