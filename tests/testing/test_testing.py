@@ -6,7 +6,7 @@ import pytest
 import mercer.testing
 from mercer.kernels import Finite, FunctionKernel, Gaussian, Kernel, Laplacian, Linear, Precomputed, Sigmoid
 from mercer.losses import Hinge, Huber, Logistic, Loss, Multinomial, Poisson, Squared
-from mercer.losses.base import aligned
+from mercer.losses.base import HessianRoot, aligned
 from mercer.testing import LawViolation, check_kernel, check_loss
 
 
@@ -323,9 +323,8 @@ class SmallConjugate(Hinge):
 
 class WrongRoot(Logistic):
     def hess_root(self, y, s):
-        root = super().hess_root(y, s)
-        root._r = root._r**2
-        return root
+        root = super().hess_root(y, s).diagonal ** 2
+        return HessianRoot(lambda v: root * v, lambda v: root * v, root)
 
 
 class DiagonalSoftmax(Multinomial):
@@ -338,8 +337,7 @@ class DiagonalSoftmax(Multinomial):
 class WrongAdjoint(Multinomial):
     def hess_root(self, y, s):
         root = super().hess_root(y, s)
-        root.adjoint = root.apply
-        return root
+        return HessianRoot(root.apply, root.apply, root.diagonal)
 
 
 class SecretlyJoint(Multinomial):

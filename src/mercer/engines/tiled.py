@@ -69,7 +69,7 @@ class Tiled(Engine):
     def validate(self):
         if self.fused not in (None, True, False):
             raise ValueError(f"Tiled: fused must be True, False or None, got {self.fused!r}")
-        if self.threads is not None and (not isinstance(self.threads, int) or self.threads < 1):
+        if self.threads is not None and (type(self.threads) is not int or self.threads < 1):
             raise ValueError(f"Tiled: threads must be a positive integer or None, got {self.threads!r}")
 
     def expecting(self, pairs):
