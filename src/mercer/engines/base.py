@@ -8,6 +8,7 @@ from mercer._memory import available_memory
 from mercer._params import Params
 from mercer.kernels.base import Kernel
 from mercer.operators import KernelOperator
+from mercer.operators.counted import CountedOperator
 
 
 class Engine(Params):
@@ -33,6 +34,8 @@ class Engine(Params):
             As `kernel.points` gives them.
         """
         self.validate()
+        if kernel.has_counts:  # sparse features: the same on every engine
+            return CountedOperator(self, kernel, X, Z)
         return self.makes(self, kernel, X, Z)
 
     def free_bytes(self) -> int:

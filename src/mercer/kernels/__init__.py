@@ -11,6 +11,7 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
+from mercer.kernels.strings.spectrum import Spectrum
 from mercer.kernels.transforms import LengthScales, Mahalanobis, OnColumns, PullBack
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
 from mercer.kernels.witness import Verdict
@@ -45,6 +46,7 @@ __all__ = [
     "RationalQuadratic",
     "Scale",
     "Sigmoid",
+    "Spectrum",
     "Sum",
     "Verdict",
     "check",

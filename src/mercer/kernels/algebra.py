@@ -9,6 +9,7 @@ import numpy as np
 from mercer._params import is_number
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Combined, merge, multiply, shown
+from mercer.kernels.counts import Counts
 from mercer.kernels.points import as_objects
 
 
@@ -129,6 +130,15 @@ class Sum(_Pair):
 
     def strictly(self):
         return next(filter(None, self._values("strictly")), "")  # definite + semidefinite
+
+    @property
+    def has_counts(self):  # type: ignore[override]
+        return self.left.has_counts and self.right.has_counts
+
+    def counts(self, X):
+        if isinstance(X, Counts):
+            return X
+        return self.left.counts(X).beside(self.right.counts(X), 1)
 
 
 class Product(_Pair):

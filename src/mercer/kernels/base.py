@@ -14,6 +14,7 @@ from mercer.kernels.points import as_vectors, counted, double
 
 if TYPE_CHECKING:
     from mercer.kernels import algebra, transforms, unary
+    from mercer.kernels.counts import Counts
     from mercer.kernels.order import Order
     from mercer.kernels.separation import AllPairs
 
@@ -39,6 +40,8 @@ class Kernel(Params):
     log_params: tuple[str, ...] = ()
     # Are the points rows of a numeric table (rather than strings, graphs, indices, …)?
     vectors: bool = True
+    # Is it an inner product of sparse features, which `counts` gives?
+    has_counts: bool = False
     # Does the kernel take SciPy sparse matrices?
     sparse: bool = False
     # Does `child_points` multiply them, so that far from the origin float32 loses what sets them apart?
@@ -116,6 +119,17 @@ class Kernel(Params):
     def points(self, X: Any) -> Any:
         """Check X and bring it into the form `pairwise` takes (here: a 2-D float array)."""
         return as_vectors(X, sparse=self.sparse, what=type(self).__name__)
+
+    def prepared(self, X: Any) -> Any:
+        """Checked points in the form in which `pairwise` is fastest: computed once by whoever holds them.
+
+        What this gives has a shape and is taken apart like points, and `pairwise` takes it in their place.
+        """
+        return self.counts(X) if self.has_counts else X
+
+    def counts(self, X: Any) -> Counts:
+        """φ(x) of every point, with φ(x)·φ(z) = k(x,z), where these features are sparse (`has_counts`)."""
+        raise NotImplementedError(f"{type(self).__name__} has no sparse features")
 
     @staticmethod
     def require_same_width(X, Z) -> None:

@@ -10,6 +10,7 @@ from mercer._params import is_integer, is_number, show
 from mercer.codegen.symbols import int_power
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Combined, _Composite, multiply, prefixed, shown, times
+from mercer.kernels.counts import Counts
 from mercer.kernels.dot import Linear
 from mercer.kernels.separation import of_normalised
 
@@ -83,6 +84,15 @@ class Scale(_OfOne):
 
     def strictly(self):
         return super().strictly() if self.factor > 0 else ""
+
+    @property
+    def has_counts(self):  # type: ignore[override]
+        return self.kernel.has_counts
+
+    def counts(self, X):
+        if isinstance(X, Counts):
+            return X
+        return self.kernel.counts(X).times(np.full(X.shape[0], math.sqrt(self.factor)))
 
 
 class Power(_OfOne):
@@ -215,6 +225,17 @@ class Normalized(_Composite):
     def diagonal(self, X):
         diagonal = self.kernel.diagonal(X)
         return (diagonal > 0).astype(diagonal.dtype)
+
+    @property
+    def has_counts(self):  # type: ignore[override]
+        return self.kernel.has_counts
+
+    def counts(self, X):
+        if isinstance(X, Counts):
+            return X
+        inner = self.kernel.counts(X)
+        squares = inner.squares()
+        return inner.times(np.where(squares > 0, 1 / np.sqrt(np.where(squares > 0, squares, 1)), 0))
 
     def separation(self, X, Z, pairs):
         return of_normalised(self.kernel.separation(X, Z, pairs), *pairs.diagonals(self.kernel, X, Z))

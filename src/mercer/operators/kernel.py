@@ -63,6 +63,8 @@ class KernelOperator(Operator):
 
     def bind(self, engine: Any, kernel: Kernel, X: Any, Z: Any) -> None:
         """Take these, which are known to be in order."""
+        same, X = Z is X, kernel.prepared(X)
+        Z = X if same else kernel.prepared(Z)
         self.engine, self.kernel, self.X, self.Z = engine, kernel, X, Z
         self.shape = (X.shape[0], Z.shape[0])
         self.dtype = result_dtype(kernel, X, Z)

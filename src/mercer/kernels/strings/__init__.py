@@ -1,0 +1,1 @@
+"""Kernels on strings: text, bytes, or lists of tokens."""
