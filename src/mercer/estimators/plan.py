@@ -35,6 +35,8 @@ _CG_FROM = 3_000
 # the normal equations (which need float64).
 _CG_CENTRES = 700
 _CG_ROWS = 20
+# Points in which features are counted before anything is decided, and how many of them are few.
+_LOOKED_AT, _FEW_COUNTED = 5_000, 2_000
 # Without a loss: up to here a pass over all pairs takes about a second; more on a GPU.
 _ALL_PAIRS, _ALL_PAIRS_REMOTE = 30_000, 1_000_000
 _LARGEST_EXPLICIT = 8_000
@@ -133,8 +135,8 @@ def make_plan(
 
 def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Option]:
     n, d, remote, free = sizes.n, sizes.d, sizes.remote, sizes.free
-    p = kernel.expansion_size(d) if kernel.vectors else math.inf
-    fewer = p < n and p <= LARGEST_FACTOR
+    p = d if kernel.has_counts else kernel.expansion_size(d) if kernel.vectors else math.inf
+    fewer = p < n and p <= (_FEW_COUNTED if kernel.has_counts else LARGEST_FACTOR)
     size = f"{p:,.0f} explicit coordinates" if p < math.inf else "no finite number of explicit coordinates"
     yield Option(
         Features(),
@@ -155,6 +157,8 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
     elif need > 0.6 * free:
         objection = f"the {n:,}×{n:,} matrix would not fit"
     yield Option(Full(), f"{n:,} examples (up to {limit:,}): solved exactly", objection)
+    if kernel.has_counts:
+        yield Option(Features(), f"{objection}: solved in the sparse features of the kernel")
     most = max(int(math.sqrt(max(0.5 * (free - sizes.vector_bytes), 0) / (SQUARES * 8))), 1)
     m = min(Nystrom().size(kernel, n, d), most)
     limited = ", as many as memory allows" if m == most else ""
@@ -243,6 +247,9 @@ def _bytes(count: float) -> str:
 def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Shape:
     """What is known of checked points before a representation is chosen."""
     d = X.shape[1] if getattr(X, "ndim", 1) == 2 else 1
+    if kernel.has_counts:
+        some = X[:: max(X.shape[0] // _LOOKED_AT, 1)]
+        d = max(len(kernel.resolve(some).counts(some).vocabulary), 1)
     dtype = getattr(X, "dtype", None)
     single = kernel.vectors and dtype == np.float32
     held = sum(a.nbytes for a in (X.data, X.indices, X.indptr)) if issparse(X) else getattr(X, "nbytes", 0)

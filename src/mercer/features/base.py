@@ -26,6 +26,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     """
 
     kernel: Any
+    # Is Φ(X) a sparse matrix, whatever X is?
+    sparse_rows = False
 
     def _start(self, X: Any) -> tuple[Kernel, Any]:
         """(resolved kernel, checked points) at fit."""

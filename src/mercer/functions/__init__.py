@@ -3,5 +3,6 @@
 from mercer.functions.base import Function
 from mercer.functions.feature import FeatureFunction
 from mercer.functions.kernel import KernelFunction, section, zero
+from mercer.functions.weights import feature_weights
 
-__all__ = ["FeatureFunction", "Function", "KernelFunction", "section", "zero"]
+__all__ = ["FeatureFunction", "Function", "KernelFunction", "feature_weights", "section", "zero"]

@@ -14,6 +14,8 @@ from mercer.kernels.points import as_objects
 
 # Features held at once: 32 MB of doubles.
 _ENTRIES = 1 << 22
+# Features of a point that are not 0, where they are few.
+_SPARSE_WIDTH = 1024
 
 
 class FeatureFunction(Function):
@@ -77,7 +79,8 @@ class FeatureFunction(Function):
     def blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
         """(rows, features of X[rows]), a bounded number of rows at a time."""
         X = X if hasattr(X, "shape") else as_objects(X)
-        height = max(_ENTRIES // max(len(self), 1), 1)
+        wide = _SPARSE_WIDTH if getattr(self.map, "sparse_rows", False) else len(self)
+        height = max(_ENTRIES // max(wide, 1), 1)
         for i in range(0, n_points(X), height):
             rows = slice(i, i + height)
             some = X.iloc[rows] if hasattr(X, "iloc") else X[rows]

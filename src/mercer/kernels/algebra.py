@@ -9,8 +9,11 @@ import numpy as np
 from mercer._params import is_number
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Combined, merge, multiply, shown
-from mercer.kernels.counts import Counts
+from mercer.kernels.counts import Counts, mix
 from mercer.kernels.points import as_objects
+
+# What tells the features of the second kernel of a sum from those of the first.
+_RIGHT = 1
 
 
 class Constant(Kernel):
@@ -138,7 +141,12 @@ class Sum(_Pair):
     def counts(self, X):
         if isinstance(X, Counts):
             return X
-        return self.left.counts(X).beside(self.right.counts(X), 1)
+        return self.left.counts(X).beside(self.right.counts(X), _RIGHT)
+
+    def spelled(self, X):
+        words = self.right.spelled(X)
+        numbers = mix(np.fromiter(words, np.uint64, len(words)), _RIGHT).tolist()
+        return self.left.spelled(X) | dict(zip(numbers, words.values(), strict=True))
 
 
 class Product(_Pair):

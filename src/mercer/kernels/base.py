@@ -131,6 +131,10 @@ class Kernel(Params):
         """φ(x) of every point, with φ(x)·φ(z) = k(x,z), where these features are sparse (`has_counts`)."""
         raise NotImplementedError(f"{type(self).__name__} has no sparse features")
 
+    def spelled(self, X: Any) -> dict[int, str]:
+        """What the sparse features of checked points are, in words, by their numbers."""
+        raise NotImplementedError(f"{type(self).__name__} has no words for its features")
+
     @staticmethod
     def require_same_width(X, Z) -> None:
         """Raise ValueError where points on two sides have different numbers of coordinates."""

@@ -24,10 +24,6 @@ class Counting(Kernel):
         """φ(x) of checked points."""
         raise NotImplementedError(f"{type(self).__name__} must define features(X)")
 
-    def spelled(self, X: np.ndarray) -> dict[int, str]:
-        """What the features of these points are, in words, by their numbers."""
-        raise NotImplementedError(f"{type(self).__name__} has no words for its features")
-
     def counts(self, X: Any) -> Counts:
         return X if isinstance(X, Counts) else self.features(X)
 

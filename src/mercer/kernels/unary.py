@@ -94,6 +94,9 @@ class Scale(_OfOne):
             return X
         return self.kernel.counts(X).times(np.full(X.shape[0], math.sqrt(self.factor)))
 
+    def spelled(self, X):
+        return self.kernel.spelled(X)
+
 
 class Power(_OfOne):
     """k^p, written ``k ** p``: p a positive integer, or any p > 0 if k is infinitely divisible.
@@ -236,6 +239,9 @@ class Normalized(_Composite):
         inner = self.kernel.counts(X)
         squares = inner.squares()
         return inner.times(np.where(squares > 0, 1 / np.sqrt(np.where(squares > 0, squares, 1)), 0))
+
+    def spelled(self, X):
+        return self.kernel.spelled(X)
 
     def separation(self, X, Z, pairs):
         return of_normalised(self.kernel.separation(X, Z, pairs), *pairs.diagonals(self.kernel, X, Z))

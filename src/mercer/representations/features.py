@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from mercer._memory import available_memory
 from mercer._xp import issparse
-from mercer.features import ExplicitFeatures, RandomFourierFeatures
+from mercer.features import CountedFeatures, ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
 from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix
 from mercer.representations.base import Built, Representation, precise
@@ -69,6 +69,8 @@ class Features(Representation):
         """An unfitted feature map for this kernel."""
         if self.map is not None:
             return clone(self.map)
+        if kernel.has_counts:
+            return CountedFeatures(kernel)
         if not kernel.vectors:
             raise ValueError(
                 f"{kernel!r} is not a kernel on vectors, so it has no features of its own: Features(map=…), "
@@ -82,6 +84,8 @@ class Features(Representation):
         map = self.chosen(kernel, d)
         if isinstance(map, ExplicitFeatures):
             return int(kernel.expansion_size(d))
+        if isinstance(map, CountedFeatures):
+            return map.n_features or d  # as many as occur
         for count in ("n_features", "n_centres"):
             if hasattr(map, count):
                 return int(getattr(map, count))

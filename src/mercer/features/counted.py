@@ -1,0 +1,104 @@
+"""The sparse feature map of a kernel on strings, graphs and other things that are no vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._params import require_count
+from mercer._state import ArraySpec, require
+from mercer.features.base import FeatureMap
+from mercer.kernels import Kernel, Spectrum
+
+
+class CountedFeatures(FeatureMap):
+    """φ with φ(x)·φ(z) = k(x,z) for kernels that count what things have in common, as sparse rows.
+
+    There is a column for each feature that occurs in the points of `fit`; others, in new points, are left
+    out, as they are in no inner product with the known ones.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        One with sparse features, such as `Spectrum`, and sums, multiples and normalised ones of such.
+    n_features : int, optional
+        Fold features into so many columns by their numbers, where there are too many to keep. Two of N
+        features that occur share a column with probability 1 − (1 − 1/n_features)^(N−1) each, which
+        `collisions_` says after `fit`.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+    features_ : array of uint64
+        The numbers of the features that have a column; all that occurred, where they are folded.
+    collisions_ : float
+        Which share of the features that occurred has to share its column.
+
+    Examples
+    --------
+    >>> phi = CountedFeatures(Spectrum(2)).fit(["banana", "bandana"])
+    >>> Phi = phi.transform(["banana", "ananas"])
+    >>> (Phi @ Phi.T).toarray()
+    array([[9., 8.],
+           [8., 8.]])
+    >>> sorted(phi.get_feature_names_out(["banana", "bandana"]))
+    ['an', 'ba', 'da', 'na', 'nd']
+    """
+
+    def __init__(self, kernel=Spectrum(), n_features=None):  # noqa: B008  kernels are values, never changed
+        self.kernel = kernel
+        self.n_features = n_features
+
+    sparse_rows = True
+
+    holds = {"features_": ArraySpec("u", None), "collisions_": float}
+    fitted_by = "features_"
+
+    def fit(self, X, y=None):
+        """Find the features that occur."""
+        if not isinstance(self.kernel, Kernel) or not self.kernel.has_counts:
+            raise TypeError(f"{self.kernel!r} has no sparse features: use one such as Spectrum(3)")
+        if self.n_features is not None:
+            require_count(self.n_features, "CountedFeatures: n_features")
+        points = self.kernel.points(X)
+        self.kernel_ = self.kernel.resolve(points)
+        self.features_ = self.kernel_.counts(points).vocabulary
+        self.collisions_ = 0.0
+        if self.n_features is not None and len(self.features_):
+            taken = np.bincount(self._folded(self.features_), minlength=1)
+            self.collisions_ = float(taken[taken > 1].sum() / len(self.features_))
+        return self
+
+    def check_state(self) -> None:
+        """Refuse features that are not in order, by which columns are found."""
+        rising = self.features_.dtype == np.uint64 and (self.features_[1:] > self.features_[:-1]).all()
+        require(rising, "features_ are no numbers of features in order")
+
+    def _folded(self, features: np.ndarray) -> np.ndarray:
+        return (features % np.uint64(self.n_features)).astype(np.int64)
+
+    def transform(self, X) -> Any:
+        """Φ(X), a sparse matrix."""
+        check_is_fitted(self)
+        Phi = self.kernel_.counts(self.kernel_.points(X)).csr(self.features_)
+        if self.n_features is None:
+            return Phi
+        Phi.indices = self._folded(self.features_)[Phi.indices]
+        Phi = type(Phi)((Phi.data, Phi.indices, Phi.indptr), shape=(Phi.shape[0], self.n_features))
+        Phi.sum_duplicates()
+        return Phi
+
+    def get_feature_names_out(self, X) -> np.ndarray:
+        """What the columns stand for, as far as these points show it; "" for what does not occur in them."""
+        check_is_fitted(self)
+        known = self.kernel_.spelled(self.kernel_.points(X))
+        if self.n_features is None:
+            names = [known.get(int(f), "") for f in self.features_]
+        else:
+            several: list[list[str]] = [[] for _ in range(self.n_features)]
+            for f, column in zip(self.features_, self._folded(self.features_), strict=True):
+                several[column].append(known.get(int(f), ""))
+            names = [" | ".join(filter(None, some)) for some in several]
+        return np.array(names, dtype=object)

@@ -1,0 +1,77 @@
+"""Which substrings, words or subtrees carry a function: its weights in the kernel's sparse features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer._params import require_count
+from mercer.functions.base import Function, as_columns
+from mercer.functions.feature import FeatureFunction
+from mercer.functions.kernel import KernelFunction
+
+
+def feature_weights(f: Any, X: Any = None, count: int = 20) -> list[tuple[str, Any]]:
+    """The features with the largest weights w in f = ⟨w, φ(·)⟩, and these weights.
+
+    For f = Σ α_i k(x_i,·) with k(x,z) = φ(x)·φ(z) they are w = Σ α_i φ(x_i).
+
+    Parameters
+    ----------
+    f : a function, or a fitted machine
+        Of a kernel with sparse features, such as `Spectrum`.
+    X : points, optional
+        In which features are looked up to be put in words. Functions of kernels know their points; those of a
+        feature map do not, and need some: the examples they were fitted to.
+    count : int
+        How many, in falling order of |w|; with several outputs, of the length of each feature's row.
+
+    Returns
+    -------
+    list of (words, weight)
+        A weight is a number, or an array with one for each output.
+
+    Examples
+    --------
+    >>> from mercer import KernelSVC
+    >>> from mercer.kernels import Spectrum
+    >>> words, y = ["banana", "bandana", "kernel", "colonel"], [1, 1, -1, -1]
+    >>> machine = KernelSVC(Spectrum(2), lam=0.01).fit(words, y)
+    >>> sorted(word for word, w in feature_weights(machine, count=4) if w > 0)
+    ['an', 'na']
+    """
+    require_count(count, "count")
+    f = getattr(f, "function_", f)
+    if not isinstance(f, Function):
+        raise TypeError(f"f must be a function, or a machine that is fitted, got {f!r}")
+    if isinstance(f, KernelFunction):
+        features, weights, words = _of_kernel(f, X)
+    elif isinstance(f, FeatureFunction) and hasattr(f.map, "features_"):
+        if X is None:
+            raise ValueError(
+                "a function of features has forgotten its examples: give them, feature_weights(f, X)"
+            )
+        features, weights = f.map.features_, as_columns(f.coef)
+        words = f.map.kernel_.spelled(f.map.kernel_.points(X))
+        if len(features) != len(weights):
+            raise ValueError("features that were folded into fewer columns have no weights of their own")
+    else:
+        raise TypeError(f"{f!r} has no sparse features that could be put in words")
+    size = np.linalg.norm(weights, axis=1)
+    first = np.argsort(-size, kind="stable")[:count]
+    shown = weights[first, 0].tolist() if f.outputs is None else list(weights[first])
+    return [(words.get(int(features[i]), "?"), w) for i, w in zip(first, shown, strict=True)]
+
+
+def _of_kernel(f: KernelFunction, X: Any) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
+    """(numbers of the features of its terms, their weights, words for them)"""
+    kernel = f.kernel
+    if not kernel.has_counts:
+        raise TypeError(f"{kernel!r} has no sparse features that could be put in words")
+    counts = kernel.counts(f.points)
+    weights = counts.csr(counts.vocabulary).T @ as_columns(f.coef)
+    words = kernel.spelled(f.points)
+    if X is not None:
+        words |= kernel.spelled(kernel.points(X))
+    return counts.vocabulary, np.asarray(weights), words
