@@ -76,7 +76,8 @@ class Features(Representation):
                 f"{kernel!r} is not a kernel on vectors, so it has no features of its own: Features(map=…), "
                 "or use representation='nystrom', which works with any kernel"
             )
-        if kernel.expansion_size(d) <= _LARGEST_EXPLICIT:
+        # No more coordinates than points have themselves are never too many.
+        if kernel.expansion_size(d) <= max(_LARGEST_EXPLICIT, d):
             return ExplicitFeatures(kernel)
         return RandomFourierFeatures(kernel, n_features=self.n_features)
 
