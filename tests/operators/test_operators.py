@@ -172,3 +172,15 @@ def test_some_rows_and_columns_are_an_operator(name):
         v = np.linspace(1, 2, expected.shape[1])
         assert np.allclose(some @ v, expected @ v, rtol=1e-5, atol=1e-6)
     assert type(A.among(rows)) in (type(A), Matrix)
+
+
+def test_sparse_matrices_are_taken_whole():
+    """Many columns, few of them not 0: rows are not taken one by one."""
+    from scipy.sparse import random_array
+
+    rng = np.random.default_rng(0)
+    values = random_array((300, 50_000), density=1e-4, rng=rng, format="csr")
+    A, D = Matrix(values), values.toarray()
+    assert len(list(A.blocks())) == 1
+    V, w = rng.standard_normal((50_000, 2)), rng.random(300)
+    assert np.allclose(A.sandwich(V, lambda rows, S: w[rows, None] * S), D.T @ (w[:, None] * (D @ V)))

@@ -158,7 +158,11 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
         objection = f"the {n:,}×{n:,} matrix would not fit"
     yield Option(Full(), f"{n:,} examples (up to {limit:,}): solved exactly", objection)
     if kernel.has_counts:
-        yield Option(Features(), f"{objection}: solved in the sparse features of the kernel")
+        yield Option(
+            Features(),
+            f"{objection}: solved in the sparse features of the kernel",
+            f"{loss!r} has kinks, which takes long in many features" if _kinked(loss) else None,
+        )
     most = max(int(math.sqrt(max(0.5 * (free - sizes.vector_bytes), 0) / (SQUARES * 8))), 1)
     m = min(Nystrom().size(kernel, n, d), most)
     limited = ", as many as memory allows" if m == most else ""
