@@ -7,6 +7,7 @@ from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.finite import Finite, Precomputed
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.histogram import ChiSquared, HistogramIntersection
+from mercer.kernels.named import NamedColumns, columns
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
@@ -34,6 +35,7 @@ __all__ = [
     "Linear",
     "Mahalanobis",
     "Matern",
+    "NamedColumns",
     "Normalized",
     "Periodic",
     "Polynomial",
@@ -50,4 +52,5 @@ __all__ = [
     "Sum",
     "Verdict",
     "check",
+    "columns",
 ]

@@ -56,6 +56,23 @@ class _Composite(Kernel):
         return None if None in reasons else f"{self.made} ({'; '.join(map(str, reasons))})"
 
 
+class Parts:
+    """Points as each part of a kernel has prepared them; taken apart like points."""
+
+    ndim = 1
+    dtype = np.dtype(object)
+
+    def __init__(self, parts: list[Any]):
+        self.parts = parts
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (self.parts[0].shape[0],)
+
+    def __getitem__(self, index: Any) -> Parts:
+        return Parts([part[index] for part in self.parts])
+
+
 class _Combined(_Composite):
     """g(k₁(x,z), …): a function of the values of kernels. A subclass gives `combine`, that is g."""
 
@@ -64,7 +81,16 @@ class _Combined(_Composite):
         raise NotImplementedError
 
     def _values(self, method: str, *args: Any) -> list[Any]:
-        return [getattr(getattr(self, part), method)(*args) for part in self.parts]
+        """What each part says of the same points, or of its own form of them."""
+        return [
+            getattr(getattr(self, part), method)(*(a.parts[i] if isinstance(a, Parts) else a for a in args))
+            for i, part in enumerate(self.parts)
+        ]
+
+    def prepared(self, X):
+        if self.vectors or self.has_counts or isinstance(X, Parts):
+            return super().prepared(X)
+        return Parts(self._values("prepared", X))
 
     def formula(self, tracer, view):
         return self.combine(*self._values("formula", tracer, view), xp=tracer)

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._params import is_integer, is_number, show
 from mercer.codegen.symbols import int_power
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import _Combined, _Composite, multiply, prefixed, shown, times
+from mercer.kernels.composite import Parts, _Combined, _Composite, multiply, prefixed, shown, times
 from mercer.kernels.counts import Counts
 from mercer.kernels.dot import Linear
 from mercer.kernels.separation import of_normalised
@@ -214,7 +214,15 @@ class Normalized(_Composite):
     def __init__(self, kernel):
         self.kernel = kernel
 
+    def prepared(self, X):
+        if self.vectors or self.has_counts or isinstance(X, Parts):
+            return super().prepared(X)
+        inner = self.kernel.prepared(X)
+        return Parts([inner, self._inverse_root(inner)])
+
     def _inverse_root(self, X):
+        if isinstance(X, Parts):
+            return X.parts[1]
         diagonal = self.kernel.diagonal(X)
         return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
 
@@ -223,11 +231,14 @@ class Normalized(_Composite):
         return self.kernel.formula(tracer, view) * (row * column)
 
     def pairwise(self, X, Z):
-        return self._inverse_root(X)[:, None] * self.kernel.pairwise(X, Z) * self._inverse_root(Z)[None, :]
+        inner = [P.parts[0] if isinstance(P, Parts) else P for P in (X, Z)]
+        if Z is X:
+            inner[1] = inner[0]
+        return self._inverse_root(X)[:, None] * self.kernel.pairwise(*inner) * self._inverse_root(Z)[None, :]
 
     def diagonal(self, X):
-        diagonal = self.kernel.diagonal(X)
-        return (diagonal > 0).astype(diagonal.dtype)
+        root = self._inverse_root(X)
+        return (root > 0).astype(root.dtype)
 
     @property
     def has_counts(self):  # type: ignore[override]

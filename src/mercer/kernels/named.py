@@ -1,0 +1,118 @@
+"""Kernels on some columns of a table with names: text beside numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels.base import Kernel
+from mercer.kernels.composite import _Composite
+
+
+def columns(names: Any, kernel: Kernel) -> NamedColumns:
+    """The kernel, looking at these columns of a data frame: ``columns("text", Spectrum(3))``.
+
+    Parameters
+    ----------
+    names : str, or list of str
+        One column, whose entries are the points of the kernel; or several, whose rows are vectors of numbers.
+    kernel : Kernel
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from mercer.kernels import Gaussian, Spectrum
+    >>> frame = pd.DataFrame({"name": ["ann", "anna", "bob"], "age": [30, 31, 64], "size": [1.7, 1.7, 1.8]})
+    >>> k = columns("name", Spectrum(2)) + columns(["age", "size"], Gaussian(10.0))
+    >>> k(frame).round(2)
+    array([[3., 3., 0.],
+           [3., 4., 0.],
+           [0., 0., 3.]])
+    """
+    return NamedColumns(kernel, names)
+
+
+class NamedColumns(_Composite):
+    """k on some columns of a table, written ``columns(names, k)``.
+
+    Points are rows: those of a data frame (pandas, polars), or dicts.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    names : str, or list of str
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> NamedColumns(Linear(), ["a", "b"])([{"a": 1, "b": 2, "c": "x"}, {"a": 3, "b": 0, "c": "y"}])
+    array([[5., 3.],
+           [3., 9.]])
+    """
+
+    made = "a kernel on some columns"
+    vectors = False
+    sparse = False
+
+    def __init__(self, kernel, names):
+        self.kernel = kernel
+        self.names = names
+
+    def validate(self):
+        super().validate()
+        listed = isinstance(self.names, list | tuple) and self.names
+        if not isinstance(self.names, str) and not (listed and all(isinstance(n, str) for n in self.names)):
+            raise ValueError(f"columns: names must be a name or a list of names, got {self.names!r}")
+        if not isinstance(self.names, str) and not self.kernel.vectors:
+            raise ValueError(f"columns: {self.kernel!r} takes one column; give its name, not a list of names")
+
+    def points(self, X):
+        rows = X
+        if hasattr(X, "to_dicts"):  # polars
+            rows = X.to_dicts()
+        elif hasattr(X, "to_dict") and hasattr(X, "columns"):  # pandas
+            rows = X.to_dict("records")
+        out = np.empty(len(rows), object)
+        wanted = [self.names] if isinstance(self.names, str) else self.names
+        for i, row in enumerate(rows):
+            if not isinstance(row, dict):
+                raise ValueError(
+                    f"columns: points must be rows of a data frame, or dicts; row {i} is {row!r}"
+                )
+            if missing := [name for name in wanted if name not in row]:
+                there = ", ".join(map(str, list(row)[:8]))
+                raise ValueError(f"columns: row {i} has no column {missing[0]!r}; it has {there}")
+            out[i] = row
+        self.child_points(out)  # so that what is wrong is said now
+        return out
+
+    def child_points(self, X):
+        if isinstance(self.names, str):
+            values = [row[self.names] for row in X]
+            return self.kernel.points(np.array(values, float)[:, None] if self.kernel.vectors else values)
+        table = [[row[name] for name in self.names] for row in X]
+        return self.kernel.points(np.array(table, float).reshape(len(X), len(self.names)))
+
+    def prepared(self, X):
+        if not isinstance(X, np.ndarray) or X.dtype != object:
+            return X
+        return self.kernel.prepared(self.child_points(X))
+
+    @property
+    def has_counts(self):
+        return self.kernel.has_counts
+
+    def counts(self, X):
+        return self.kernel.counts(self.prepared(X))
+
+    def spelled(self, X):
+        words = self.kernel.spelled(self.child_points(X))
+        return {number: f"{self.names}: {word}" for number, word in words.items()}
+
+    def pairwise(self, X, Z):
+        A = self.prepared(X)
+        return self.kernel.pairwise(A, A if Z is X else self.prepared(Z))
+
+    def diagonal(self, X):
+        return self.kernel.diagonal(self.prepared(X))

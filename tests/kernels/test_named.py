@@ -1,0 +1,86 @@
+"""Kernels on named columns: text beside numbers, in one table."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+import mercer
+from mercer import KernelRidge, KernelSVC
+from mercer.engines import Tiled
+from mercer.functions import feature_weights
+from mercer.kernels import Gaussian, Linear, Spectrum, columns
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "text": ["".join(RNG.choice(list("abc"), 8)) for _ in range(80)],
+        "age": RNG.normal(50, 10, 80),
+        "size": RNG.normal(size=80),
+        "note": ["?"] * 80,
+    }
+)
+Y = (FRAME["text"].str.count("ab") + (FRAME["size"] > 0) > 1).to_numpy()
+TEXT, NUMBERS = list(FRAME["text"]), FRAME[["age", "size"]].to_numpy()
+K, G = Spectrum(2), Gaussian(2.0).scaled([10.0, 1.0])
+
+
+ROWS = {"pandas": FRAME, "polars": pl.from_pandas(FRAME), "dicts": FRAME.to_dict("records")}
+
+
+@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
+def test_values(rows):
+    a, b = columns("text", K), columns(["age", "size"], G)
+    assert np.allclose((a + b)(rows), K(TEXT) + G(NUMBERS))
+    assert np.allclose((a * b)(rows), K(TEXT) * G(NUMBERS))
+    assert np.allclose((a.normalize() * b + 0.5 * b)(rows), (K.normalize()(TEXT) + 0.5) * G(NUMBERS))
+    assert np.allclose((a + b).diag(rows), K.diag(TEXT) + 1)
+    assert np.allclose(columns("size", Gaussian(1.0))(rows), Gaussian(1.0)(NUMBERS[:, 1:]))
+
+
+def test_operators_prepare_each_part_once(monkeypatch):
+    k = columns("text", K).normalize() * columns(["age", "size"], G)
+    X = k.points(FRAME)
+    A = Tiled(threads=2).operator(k, X)
+    exact = K.normalize()(TEXT) * G(NUMBERS)
+    monkeypatch.setattr(type(k.left.kernel), "child_points", None)  # everything is there by now
+    assert np.allclose(A.dense(), exact) and np.allclose(A @ np.ones(80), exact.sum(axis=1))
+    some = np.array([5, 70, 5])
+    assert np.allclose(A.among(some, np.arange(3)).dense(), exact[np.ix_(some, np.arange(3))])
+
+
+def test_machines(tmp_path):
+    k = columns("text", K) + columns(["age", "size"], Gaussian())
+    machine = KernelSVC(k, lam=1e-2).fit(FRAME, Y)
+    assert machine.kernel_.right.kernel.sigma > 1  # found from these two columns
+    assert machine.score(FRAME, Y) > 0.9
+    mercer.save(machine, tmp_path / "m")
+    assert np.array_equal(mercer.load(tmp_path / "m").predict(FRAME), machine.predict(FRAME))
+    search = GridSearchCV(KernelSVC(k, lam=1e-2), {"kernel__left__kernel__length": [1, 2]}, cv=3).fit(
+        FRAME, Y
+    )
+    assert search.fit(FRAME, Y).best_params_ == {"kernel__left__kernel__length": 2}
+
+
+def test_features_of_a_column():
+    machine = KernelRidge(columns("text", K), lam=1e-2).fit(FRAME, FRAME["text"].str.count("ab"))
+    assert machine.plan_.unknowns == 9
+    word, weight = feature_weights(machine, FRAME, count=1)[0]
+    assert word == "text: ab" and weight > 0
+
+
+@pytest.mark.parametrize(
+    "names, kernel, given, message",
+    [
+        (["text", "age"], K, FRAME, "takes one column"),
+        ("text", K, TEXT, "rows of a data frame, or dicts; row 0"),
+        ("texts", K, FRAME, "no column 'texts'; it has text, age"),
+        ([], Linear(), FRAME, "must be a name or a list of names"),
+        ("age", K, FRAME, "item 0 is"),
+        ("text", Linear(), FRAME, "could not convert"),
+    ],
+)
+def test_what_is_refused(names, kernel, given, message):
+    with pytest.raises(ValueError, match=message):
+        KernelRidge(columns(names, kernel), lam=0.1).fit(given, np.zeros(80))
