@@ -71,12 +71,16 @@ class Graph:
             )
         links = None if edge_labels is None else _labels(edge_labels, "edge_labels")
         if links is not None and len(links) != len(pairs):
-            raise ValueError(f"edge_labels are {len(links)}, but there are {len(pairs)} edges: give one an edge")
+            raise ValueError(
+                f"edge_labels are {len(links)}, but there are {len(pairs)} edges: give one an edge"
+            )
         pairs, links = _each_once(pairs, links)
         for part in (pairs, nodes, links):
             if isinstance(part, np.ndarray):
                 part.flags.writeable = False
-        for name, value in zip(("edges", "n_nodes", "node_labels", "edge_labels"), (pairs, count, nodes, links)):
+        for name, value in zip(
+            ("edges", "n_nodes", "node_labels", "edge_labels"), (pairs, count, nodes, links)
+        ):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -87,7 +91,8 @@ class Graph:
         ----------
         x : Graph, networkx graph, adjacency matrix, list of edges, or a tuple of edges and labels
             A matrix (NumPy, or SciPy sparse) must be symmetric; entries that are not 0 are edges and, unless
-            all are 1, labels of them. A list of pairs has edges, an array that is square is a matrix. A tuple
+            all are 1, labels of them. A list of pairs has edges, an array that is square is a matrix (but
+            whole numbers in two rows and two columns are edges, unless all are 0 or 1). A tuple
             ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)`` may begin with a matrix, too.
         node_label, edge_label : str
             The attributes of networkx graphs that are labels, where nodes or edges have them.
@@ -110,8 +115,8 @@ class Graph:
             return _of_matrix(x)
         if not isinstance(x, (list, tuple, np.ndarray)):
             raise ValueError(
-                f"{x!r:.60} ({type(x).__name__}) is no graph: give a mercer.graphs.Graph, a networkx graph, an "
-                f"adjacency matrix, a list of edges, or a tuple (edges, node_labels)"
+                f"{x!r:.60} ({type(x).__name__}) is no graph: give a mercer.graphs.Graph, a networkx graph, "
+                f"an adjacency matrix, a list of edges, or a tuple (edges, node_labels)"
             )
         return cls(x)
 
@@ -134,7 +139,9 @@ class Graph:
         return hash(self._content())
 
     def _content(self) -> tuple[Any, ...]:
-        labels = (v.tobytes() if isinstance(v, np.ndarray) else v for v in (self.node_labels, self.edge_labels))
+        labels = (
+            v.tobytes() if isinstance(v, np.ndarray) else v for v in (self.node_labels, self.edge_labels)
+        )
         return self.n_nodes, self.edges.tobytes(), *labels
 
     def __repr__(self) -> str:
@@ -227,7 +234,9 @@ def _is_matrix(x: Any) -> bool:
     if issparse(x):
         return True
     if isinstance(x, np.ndarray):
-        return x.ndim == 2 and x.shape[0] == x.shape[1] > 0
+        square = x.ndim == 2 and x.shape[0] == x.shape[1] > 0
+        # Two edges look like a matrix of two nodes; that has no other numbers than 0 and 1.
+        return square and (x.shape != (2, 2) or x.dtype.kind not in "iu" or bool(np.isin(x, (0, 1)).all()))
     rows = isinstance(x, list) and len(x) > 0 and all(isinstance(row, (list, np.ndarray)) for row in x)
     return rows and len(x) != 2 and all(len(row) == len(x) for row in x)
 
@@ -235,19 +244,20 @@ def _is_matrix(x: Any) -> bool:
 def _of_matrix(x: Any, **labels: Any) -> Graph:
     from scipy.sparse import coo_array
 
-    if len(x.shape if hasattr(x, "shape") else np.shape(x)) != 2:
-        raise ValueError("an adjacency matrix has rows and columns")
-    A = coo_array(x if issparse(x) else np.asarray(x))
-    if A.shape[0] != A.shape[1]:
+    x = x if issparse(x) else np.asarray(x)
+    if x.dtype.kind not in "biuf":
+        raise ValueError(f"an adjacency matrix holds numbers, got {x.dtype}")
+    A = coo_array(x)
+    if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(f"an adjacency matrix is square; got shape {A.shape}")
-    if A.dtype.kind not in "biuf":
-        raise ValueError(f"an adjacency matrix holds numbers, got {A.dtype}")
     A.sum_duplicates()
     if not np.isfinite(A.data).all():
         raise ValueError("an adjacency matrix must not hold NaN or infinity: 0 says that there is no edge")
     A.eliminate_zeros()
     if (A != A.T).nnz:
-        raise ValueError("the adjacency matrix is not symmetric, and graphs are undirected here: take A + A.T")
+        raise ValueError(
+            "the adjacency matrix is not symmetric, and graphs are undirected here: take A + A.T"
+        )
     upper = A.row <= A.col
     values = A.data[upper]
     if (values != 1).any() and "edge_labels" not in labels:

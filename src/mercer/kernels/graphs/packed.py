@@ -13,7 +13,7 @@ from mercer.graphs import Graph, Labels
 from mercer.kernels.counts import mix
 
 # Where labels that are whole numbers begin, and the label of what has none.
-_WHOLE, NO_LABEL = np.uint64(0x6D61726B), np.uint64(0x6E6F6E65)
+_WHOLE, NO_LABEL = np.array([0x6D61726B], np.uint64), np.uint64(0x6E6F6E65)
 
 
 class PackedGraphs:
@@ -127,6 +127,6 @@ def _numbers(labels: list[Labels | None], sizes: np.ndarray) -> np.ndarray:
 
 def _number(label: Any) -> np.uint64:
     if isinstance(label, int) and -(1 << 63) <= label < 1 << 63:
-        return np.uint64(mix(_WHOLE, np.array(label)))  # as in an array
+        return mix(_WHOLE, np.array([label]))[0]  # as in an array
     text = repr(label).encode("utf-8", "surrogatepass")
     return np.uint64(int.from_bytes(blake2b(text, digest_size=8).digest(), "little"))

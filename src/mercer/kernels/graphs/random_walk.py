@@ -74,7 +74,9 @@ class RandomWalk(Kernel):
                 f"{_MOST_PAIRS:,}: take WeisfeilerLehman or ShortestPath for graphs of this size"
             )
         out = np.empty((len(rows), len(columns)))
-        parts = [(part, _Factor(columns[part])) for part in _parts(columns.sizes, int(rows.sizes.max(initial=1)))]
+        parts = [
+            (part, _Factor(columns[part])) for part in _parts(columns.sizes, int(rows.sizes.max(initial=1)))
+        ]
 
         def some(i: int) -> None:
             one = _Factor(rows[i : i + 1])
@@ -109,7 +111,7 @@ class RandomWalk(Kernel):
     def _diverges(self, one: _Factor, others: _Factor) -> str:
         bound = 1 / (one.largest_degree * others.largest_degree)
         return (
-            f"RandomWalk: decay={self.decay!r} is too large for these graphs, the sum over walks is infinite; "
+            f"RandomWalk: decay={self.decay!r} is too large for these graphs, the sum over walks is infinite: "
             f"any below 1/(Δ(x) Δ(z)) = {bound:.3g} will do, Δ the largest degree of a graph"
         )
 
@@ -135,7 +137,7 @@ class _Factor:
 
 
 class _Product:
-    """The product of one graph with several others: nodes of the one are rows, those of the others columns."""
+    """The product of one graph with several others: a row for a node of the one, a column for one of theirs."""
 
     def __init__(self, one: _Factor, others: _Factor):
         self.alike = one.labels[:, None] == others.labels

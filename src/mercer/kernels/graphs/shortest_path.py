@@ -17,7 +17,7 @@ _DISTANCES, _GRAPHS = 1 << 20, 64
 
 
 class ShortestPath(Counting):
-    """k(x,z) = Σ |x|_{a,b,d} |z|_{a,b,d}, |x|_{a,b,d} how many pairs of nodes have labels a, b and distance d.
+    """k(x,z) = Σ |x|_{a,b,d} |z|_{a,b,d}, |x|_{a,b,d} how many pairs of nodes with labels a, b are d apart.
 
     Notes
     -----
