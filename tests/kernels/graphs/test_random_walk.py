@@ -84,7 +84,7 @@ def test_up_to_the_largest_eigenvalue():
     triangle = Graph([(0, 1), (1, 2), (0, 2)])
     assert RandomWalk(0.2499)([triangle])[0, 0] == pytest.approx(9 / (1 - 4 * 0.2499), rel=1e-9)
     for decay in (0.2501, 0.3, 1.0, 50.0):
-        with pytest.raises(ValueError, match="is too large for these graphs.*any below .* = 0.25 will do"):
+        with pytest.raises(ValueError, match="is too large for these graphs.*Any below .* = 0.25 will do"):
             RandomWalk(decay)([triangle])
     # Labels leave fewer pairs, and more room for decay.
     apart = Graph(triangle.edges, node_labels=["a", "b", "c"])

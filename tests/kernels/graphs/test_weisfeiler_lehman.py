@@ -12,9 +12,11 @@ from sklearn.model_selection import GridSearchCV
 import mercer
 from graph_examples import around, graphs, label, renumbered, some
 from mercer import KernelRidge, KernelSVC
+from mercer.engines import Tiled
 from mercer.graphs import Graph
 from mercer.kernels import VertexHistogram, WeisfeilerLehman, check
 from mercer.kernels.graphs import weisfeiler_lehman
+from mercer.operators import counted
 from mercer.testing import check_kernel
 
 BOTH = pytest.mark.parametrize("assignment", [False, True])
@@ -96,6 +98,20 @@ def test_many_graphs_at_once_as_one_by_one(assignment, monkeypatch):
     slow = lambda numbers, tails: numbers[np.lexsort((numbers, tails))]  # noqa: E731
     monkeypatch.setattr(weisfeiler_lehman, "_sorted_by_node", slow)
     np.testing.assert_array_equal(kernel(X), K)
+
+
+@BOTH
+def test_matrices_of_operators(assignment, monkeypatch):
+    """Features that many graphs have and those that few have are multiplied in different ways, to one sum."""
+    kernel = (WeisfeilerLehman(3, assignment) + WeisfeilerLehman(1) + WeisfeilerLehman(1)).normalize()
+    X, Z = kernel.points(some(60)), kernel.points([*some(30, seed=1), Graph([])])
+    K, v = kernel(X, Z), np.random.default_rng(0).standard_normal(31)
+    for share, most in ((0.08, 2048), (0.5, 3), (0.0, 2048), (2.0, 2048)):
+        monkeypatch.setattr(counted, "_SHARE", share)
+        monkeypatch.setattr(counted, "_MOST", most)
+        operator = Tiled().operator(kernel, X, Z)
+        np.testing.assert_allclose(operator.dense(), K, atol=1e-14)
+        np.testing.assert_allclose(operator @ v, K @ v, atol=1e-13)
 
 
 @BOTH

@@ -111,8 +111,8 @@ class RandomWalk(Kernel):
     def _diverges(self, one: _Factor, others: _Factor) -> str:
         bound = 1 / (one.largest_degree * others.largest_degree)
         return (
-            f"RandomWalk: decay={self.decay!r} is too large for these graphs, the sum over walks is infinite: "
-            f"any below 1/(Δ(x) Δ(z)) = {bound:.3g} will do, Δ the largest degree of a graph"
+            f"RandomWalk: decay={self.decay!r} is too large for these graphs: the sum over walks is "
+            f"infinite. Any below 1/(Δ(x) Δ(z)) = {bound:.3g} will do, Δ the largest degree of a graph"
         )
 
     def rule(self):
@@ -137,7 +137,7 @@ class _Factor:
 
 
 class _Product:
-    """The product of one graph with several others: a row for a node of the one, a column for one of theirs."""
+    """The product of one graph with several others: rows are nodes of the one, columns of the others."""
 
     def __init__(self, one: _Factor, others: _Factor):
         self.alike = one.labels[:, None] == others.labels
