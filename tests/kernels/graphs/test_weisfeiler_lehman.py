@@ -1,6 +1,7 @@
 """Weisfeiler–Lehman against trees unfolded node by node, assignments, and the worked example of JMLR 12."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 import mercer
 from graph_examples import around, graphs, label, renumbered, some
-from mercer import KernelRidge, KernelSVC
+from mercer import FromC, KernelRidge, KernelSVC
 from mercer.engines import Tiled
 from mercer.graphs import Graph
 from mercer.kernels import VertexHistogram, WeisfeilerLehman, check
@@ -197,3 +198,24 @@ def test_search():
     assert search.best_params_ == {"kernel__kernel__iterations": 2}
     with pytest.raises(ValueError, match="graph 0: 'ring'"):
         search.predict(["ring"])
+
+
+MUTAG = Path(__file__).resolve().parents[4] / "shared" / "data" / "graphs" / "MUTAG.npz"
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not MUTAG.exists(), reason="the data sets are not beside this checkout")
+def test_molecules():
+    with np.load(MUTAG, allow_pickle=False) as file:
+        nodes, ends, labels, edges = (file[k] for k in ("node_off", "edge_off", "node_label", "edges"))
+        y, fold = file["y"], file["fold"]
+    X = [
+        Graph(edges[ends[i] : ends[i + 1]], node_labels=labels[nodes[i] : nodes[i + 1]])
+        for i in range(len(y))
+    ]
+    X = np.array([*X, None], object)[:-1]
+    train = fold != 0
+    machine = KernelSVC(WeisfeilerLehman(1).normalize(), lam=FromC(100.0)).fit(X[train], y[train])
+    assert machine.score(X[~train], y[~train]) > 0.8
+    words = WeisfeilerLehman(1).spelled(X)
+    assert set(words) == set(WeisfeilerLehman(1).counts(X).ids.tolist())
