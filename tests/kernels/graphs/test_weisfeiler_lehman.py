@@ -214,8 +214,10 @@ def test_molecules():
         for i in range(len(y))
     ]
     X = np.array([*X, None], object)[:-1]
-    train = fold != 0
-    machine = KernelSVC(WeisfeilerLehman(1).normalize(), lam=FromC(100.0)).fit(X[train], y[train])
-    assert machine.score(X[~train], y[~train]) > 0.8
+    right = 0
+    for test in (fold == i for i in range(10)):
+        machine = KernelSVC(WeisfeilerLehman(1).normalize(), lam=FromC(100.0)).fit(X[~test], y[~test])
+        right += np.sum(machine.predict(X[test]) == y[test])
+    assert right > 0.8 * np.sum(fold >= 0)  # two thirds are of one class
     words = WeisfeilerLehman(1).spelled(X)
     assert set(words) == set(WeisfeilerLehman(1).counts(X).ids.tolist())
