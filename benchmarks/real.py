@@ -24,6 +24,10 @@ FILES = {
     "skillcraft": "uci/skillcraft.npz",
     "wind": "pmlb/503_wind.npz",
     "cal_housing": "openml_like/cal_housing.npz",
+    "MUTAG": "graphs/MUTAG.npz",
+    "PTC": "graphs/PTC.npz",
+    "ENZYMES": "graphs/ENZYMES.npz",
+    "IMDB-BINARY": "graphs/IMDBBINARY.npz",
 }
 
 Split = tuple[Any, np.ndarray, Any, np.ndarray]
@@ -55,6 +59,23 @@ def table(name: str, rows: int = 15_000) -> tuple[np.ndarray, np.ndarray, np.nda
         fold = file["fold"] if "fold" in file else rng.permutation(np.arange(len(y)) % 10)
     keep = np.sort(rng.permutation(len(y))[:rows])
     return X[keep], y[keep], fold[keep]
+
+
+def graphs(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Graphs, their classes, and the test fold of every graph (−1: none). A single label is no label."""
+    from mercer.graphs import Graph
+
+    with np.load(_path(name), allow_pickle=False) as file:
+        nodes, ends = file["node_off"], file["edge_off"]
+        labels, edges = file["node_label"], file["edges"]
+        y, fold = file["y"], file["fold"]
+    labelled = len(np.unique(labels)) > 1
+    out = np.empty(len(y), object)
+    for i in range(len(y)):
+        mine = slice(nodes[i], nodes[i + 1])
+        n, own = int(nodes[i + 1] - nodes[i]), labels[mine] if labelled else None
+        out[i] = Graph(edges[ends[i] : ends[i + 1]], n_nodes=n, node_labels=own)
+    return out, y, fold
 
 
 def scale(X: Any) -> float:

@@ -15,6 +15,7 @@ from mercer.kernels import (
     Constant,
     Cosine,
     Dot,
+    EdgeHistogram,
     Exp,
     Finite,
     FunctionKernel,
@@ -36,10 +37,14 @@ from mercer.kernels import (
     Profiled,
     PullBack,
     Radial,
+    RandomWalk,
     RationalQuadratic,
     Scale,
+    ShortestPath,
     Sigmoid,
     Sum,
+    VertexHistogram,
+    WeisfeilerLehman,
 )
 
 CLASSES = sorted(
@@ -75,6 +80,7 @@ EXAMPLES = {
     ],
     Constant: lambda d: [Constant(2.0), Constant(0.0)],
     Cosine: lambda d: [Cosine()],
+    EdgeHistogram: lambda d: [],  # on graphs: see kernels/graphs
     Exp: lambda d: [Gaussian(1.5).exp(), (0.1 * Linear()).exp()],
     Finite: lambda d: [Finite(metric(d)), Finite(np.ones((d, d)))],
     FunctionKernel: lambda d: [
@@ -111,10 +117,14 @@ EXAMPLES = {
     Precomputed: lambda d: [],  # no function of points: see kernels/test_finite.py
     Product: lambda d: [Gaussian(2.0) * Polynomial(2, 1.0), Laplacian(1.0) * Laplacian(1.0, norm="l1")],
     PullBack: lambda d: [Gaussian(1.0).pullback(with_one_more), Linear().pullback(np.tanh)],
+    RandomWalk: lambda d: [],
     RationalQuadratic: lambda d: [RationalQuadratic(0.8, 1.2), RationalQuadratic(2.0)],
     Scale: lambda d: [2.5 * Matern(1.5, 1.0), np.float32(0.3) * Linear()],
+    ShortestPath: lambda d: [],
     Sigmoid: lambda d: [Sigmoid(0.8, -0.3)],
     Sum: lambda d: [Gaussian(1.0) + 0.5 * Linear() + 1, Gaussian(1.0) + Gaussian(2.0).on([0])],
+    VertexHistogram: lambda d: [],
+    WeisfeilerLehman: lambda d: [],
 }
 
 

@@ -2,14 +2,14 @@
 
 import onnxruntime
 
-from mercer.codegen.onnx.graph import IR_VERSION, OPSET, Graph
+from mercer.codegen.onnx.graph import IR_VERSION, OPSET, OnnxGraph
 from mercer.codegen.symbols import Symbol
 from onnx import TensorProto, helper
 
 
 def computed(make, x):
     """What make(graph, value) is where the value is x."""
-    graph = Graph()
+    graph = OnnxGraph()
     result = make(graph, Symbol(graph, "x"))
     given = helper.make_tensor_value_info("x", TensorProto.DOUBLE, ["n", x.shape[1]])
     answer = helper.make_empty_tensor_value_info(result.place)

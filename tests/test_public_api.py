@@ -16,6 +16,7 @@ ROOMS = [
     "features",
     "functions.functionals",
     "functions",
+    "graphs",
     "io",
     "kernels",
     "losses",

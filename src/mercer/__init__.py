@@ -43,6 +43,7 @@ _ROOMS = (
     "estimators",
     "features",
     "functions",
+    "graphs",
     "io",
     "kernels",
     "losses",

@@ -5,7 +5,7 @@ import pytest
 
 from kernel_examples import EXAMPLES
 from mercer.codegen.formula import View
-from mercer.codegen.onnx.graph import Graph
+from mercer.codegen.onnx.graph import OnnxGraph
 from mercer.codegen.onnx.pairs import GraphPoints
 from mercer.codegen.symbols import NotTraceable, Symbol
 from mercer.kernels import (
@@ -106,7 +106,7 @@ def test_kernels_that_are_no_formulas(kernel, match, at):
 
 def test_columns_are_picked_not_multiplied():
     """Of very many columns a matrix could not even be made."""
-    graph = Graph()
+    graph = OnnxGraph()
     seen = GraphPoints(graph, Symbol(graph, "X"), 100_000)
     seen.through(View().then(Gaussian(1.0).on([3, 4])))
     assert [n.op_type for n in graph.nodes] == ["Gather"]

@@ -6,6 +6,10 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.finite import Finite, Precomputed
 from mercer.kernels.function import FunctionKernel
+from mercer.kernels.graphs.histograms import EdgeHistogram, VertexHistogram
+from mercer.kernels.graphs.random_walk import RandomWalk
+from mercer.kernels.graphs.shortest_path import ShortestPath
+from mercer.kernels.graphs.weisfeiler_lehman import WeisfeilerLehman
 from mercer.kernels.histogram import ChiSquared, HistogramIntersection
 from mercer.kernels.named import NamedColumns, columns
 from mercer.kernels.periodic import Periodic
@@ -24,6 +28,7 @@ __all__ = [
     "Constant",
     "Cosine",
     "Dot",
+    "EdgeHistogram",
     "Exp",
     "Finite",
     "FunctionKernel",
@@ -45,12 +50,16 @@ __all__ = [
     "Profiled",
     "PullBack",
     "Radial",
+    "RandomWalk",
     "RationalQuadratic",
     "Scale",
+    "ShortestPath",
     "Sigmoid",
     "Spectrum",
     "Sum",
     "Verdict",
+    "VertexHistogram",
+    "WeisfeilerLehman",
     "check",
     "columns",
 ]

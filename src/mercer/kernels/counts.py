@@ -20,6 +20,8 @@ _ROWS = 2048
 _GOLDEN, _FIRST, _SECOND = (
     np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
+# What `Counts.beside` marks features with: no part that anything else is made of.
+_BESIDE = np.uint64(0xD1B54A32D192ED03)
 
 
 def mix(number: np.ndarray, part: Any) -> np.ndarray:
@@ -114,14 +116,17 @@ class Counts:
         return Counts(self.starts, self.ids, self.values * np.repeat(factors, np.diff(self.starts)))
 
     def beside(self, other: Counts, mark: int) -> Counts:
-        """The features of both, told apart by renumbering the other's: k₁ + k₂ of their inner products."""
+        """The features of both, told apart by renumbering all of them: k₁ + k₂ of their inner products.
+
+        Both sides are renumbered, or in (a + b) + b the two b would have the same features.
+        """
         lengths = np.diff(self.starts) + np.diff(other.starts)
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         ids, values = np.empty(starts[-1], np.uint64), np.empty(starts[-1])
         first = np.repeat(starts[:-1] - self.starts[:-1], np.diff(self.starts)) + np.arange(len(self.ids))
         after = starts[:-1] + np.diff(self.starts) - other.starts[:-1]
         second = np.repeat(after, np.diff(other.starts)) + np.arange(len(other.ids))
-        ids[first], ids[second] = self.ids, mix(other.ids, mark)
+        ids[first], ids[second] = mix(self.ids, _BESIDE), mix(other.ids, _BESIDE + np.uint64(mark))
         values[first], values[second] = self.values, other.values
         return Counts.of(starts, ids, values)
 

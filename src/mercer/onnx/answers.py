@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, softmax
 
-from mercer.codegen.onnx.graph import Graph
+from mercer.codegen.onnx.graph import OnnxGraph
 from mercer.codegen.symbols import NotTraceable, Symbol
 from mercer.estimators.calibration import Calibration
 from mercer.losses.coding import LabelCoding, TargetCoding
@@ -26,7 +26,7 @@ def _some_scores(outputs: int) -> np.ndarray:
 # -- numbers --------------------------------------------------------------------------------------
 
 
-def prediction(graph: Graph, s: Symbol, coding: TargetCoding) -> Symbol:
+def prediction(graph: OnnxGraph, s: Symbol, coding: TargetCoding) -> Symbol:
     """What a regression predicts, shaped as y was."""
     t = coding.n_outputs
     probe = _some_scores(t)
@@ -58,7 +58,7 @@ def labels_of(classes: np.ndarray) -> np.ndarray:
     raise NotTraceable(f"the labels {values[:3]} are neither text nor whole numbers")
 
 
-def decision(graph: Graph, s: Symbol, coding: LabelCoding) -> Symbol:
+def decision(graph: OnnxGraph, s: Symbol, coding: LabelCoding) -> Symbol:
     """(n,) for two classes, else (n, k)."""
     k = len(coding.classes)
     if isinstance(coding, PairCoding):
@@ -72,7 +72,7 @@ def decision(graph: Graph, s: Symbol, coding: LabelCoding) -> Symbol:
     return graph.flat(s @ np.array([[-1.0], [1.0]])) if k == 2 else s
 
 
-def best_class(graph: Graph, d: Symbol, coding: LabelCoding) -> Symbol:
+def best_class(graph: OnnxGraph, d: Symbol, coding: LabelCoding) -> Symbol:
     """Positions of the chosen classes, (n,)."""
     if len(coding.classes) == 2:
         return graph.cast(d > 0.0, np.int64)
@@ -82,7 +82,7 @@ def best_class(graph: Graph, d: Symbol, coding: LabelCoding) -> Symbol:
 # -- probabilities --------------------------------------------------------------------------------
 
 
-def probabilities(graph: Graph, s: Symbol, coding: LabelCoding, best: Symbol) -> Symbol:
+def probabilities(graph: OnnxGraph, s: Symbol, coding: LabelCoding, best: Symbol) -> Symbol:
     """(n, k), of a loss that has them."""
     loss, t = coding.loss, coding.n_outputs
     if loss.joint:
@@ -112,7 +112,7 @@ def _slope(loss: Any) -> float:
 
 
 def calibrated(
-    graph: Graph, s: Symbol, coding: LabelCoding, calibration: Calibration, best: Symbol
+    graph: OnnxGraph, s: Symbol, coding: LabelCoding, calibration: Calibration, best: Symbol
 ) -> Symbol:
     """(n, k), learned out of sample: see `mercer.estimators.calibration`."""
     if coding.n_outputs == 1:
@@ -132,7 +132,7 @@ def calibrated(
     return graph.op("Where", agreed, p, _levelled(graph, p, chosen, k))
 
 
-def _levelled(graph: Graph, p: Symbol, chosen: Symbol, k: int) -> Symbol:
+def _levelled(graph: OnnxGraph, p: Symbol, chosen: Symbol, k: int) -> Symbol:
     """No probability above that of the chosen class: it shares alike with those that were."""
     own = graph.row_sums(graph.op("Where", chosen, p, 0.0), keep=True)
     others = graph.op("Where", chosen, 0.0, p)
@@ -142,6 +142,6 @@ def _levelled(graph: Graph, p: Symbol, chosen: Symbol, k: int) -> Symbol:
     return graph.op("Where", chosen, level, graph.op("Min", p, level))
 
 
-def _chosen(graph: Graph, best: Symbol, k: int) -> Symbol:
+def _chosen(graph: OnnxGraph, best: Symbol, k: int) -> Symbol:
     """(n, k): is it the chosen class?"""
     return graph.op("Equal", graph.column(best), np.arange(k, dtype=np.int64)[None, :])

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import mercer
 from mercer._files import replacing
-from mercer.codegen.onnx.graph import IR_VERSION, OPSET, Graph
+from mercer.codegen.onnx.graph import IR_VERSION, OPSET, OnnxGraph
 from mercer.codegen.onnx.pairs import GraphPoints
 from mercer.codegen.symbols import NotTraceable, Symbol
 from mercer.estimators import KernelKMeans, KernelOneClass, KernelPCA, KernelPerceptron
@@ -90,7 +90,7 @@ def to_onnx(
     check_is_fitted(machine, type(machine).fitted_by)
     if not machine.kernel_.vectors:
         raise TypeError(f"{machine.kernel_!r} is not a kernel on vectors, so the machine has no ONNX version")
-    graph = Graph()
+    graph = OnnxGraph()
     points = GraphPoints(graph, graph.cast(Symbol(graph, "X"), np.float64), machine.n_features_in_)
     try:
         outputs = _outputs(points, machine, calibration)
@@ -113,7 +113,7 @@ def to_onnx(
     return model
 
 
-def _finished(graph: Graph, width: int, outputs: Outputs, name: str, dtype: str) -> Any:
+def _finished(graph: OnnxGraph, width: int, outputs: Outputs, name: str, dtype: str) -> Any:
     """The graph with its inputs and outputs declared."""
     from onnx import TensorProto, helper
 

@@ -12,8 +12,8 @@ from mercer.operators.kernel import KernelOperator, require_columns, require_roo
 
 # Entries of a block of K that a thread computes at a time: 4 MB of doubles.
 _ENTRIES = 1 << 19
-# Up to so many features, of which a row has at least such a share, BLAS multiplies whole rows.
-_FEW, _SHARE = 2048, 0.02
+# Features that at least such a share of the columns have, and up to so many of them, are multiplied by BLAS.
+_SHARE, _MOST = 0.08, 2048
 
 
 class CountedOperator(KernelOperator):
@@ -55,15 +55,29 @@ class CountedOperator(KernelOperator):
         if not n or not m:
             return out
         A, B = self._rows, self._columns
-        features = B.shape[1]
-        if features <= _FEW and A.nnz >= _SHARE * n * features:
-            out[...] = A.toarray() @ B.toarray().T
-            return out
+        common, rare = _by_frequency(B, min(_MOST, n))
+        many, often = A[:, common].toarray(), B[:, common].toarray().T
+        left, right = A[:, rare], B[:, rare].T.tocsr()
         height = max(_ENTRIES // m, 16)
 
         def some(first: int) -> None:
             rows = slice(first, min(first + height, n))
-            out[rows] = (B @ A[rows].toarray().T).T if features <= 1 << 16 else (A[rows] @ B.T).toarray()
+            block = many[rows] @ often
+            if left.nnz:
+                block += (left[rows] @ right).toarray()
+            out[rows] = block
 
-        parallel_map(some, range(0, n, height), self.threads, blas=False)
+        parallel_map(some, range(0, n, height), self.threads)
         return out
+
+
+def _by_frequency(B: Any, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """(features that many rows of B have, up to `most` of them; the others)
+
+    What few rows have in common takes few products. What most of them have takes all, and as a table of
+    numbers is multiplied much faster.
+    """
+    times = np.bincount(B.indices, minlength=B.shape[1])
+    often = np.argsort(-times, kind="stable")[:most]
+    common = np.sort(often[times[often] >= _SHARE * B.shape[0]])
+    return common, np.setdiff1d(np.arange(B.shape[1]), common)

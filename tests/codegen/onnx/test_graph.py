@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.codegen.onnx.graph import Graph
+from mercer.codegen.onnx.graph import OnnxGraph
 from mercer.codegen.symbols import NotTraceable, Symbol
 from onnx_graphs import computed
 
@@ -44,14 +44,14 @@ def test_shapes():
 
 
 def test_constants_are_stored_once():
-    graph = Graph()
+    graph = OnnxGraph()
     a, b = graph.constant(2.0), graph.constant(2)
     assert a.place == b.place and len(graph.constants) == 1
     graph.constant(np.array([2.0]))
     graph.constant(np.array(["a", "b"]))
     graph.constant(np.array([2], np.int64))
     assert len(graph.constants) == 4
-    inner = Graph(graph)
+    inner = OnnxGraph(graph)
     assert inner.constant(2.0).place == a.place and inner.name() != graph.name()
 
 
@@ -75,4 +75,4 @@ def test_numbers_beside_products_keep_their_digits():
 )
 def test_what_has_no_version(function, match):
     with pytest.raises(NotTraceable, match=match):
-        function(Symbol(Graph(), "X"))
+        function(Symbol(OnnxGraph(), "X"))

@@ -38,10 +38,10 @@ _OPERATIONS = {
 }
 
 
-class Graph(Recorder):
+class OnnxGraph(Recorder):
     """Nodes in order, and constants, each stored once; what is done with its symbols becomes more nodes."""
 
-    def __init__(self, outer: Graph | None = None):
+    def __init__(self, outer: OnnxGraph | None = None):
         self.nodes: list[Any] = []
         self.constants: dict[Any, Any] = {} if outer is None else outer.constants
         self._names: list[None] = [] if outer is None else outer._names

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.codegen.formula import Leaf, View
-from mercer.codegen.onnx.graph import Graph
+from mercer.codegen.onnx.graph import OnnxGraph
 from mercer.codegen.programme import Programme
 from mercer.codegen.symbols import NotTraceable, Symbol
 
@@ -31,7 +31,7 @@ _NUMPY = {
 class GraphPoints:
     """The input X of a graph (doubles, d features), as views show it."""
 
-    def __init__(self, graph: Graph, x: Symbol, width: int):
+    def __init__(self, graph: OnnxGraph, x: Symbol, width: int):
         self.graph, self.x, self.width = graph, x, width
         self._seen: dict[View, Symbol] = {}
 
@@ -86,7 +86,7 @@ def term_of(leaf: Leaf) -> Programme:
     return leaf.term
 
 
-def _coordinate_sum(graph: Graph, x: Symbol, z: np.ndarray, term: Programme | None) -> Symbol:
+def _coordinate_sum(graph: OnnxGraph, x: Symbol, z: np.ndarray, term: Programme | None) -> Symbol:
     """Σ_k t(x_k, z_k), one coordinate after the other: no more than (n, m) numbers at a time.
 
     Without a programme t is (x_k − z_k)².
@@ -94,7 +94,7 @@ def _coordinate_sum(graph: Graph, x: Symbol, z: np.ndarray, term: Programme | No
     from onnx import TensorProto, helper
 
     start = graph.filled(x, 0.0, len(z))
-    body = Graph(graph)
+    body = OnnxGraph(graph)
     total, xk, zk = (Symbol(body, body.name()) for _ in range(3))
     a, b = body.column(xk), body.op("Unsqueeze", zk, np.array([0], np.int64))
     t = np.square(a - b) if term is None else result(body, term, {"x": lambda: a, "z": lambda: b})
@@ -107,7 +107,7 @@ def _coordinate_sum(graph: Graph, x: Symbol, z: np.ndarray, term: Programme | No
     return graph.op("Scan", start, across, np.ascontiguousarray(z.T), body=step, num_scan_inputs=2)
 
 
-def result(graph: Graph, programme: Programme, sources: Mapping[str, Callable[..., Any]]) -> Any:
+def result(graph: OnnxGraph, programme: Programme, sources: Mapping[str, Callable[..., Any]]) -> Any:
     """The result of a programme whose sources (leaf, row, column, x, z) are given."""
 
     def apply(operation: str, *values: Any) -> Any:
@@ -122,7 +122,7 @@ def result(graph: Graph, programme: Programme, sources: Mapping[str, Callable[..
     return programme.evaluate(apply, sources)
 
 
-def _arccos(graph: Graph, c: Symbol) -> Symbol:
+def _arccos(graph: OnnxGraph, c: Symbol) -> Symbol:
     """arccos to double precision; runtimes have arcsin for single precision only.
 
     θ = 2 arcsin √((1 − |c|)/2) for c ≥ 0 and π minus that below: the sine is at most √½, so a single
