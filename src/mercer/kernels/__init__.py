@@ -12,6 +12,7 @@ from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
 from mercer.kernels.strings.spectrum import Spectrum
+from mercer.kernels.strings.subsequence import Subsequence
 from mercer.kernels.transforms import LengthScales, Mahalanobis, OnColumns, PullBack
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
 from mercer.kernels.witness import Verdict
@@ -47,6 +48,7 @@ __all__ = [
     "Scale",
     "Sigmoid",
     "Spectrum",
+    "Subsequence",
     "Sum",
     "Verdict",
     "check",

@@ -211,20 +211,15 @@ class Normalized(_Composite):
     def __init__(self, kernel):
         self.kernel = kernel
 
-    def _inverse_root(self, X):
-        diagonal = self.kernel.diagonal(X)
-        return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
-
     def formula(self, tracer, view):
-        row, column = tracer.both(("1/√k(x,x)", self.kernel), view, self._inverse_root)
+        row, column = tracer.both(("1/√k(x,x)", self.kernel), view, self.kernel.inverse_root)
         return self.kernel.formula(tracer, view) * (row * column)
 
     def pairwise(self, X, Z):
-        return self._inverse_root(X)[:, None] * self.kernel.pairwise(X, Z) * self._inverse_root(Z)[None, :]
+        return self.kernel.cosines(X, Z)
 
     def diagonal(self, X):
-        diagonal = self.kernel.diagonal(X)
-        return (diagonal > 0).astype(diagonal.dtype)
+        return self.kernel.nonzero(X)
 
     @property
     def has_counts(self):  # type: ignore[override]
@@ -241,7 +236,7 @@ class Normalized(_Composite):
         return of_normalised(self.kernel.separation(X, Z, pairs), *pairs.diagonals(self.kernel, X, Z))
 
     def gradient_x(self, X, Z):
-        a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
+        a, b = self.kernel.inverse_root(X)[:, None], self.kernel.inverse_root(Z)[None, :]
         K = self.kernel.pairwise(X, Z)
         dK = self.kernel.gradient_x(X, Z)
         # d/dx k(x,x) is twice the slope in the first argument, taken at z = x.
@@ -251,7 +246,7 @@ class Normalized(_Composite):
         return (a * b)[:, :, None] * dK - (a * K * b)[:, :, None] * relative[:, None, :]
 
     def gradient_log_params(self, X, Z):
-        a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
+        a, b = self.kernel.inverse_root(X)[:, None], self.kernel.inverse_root(Z)[None, :]
         K = a * self.kernel.pairwise(X, Z) * b
         out = {}
         dx, dz = self._diagonal_slopes(X), self._diagonal_slopes(Z)
