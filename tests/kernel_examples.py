@@ -15,6 +15,7 @@ from mercer.kernels import (
     Constant,
     Cosine,
     Dot,
+    EditDistance,
     Exp,
     Finite,
     FunctionKernel,
@@ -39,6 +40,7 @@ from mercer.kernels import (
     RationalQuadratic,
     Scale,
     Sigmoid,
+    Subsequence,
     Sum,
 )
 
@@ -75,6 +77,7 @@ EXAMPLES = {
     ],
     Constant: lambda d: [Constant(2.0), Constant(0.0)],
     Cosine: lambda d: [Cosine()],
+    EditDistance: lambda d: [],  # on strings: see kernels/strings/test_edit.py
     Exp: lambda d: [Gaussian(1.5).exp(), (0.1 * Linear()).exp()],
     Finite: lambda d: [Finite(metric(d)), Finite(np.ones((d, d)))],
     FunctionKernel: lambda d: [
@@ -114,6 +117,7 @@ EXAMPLES = {
     RationalQuadratic: lambda d: [RationalQuadratic(0.8, 1.2), RationalQuadratic(2.0)],
     Scale: lambda d: [2.5 * Matern(1.5, 1.0), np.float32(0.3) * Linear()],
     Sigmoid: lambda d: [Sigmoid(0.8, -0.3)],
+    Subsequence: lambda d: [],  # on strings: see kernels/strings/test_subsequence.py
     Sum: lambda d: [Gaussian(1.0) + 0.5 * Linear() + 1, Gaussian(1.0) + Gaussian(2.0).on([0])],
 }
 

@@ -121,10 +121,11 @@ class Subsequence(Kernel):
         return K
 
     def cosines(self, X, Z):
-        X, Z = letters(X), letters(X) if Z is X else letters(Z)
-        values, sizes = self._over_factor(X, X if Z is X else Z)
+        same, X = Z is X, letters(X)
+        Z = X if same else letters(Z)
+        values, sizes = self._over_factor(X, Z)
         a, p = self._own_over_factor(X)
-        b, q = (a, p) if Z is X else self._own_over_factor(Z)
+        b, q = (a, p) if same else self._own_over_factor(Z)
         a, b = np.sqrt(np.where(a > 0, a, 1)), np.sqrt(np.where(b > 0, b, 1))
         # Powers of two last, and roots one by one: each is a float whatever the values are.
         half = _BITS // 2
