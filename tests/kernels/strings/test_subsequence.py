@@ -113,9 +113,7 @@ def test_all_listed_by_numpy(monkeypatch):
 def test_many_strings_of_all_lengths(way):
     """More than are compared at a time, on either side."""
     rng = np.random.default_rng(0)
-    X, Z = (
-        ["".join(rng.choice(list("abc"), size)) for size in rng.integers(0, 12, n)] for n in (45, 37)
-    )
+    X, Z = (["".join(rng.choice(list("abc"), size)) for size in rng.integers(0, 12, n)] for n in (45, 37))
     kernel = Subsequence(3, 0.6)
     expected = np.array([[float(exactly(x, z, 3, 0.6)) for z in Z] for x in X])
     for rows, columns in ((45, 37), (45, 3), (2, 37), (1, 1)):
@@ -151,7 +149,9 @@ def of_blocks(n, m, length, decay):
     return [alone(m), *(half(n, i) * half(m, length - i) for i in range(1, length)), alone(n)]
 
 
-@pytest.mark.parametrize("length, decay", [(200, 1), (200, Fraction(15, 16)), (200, Fraction(1, 1024)), (3, 1)])
+@pytest.mark.parametrize(
+    "length, decay", [(200, 1), (200, Fraction(15, 16)), (200, Fraction(1, 1024)), (3, 1)]
+)
 def test_normalised_where_values_are_no_floats(length, decay):
     sizes = [(300, 300), (310, 200), (20, 290)]
     with np.errstate(all="raise", under="ignore"):

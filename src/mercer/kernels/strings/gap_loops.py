@@ -3,7 +3,7 @@
 Let M_q(i, j) be the sum of λ^gaps over all pairs of equal subsequences of length q that end at the letters
 x_i = z_j, the gaps being letters passed over in between. Then M_1 is 1 where letters are equal, and
 
-    M_{q+1}(i, j) = D_q(i−1, j−1) where x_i = z_j,   D_q(i, j) = step · Σ_{i'≤i, j'≤j} λ^{i−i'+j−j'} M_q(i', j').
+    M_{q+1}(i, j) = D_q(i−1, j−1) where x_i = z_j,  D_q(i, j) = step Σ_{i'≤i, j'≤j} λ^{i−i'+j−j'} M_q(i', j').
 
 Only one row of each D_q is kept. Longer subsequences come first, so that they still find the row before.
 No term is negative: what overflows is infinite in the end, and then done again with numbers of any size.
@@ -22,6 +22,16 @@ from mercer.kernels.strings.lanes import LANES
 LARGE, TINY, UP, DOWN = 2.0**256, 2.0**-256, 2.0**512, 2.0**-512
 
 
+def begin(D: "f64[:,:]", size: int, length: int, total: "f64[:]"):
+    """Before the first letter: D_0 is 1, all others 0."""
+    for j in range(length * size):
+        start = 1.0 if j < size else 0.0
+        for l in range(LANES):
+            D[j, l] = start
+    for l in range(LANES):
+        total[l] = 0.0
+
+
 def gaps(
     a: "i64[:,:]",
     b: "i64[:,:]",
@@ -37,14 +47,7 @@ def gaps(
 ):
     """total = ΣM_length (blended: of all lengths up to it), of each column of a with that of b."""
     size = m + 1
-    for j in range(size):
-        for l in range(LANES):
-            D[j, l] = 1.0
-    for j in range(size, length * size):
-        for l in range(LANES):
-            D[j, l] = 0.0
-    for l in range(LANES):
-        total[l] = 0.0
+    begin(D, size, length, total)
     for i in range(n):
         for s in range(length):
             q = length - s

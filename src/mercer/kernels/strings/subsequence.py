@@ -16,8 +16,8 @@ from mercer.kernels.strings import gap_loops
 from mercer.kernels.strings.lanes import LANES, MANY_LANES, all_pairs, each_with_itself
 from mercer.kernels.strings.letters import Letters, as_strings, letters
 
-# Below this a factor all values share may take some of them out of the range of floats.
-_SMALL = 2.0**-900
+# Below this power of two a factor that all values share may take them out of the range of floats.
+_SMALL = -900
 _BITS = 512
 
 
@@ -49,8 +49,8 @@ class Subsequence(Kernel):
     bytes or lists of tokens; one shorter than `length` has no subsequences, and k(x,x) = 0.
 
     Values differ by many orders of magnitude with the lengths of strings: ``Subsequence(4).normalize()``
-    makes up for that. The normalised kernel is right even where values are too large or too small for a float;
-    without it, that is an error.
+    makes up for that. The normalised kernel is right even where values are too large or too small for a
+    float; without it, that is an error.
 
     Examples
     --------
@@ -111,9 +111,10 @@ class Subsequence(Kernel):
         t, u = self._factor()
         with np.errstate(over="ignore", under="ignore"):
             K = np.ldexp(values * t, _BITS * sizes + u)
-        lost = (values > 0) & (K < np.finfo(float).tiny) if math.ldexp(t, max(u, -1073)) < _SMALL else False
-        if np.any(lost) or not np.isfinite(K).all():
-            what = "small" if np.any(lost) else "large"
+        # Beside values that are not small, what underflows is rounding.
+        lost = u < _SMALL and bool(np.any((values > 0) & (np.abs(K) < np.finfo(float).tiny)))
+        if lost or not np.isfinite(K).all():
+            what = "small" if lost else "large"
             raise ValueError(
                 f"{self!r} has values too {what} for a float on these strings; its normalised kernel has "
                 f"none: use kernel.normalize()"
@@ -168,7 +169,7 @@ class Subsequence(Kernel):
         return values, sizes
 
     def _of_any_size(self, X: Letters, Z: Letters, rows: Any, columns: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The same for single pairs whose values, or numbers on the way to them, are too large for a float."""
+        """The same for single pairs whose values, or numbers on the way to them, are too large for floats."""
         run = (_code("wide_gaps") or gap_loops.wide_gaps) if len(rows) else None
         root, size = math.frexp(float(self.decay))
         size, low = divmod(size, _BITS)  # λ = root·2^low·2^(512 size)
