@@ -11,6 +11,7 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
+from mercer.kernels.strings.alignment import LocalAlignment
 from mercer.kernels.strings.edit import EditDistance
 from mercer.kernels.strings.spectrum import Spectrum
 from mercer.kernels.strings.subsequence import Subsequence
@@ -35,6 +36,7 @@ __all__ = [
     "Laplacian",
     "LengthScales",
     "Linear",
+    "LocalAlignment",
     "Mahalanobis",
     "Matern",
     "Normalized",
