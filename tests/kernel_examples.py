@@ -16,6 +16,7 @@ from mercer.kernels import (
     Cosine,
     Dot,
     EdgeHistogram,
+    EditDistance,
     Exp,
     Finite,
     FunctionKernel,
@@ -25,6 +26,7 @@ from mercer.kernels import (
     Laplacian,
     LengthScales,
     Linear,
+    LocalAlignment,
     Mahalanobis,
     Matern,
     Normalized,
@@ -42,6 +44,7 @@ from mercer.kernels import (
     Scale,
     ShortestPath,
     Sigmoid,
+    Subsequence,
     Sum,
     VertexHistogram,
     WeisfeilerLehman,
@@ -81,6 +84,7 @@ EXAMPLES = {
     Constant: lambda d: [Constant(2.0), Constant(0.0)],
     Cosine: lambda d: [Cosine()],
     EdgeHistogram: lambda d: [],  # on graphs: see kernels/graphs
+    EditDistance: lambda d: [],  # on strings: see kernels/strings/test_edit.py
     Exp: lambda d: [Gaussian(1.5).exp(), (0.1 * Linear()).exp()],
     Finite: lambda d: [Finite(metric(d)), Finite(np.ones((d, d)))],
     FunctionKernel: lambda d: [
@@ -96,6 +100,7 @@ EXAMPLES = {
         Gaussian().scaled(),
     ],
     Linear: lambda d: [Linear()],
+    LocalAlignment: lambda d: [],  # on strings: see kernels/strings/test_alignment.py
     Mahalanobis: lambda d: [
         Gaussian(1.0).metric(metric(d)),
         Matern(1.5, 1.0).metric(metric(d)),
@@ -122,6 +127,7 @@ EXAMPLES = {
     Scale: lambda d: [2.5 * Matern(1.5, 1.0), np.float32(0.3) * Linear()],
     ShortestPath: lambda d: [],
     Sigmoid: lambda d: [Sigmoid(0.8, -0.3)],
+    Subsequence: lambda d: [],  # on strings: see kernels/strings/test_subsequence.py
     Sum: lambda d: [Gaussian(1.0) + 0.5 * Linear() + 1, Gaussian(1.0) + Gaussian(2.0).on([0])],
     VertexHistogram: lambda d: [],
     WeisfeilerLehman: lambda d: [],

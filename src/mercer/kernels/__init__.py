@@ -16,7 +16,10 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
+from mercer.kernels.strings.alignment import LocalAlignment
+from mercer.kernels.strings.edit import EditDistance
 from mercer.kernels.strings.spectrum import Spectrum
+from mercer.kernels.strings.subsequence import Subsequence
 from mercer.kernels.transforms import LengthScales, Mahalanobis, OnColumns, PullBack
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
 from mercer.kernels.witness import Verdict
@@ -29,6 +32,7 @@ __all__ = [
     "Cosine",
     "Dot",
     "EdgeHistogram",
+    "EditDistance",
     "Exp",
     "Finite",
     "FunctionKernel",
@@ -38,6 +42,7 @@ __all__ = [
     "Laplacian",
     "LengthScales",
     "Linear",
+    "LocalAlignment",
     "Mahalanobis",
     "Matern",
     "NamedColumns",
@@ -56,6 +61,7 @@ __all__ = [
     "ShortestPath",
     "Sigmoid",
     "Spectrum",
+    "Subsequence",
     "Sum",
     "Verdict",
     "VertexHistogram",

@@ -82,6 +82,23 @@ class Kernel(Params):
         """`diag` for checked points."""
         return np.array([self.pairwise(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
 
+    def cosines(self, X: Any, Z: Any) -> np.ndarray:
+        """k(x,z)/√(k(x,x)k(z,z)) of checked points, 0 where k(x,x) = 0: what `normalize` computes.
+
+        For kernels whose values may be too large or too small for a float, though these are not.
+        """
+        return self.inverse_root(X)[:, None] * self.pairwise(X, Z) * self.inverse_root(Z)[None, :]
+
+    def inverse_root(self, X: Any) -> np.ndarray:
+        """1/√k(x,x) of checked points, 0 where k(x,x) = 0."""
+        diagonal = self.diagonal(X)
+        return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
+
+    def nonzero(self, X: Any) -> np.ndarray:
+        """1 where k(x,x) > 0 and else 0, for checked points."""
+        diagonal = self.diagonal(X)
+        return (diagonal > 0).astype(diagonal.dtype)
+
     def squared_distance(self, X: Any, Z: Any = None) -> np.ndarray:
         """‖φ(x)−φ(z)‖² = k(x,x) + k(z,z) − 2k(x,z): the distance the kernel induces, squared.
 

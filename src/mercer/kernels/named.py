@@ -116,3 +116,10 @@ class NamedColumns(_Composite):
 
     def diagonal(self, X):
         return self.kernel.diagonal(self.prepared(X))
+
+    def cosines(self, X, Z):
+        A = self.prepared(X)
+        return self.kernel.cosines(A, A if Z is X else self.prepared(Z))
+
+    def nonzero(self, X):
+        return self.kernel.nonzero(self.prepared(X))

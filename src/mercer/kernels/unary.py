@@ -9,7 +9,7 @@ import numpy as np
 from mercer._params import is_integer, is_number, show
 from mercer.codegen.symbols import int_power
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import Parts, _Combined, _Composite, multiply, prefixed, shown, times
+from mercer.kernels.composite import _Combined, _Composite, multiply, prefixed, shown, times
 from mercer.kernels.counts import Counts
 from mercer.kernels.dot import Linear
 from mercer.kernels.separation import of_normalised
@@ -215,30 +215,17 @@ class Normalized(_Composite):
         self.kernel = kernel
 
     def prepared(self, X):
-        if self.vectors or self.has_counts or isinstance(X, Parts):
-            return super().prepared(X)
-        inner = self.kernel.prepared(X)
-        return Parts([inner, self._inverse_root(inner)])
-
-    def _inverse_root(self, X):
-        if isinstance(X, Parts):
-            return X.parts[1]
-        diagonal = self.kernel.diagonal(X)
-        return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
+        return super().prepared(X) if self.has_counts else self.kernel.prepared(X)
 
     def formula(self, tracer, view):
-        row, column = tracer.both(("1/√k(x,x)", self.kernel), view, self._inverse_root)
+        row, column = tracer.both(("1/√k(x,x)", self.kernel), view, self.kernel.inverse_root)
         return self.kernel.formula(tracer, view) * (row * column)
 
     def pairwise(self, X, Z):
-        inner = [P.parts[0] if isinstance(P, Parts) else P for P in (X, Z)]
-        if Z is X:
-            inner[1] = inner[0]
-        return self._inverse_root(X)[:, None] * self.kernel.pairwise(*inner) * self._inverse_root(Z)[None, :]
+        return self.kernel.cosines(X, Z)
 
     def diagonal(self, X):
-        root = self._inverse_root(X)
-        return (root > 0).astype(root.dtype)
+        return self.kernel.nonzero(X)
 
     @property
     def has_counts(self):  # type: ignore[override]
@@ -258,7 +245,7 @@ class Normalized(_Composite):
         return of_normalised(self.kernel.separation(X, Z, pairs), *pairs.diagonals(self.kernel, X, Z))
 
     def gradient_x(self, X, Z):
-        a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
+        a, b = self.kernel.inverse_root(X)[:, None], self.kernel.inverse_root(Z)[None, :]
         K = self.kernel.pairwise(X, Z)
         dK = self.kernel.gradient_x(X, Z)
         # d/dx k(x,x) is twice the slope in the first argument, taken at z = x.
@@ -268,7 +255,7 @@ class Normalized(_Composite):
         return (a * b)[:, :, None] * dK - (a * K * b)[:, :, None] * relative[:, None, :]
 
     def gradient_log_params(self, X, Z):
-        a, b = self._inverse_root(X)[:, None], self._inverse_root(Z)[None, :]
+        a, b = self.kernel.inverse_root(X)[:, None], self.kernel.inverse_root(Z)[None, :]
         K = a * self.kernel.pairwise(X, Z) * b
         out = {}
         dx, dz = self._diagonal_slopes(X), self._diagonal_slopes(Z)
