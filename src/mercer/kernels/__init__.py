@@ -11,13 +11,17 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
+from mercer.kernels.strings.mismatch import Mismatch
 from mercer.kernels.strings.spectrum import Spectrum
+from mercer.kernels.strings.weighted_degree import WeightedDegree
+from mercer.kernels.strings.words import BagOfWords
 from mercer.kernels.transforms import LengthScales, Mahalanobis, OnColumns, PullBack
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
 from mercer.kernels.witness import Verdict
 
 __all__ = [
     "ArcCosine",
+    "BagOfWords",
     "ChiSquared",
     "OnColumns",
     "Constant",
@@ -34,6 +38,7 @@ __all__ = [
     "Linear",
     "Mahalanobis",
     "Matern",
+    "Mismatch",
     "Normalized",
     "Periodic",
     "Polynomial",
@@ -49,5 +54,6 @@ __all__ = [
     "Spectrum",
     "Sum",
     "Verdict",
+    "WeightedDegree",
     "check",
 ]

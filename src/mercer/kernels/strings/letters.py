@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+# pandas and its kin.
+_MISSING = ("NAType", "NaTType")
 _KINDS = "text (str), bytes, or lists or tuples of tokens"
 
 
@@ -56,6 +58,8 @@ def as_strings(X: Any, what: str) -> np.ndarray:
         if X.ndim != 1:
             raise ValueError(f"{what} takes a list of strings, or one column of them; got shape {X.shape}")
         X = X.tolist() if X.dtype.kind in "US" else X
+    if not hasattr(X, "__len__") or not hasattr(X, "__iter__") or isinstance(X, dict):
+        raise ValueError(f"{what} takes a list of strings; got {type(X).__name__}")
     out = np.empty(len(X), object)
     kinds = set()
     for i, item in enumerate(X):
@@ -64,13 +68,17 @@ def as_strings(X: Any, what: str) -> np.ndarray:
         elif isinstance(item, Sequence) and all(isinstance(token, str | bytes | int) for token in item):
             out[i], kind = tuple(item), "tokens"
         else:
-            missing = item is None or item != item
-            hint = ": fill in or leave out what is missing" if missing else ""
+            hint = ": fill in or leave out what is missing" if _is_missing(item) else ""
             raise ValueError(f"{what} takes {_KINDS}; item {i} is {item!r} ({type(item).__name__}){hint}")
         kinds.add("bytes" if kind == "bytes" else "str" if kind in ("str", "str_") else "tokens")
     if len(kinds) > 1:
         raise ValueError(f"{what}: strings must be of one kind, got {' and '.join(sorted(kinds))}")
     return out
+
+
+def _is_missing(item: Any) -> bool:
+    """None, NaN, or what a library of tables has for them."""
+    return item is None or (isinstance(item, float) and item != item) or type(item).__name__ in _MISSING
 
 
 def letters(X: Any) -> Letters:
@@ -94,9 +102,13 @@ def letters(X: Any) -> Letters:
 
 
 def _number(token: str | bytes | int) -> int:
-    """A number for a token, the same in every process; never 0."""
+    """A number for a token, the same in every process; never 0. Tokens that are equal have the same."""
     from hashlib import blake2b
 
-    kind = type(token).__name__.encode()
-    text = token if isinstance(token, bytes) else str(token).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(kind + b":" + text, digest_size=8).digest(), "little") >> 1 | 1
+    if isinstance(token, bytes):
+        text = b"bytes:" + token
+    elif isinstance(token, str):
+        text = b"str:" + token.encode("utf-8", "surrogatepass")
+    else:
+        text = b"int:%d" % token
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") >> 1 | 1
