@@ -73,6 +73,10 @@ class Mismatch(Counting):
 
     def _letters(self) -> np.ndarray:
         """The numbers of the alphabet's letters, in their order."""
+        if not isinstance(self.alphabet, str | bytes | list | tuple):
+            raise ValueError(
+                f"Mismatch: alphabet must be text, bytes or a tuple of tokens, got {self.alphabet!r}"
+            )
         string = self.alphabet if isinstance(self.alphabet, str | bytes) else tuple(self.alphabet)
         codes = letters(as_strings([string], "Mismatch: alphabet")).codes
         if len(np.unique(codes)) < len(codes):
