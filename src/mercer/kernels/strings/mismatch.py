@@ -12,13 +12,15 @@ from mercer._memory import available_memory
 from mercer._params import require_count
 from mercer.kernels.base import Kernel
 from mercer.kernels.counting import Counting
-from mercer.kernels.counts import Counts, mix
+from mercer.kernels.counts import Counts, mix, spread
 from mercer.kernels.points import counted
 from mercer.kernels.strings.letters import Letters, as_strings, letters
 from mercer.kernels.strings.spectrum import in_words, substrings
 
 # Bytes a feature takes: its number and value; and on the way there.
 _KEPT, _MADE = 16, 48
+# So many neighbours are listed for all words there could be: some 200 MB on the way.
+_LISTED = 1 << 22
 
 
 class Mismatch(Counting):
@@ -129,8 +131,8 @@ class Mismatch(Counting):
         others = len(self.alphabet) - 1
         return sum(math.comb(self.length, j) * others**j for j in range(self.mismatches + 1))
 
-    def _require_room(self, strings: Letters) -> np.ndarray:
-        """How many features are made for each string, before equal ones are added up; or a refusal."""
+    def _require_room(self, strings: Letters) -> tuple[np.ndarray, np.ndarray]:
+        """How many features strings have before equal ones are added up, and at most after; or a refusal."""
         many = 1 << 62
         size, most = min(self._neighbours(), many), min(len(self.alphabet) ** self.length, many)
         made = np.maximum(strings.lengths - self.length + 1, 0) * float(size)
@@ -144,39 +146,53 @@ class Mismatch(Counting):
                 f"substrings of length {self.length} are within {self.mismatches} mismatches of each; take "
                 f"fewer mismatches, shorter substrings, or an alphabet of fewer letters"
             )
-        return made
+        return made, kept
 
     def features(self, X):
-        strings = letters(X)
+        strings, size = letters(X), len(self.alphabet) + 1
+        made, kept = self._require_room(strings)
+        # Where few words are possible, the neighbours of all are listed once; otherwise of those there are.
+        few = size**self.length * self._neighbours() <= min(_LISTED, made.sum())
+        powers = size ** np.arange(self.length) if few else np.zeros(0, np.int64)
+        listed = (
+            self._neighbourhood(np.arange(size**self.length)[:, None] // powers % size - 1) if few else None
+        )
+
+        def some(rows: slice) -> Counts:
+            part = strings[rows]
+            starts, places = _places(part, self.length)
+            digits = _positions(part.codes, self._letters())
+            if listed is not None:
+                which = sum((digits[places + i] + 1) * power for i, power in enumerate(powers))
+                return listed.added(starts, which)
+            _, first, which = np.unique(
+                substrings(part, self.length)[1], return_index=True, return_inverse=True
+            )
+            words = digits[places[first][:, None] + np.arange(self.length)]
+            return self._neighbourhood(words).added(starts, which)
+
+        return Counts.made(some, made if listed is None else np.maximum(kept, strings.lengths))
+
+    def _neighbourhood(self, words: np.ndarray) -> _Neighbourhood:
         alphabet = self._letters()
 
         def hashed(numbers: np.ndarray, letter: np.ndarray) -> np.ndarray:
             return mix(numbers, alphabet[letter])
 
-        def some(rows: slice) -> Counts:
-            starts, which, parts = self._tables(strings[rows], np.uint64(self.length), hashed)
-            return _added(starts, which, parts)
+        return _Neighbourhood(len(words), self._tables(words, np.uint64(self.length), hashed))
 
-        return Counts.made(some, self._require_room(strings))
+    def _tables(self, words: np.ndarray, start: Any, extend: Callable) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Neighbours of words, which are rows of places in the alphabet, −1 for a letter that is not there.
 
-    def _tables(self, strings: Letters, start: Any, extend: Callable) -> tuple[np.ndarray, np.ndarray, list]:
-        """(where strings start, which of the different substrings is where, tables of their neighbours)
-
-        A table holds the neighbours of substrings of which the same letters are unknown, as (these
-        substrings, one row of neighbours for each).
+        For each set of places where letters are unknown: (the words with such letters there, a row of
+        neighbours for each of these).
         """
-        starts, ids = substrings(strings, self.length)
-        _, first, which = np.unique(ids, return_index=True, return_inverse=True)
-        rows = np.searchsorted(starts, first, "right") - 1
-        at = strings.starts[rows] + first - starts[rows]
-        words = _positions(strings.codes, self._letters())[at[:, None] + np.arange(self.length)]
-        strange = words < 0
-        parts = []
+        strange, parts = words < 0, []
         for pattern in np.unique(strange, axis=0):
             if pattern.sum() <= self.mismatches:
                 chosen = np.flatnonzero((strange == pattern).all(axis=1))
                 parts.append((chosen, self._near(words[chosen], pattern, start, extend)))
-        return starts, which, parts
+        return parts
 
     def _near(self, words: np.ndarray, strange: np.ndarray, start: Any, extend: Callable) -> np.ndarray:
         """A row of neighbours for each word, made letter by letter; exchanged[j] have j mismatches so far."""
@@ -196,7 +212,12 @@ class Mismatch(Counting):
     def spelled(self, X):
         size = max(len(self.alphabet), 1)
         # Words as whole numbers of any size, a letter a digit.
-        _, _, parts = self._tables(letters(X), np.array(0, object), lambda word, letter: word * size + letter)
+        strings = letters(X)
+        _, places = _places(strings, self.length)
+        found = _positions(strings.codes, self._letters())[places[:, None] + np.arange(self.length)]
+        parts = self._tables(
+            np.unique(found, axis=0), np.array(0, object), lambda word, letter: word * size + letter
+        )
         words = sorted({word for _, table in parts for word in table.ravel().tolist()})
         digits = [[word // size**i % size for i in reversed(range(self.length))] for word in words]
         made = as_strings([self._word(digit) for digit in digits], "Mismatch")
@@ -224,16 +245,28 @@ def _positions(codes: np.ndarray, alphabet: np.ndarray) -> np.ndarray:
     return np.where(alphabet[at] == codes, at, -1)
 
 
-def _added(starts: np.ndarray, which: np.ndarray, parts: list[tuple[np.ndarray, np.ndarray]]) -> Counts:
-    """The neighbours of all substrings of each string: a product of two sparse matrices."""
-    from scipy.sparse import csr_array
+def _places(strings: Letters, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """(where those of each string begin, the first letters of all substrings of this length)"""
+    counts = np.maximum(strings.lengths - length + 1, 0)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), spread(strings.starts[:-1], counts)
 
-    substring = np.concatenate([np.zeros(0, np.int64), *(np.repeat(c, t.shape[1]) for c, t in parts)])
-    ids = np.concatenate([np.zeros(0, np.uint64), *(table.ravel() for _, table in parts)])
-    vocabulary, column = np.unique(ids, return_inverse=True)
-    m = int(which.max(initial=-1)) + 1
-    near = csr_array((np.ones(len(ids)), (substring, column)), shape=(m, len(vocabulary)))
-    has = csr_array((np.ones(len(which)), which, starts), shape=(len(starts) - 1, m))
-    found = has @ near
-    found.sort_indices()
-    return Counts(found.indptr.astype(np.int64), vocabulary[found.indices], found.data)
+
+class _Neighbourhood:
+    """Some words, and which features each of them counts for."""
+
+    def __init__(self, words: int, parts: list[tuple[np.ndarray, np.ndarray]]):
+        from scipy.sparse import csr_array
+
+        word = np.concatenate([np.zeros(0, np.int64), *(np.repeat(c, t.shape[1]) for c, t in parts)])
+        ids = np.concatenate([np.zeros(0, np.uint64), *(table.ravel() for _, table in parts)])
+        self.vocabulary, column = np.unique(ids, return_inverse=True)
+        self.table = csr_array((np.ones(len(ids)), (word, column)), shape=(words, len(self.vocabulary)))
+
+    def added(self, starts: np.ndarray, which: np.ndarray) -> Counts:
+        """The features of strings that have these words: a product of two sparse matrices."""
+        from scipy.sparse import csr_array
+
+        has = csr_array((np.ones(len(which)), which, starts), shape=(len(starts) - 1, self.table.shape[0]))
+        # There and back again is the fastest way to have features in order.
+        found = (has @ self.table).tocsc().tocsr()
+        return Counts(found.indptr.astype(np.int64), self.vocabulary[found.indices], found.data)
