@@ -42,6 +42,7 @@ from mercer.kernels import (
     Scale,
     Sigmoid,
     Spectrum,
+    Substitution,
     Sum,
     WeightedDegree,
 )
@@ -121,6 +122,7 @@ EXAMPLES = {
     Scale: lambda d: [2.5 * Matern(1.5, 1.0), np.float32(0.3) * Linear()],
     Sigmoid: lambda d: [Sigmoid(0.8, -0.3)],
     Spectrum: lambda d: [],  # on strings: see kernels/strings/test_spectrum.py
+    Substitution: lambda d: [],  # on strings: see kernels/strings/test_substitution.py
     Sum: lambda d: [Gaussian(1.0) + 0.5 * Linear() + 1, Gaussian(1.0) + Gaussian(2.0).on([0])],
     WeightedDegree: lambda d: [],  # on strings: see kernels/strings/test_weighted_degree.py
 }

@@ -13,6 +13,7 @@ from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
 from mercer.kernels.strings.mismatch import Mismatch
 from mercer.kernels.strings.spectrum import Spectrum
+from mercer.kernels.strings.substitution import Substitution
 from mercer.kernels.strings.weighted_degree import WeightedDegree
 from mercer.kernels.strings.words import BagOfWords
 from mercer.kernels.transforms import LengthScales, Mahalanobis, OnColumns, PullBack
@@ -52,6 +53,7 @@ __all__ = [
     "Scale",
     "Sigmoid",
     "Spectrum",
+    "Substitution",
     "Sum",
     "Verdict",
     "WeightedDegree",

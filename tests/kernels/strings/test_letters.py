@@ -7,7 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer.kernels.strings.letters import Letters, as_strings, letters
+from mercer.kernels.strings.letters import (
+    Letters,
+    alphabet_of,
+    as_strings,
+    letters,
+    places,
+    positions,
+    require_alphabet,
+    word_of,
+)
 
 
 def test_text_is_numbered_by_unicode():
@@ -99,3 +108,28 @@ def test_tokens_become_tuples_even_where_all_have_one_length():
 def test_what_is_refused(X, words):
     with pytest.raises(ValueError, match=words):
         as_strings(X, "k")
+
+
+def test_places_of_substrings():
+    starts, first = places(letters(as_strings(["abc", "a", "", "de"], "k")), 2)
+    assert starts.tolist() == [0, 2, 2, 2, 3] and first.tolist() == [0, 1, 4]
+
+
+@pytest.mark.parametrize("alphabet", ["dab", b"dab", ("d", 3, b"d")])
+def test_an_alphabet_and_its_letters(alphabet):
+    codes = alphabet_of(alphabet, "k")
+    assert positions(codes[[2, 0, 1, 0]], codes).tolist() == [2, 0, 1, 0]
+    assert positions(np.array([5, 7]), codes).tolist() == [-1, -1]
+    assert positions(codes, codes[:0]).tolist() == [-1, -1, -1]
+    assert word_of(alphabet, [2, 0]) == alphabet[2:] + alphabet[:1]
+
+
+def test_strings_of_an_alphabet():
+    X = as_strings(["ab", "ax"], "k")
+    require_alphabet(X, "abx", "k", "do this")
+    require_alphabet(X, "ab", "k", "do this", known=False)
+    require_alphabet(X, "", "k", "do this")
+    with pytest.raises(ValueError, match="k: string 1 has the letter 'x', .* alphabet 'ab'; do this"):
+        require_alphabet(X, "ab", "k", "do this")
+    with pytest.raises(ValueError, match="the strings are text, and the alphabet is lists of tokens"):
+        require_alphabet(X, ("a", "b"), "k", "do this", known=False)

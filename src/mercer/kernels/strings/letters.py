@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels.counts import spread
+
 # pandas and its kin.
 _MISSING = ("NAType", "NaTType")
 _KINDS = "text (str), bytes, or lists or tuples of tokens"
@@ -36,8 +38,7 @@ class Letters:
         index = np.arange(len(self))[index]
         lengths = np.diff(self.starts)[index]
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        where = np.arange(starts[-1]) + np.repeat(self.starts[:-1][index] - starts[:-1], lengths)
-        return Letters(self.codes[where], starts)
+        return Letters(self.codes[spread(self.starts[:-1][index], lengths)], starts)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -112,3 +113,63 @@ def _number(token: str | bytes | int) -> int:
     else:
         text = b"int:%d" % token
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") >> 1 | 1
+
+
+def places(strings: Letters, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """(where those of each string begin, the first letters of all substrings of this length)"""
+    counts = np.maximum(strings.lengths - length + 1, 0)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), spread(strings.starts[:-1], counts)
+
+
+# -- alphabets ------------------------------------------------------------------------------------
+
+
+def alphabet_of(alphabet: Any, what: str) -> np.ndarray:
+    """The numbers of an alphabet's letters, in their order."""
+    if not isinstance(alphabet, str | bytes | list | tuple):
+        raise ValueError(f"{what}: alphabet must be text, bytes or a tuple of tokens, got {alphabet!r}")
+    string = alphabet if isinstance(alphabet, str | bytes) else tuple(alphabet)
+    codes = letters(as_strings([string], f"{what}: alphabet")).codes
+    if len(np.unique(codes)) < len(codes):
+        raise ValueError(f"{what}: alphabet has a letter twice: {alphabet!r}")
+    return codes
+
+
+def require_alphabet(X: np.ndarray, alphabet: Any, what: str, way: str, known: bool = True) -> None:
+    """Raise ValueError unless strings are of the alphabet's kind and, if `known`, have no other letters."""
+    if not len(X) or not len(alphabet):
+        return
+    if _kind(X[0]) != _kind(alphabet):
+        raise ValueError(
+            f"{what}: the strings are {_kind(X[0])}, and the alphabet is {_kind(alphabet)}: make them "
+            f"the same"
+        )
+    there = set(alphabet)
+    for i, string in enumerate(X if known else ()):
+        if not there.issuperset(string):
+            strange = next(letter for letter in string if letter not in there)
+            raise ValueError(
+                f"{what}: string {i} has the letter {strange!r}, which is not in the alphabet "
+                f"{alphabet!r}; {way}"
+            )
+
+
+def _kind(string: Any) -> str:
+    return "text" if isinstance(string, str) else "bytes" if isinstance(string, bytes) else "lists of tokens"
+
+
+def positions(codes: np.ndarray, alphabet: np.ndarray) -> np.ndarray:
+    """Where in the alphabet each letter is; −1 where it is not."""
+    if not len(alphabet):
+        return np.full(len(codes), -1)
+    order = np.argsort(alphabet)
+    at = order[np.searchsorted(alphabet, codes, sorter=order).clip(max=len(alphabet) - 1)]
+    return np.where(alphabet[at] == codes, at, -1)
+
+
+def word_of(alphabet: Any, at: Sequence[int]) -> Any:
+    """The letters at these places of the alphabet, as a string of its kind."""
+    picked = [alphabet[i] for i in at]
+    if isinstance(alphabet, str):
+        return "".join(picked)
+    return bytes(picked) if isinstance(alphabet, bytes) else tuple(picked)

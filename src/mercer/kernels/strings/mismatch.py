@@ -12,9 +12,18 @@ from mercer._memory import available_memory
 from mercer._params import require_count
 from mercer.kernels.base import Kernel
 from mercer.kernels.counting import Counting
-from mercer.kernels.counts import Counts, mix, spread
+from mercer.kernels.counts import Counts, mix
 from mercer.kernels.points import counted
-from mercer.kernels.strings.letters import Letters, as_strings, letters
+from mercer.kernels.strings.letters import (
+    Letters,
+    alphabet_of,
+    as_strings,
+    letters,
+    places,
+    positions,
+    require_alphabet,
+    word_of,
+)
 from mercer.kernels.strings.spectrum import in_words, substrings
 
 # Bytes a feature takes: its number and value; and on the way there.
@@ -71,19 +80,7 @@ class Mismatch(Counting):
         if self.unknown not in ("mismatch", "error"):
             raise ValueError(f"Mismatch: unknown must be 'mismatch' or 'error', got {self.unknown!r}")
         if self.alphabet is not None:
-            self._letters()
-
-    def _letters(self) -> np.ndarray:
-        """The numbers of the alphabet's letters, in their order."""
-        if not isinstance(self.alphabet, str | bytes | list | tuple):
-            raise ValueError(
-                f"Mismatch: alphabet must be text, bytes or a tuple of tokens, got {self.alphabet!r}"
-            )
-        string = self.alphabet if isinstance(self.alphabet, str | bytes) else tuple(self.alphabet)
-        codes = letters(as_strings([string], "Mismatch: alphabet")).codes
-        if len(np.unique(codes)) < len(codes):
-            raise ValueError(f"Mismatch: alphabet has a letter twice: {self.alphabet!r}")
-        return codes
+            alphabet_of(self.alphabet, "Mismatch")
 
     # -- the alphabet, from the data ------------------------------------------------------------------
 
@@ -106,22 +103,14 @@ class Mismatch(Counting):
 
     def points(self, X):
         X = as_strings(X, "Mismatch")
-        if self.alphabet is None or not len(X) or not len(self.alphabet):
-            return X
-        if _kind(X[0]) != _kind(self.alphabet):
-            raise ValueError(
-                f"Mismatch: the strings are {_kind(X[0])}, and the alphabet is {_kind(self.alphabet)}: "
-                f"make them the same"
+        if self.alphabet is not None:
+            require_alphabet(
+                X,
+                self.alphabet,
+                "Mismatch",
+                "add it there, or take unknown='mismatch'",
+                self.unknown == "error",
             )
-        if self.unknown == "error":
-            known = set(self.alphabet)
-            for i, string in enumerate(X):
-                for letter in string:
-                    if letter not in known:
-                        raise ValueError(
-                            f"Mismatch: string {i} has the letter {letter!r}, which is not in the alphabet "
-                            f"{self.alphabet!r}; add it there, or take unknown='mismatch'"
-                        )
         return X
 
     # -- features -------------------------------------------------------------------------------------
@@ -160,21 +149,21 @@ class Mismatch(Counting):
 
         def some(rows: slice) -> Counts:
             part = strings[rows]
-            starts, places = _places(part, self.length)
-            digits = _positions(part.codes, self._letters())
+            starts, at = places(part, self.length)
+            digits = positions(part.codes, alphabet_of(self.alphabet, "Mismatch"))
             if listed is not None:
-                which = sum((digits[places + i] + 1) * power for i, power in enumerate(powers))
+                which = sum((digits[at + i] + 1) * power for i, power in enumerate(powers))
                 return listed.added(starts, which)
             _, first, which = np.unique(
                 substrings(part, self.length)[1], return_index=True, return_inverse=True
             )
-            words = digits[places[first][:, None] + np.arange(self.length)]
+            words = digits[at[first][:, None] + np.arange(self.length)]
             return self._neighbourhood(words).added(starts, which)
 
         return Counts.made(some, made if listed is None else np.maximum(kept, strings.lengths))
 
     def _neighbourhood(self, words: np.ndarray) -> _Neighbourhood:
-        alphabet = self._letters()
+        alphabet = alphabet_of(self.alphabet, "Mismatch")
 
         def hashed(numbers: np.ndarray, letter: np.ndarray) -> np.ndarray:
             return mix(numbers, alphabet[letter])
@@ -213,42 +202,18 @@ class Mismatch(Counting):
         size = max(len(self.alphabet), 1)
         # Words as whole numbers of any size, a letter a digit.
         strings = letters(X)
-        _, places = _places(strings, self.length)
-        found = _positions(strings.codes, self._letters())[places[:, None] + np.arange(self.length)]
+        _, at = places(strings, self.length)
+        found = positions(strings.codes, alphabet_of(self.alphabet, "Mismatch"))[
+            at[:, None] + np.arange(self.length)
+        ]
         parts = self._tables(
             np.unique(found, axis=0), np.array(0, object), lambda word, letter: word * size + letter
         )
         words = sorted({word for _, table in parts for word in table.ravel().tolist()})
         digits = [[word // size**i % size for i in reversed(range(self.length))] for word in words]
-        made = as_strings([self._word(digit) for digit in digits], "Mismatch")
+        made = as_strings([word_of(self.alphabet, word) for word in digits], "Mismatch")
         _, ids = substrings(letters(made), self.length)
         return {number: in_words(word) for number, word in zip(ids.tolist(), made, strict=True)}
-
-    def _word(self, digits: list[int]) -> Any:
-        """The letters of the alphabet at these places, as a string of its kind."""
-        picked = [self.alphabet[i] for i in digits]
-        if isinstance(self.alphabet, str):
-            return "".join(picked)
-        return bytes(picked) if isinstance(self.alphabet, bytes) else tuple(picked)
-
-
-def _kind(string: Any) -> str:
-    return "text" if isinstance(string, str) else "bytes" if isinstance(string, bytes) else "lists of tokens"
-
-
-def _positions(codes: np.ndarray, alphabet: np.ndarray) -> np.ndarray:
-    """Where in the alphabet each letter is; −1 where it is not."""
-    if not len(alphabet):
-        return np.full(len(codes), -1)
-    order = np.argsort(alphabet)
-    at = order[np.searchsorted(alphabet, codes, sorter=order).clip(max=len(alphabet) - 1)]
-    return np.where(alphabet[at] == codes, at, -1)
-
-
-def _places(strings: Letters, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """(where those of each string begin, the first letters of all substrings of this length)"""
-    counts = np.maximum(strings.lengths - length + 1, 0)
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), spread(strings.starts[:-1], counts)
 
 
 class _Neighbourhood:

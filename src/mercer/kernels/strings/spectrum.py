@@ -9,15 +9,13 @@ import numpy as np
 
 from mercer._params import require_count, require_flag
 from mercer.kernels.counting import Counting
-from mercer.kernels.counts import Counts, mix, spread
-from mercer.kernels.strings.letters import Letters, as_strings, letters
+from mercer.kernels.counts import Counts, mix
+from mercer.kernels.strings.letters import Letters, as_strings, letters, places
 
 
 def substrings(strings: Letters, length: int) -> tuple[np.ndarray, np.ndarray]:
     """(where those of each string begin, numbers of all substrings of this length)"""
-    counts = np.maximum(strings.lengths - length + 1, 0)
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    first = spread(strings.starts[:-1], counts)
+    starts, first = places(strings, length)
     ids = np.full(len(first), length, np.uint64)
     for i in range(length):
         ids = mix(ids, strings.codes[first + i])
