@@ -11,6 +11,7 @@ import numpy as np
 import mercer.kernels
 from mercer.kernels import (
     ArcCosine,
+    BagOfWords,
     ChiSquared,
     Constant,
     Cosine,
@@ -29,6 +30,7 @@ from mercer.kernels import (
     LocalAlignment,
     Mahalanobis,
     Matern,
+    Mismatch,
     Normalized,
     OnColumns,
     Periodic,
@@ -44,9 +46,12 @@ from mercer.kernels import (
     Scale,
     ShortestPath,
     Sigmoid,
+    Spectrum,
     Subsequence,
+    Substitution,
     Sum,
     VertexHistogram,
+    WeightedDegree,
     WeisfeilerLehman,
 )
 
@@ -74,6 +79,7 @@ def with_one_more(X):
 # Kernels of a class for points in d dimensions. Where a parameter is None the points decide it.
 EXAMPLES = {
     ArcCosine: lambda d: [ArcCosine(0), ArcCosine(1), ArcCosine(2)],
+    BagOfWords: lambda d: [],  # on strings: see kernels/strings/test_words.py
     ChiSquared: lambda d: [ChiSquared(0.7)],
     OnColumns: lambda d: [
         Gaussian(1.0).on([d - 1]),
@@ -107,6 +113,7 @@ EXAMPLES = {
         Polynomial(2, 1.0).metric(metric(d)),
     ],
     Matern: lambda d: [Matern(0.5, 1.2), Matern(1.5, 1.2), Matern(2.5, 1.2), Matern()],
+    Mismatch: lambda d: [],  # on strings: see kernels/strings/test_mismatch.py
     Normalized: lambda d: [
         Polynomial(2, 0.5).normalize(),
         Gaussian(1.0).normalize(),
@@ -127,9 +134,12 @@ EXAMPLES = {
     Scale: lambda d: [2.5 * Matern(1.5, 1.0), np.float32(0.3) * Linear()],
     ShortestPath: lambda d: [],
     Sigmoid: lambda d: [Sigmoid(0.8, -0.3)],
+    Spectrum: lambda d: [],  # on strings: see kernels/strings/test_spectrum.py
     Subsequence: lambda d: [],  # on strings: see kernels/strings/test_subsequence.py
+    Substitution: lambda d: [],  # on strings: see kernels/strings/test_substitution.py
     Sum: lambda d: [Gaussian(1.0) + 0.5 * Linear() + 1, Gaussian(1.0) + Gaussian(2.0).on([0])],
     VertexHistogram: lambda d: [],
+    WeightedDegree: lambda d: [],  # on strings: see kernels/strings/test_weighted_degree.py
     WeisfeilerLehman: lambda d: [],
 }
 

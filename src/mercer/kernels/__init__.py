@@ -18,14 +18,19 @@ from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
 from mercer.kernels.strings.alignment import LocalAlignment
 from mercer.kernels.strings.edit import EditDistance
+from mercer.kernels.strings.mismatch import Mismatch
 from mercer.kernels.strings.spectrum import Spectrum
 from mercer.kernels.strings.subsequence import Subsequence
+from mercer.kernels.strings.substitution import Substitution
+from mercer.kernels.strings.weighted_degree import WeightedDegree
+from mercer.kernels.strings.words import BagOfWords
 from mercer.kernels.transforms import LengthScales, Mahalanobis, OnColumns, PullBack
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
 from mercer.kernels.witness import Verdict
 
 __all__ = [
     "ArcCosine",
+    "BagOfWords",
     "ChiSquared",
     "OnColumns",
     "Constant",
@@ -45,6 +50,7 @@ __all__ = [
     "LocalAlignment",
     "Mahalanobis",
     "Matern",
+    "Mismatch",
     "NamedColumns",
     "Normalized",
     "Periodic",
@@ -62,9 +68,11 @@ __all__ = [
     "Sigmoid",
     "Spectrum",
     "Subsequence",
+    "Substitution",
     "Sum",
     "Verdict",
     "VertexHistogram",
+    "WeightedDegree",
     "WeisfeilerLehman",
     "check",
     "columns",

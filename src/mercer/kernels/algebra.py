@@ -9,11 +9,8 @@ import numpy as np
 from mercer._params import is_number
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Combined, merge, multiply, shown
-from mercer.kernels.counts import Counts, mix
+from mercer.kernels.counts import Counts, on_side
 from mercer.kernels.points import as_objects
-
-# What tells the features of the second kernel of a sum from those of the first.
-_RIGHT = 1
 
 
 class Constant(Kernel):
@@ -141,12 +138,14 @@ class Sum(_Pair):
     def counts(self, X):
         if isinstance(X, Counts):
             return X
-        return self.left.counts(X).beside(self.right.counts(X), _RIGHT)
+        return self.left.counts(X).beside(self.right.counts(X))
 
     def spelled(self, X):
-        words = self.right.spelled(X)
-        numbers = mix(np.fromiter(words, np.uint64, len(words)), _RIGHT).tolist()
-        return self.left.spelled(X) | dict(zip(numbers, words.values(), strict=True))
+        out: dict[int, str] = {}
+        for side, words in enumerate(self._values("spelled", X)):
+            numbers = on_side(np.fromiter(words, np.uint64, len(words)), side).tolist()
+            out |= zip(numbers, words.values(), strict=True)
+        return out
 
 
 class Product(_Pair):

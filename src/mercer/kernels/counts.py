@@ -8,6 +8,8 @@ in 400,000 for ten million of them).
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +17,12 @@ import numpy as np
 
 from mercer._threads import cpu_count, parallel_map
 
-# Rows whose features are put in order at a time.
-_ROWS = 2048
+# Features that are put in order at a time: 4 MB of them.
+_AT_ONCE = 1 << 19
+# Features that are made at a time, with what is needed on the way: some 100 MB.
+_IN_PART = 1 << 21
+# Rows are sorted together whose lengths differ by less than one in so many.
+_EIGHTH = 8
 _GOLDEN, _FIRST, _SECOND = (
     np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
@@ -32,10 +38,72 @@ def mix(number: np.ndarray, part: Any) -> np.ndarray:
     >>> bool(a != b)
     True
     """
-    x = np.asarray(number, np.uint64) * _FIRST + np.asarray(part).astype(np.uint64) + _GOLDEN
-    x = (x ^ (x >> np.uint64(30))) * _FIRST
-    x = (x ^ (x >> np.uint64(27))) * _SECOND
-    return x ^ (x >> np.uint64(31))
+    with np.errstate(over="ignore"):  # single numbers warn where arrays do not
+        x = np.asarray(number, np.uint64) * _FIRST + np.asarray(part).astype(np.uint64) + _GOLDEN
+        x = (x ^ (x >> np.uint64(30))) * _FIRST
+        x = (x ^ (x >> np.uint64(27))) * _SECOND
+        return x ^ (x >> np.uint64(31))
+
+
+def spread(first: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """first[i], first[i] + 1, … for every i, so many of them as lengths[i] says.
+
+    >>> import numpy as np
+    >>> spread(np.array([10, 40]), np.array([2, 3])).tolist()
+    [10, 11, 40, 41, 42]
+    """
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - lengths), lengths)
+
+
+def _alike(lengths: np.ndarray) -> Iterator[np.ndarray]:
+    """Rows in groups of about one length; those without features are left out."""
+    rows = np.flatnonzero(lengths)
+    rows = rows[np.argsort(lengths[rows], kind="stable")]
+    sizes = lengths[rows]
+    first = 0
+    while first < len(rows):
+        least = sizes[first]
+        last = np.searchsorted(sizes, least + least // _EIGHTH, "right")
+        last = min(last, first + max(_AT_ONCE // least, 1))
+        yield rows[first:last]
+        first = last
+
+
+def _in_order(
+    starts: np.ndarray, lengths: np.ndarray, ids: np.ndarray, values: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(how many different features each row has, these, their sums) for rows of about one length.
+
+    They are sorted as rows of a table, whose shorter rows are filled up with the largest number there is:
+    what is beyond a row's length after sorting is dropped.
+    """
+    width = lengths.max()
+    here = np.arange(width) < lengths[:, None]
+    table = np.full(here.shape, np.iinfo(np.uint64).max, np.uint64)
+    from_ = spread(starts, lengths)
+    table[here] = ids[from_]
+    if values is None:
+        table.sort(axis=1)
+    else:
+        order = np.argsort(table, axis=1, kind="stable")  # equal features are added in their order
+        table = np.take_along_axis(table, order, axis=1)
+        weights = np.zeros(here.shape)
+        weights[here] = values[from_]
+        weights = np.take_along_axis(weights, order, axis=1)[here]
+    new = np.ones(here.shape, bool)
+    new[:, 1:] = table[:, 1:] != table[:, :-1]
+    new &= here
+    found, at = table[new], np.flatnonzero(new[here])
+    sums = (
+        np.diff(at, append=len(from_)).astype(np.float64) if values is None else np.add.reduceat(weights, at)
+    )
+    return new.sum(axis=1), found, sums
+
+
+def on_side(ids: np.ndarray, side: int) -> np.ndarray:
+    """Other numbers for features, by which those of one kernel in a sum are told from those of the other."""
+    return mix(ids, _BESIDE + np.uint64(side))
 
 
 class Counts:
@@ -59,28 +127,65 @@ class Counts:
     @classmethod
     def of(cls, starts: np.ndarray, ids: np.ndarray, values: np.ndarray | None = None) -> Counts:
         """From features in any order; what occurs several times is added up; without values all are 1."""
-        n = len(starts) - 1
+        lengths = np.diff(starts)
+        blocks = list(_alike(lengths))
 
-        def some(first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            last = min(first + _ROWS, n)
-            here = slice(starts[first], starts[last])
-            rows = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
-            order = np.lexsort((ids[here], rows))
-            rows, found = rows[order], ids[here][order]
-            new = np.ones(len(found), bool)
-            new[1:] = (rows[1:] != rows[:-1]) | (found[1:] != found[:-1])
-            at = np.flatnonzero(new)
-            weights = np.ones(len(found)) if values is None else values[here][order]
-            sums = np.add.reduceat(weights, at) if len(at) else np.zeros(0)
-            return np.bincount(rows[at], minlength=last - first), found[at], sums
+        def some(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            return _in_order(starts[rows], lengths[rows], ids, values)
 
-        parts = parallel_map(some, range(0, n, _ROWS), cpu_count(), blas=False)
-        lengths = np.concatenate([np.zeros(1, np.int64), *(part[0] for part in parts)])
+        parts = parallel_map(some, blocks, cpu_count(), blas=False)
+        found = np.zeros(len(lengths), np.int64)
+        for rows, part in zip(blocks, parts, strict=True):
+            found[rows] = part[0]
+        out = cls.empty(found)
+        for rows, (counts, features, sums) in zip(blocks, parts, strict=True):
+            to = spread(out.starts[rows], counts)
+            out.ids[to], out.values[to] = features, sums
+        return out
+
+    @classmethod
+    def empty(cls, lengths: np.ndarray) -> Counts:
+        """Rows of these lengths, to be filled."""
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        return cls(starts, np.empty(starts[-1], np.uint64), np.empty(starts[-1]))
+
+    @classmethod
+    def joined(cls, parts: list[tuple[np.ndarray, np.ndarray, float]]) -> Counts:
+        """Features of several kinds, as (where rows start, features, what each of them is worth)."""
+        lengths = [np.diff(starts) for starts, _, _ in parts]
+        out = cls.empty(np.sum(lengths, axis=0))
+        at = out.starts[:-1].copy()
+        for (_, ids, worth), length in zip(parts, lengths, strict=True):
+            to = spread(at, length)
+            out.ids[to], out.values[to] = ids, worth
+            at += length
+        plain = all(worth == 1 for _, _, worth in parts)
+        return cls.of(out.starts, out.ids, None if plain else out.values)
+
+    @classmethod
+    def stacked(cls, parts: list[Counts]) -> Counts:
+        """The rows of all parts, one after the other."""
+        lengths = [np.diff(part.starts) for part in parts]
         return cls(
-            np.cumsum(lengths),
-            np.concatenate([np.zeros(0, np.uint64), *(part[1] for part in parts)]),
-            np.concatenate([np.zeros(0), *(part[2] for part in parts)]),
+            np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([*lengths, np.zeros(0, int)]))]),
+            np.concatenate([np.zeros(0, np.uint64), *(part.ids for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.values for part in parts)]),
         )
+
+    @classmethod
+    def made(cls, some: Callable[[slice], Counts], sizes: np.ndarray) -> Counts:
+        """The rows that `some` makes of parts of all points, small enough for memory and for threads.
+
+        `sizes` says how many features are made for each point, before equal ones are added up.
+        """
+        ends = np.cumsum(sizes)
+        cuts, first = [0], 0
+        while first < len(sizes):
+            before = ends[first - 1] if first else 0
+            first = max(int(np.searchsorted(ends, before + _IN_PART, "right")), first + 1)
+            cuts.append(first)
+        slices = [slice(a, b) for a, b in itertools.pairwise(cuts)]
+        return cls.stacked(parallel_map(some, slices, cpu_count(), blas=False))
 
     @property
     def shape(self) -> tuple[int]:
@@ -97,7 +202,7 @@ class Counts:
             return Counts(starts, self.ids[first:last], self.values[first:last])
         lengths = np.diff(self.starts)[index]
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        where = np.arange(starts[-1]) + np.repeat(self.starts[:-1][index] - starts[:-1], lengths)
+        where = spread(self.starts[:-1][index], lengths)
         return Counts(starts, self.ids[where], self.values[where])
 
     def _sums(self, terms: np.ndarray) -> np.ndarray:
@@ -115,20 +220,17 @@ class Counts:
         """Rows multiplied by one number each."""
         return Counts(self.starts, self.ids, self.values * np.repeat(factors, np.diff(self.starts)))
 
-    def beside(self, other: Counts, mark: int) -> Counts:
+    def beside(self, other: Counts) -> Counts:
         """The features of both, told apart by renumbering all of them: k₁ + k₂ of their inner products.
 
         Both sides are renumbered, or in (a + b) + b the two b would have the same features.
         """
-        lengths = np.diff(self.starts) + np.diff(other.starts)
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        ids, values = np.empty(starts[-1], np.uint64), np.empty(starts[-1])
-        first = np.repeat(starts[:-1] - self.starts[:-1], np.diff(self.starts)) + np.arange(len(self.ids))
-        after = starts[:-1] + np.diff(self.starts) - other.starts[:-1]
-        second = np.repeat(after, np.diff(other.starts)) + np.arange(len(other.ids))
-        ids[first], ids[second] = mix(self.ids, _BESIDE), mix(other.ids, _BESIDE + np.uint64(mark))
-        values[first], values[second] = self.values, other.values
-        return Counts.of(starts, ids, values)
+        mine, theirs = np.diff(self.starts), np.diff(other.starts)
+        both = Counts.empty(mine + theirs)
+        first, second = spread(both.starts[:-1], mine), spread(both.starts[:-1] + mine, theirs)
+        both.ids[first], both.ids[second] = on_side(self.ids, 0), on_side(other.ids, 1)
+        both.values[first], both.values[second] = self.values, other.values
+        return Counts.of(both.starts, both.ids, both.values)
 
     @cached_property
     def vocabulary(self) -> np.ndarray:

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels.counts import spread
+
+# pandas and its kin.
+_MISSING = ("NAType", "NaTType")
 _KINDS = "text (str), bytes, or lists or tuples of tokens"
 
 
@@ -34,8 +38,7 @@ class Letters:
         index = np.arange(len(self))[index]
         lengths = np.diff(self.starts)[index]
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        where = np.arange(starts[-1]) + np.repeat(self.starts[:-1][index] - starts[:-1], lengths)
-        return Letters(self.codes[where], starts)
+        return Letters(self.codes[spread(self.starts[:-1][index], lengths)], starts)
 
     @property
     def lengths(self) -> np.ndarray:
@@ -56,6 +59,8 @@ def as_strings(X: Any, what: str) -> np.ndarray:
         if X.ndim != 1:
             raise ValueError(f"{what} takes a list of strings, or one column of them; got shape {X.shape}")
         X = X.tolist() if X.dtype.kind in "US" else X
+    if not hasattr(X, "__len__") or not hasattr(X, "__iter__") or isinstance(X, dict):
+        raise ValueError(f"{what} takes a list of strings; got {type(X).__name__}")
     out = np.empty(len(X), object)
     kinds = set()
     for i, item in enumerate(X):
@@ -64,13 +69,17 @@ def as_strings(X: Any, what: str) -> np.ndarray:
         elif isinstance(item, Sequence) and all(isinstance(token, str | bytes | int) for token in item):
             out[i], kind = tuple(item), "tokens"
         else:
-            missing = item is None or item != item
-            hint = ": fill in or leave out what is missing" if missing else ""
+            hint = ": fill in or leave out what is missing" if _is_missing(item) else ""
             raise ValueError(f"{what} takes {_KINDS}; item {i} is {item!r} ({type(item).__name__}){hint}")
         kinds.add("bytes" if kind == "bytes" else "str" if kind in ("str", "str_") else "tokens")
     if len(kinds) > 1:
         raise ValueError(f"{what}: strings must be of one kind, got {' and '.join(sorted(kinds))}")
     return out
+
+
+def _is_missing(item: Any) -> bool:
+    """None, NaN, or what a library of tables has for them."""
+    return item is None or (isinstance(item, float) and item != item) or type(item).__name__ in _MISSING
 
 
 def letters(X: Any) -> Letters:
@@ -94,9 +103,73 @@ def letters(X: Any) -> Letters:
 
 
 def _number(token: str | bytes | int) -> int:
-    """A number for a token, the same in every process; never 0."""
+    """A number for a token, the same in every process; never 0. Tokens that are equal have the same."""
     from hashlib import blake2b
 
-    kind = type(token).__name__.encode()
-    text = token if isinstance(token, bytes) else str(token).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(kind + b":" + text, digest_size=8).digest(), "little") >> 1 | 1
+    if isinstance(token, bytes):
+        text = b"bytes:" + token
+    elif isinstance(token, str):
+        text = b"str:" + token.encode("utf-8", "surrogatepass")
+    else:
+        text = b"int:%d" % token
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") >> 1 | 1
+
+
+def places(strings: Letters, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """(where those of each string begin, the first letters of all substrings of this length)"""
+    counts = np.maximum(strings.lengths - length + 1, 0)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), spread(strings.starts[:-1], counts)
+
+
+# -- alphabets ------------------------------------------------------------------------------------
+
+
+def alphabet_of(alphabet: Any, what: str) -> np.ndarray:
+    """The numbers of an alphabet's letters, in their order."""
+    if not isinstance(alphabet, str | bytes | list | tuple):
+        raise ValueError(f"{what}: alphabet must be text, bytes or a tuple of tokens, got {alphabet!r}")
+    string = alphabet if isinstance(alphabet, str | bytes) else tuple(alphabet)
+    codes = letters(as_strings([string], f"{what}: alphabet")).codes
+    if len(np.unique(codes)) < len(codes):
+        raise ValueError(f"{what}: alphabet has a letter twice: {alphabet!r}")
+    return codes
+
+
+def require_alphabet(X: np.ndarray, alphabet: Any, what: str, way: str, known: bool = True) -> None:
+    """Raise ValueError unless strings are of the alphabet's kind and, if `known`, have no other letters."""
+    if not len(X) or not len(alphabet):
+        return
+    if _kind(X[0]) != _kind(alphabet):
+        raise ValueError(
+            f"{what}: the strings are {_kind(X[0])}, and the alphabet is {_kind(alphabet)}: make them "
+            f"the same"
+        )
+    there = set(alphabet)
+    for i, string in enumerate(X if known else ()):
+        if not there.issuperset(string):
+            strange = next(letter for letter in string if letter not in there)
+            raise ValueError(
+                f"{what}: string {i} has the letter {strange!r}, which is not in the alphabet "
+                f"{alphabet!r}; {way}"
+            )
+
+
+def _kind(string: Any) -> str:
+    return "text" if isinstance(string, str) else "bytes" if isinstance(string, bytes) else "lists of tokens"
+
+
+def positions(codes: np.ndarray, alphabet: np.ndarray) -> np.ndarray:
+    """Where in the alphabet each letter is; −1 where it is not."""
+    if not len(alphabet):
+        return np.full(len(codes), -1)
+    order = np.argsort(alphabet)
+    at = order[np.searchsorted(alphabet, codes, sorter=order).clip(max=len(alphabet) - 1)]
+    return np.where(alphabet[at] == codes, at, -1)
+
+
+def word_of(alphabet: Any, at: Sequence[int]) -> Any:
+    """The letters at these places of the alphabet, as a string of its kind."""
+    picked = [alphabet[i] for i in at]
+    if isinstance(alphabet, str):
+        return "".join(picked)
+    return bytes(picked) if isinstance(alphabet, bytes) else tuple(picked)

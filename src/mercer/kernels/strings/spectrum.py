@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from mercer._params import require_count, require_flag
 from mercer.kernels.counting import Counting
 from mercer.kernels.counts import Counts, mix
-from mercer.kernels.strings.letters import Letters, as_strings, letters
+from mercer.kernels.strings.letters import Letters, as_strings, letters, places
 
 
 def substrings(strings: Letters, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """(numbers of all substrings of this length, where those of each string begin)"""
-    counts = np.maximum(strings.lengths - length + 1, 0)
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    first = np.arange(starts[-1]) + np.repeat(strings.starts[:-1] - starts[:-1], counts)
+    """(where those of each string begin, numbers of all substrings of this length)"""
+    starts, first = places(strings, length)
     ids = np.full(len(first), length, np.uint64)
     for i in range(length):
         ids = mix(ids, strings.codes[first + i])
-    return ids, starts
+    return starts, ids
+
+
+def spelled(X: Any, lengths: Iterable[int], between: str | None = None) -> dict[int, str]:
+    """The substrings of these lengths by their numbers; tokens with `between` them, or as tuples."""
+    out: dict[int, str] = {}
+    strings = letters(X)
+    for length in lengths:
+        starts, ids = substrings(strings, length)
+        numbers, first = np.unique(ids, return_index=True)
+        rows = np.searchsorted(starts, first, "right") - 1
+        for number, i, at in zip(
+            numbers.tolist(), rows.tolist(), (first - starts[rows]).tolist(), strict=True
+        ):
+            out[number] = in_words(X[i][at : at + length], between)
+    return out
+
+
+def in_words(part: Any, between: str | None = None) -> str:
+    """A string of whatever kind, to be read."""
+    if isinstance(part, str):
+        return part
+    return str(part) if between is None or isinstance(part, bytes) else between.join(map(str, part))
 
 
 class Spectrum(Counting):
@@ -60,21 +83,12 @@ class Spectrum(Counting):
 
     def features(self, X):
         strings = letters(X)
-        parts = [substrings(strings, length) for length in self._lengths()]
-        rows = np.concatenate([np.repeat(np.arange(len(strings)), np.diff(starts)) for _, starts in parts])
-        order = np.argsort(rows, kind="stable")
-        ids = np.concatenate([found for found, _ in parts])[order]
-        return Counts.of(np.sum([starts for _, starts in parts], axis=0), ids)
+
+        def some(rows: slice) -> Counts:
+            part = strings[rows]
+            return Counts.joined([(*substrings(part, length), 1.0) for length in self._lengths()])
+
+        return Counts.made(some, strings.lengths * len(self._lengths()))
 
     def spelled(self, X):
-        out: dict[int, str] = {}
-        strings = letters(X)
-        for length in self._lengths():
-            ids, starts = substrings(strings, length)
-            row = np.repeat(np.arange(len(strings)), np.diff(starts))
-            for number, first in zip(*np.unique(ids, return_index=True), strict=True):
-                i = row[first]
-                at = first - starts[i]
-                part = X[i][at : at + length]
-                out[int(number)] = part if isinstance(part, str) else str(part)
-        return out
+        return spelled(X, self._lengths())
