@@ -26,6 +26,7 @@ from mercer.kernels import (
     Linear,
     Mahalanobis,
     Matern,
+    MeanEmbedding,
     Normalized,
     OnColumns,
     Periodic,
@@ -96,6 +97,7 @@ EXAMPLES = {
         Polynomial(2, 1.0).metric(metric(d)),
     ],
     Matern: lambda d: [Matern(0.5, 1.2), Matern(1.5, 1.2), Matern(2.5, 1.2), Matern()],
+    MeanEmbedding: lambda d: [],  # its points are sets: see kernels/test_sets.py
     Normalized: lambda d: [
         Polynomial(2, 0.5).normalize(),
         Gaussian(1.0).normalize(),

@@ -11,6 +11,7 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
+from mercer.kernels.sets import MeanEmbedding
 from mercer.kernels.strings.spectrum import Spectrum
 from mercer.kernels.transforms import LengthScales, Mahalanobis, OnColumns, PullBack
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
@@ -34,6 +35,7 @@ __all__ = [
     "Linear",
     "Mahalanobis",
     "Matern",
+    "MeanEmbedding",
     "Normalized",
     "Periodic",
     "Polynomial",
