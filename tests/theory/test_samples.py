@@ -1,6 +1,7 @@
 """Two-sample and independence tests, against their definitions, exact enumeration, and what must be true."""
 
 from itertools import combinations, permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from mercer.theory import HSICTest, MMDTest, hsic_test, mmd_test, samples
 
 RNG = np.random.default_rng(0)
 REPETITIONS, EXCHANGES = 1000, 99
+NAMES = Path(__file__).resolve().parents[3] / "shared" / "data" / "text" / "names_nationality.npz"
 
 
 def unbiased_mmd(K, first):
@@ -385,3 +387,18 @@ def test_what_is_no_kernel_is_refused_unless_it_is_wanted():
         mmd_test(X, X, FunctionKernel(distance, indefinite=True), n_permutations=5)
     with pytest.warns(UserWarning, match="no distance"):
         hsic_test(X, X, kernel_y=FunctionKernel(distance, indefinite=True), n_permutations=5)
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not NAMES.is_file(), reason="the data sets are not beside this checkout")
+def test_surnames_of_two_countries():
+    with np.load(NAMES, allow_pickle=False) as file:
+        text, off, y, classes = (file[name] for name in ("text", "off", "y", "classes"))
+    surnames = {}
+    for country in ("Italian", "Spanish"):
+        rows = np.flatnonzero(classes[y] == country)
+        surnames[country] = sorted({text[off[i] : off[i + 1]].tobytes().decode() for i in rows})
+    kernel, rng = Spectrum(3, blended=True).normalize(), np.random.default_rng(0)
+    italian, spanish = (rng.permutation(surnames[country]).tolist() for country in ("Italian", "Spanish"))
+    assert mmd_test(italian[:60], spanish[:60], kernel).p_value < 0.01
+    assert mmd_test(italian[:60], italian[60:120], kernel).p_value > 0.05

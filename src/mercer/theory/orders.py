@@ -117,13 +117,13 @@ def _by_pairs(K: np.ndarray, L: np.ndarray, orders: np.ndarray, diagonals: np.nd
 
 
 def below_diagonal(
-    K: "f64[:,:]",
-    L: "f64[:,:]",
-    orders: "i64[:,:]",
-    out: "f64[:]",
+    K: "f64[:,:]",  # type: ignore[name-defined]
+    L: "f64[:,:]",  # type: ignore[name-defined]
+    orders: "i64[:,:]",  # type: ignore[name-defined]
+    out: "f64[:]",  # type: ignore[name-defined]
     first: int,
     last: int,
-    n: int,  # type: ignore
+    n: int,
 ):
     """out[b] = Σ_{j<i} K_ij L_p(i)p(j) for the orders p from `first` to `last`."""
     for b in range(first, last):
