@@ -276,11 +276,11 @@ def _sums(A: Sets, B: Sets, values: Values, threads: int, same: bool = False) ->
 
     def band(a: int) -> tuple[slice, dict[str, np.ndarray]]:
         b = min(a + height, n)
-        rows, cuts = _segments(A.starts, a, b)
+        rows, cuts = segments(A.starts, a, b)
         E, total = A.elements[a:b], {}
         for c in range(a if same else 0, m, width):
             d = min(c + width, m)
-            columns, across = _segments(B.starts, c, d)
+            columns, across = segments(B.starts, c, d)
             for name, V in values(E, E if same and c == a else B.elements[c:d]).items():
                 # Row by row is the way they lie in memory; sums of many float32 need more digits.
                 S = np.add.reduceat(np.add.reduceat(V, cuts, axis=0, dtype=np.float64), across, axis=1)
@@ -299,7 +299,7 @@ def _sums(A: Sets, B: Sets, values: Values, threads: int, same: bool = False) ->
     return {name: S + np.swapaxes(S, 0, 1) for name, S in out.items()} if same else out
 
 
-def _segments(starts: np.ndarray, a: int, b: int) -> tuple[slice, np.ndarray]:
+def segments(starts: np.ndarray, a: int, b: int) -> tuple[slice, np.ndarray]:
     """The sets that have elements from a to b, and where they begin there."""
     first = int(np.searchsorted(starts, a, side="right")) - 1
     last = int(np.searchsorted(starts, b, side="left"))
