@@ -103,6 +103,17 @@ def test_packed_sets_are_taken_apart_like_points(X, index):
         assert np.allclose(k.pairwise(some, packed), k.pairwise(points[part], points))
 
 
+def test_sums_over_parts():
+    V, cuts, across = (
+        RNG.standard_normal((9, 600)).astype(np.float32),
+        np.array([0, 1, 5]),
+        np.array([0, 300, 301]),
+    )
+    for some in (V, V[:, :302]):
+        parts = [np.split(row, across[1:], axis=1) for row in np.split(some.astype(float), cuts[1:])]
+        assert np.allclose(sets.summed(some, cuts, across), [[part.sum() for part in row] for row in parts])
+
+
 def test_laws():
     for kernel in (Gaussian(1.0), Polynomial(2, 1.0), Gaussian(1.0).scaled([1.0, 0.5, 2.0])):
         check_kernel(MeanEmbedding(kernel), BAGS)

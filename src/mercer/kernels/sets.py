@@ -17,6 +17,8 @@ from mercer.kernels.points import counted
 
 # Values of the inner kernel that are held at once by a thread, 8 MB of doubles, and rows of such a block.
 _ENTRIES, _ROWS = 1 << 20, 1 << 10
+# From so many columns on NumPy adds up rows faster one set at a time.
+_WIDE = 512
 # Small sets are compared with themselves in groups of so many elements.
 _GROUP = 64
 
@@ -282,8 +284,7 @@ def _sums(A: Sets, B: Sets, values: Values, threads: int, same: bool = False) ->
             d = min(c + width, m)
             columns, across = segments(B.starts, c, d)
             for name, V in values(E, E if same and c == a else B.elements[c:d]).items():
-                # Row by row is the way they lie in memory; sums of many float32 need more digits.
-                S = np.add.reduceat(np.add.reduceat(V, cuts, axis=0, dtype=np.float64), across, axis=1)
+                S = summed(V, cuts, across)
                 if name not in total:
                     total[name] = np.zeros((len(cuts), len(B), *V.shape[2:]))
                 # Of a symmetric matrix one half is computed: blocks on the diagonal count half, twice.
@@ -304,6 +305,21 @@ def segments(starts: np.ndarray, a: int, b: int) -> tuple[slice, np.ndarray]:
     first = int(np.searchsorted(starts, a, side="right")) - 1
     last = int(np.searchsorted(starts, b, side="left"))
     return slice(first, last), np.maximum(starts[first:last], a) - a
+
+
+def summed(V: np.ndarray, cuts: np.ndarray, across: np.ndarray) -> np.ndarray:
+    """Sums over the parts of a matrix that begin at these rows and columns; in float64.
+
+    >>> summed(np.ones((3, 4)), np.array([0, 1]), np.array([0, 3]))
+    array([[3., 1.],
+           [6., 2.]])
+    """
+    if V.shape[1] < _WIDE:
+        rows = np.add.reduceat(V, cuts, axis=0, dtype=np.float64)
+    else:
+        ends = [*cuts[1:], len(V)]
+        rows = np.stack([V[a:b].sum(axis=0, dtype=np.float64) for a, b in zip(cuts, ends, strict=True)])
+    return np.add.reduceat(rows, across, axis=1)
 
 
 def _groups(sets: Sets) -> Iterator[np.ndarray]:

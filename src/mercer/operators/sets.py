@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.kernels.sets import MeanEmbedding, segments
+from mercer.kernels.sets import MeanEmbedding, segments, summed
 from mercer.operators.kernel import KernelOperator, require_room
 
 # Elements of Z that rows of the inner matrix are computed for at a time: 32 MB for the least of tiles.
@@ -45,7 +45,7 @@ class SetsOperator(KernelOperator):
 
             def step(tile, K, there=there, across=across):
                 here, cuts = segments(A.starts, tile.start, tile.stop)
-                S = np.add.reduceat(np.add.reduceat(K, cuts, axis=0, dtype=np.float64), across, axis=1)
+                S = summed(K, cuts, across)
                 with lock:  # tiles may meet within a set
                     sums[here, there] += S
 
