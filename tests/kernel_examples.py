@@ -30,6 +30,7 @@ from mercer.kernels import (
     LocalAlignment,
     Mahalanobis,
     Matern,
+    MeanEmbedding,
     Mismatch,
     Normalized,
     OnColumns,
@@ -113,6 +114,7 @@ EXAMPLES = {
         Polynomial(2, 1.0).metric(metric(d)),
     ],
     Matern: lambda d: [Matern(0.5, 1.2), Matern(1.5, 1.2), Matern(2.5, 1.2), Matern()],
+    MeanEmbedding: lambda d: [],  # its points are sets: see kernels/test_sets.py
     Mismatch: lambda d: [],  # on strings: see kernels/strings/test_mismatch.py
     Normalized: lambda d: [
         Polynomial(2, 0.5).normalize(),

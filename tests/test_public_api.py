@@ -120,6 +120,8 @@ WITHOUT_EXAMPLE = {
     "theory.Decay",
     "theory.EffectiveDimension",
     "theory.GramSpectrum",
+    "theory.HSICTest",
+    "theory.MMDTest",
     "theory.Rate",
     "theory.RiskCertificate",
     "theory.RiskCurve",

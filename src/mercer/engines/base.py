@@ -7,8 +7,10 @@ from typing import Any
 from mercer._memory import available_memory
 from mercer._params import Params
 from mercer.kernels.base import Kernel
+from mercer.kernels.sets import MeanEmbedding
 from mercer.operators import KernelOperator
 from mercer.operators.counted import CountedOperator
+from mercer.operators.sets import SetsOperator
 
 
 class Engine(Params):
@@ -36,6 +38,8 @@ class Engine(Params):
         self.validate()
         if kernel.has_counts:  # sparse features: the same on every engine
             return CountedOperator(self, kernel, X, Z)
+        if type(kernel) is MeanEmbedding:  # from values between elements, which this engine computes
+            return SetsOperator(self, kernel, X, Z)
         return self.makes(self, kernel, X, Z)
 
     def free_bytes(self) -> int:

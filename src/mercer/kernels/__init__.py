@@ -16,6 +16,7 @@ from mercer.kernels.periodic import Periodic
 from mercer.kernels.profiled import Profiled
 from mercer.kernels.psd import check
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, Radial, RationalQuadratic
+from mercer.kernels.sets import MeanEmbedding
 from mercer.kernels.strings.alignment import LocalAlignment
 from mercer.kernels.strings.edit import EditDistance
 from mercer.kernels.strings.mismatch import Mismatch
@@ -50,6 +51,7 @@ __all__ = [
     "LocalAlignment",
     "Mahalanobis",
     "Matern",
+    "MeanEmbedding",
     "Mismatch",
     "NamedColumns",
     "Normalized",

@@ -3,6 +3,9 @@
 In every bound `n` is the number of examples, and `delta` (δ) the probability with which it may fail; `risk`
 is what it says it bounds, `assumptions` what it says it assumes. `random_state` is a seed.
 
+Whether two samples differ, and whether two measurements depend on each other, is tested by `mmd_test` and
+`hsic_test`.
+
 What can be learned at all (classes of hypotheses, shattering, the game) is in `mercer.theory.learnability`.
 """
 
@@ -28,6 +31,7 @@ from mercer.theory.rademacher import (
     rademacher_bound,
     rademacher_complexity,
 )
+from mercer.theory.samples import HSICTest, MMDTest, hsic_test, mmd_test
 from mercer.theory.spectra import (
     Decay,
     EffectiveDimension,
@@ -60,6 +64,8 @@ __all__ = [
     "Complexity",
     "Decay",
     "EffectiveDimension",
+    "HSICTest",
+    "MMDTest",
     "PointsProblem",
     "Rate",
     "RiskCertificate",
@@ -78,6 +84,7 @@ __all__ = [
     "fit_decay",
     "fit_rate",
     "gibbs_bound",
+    "hsic_test",
     "kl_inverse",
     "left_out_bound",
     "left_out_error_bound",
@@ -85,6 +92,7 @@ __all__ = [
     "margin_bound",
     "mean_bound",
     "minimax_exponent",
+    "mmd_test",
     "pac_bayes_bound",
     "rademacher_bound",
     "rademacher_complexity",
