@@ -56,7 +56,7 @@ class _Composite(Kernel):
         return None if None in reasons else f"{self.made} ({'; '.join(map(str, reasons))})"
 
 
-class Parts:
+class PreparedParts:
     """Points as each part of a kernel has prepared them; taken apart like points."""
 
     ndim = 1
@@ -69,8 +69,8 @@ class Parts:
     def shape(self) -> tuple[int]:
         return (self.parts[0].shape[0],)
 
-    def __getitem__(self, index: Any) -> Parts:
-        return Parts([part[index] for part in self.parts])
+    def __getitem__(self, index: Any) -> PreparedParts:
+        return PreparedParts([part[index] for part in self.parts])
 
 
 class _Combined(_Composite):
@@ -83,14 +83,14 @@ class _Combined(_Composite):
     def _values(self, method: str, *args: Any) -> list[Any]:
         """What each part says of the same points, or of its own form of them."""
         return [
-            getattr(getattr(self, part), method)(*(a.parts[i] if isinstance(a, Parts) else a for a in args))
+            getattr(getattr(self, part), method)(*(a.parts[i] if isinstance(a, PreparedParts) else a for a in args))
             for i, part in enumerate(self.parts)
         ]
 
     def prepared(self, X):
-        if self.vectors or self.has_counts or isinstance(X, Parts):
+        if self.vectors or self.has_counts or isinstance(X, PreparedParts):
             return super().prepared(X)
-        return Parts(self._values("prepared", X))
+        return PreparedParts(self._values("prepared", X))
 
     def formula(self, tracer, view):
         return self.combine(*self._values("formula", tracer, view), xp=tracer)

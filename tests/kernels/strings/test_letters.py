@@ -103,7 +103,7 @@ def test_tokens_become_tuples_even_where_all_have_one_length():
         ({"a": 1}, "takes a list of strings; got dict"),
         ((c for c in "ab"), "takes a list of strings; got generator"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_what_is_refused(X, words):
     with pytest.raises(ValueError, match=words):
