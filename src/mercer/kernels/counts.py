@@ -236,7 +236,10 @@ class Counts:
         if len(vocabulary):
             known = np.take(vocabulary, at, mode="clip") == self.ids
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(known)])[self.starts]
-        return csr_array((self.values[known], at[known], starts), shape=(len(self), len(vocabulary)))
+        # Products read indices as often as values: short ones take less time, and less memory.
+        short = np.int32 if max(len(at), len(vocabulary)) < 1 << 31 else np.int64
+        where = at[known].astype(short), starts.astype(short)
+        return csr_array((self.values[known], *where), shape=(len(self), len(vocabulary)))
 
     def inner(self, other: Counts) -> np.ndarray:
         """φ(x)·φ(z) for all pairs."""
