@@ -164,13 +164,15 @@ class Counts:
 
     @classmethod
     def stacked(cls, parts: list[Counts]) -> Counts:
-        """The rows of all parts, one after the other."""
+        """The rows of all parts, one after the other; the list is emptied on the way, to make room."""
         lengths = [np.diff(part.starts) for part in parts]
-        return cls(
-            np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([*lengths, np.zeros(0, int)]))]),
-            np.concatenate([np.zeros(0, np.uint64), *(part.ids for part in parts)]),
-            np.concatenate([np.zeros(0), *(part.values for part in parts)]),
-        )
+        out = cls.empty(np.concatenate([np.zeros(0, np.int64), *lengths]))
+        end = len(out.ids)
+        while parts:
+            part = parts.pop()
+            here = slice(end - len(part.ids), end)
+            out.ids[here], out.values[here], end = part.ids, part.values, here.start
+        return out
 
     @classmethod
     def made(cls, some: Callable[[slice], Counts], sizes: np.ndarray) -> Counts:
@@ -241,12 +243,21 @@ class Counts:
         """A SciPy matrix with a column for each feature of the vocabulary; others are left out."""
         from scipy.sparse import csr_array
 
-        at = np.searchsorted(vocabulary, self.ids)
-        known = np.zeros(len(at), bool)
-        if len(vocabulary):
-            known = np.take(vocabulary, at, mode="clip") == self.ids
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(known)])[self.starts]
-        return csr_array((self.values[known], at[known], starts), shape=(len(self), len(vocabulary)))
+        # Products read indices as often as values: short ones take less time, and less memory.
+        short = np.int32 if max(len(self.ids), len(vocabulary)) < 1 << 31 else np.int64
+        at, known = np.zeros(len(self.ids), short), np.zeros(len(self.ids), bool)
+
+        def some(first: int) -> None:
+            here = slice(first, first + _AT_ONCE)
+            where = np.searchsorted(vocabulary, self.ids[here])
+            at[here], known[here] = where, np.take(vocabulary, where, mode="clip") == self.ids[here]
+
+        parallel_map(some, range(0, len(at), _AT_ONCE) if len(vocabulary) else (), cpu_count(), blas=False)
+        values, starts = self.values, self.starts
+        if not known.all():
+            values, at = values[known], at[known]
+            starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(known)])[starts]
+        return csr_array((values, at, starts.astype(short)), shape=(len(self), len(vocabulary)))
 
     def inner(self, other: Counts) -> np.ndarray:
         """φ(x)·φ(z) for all pairs."""
