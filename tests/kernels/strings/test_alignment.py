@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mercer
 from mercer import KernelRidge, KernelSVC
 from mercer.kernels import LocalAlignment, check
 from mercer.kernels.strings import alignment
@@ -123,6 +124,8 @@ def test_strings_refused(X, words):
         ({"scores": DNA + np.arange(4)}, "symmetric"),
         ({"scores": DNA * np.nan}, "finite"),
         ({"alphabet": "AACG"}, "twice"),
+        ({"alphabet": ""}, "alphabet must be text"),
+        ({"alphabet": 4}, "alphabet must be text"),
         ({"opening": -1.0}, "opening"),
         ({"beta": 0.0}, "beta"),
         ({"log": "yes"}, "log must be True or False"),
@@ -133,11 +136,15 @@ def test_parameters_refused(change, words):
         LocalAlignment(DNA, "ACGT").replace(**change)(["A"])
 
 
-def test_machines():
+def test_machines(tmp_path):
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("ACGT"), 3)) + ("GATTACA" if i % 2 else "CCGGCC") for i in range(30)]
     y = np.arange(30) % 2
     kernel = LocalAlignment(DNA, "ACGT", 4.0, 1.0, 0.3).normalize()
-    assert (KernelSVC(kernel).fit(X[:20], y[:20]).predict(X[20:]) == y[20:]).all()
+    machine = KernelSVC(kernel).fit(X[:20], y[:20])
+    assert (machine.predict(X[20:]) == y[20:]).all()
+    mercer.save(machine, tmp_path / "machine.mercer")
+    again = mercer.load(tmp_path / "machine.mercer")
+    assert np.array_equal(again.decision_function(X), machine.decision_function(X))
     ridge = KernelRidge(kernel, lam=1e-3).fit(X[:20], y[:20])
     assert np.abs(ridge.predict(X[20:]) - y[20:]).max() < 0.5
