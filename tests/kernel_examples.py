@@ -31,6 +31,7 @@ from mercer.kernels import (
     Mahalanobis,
     Matern,
     MeanEmbedding,
+    NamedColumns,
     Mismatch,
     Normalized,
     OnColumns,
@@ -114,6 +115,7 @@ EXAMPLES = {
         Polynomial(2, 1.0).metric(metric(d)),
     ],
     Matern: lambda d: [Matern(0.5, 1.2), Matern(1.5, 1.2), Matern(2.5, 1.2), Matern()],
+    NamedColumns: lambda d: [],  # on rows of tables: see kernels/test_named.py
     MeanEmbedding: lambda d: [],  # its points are sets: see kernels/test_sets.py
     Mismatch: lambda d: [],  # on strings: see kernels/strings/test_mismatch.py
     Normalized: lambda d: [

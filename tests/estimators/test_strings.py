@@ -132,3 +132,11 @@ def test_what_is_refused(given, message):
         fitted.predict(given)
     with pytest.raises(ValueError, match=message):
         KernelSVC(KERNEL, lam=1e-3).fit(given, [0, 1][: len(given)])
+
+
+@pytest.mark.parametrize("form", [str.encode, list], ids=["bytes", "tokens"])
+def test_other_strings_on_disk(form, tmp_path):
+    machine = KernelSVC(KERNEL, lam=1e-3).fit([form(text) for text in TRAIN], Y[:120])
+    mercer.save(machine, tmp_path / "m")
+    new = [form(text) for text in TEST]
+    assert np.array_equal(mercer.load(tmp_path / "m").predict(new), machine.predict(new))

@@ -86,7 +86,7 @@ def test_rows_are_taken_like_those_of_an_array(rows, data):
 def test_beside_is_the_sum_of_both_kernels(rows, seed):
     A = Counts.of(*laid_out(rows))
     B = A[np.random.default_rng(seed).permutation(len(A))].times(np.full(len(A), 0.5))
-    both = A.beside(B, 1)
+    both = A.beside(B)
     np.testing.assert_allclose(both.inner(both), A.inner(A) + B.inner(B), atol=1e-9)
 
 

@@ -22,6 +22,7 @@ KINDS: tuple[kinds.Kind, ...] = (
     kinds.SequenceKind(tuple),
     kinds.DictKind(),
     kinds.SliceKind(),
+    kinds.BytesKind(),
     kinds.ScalarKind(),
     kinds.ArrayKind(),
     kinds.ObjectArrayKind(),

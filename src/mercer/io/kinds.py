@@ -102,6 +102,25 @@ class SliceKind(Kind):
         return slice(*ends)
 
 
+class BytesKind(Kind):
+    """Bytes, as text whose letters have their numbers."""
+
+    name = "bytes"
+    fields = ("text",)
+
+    def takes(self, x):
+        return type(x) is bytes
+
+    def encode(self, x, put, encoder, path):
+        return {"text": put(x.decode("latin-1"), "")}
+
+    def decode(self, row, get, decoder):
+        text = get(row["text"])
+        if type(text) is not str or not all(ord(letter) < 256 for letter in text):
+            raise ModelFileError("bytes are given as something else than text with a letter for each")
+        return text.encode("latin-1")
+
+
 class ScalarKind(Kind):
     """A number, text or date of NumPy's."""
 

@@ -82,10 +82,11 @@ class _Combined(_Composite):
 
     def _values(self, method: str, *args: Any) -> list[Any]:
         """What each part says of the same points, or of its own form of them."""
-        return [
-            getattr(getattr(self, part), method)(*(a.parts[i] if isinstance(a, PreparedParts) else a for a in args))
-            for i, part in enumerate(self.parts)
-        ]
+        out = []
+        for i, part in enumerate(self.parts):
+            own = (a.parts[i] if isinstance(a, PreparedParts) else a for a in args)
+            out.append(getattr(getattr(self, part), method)(*own))
+        return out
 
     def prepared(self, X):
         if self.vectors or self.has_counts or isinstance(X, PreparedParts):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV
 
+import mercer
 from mercer import KernelRidge, KernelSVC
 from mercer.kernels import Subsequence, check
 from mercer.kernels.strings import subsequence
@@ -289,10 +290,13 @@ def words_with_a_motif(n=60):
     return X, np.array(y)
 
 
-def test_machines_learn_from_strings():
+def test_machines_learn_from_strings(tmp_path):
     X, y = words_with_a_motif()
     machine = KernelSVC(Subsequence(3, 0.6).normalize()).fit(X[:40], y[:40])
     assert (machine.predict(X[40:]) == y[40:]).all()
+    mercer.save(machine, tmp_path / "machine.mercer")
+    again = mercer.load(tmp_path / "machine.mercer")
+    assert np.array_equal(again.decision_function(X), machine.decision_function(X))
     ridge = KernelRidge(Subsequence(3, 0.6), lam=1e-6).fit(X[:40], y[:40])
     assert np.mean((ridge.predict(X[40:]) - y[40:]) ** 2) < 0.05
     K = Subsequence(3, 0.6)(X[:40])

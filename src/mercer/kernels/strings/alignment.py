@@ -78,6 +78,10 @@ class LocalAlignment(Kernel):
         require_nonnegative(self.opening, "LocalAlignment: opening")
         require_nonnegative(self.extension, "LocalAlignment: extension")
         require_flag(self.log, "LocalAlignment: log")
+        if not isinstance(self.alphabet, (str, bytes, list, tuple)) or not len(self.alphabet):
+            raise ValueError(
+                f"LocalAlignment: alphabet must be text, bytes or a list of tokens, got {self.alphabet!r}"
+            )
         S, size = np.asarray(self.scores), len(self.alphabet)
         if S.dtype.kind not in "fiu" or S.shape != (size, size):
             raise ValueError(
@@ -97,6 +101,7 @@ class LocalAlignment(Kernel):
         return as_strings(each, "LocalAlignment: alphabet")
 
     def points(self, X):
+        self.validate()  # what follows goes by the alphabet
         X = as_strings(X, "LocalAlignment")
         kind = type(self._letters()[0])
         if len(X) and not isinstance(X[0], kind):

@@ -170,7 +170,9 @@ class Subsequence(Kernel):
 
     def _of_any_size(self, X: Letters, Z: Letters, rows: Any, columns: Any) -> tuple[np.ndarray, np.ndarray]:
         """The same for single pairs whose values, or numbers on the way to them, are too large for floats."""
-        run: Any = (_code("wide_gaps") or gap_loops.wide_gaps) if len(rows) else None
+        if not len(rows):  # as nearly always: then nothing is compiled
+            return np.zeros(0), np.zeros(0, np.int64)
+        run = _code("wide_gaps") or gap_loops.wide_gaps
         root, size = math.frexp(float(self.decay))
         size, low = divmod(size, _BITS)  # λ = root·2^low·2^(512 size)
         decay = math.ldexp(root, low) if low < _BITS // 2 else math.ldexp(root, low - _BITS)
