@@ -24,6 +24,14 @@ def test_containers():
     assert travel(x) == x and list(travel(x)) == list(x)
 
 
+def test_bytes():
+    x = [b"", bytes(range(256))]
+    assert travel(x) == x
+    for wrong in (7, "λ"):
+        with pytest.raises(ModelFileError, match="bytes are given as something else"):
+            travel(b"a", lambda rows, wrong=wrong: rows[0].update(text=wrong))
+
+
 SCALARS = [
     np.float64(0.1),
     np.float32(0.1),
@@ -139,7 +147,7 @@ class Odd(np.ndarray):
 
 
 @pytest.mark.parametrize(
-    "x", [b"bytes", {1}, 1j, datetime.date(2024, 1, 1), object(), range(3), np.eye(1).view(Odd)]
+    "x", [bytearray(b"bytes"), {1}, 1j, datetime.date(2024, 1, 1), object(), range(3), np.eye(1).view(Odd)]
 )
 def test_things_without_a_kind(x):
     with pytest.raises(ModelFileError, match="which files have no form for"):
@@ -156,7 +164,7 @@ def test_arrays_in_shapes_they_have_not():
 
 
 def test_names_are_unique():
-    assert len(BY_NAME) == 11
+    assert len(BY_NAME) == 12
 
 
 @pytest.mark.parametrize("dtype", ["<U99999999", "|S99999999", "<U1000"])
