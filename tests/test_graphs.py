@@ -195,7 +195,7 @@ def test_entries_of_a_matrix_are_labels():
         ((A, [1, 2, 3], [1, 2]), "as entries of the matrix"),
         ((A, [1, 2]), "node_labels are 2, but there are 3 nodes"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_what_is_no_graph(x, words):
     with pytest.raises(ValueError, match=words):
