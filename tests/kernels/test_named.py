@@ -84,3 +84,17 @@ def test_features_of_a_column():
 def test_what_is_refused(names, kernel, given, message):
     with pytest.raises(ValueError, match=message):
         KernelRidge(columns(names, kernel), lam=0.1).fit(given, np.zeros(80))
+
+
+def test_maps_beside_strings():
+    """A map of the user's sees the points themselves, whatever other parts of the kernel make of them."""
+
+    def lengths(rows):
+        return np.array([[float(len(row["text"])), row["size"]] for row in rows])
+
+    k = columns("text", K) * Gaussian(1.0).pullback(lengths)
+    exact = K(TEXT) * Gaussian(1.0)(lengths(FRAME.to_dict("records")))
+    X = k.points(FRAME)
+    A = Tiled().operator(k, X)
+    assert np.allclose(A.dense(), exact) and np.allclose(A.expecting(1e9).dense(), exact)
+    assert KernelRidge(k, lam=0.1).fit(FRAME, np.arange(80.0)).predict(FRAME).shape == (80,)

@@ -13,6 +13,7 @@ from mercer._xp import issparse
 from mercer.codegen.formula import Formula
 from mercer.codegen.symbols import NotTraceable
 from mercer.engines.base import Engine
+from mercer.kernels.composite import PreparedParts
 from mercer.kernels.formula import trace
 from mercer.operators.kernel import KernelOperator, require_columns, require_room
 
@@ -115,8 +116,10 @@ class TiledOperator(KernelOperator):
     def __init__(self, engine: Tiled, kernel: Any, X: Any, Z: Any = None, prepared: _Columns | None = None):
         if prepared is None:
             super().__init__(engine, kernel, X, Z)
-            if self.shape[1] and kernel.maps_points:
-                kernel.require_maps(self.Z)
+            given = X if Z is None else Z
+            # Points that come prepared, from another operator, were looked at there.
+            if self.shape[1] and kernel.maps_points and not isinstance(given, PreparedParts):
+                kernel.require_maps(given)
         else:
             kernel.require_same_width(X, Z)
             self.bind(engine, kernel, X, Z)

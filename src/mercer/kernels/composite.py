@@ -91,7 +91,9 @@ class _Combined(_Composite):
     def prepared(self, X):
         if self.vectors or self.has_counts or isinstance(X, PreparedParts):
             return super().prepared(X)
-        return PreparedParts(self._values("prepared", X))
+        parts = self._values("prepared", X)
+        # Points that every part takes as they are stay what they are: engines know them.
+        return X if all(part is X for part in parts) else PreparedParts(parts)
 
     def formula(self, tracer, view):
         return self.combine(*self._values("formula", tracer, view), xp=tracer)
