@@ -20,7 +20,8 @@ def exported_estimators():
     for room in (mercer, features):
         for name in room.__all__:
             value = getattr(room, name)
-            if inspect.isclass(value) and issubclass(value, BaseEstimator):
+            # scikit-learn's checks are of tables of numbers; what takes strings has tests of its own.
+            if inspect.isclass(value) and issubclass(value, BaseEstimator) and name != "CountedFeatures":
                 found[name] = value
     return found
 

@@ -29,6 +29,10 @@ NEEDY = {
     kernels.Product: [Gaussian(1.0) * Linear()],
     kernels.Scale: [2 * Linear(), np.float32(0.5) * Gaussian(1.0)],
     kernels.Sum: [Gaussian(1.0) + Linear() + 1],
+    kernels.LocalAlignment: [kernels.LocalAlignment(np.eye(2), "ab")],
+    kernels.MeanEmbedding: [kernels.MeanEmbedding(Gaussian(1.0))],
+    kernels.NamedColumns: [kernels.columns("text", kernels.Spectrum(2)), kernels.columns(["a"], Linear())],
+    kernels.Substitution: [kernels.Substitution(np.eye(2), "ab", 2)],
     kernels.FunctionKernel: [],
     kernels.PullBack: [],
     losses.FunctionLoss: [],
@@ -61,6 +65,8 @@ def test_values(value, again):
 def test_feature_maps(name, again):
     cls = getattr(features, name)
     if not (inspect.isclass(cls) and issubclass(cls, BaseEstimator)):
+        return
+    if name == "CountedFeatures":  # of strings: see features/test_counted.py
         return
     map = cls().fit(X)
     assert np.array_equal(again(map).transform(X), map.transform(X))

@@ -56,6 +56,12 @@ class CountedFeatures(FeatureMap):
     holds = {"features_": ArraySpec("u", None), "collisions_": float}
     fitted_by = "features_"
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array, tags.input_tags.sparse = True, False, False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
     def fit(self, X, y=None):
         """Find the features that occur."""
         if not isinstance(self.kernel, Kernel) or not self.kernel.has_counts:

@@ -91,8 +91,7 @@ class Kernel(Params):
 
     def inverse_root(self, X: Any) -> np.ndarray:
         """1/√k(x,x) of checked points, 0 where k(x,x) = 0."""
-        diagonal = self.diagonal(X)
-        return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
+        return inverse_root_of(self.diagonal(X))
 
     def nonzero(self, X: Any) -> np.ndarray:
         """1 where k(x,x) > 0 and else 0, for checked points."""
@@ -393,3 +392,8 @@ class Kernel(Params):
         from mercer.kernels.transforms import PullBack
 
         return PullBack(self, map)
+
+
+def inverse_root_of(diagonal: Any) -> Any:
+    """1/√k, 0 where k is 0."""
+    return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)

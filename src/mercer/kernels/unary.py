@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._params import is_integer, is_number, show
 from mercer.codegen.symbols import int_power
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, inverse_root_of
 from mercer.kernels.composite import _Combined, _Composite, multiply, prefixed, shown, times
 from mercer.kernels.counts import Counts
 from mercer.kernels.dot import Linear
@@ -217,8 +217,12 @@ class Normalized(_Composite):
     def prepared(self, X):
         return super().prepared(X) if self.has_counts else self.kernel.prepared(X)
 
+    def _inverse_root(self, X):
+        # Of this kernel's own, so that whoever traces it can give k(x,x) by its formula.
+        return inverse_root_of(self.kernel.diagonal(X))
+
     def formula(self, tracer, view):
-        row, column = tracer.both(("1/√k(x,x)", self.kernel), view, self.kernel.inverse_root)
+        row, column = tracer.both(("1/√k(x,x)", self.kernel), view, self._inverse_root)
         return self.kernel.formula(tracer, view) * (row * column)
 
     def pairwise(self, X, Z):
