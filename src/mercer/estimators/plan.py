@@ -35,6 +35,9 @@ _CG_FROM = 3_000
 # the normal equations (which need float64).
 _CG_CENTRES = 700
 _CG_ROWS = 20
+# In sparse features the dual problem is solved without kernel values, where examples are more than …, and
+# have so many times fewer features each than there are examples.
+_FEW_SWEPT, _SHARE_SWEPT = 1_000, 4
 # Points in which features are counted before anything is decided, and how many of them are few.
 _LOOKED_AT, _FEW_COUNTED = 5_000, 2_000
 # Without a loss: up to here a pass over all pairs takes about a second; more on a GPU.
@@ -145,6 +148,16 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
     )
     if isinstance(kernel, (Finite, Precomputed)):
         yield Option(Full(), "the kernel is given by its matrix: solved exactly")
+    if _swept(loss) and sizes.entries:
+        each = sizes.entries / n
+        objection = f"{n:,} examples are few" if n <= _FEW_SWEPT else None
+        if each > n / _SHARE_SWEPT:
+            objection = f"an example has {each:,.0f} features, for {n:,} examples"
+        yield Option(
+            Features(),
+            f"an example has {each:,.0f} features that are not 0: solved in these, exactly",
+            objection,
+        )
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)
     if remote and loss.quadratic:
@@ -161,7 +174,6 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
         yield Option(
             Features(),
             f"{objection}: solved in the sparse features of the kernel",
-            f"{loss!r} has kinks, which takes long in many features" if _kinked(loss) else None,
         )
     most = max(int(math.sqrt(max(0.5 * (free - sizes.vector_bytes), 0) / (SQUARES * 8))), 1)
     m = min(Nystrom().size(kernel, n, d), most)
@@ -177,6 +189,11 @@ def _kinked(loss: Loss) -> bool:
     return not loss.smooth and loss.has_dual
 
 
+def _swept(loss: Loss) -> bool:
+    """Is the dual problem in sparse features the fastest way there is?"""
+    return loss.has_dual and not loss.quadratic
+
+
 def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterator[Option]:
     lasso = representation.penalty == "lasso"
     yield Option(
@@ -184,6 +201,8 @@ def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterat
         "penalty λ‖c‖₁: coordinate descent",
         None if lasso else "the penalty is λ‖f‖², not λ‖c‖₁",
     )
+    if _swept(loss) and shape.sparse:
+        yield Option(solvers.Dual(), f"{loss!r}, sparse features: its dual problem, an example at a time")
     if _kinked(loss):
         yield from _for_kinks(loss, shape)
     if not loss.quadratic:
@@ -250,14 +269,19 @@ def _bytes(count: float) -> str:
 
 def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Shape:
     """What is known of checked points before a representation is chosen."""
-    d = X.shape[1] if getattr(X, "ndim", 1) == 2 else 1
+    d, entries = X.shape[1] if getattr(X, "ndim", 1) == 2 else 1, 0
     if kernel.has_counts:
         some = X[:: max(X.shape[0] // _LOOKED_AT, 1)]
-        d = max(len(kernel.resolve(some).counts(some).vocabulary), 1)
+        counts = kernel.resolve(some).counts(some)
+        d, entries = max(len(counts.vocabulary), 1), len(counts.ids) * X.shape[0] // max(len(some), 1)
+    elif issparse(X) and kernel.vectors and kernel.expansion_size(d) == d:
+        entries = X.nnz  # features are the coordinates themselves
     dtype = getattr(X, "dtype", None)
     single = kernel.vectors and dtype == np.float32
     held = sum(a.nbytes for a in (X.data, X.indices, X.indptr)) if issparse(X) else getattr(X, "nbytes", 0)
-    return Shape(X.shape[0], d, outputs, 0, "", 4 if single else 8, kernel.vectors, points=held)
+    return Shape(
+        X.shape[0], d, outputs, 0, "", 4 if single else 8, kernel.vectors, points=held, entries=entries
+    )
 
 
 # -- machines without a loss or a penalty: k-means, principal components ------------------------------------

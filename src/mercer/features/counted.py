@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import require_count
 from mercer._state import ArraySpec, require
 from mercer.features.base import FeatureMap
 from mercer.kernels import Kernel, Spectrum
+from mercer.kernels.counts import Counts, different
+
+# Features that are made at a time, some 300 MB of them; the first points tell how many a point has.
+_FEATURES, _FIRST_LOOK = 1 << 23, 256
 
 
 class CountedFeatures(FeatureMap):
@@ -64,18 +70,44 @@ class CountedFeatures(FeatureMap):
 
     def fit(self, X, y=None):
         """Find the features that occur."""
+        points = self._opened(X)
+        self._learn(different(np.concatenate([part.vocabulary for part in self._parts(points)])))
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Φ(X), a sparse matrix; features are made once."""
+        points = self._opened(X)
+        found = []
+        for part in self._parts(points):
+            Phi = part.csr(part.vocabulary)
+            found.append((Phi, part.vocabulary))
+        self._learn(different(np.concatenate([vocabulary for _, vocabulary in found])))
+        places = [np.searchsorted(self.features_, vocabulary) for _, vocabulary in found]
+        return self._columns(_stacked([Phi for Phi, _ in found], places, len(self.features_)))
+
+    def _opened(self, X: Any) -> Any:
+        """Checked points, once the kernel is known to have sparse features."""
         if not isinstance(self.kernel, Kernel) or not self.kernel.has_counts:
             raise TypeError(f"{self.kernel!r} has no sparse features: use one such as Spectrum(3)")
         if self.n_features is not None:
             require_count(self.n_features, "CountedFeatures: n_features")
         points = self.kernel.points(X)
         self.kernel_ = self.kernel.resolve(points)
-        self.features_ = self.kernel_.counts(points).vocabulary
-        self.collisions_ = 0.0
+        return points
+
+    def _parts(self, points: Any) -> Iterator[Counts]:
+        """Features of some of the points at a time, so that not all are there as 64-bit numbers at once."""
+        n, first, height = points.shape[0], 0, _FIRST_LOOK
+        while first < n or not first:
+            part = self.kernel_.counts(points[first : first + height])
+            yield part
+            first, height = first + height, max(int(_FEATURES * len(part) / max(len(part.ids), 1)), 1)
+
+    def _learn(self, features: np.ndarray) -> None:
+        self.features_, self.collisions_ = features, 0.0
         if self.n_features is not None and len(self.features_):
             taken = np.bincount(self._folded(self.features_), minlength=1)
             self.collisions_ = float(taken[taken > 1].sum() / len(self.features_))
-        return self
 
     def check_state(self) -> None:
         """Refuse features that are not in order, by which columns are found."""
@@ -88,7 +120,12 @@ class CountedFeatures(FeatureMap):
     def transform(self, X) -> Any:
         """Φ(X), a sparse matrix."""
         check_is_fitted(self)
-        Phi = self.kernel_.counts(self.kernel_.points(X)).csr(self.features_)
+        every = np.arange(len(self.features_))
+        found = [part.csr(self.features_) for part in self._parts(self.kernel_.points(X))]
+        return self._columns(_stacked(found, [every] * len(found), len(every)))
+
+    def _columns(self, Phi: Any) -> Any:
+        """Φ with a column for each feature, folded if that was asked for."""
         if self.n_features is None:
             return Phi
         Phi.indices = self._folded(self.features_)[Phi.indices]
@@ -108,3 +145,16 @@ class CountedFeatures(FeatureMap):
                 several[column].append(known.get(int(f), ""))
             names = [" | ".join(filter(None, some)) for some in several]
         return np.array(names, dtype=object)
+
+
+def _stacked(parts: list[Any], places: list[np.ndarray], width: int) -> Any:
+    """The rows of all parts, whose columns go to these places; parts are let go on the way, to make room."""
+    entries = sum(Phi.nnz for Phi in parts)
+    short = np.int32 if max(entries, width) < 1 << 31 else np.int64
+    starts = np.cumsum(np.concatenate([[0], *(np.diff(Phi.indptr) for Phi in parts)]), dtype=short)
+    indices, values, end = np.empty(entries, short), np.empty(entries), entries
+    while parts:
+        Phi, place = parts.pop(), places.pop()
+        here = slice(end - Phi.nnz, end)
+        indices[here], values[here], end = place[Phi.indices], Phi.data, here.start
+    return csr_array((values, indices, starts), shape=(len(starts) - 1, width))

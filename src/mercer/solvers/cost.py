@@ -33,6 +33,7 @@ class Shape:
     remote: bool = False  # are matrices made and kept elsewhere (on a GPU)?
     joint: bool = False  # does the loss tie the outputs together?
     points: int = 0  # bytes of the examples
+    entries: int = 0  # of the features of all examples that are not 0, where features are sparse
     free: float = float("inf")  # bytes of memory
 
     @property
@@ -55,8 +56,15 @@ class Shape:
         return 3 * self.n * _PANELS * 8
 
     @property
+    def sparse(self) -> bool:
+        """Is A a matrix of sparse features?"""
+        return self.kind == "features" and self.entries > 0
+
+    @property
     def matrix(self) -> int:
-        """Bytes of A."""
+        """Bytes of A; a sparse one has a value and a place for each entry."""
+        if self.sparse:
+            return 12 * self.entries
         return self.n * self.unknowns * self.item
 
     @property

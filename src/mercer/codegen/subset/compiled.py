@@ -4,11 +4,11 @@ Loops that go from one number to the next (an example at a time, a letter at a t
 short in plain Python. Written in this subset they are both: Python runs them as they stand, which is what
 tests and machines without LLVM do, and `compiled` turns the same source into machine code.
 
-Parameters are annotated: ``int``, ``float``, an array as ``"f64[:]"``, ``"i64[:]"``, ``"f32[:,:]"``, or a
-function that returns nothing, with what it takes: ``"function(f64[:], int)"``; ``T`` in place of a number
-type is filled in when compiling. What travels together is a record, a NamedTuple with such fields. A local
-variable has the type of the first thing it is given; numbers in capitals are constants of the module. Sums
-may be reordered, as for vectors they must be.
+Parameters are annotated: ``int``, ``float``, an array as ``"f64[:]"``, ``"i64[:]"``, ``"f32[:,:]"`` (or
+``"i32[:]"``, which is only read), or a function that returns nothing, with what it takes:
+``"function(f64[:], int)"``; ``T`` in place of a number type is filled in when compiling. What travels
+together is a record, a NamedTuple with such fields. A local variable has the type of the first thing it is
+given; numbers in capitals are constants of the module. Sums may be reordered, as for vectors they must be.
 
 Nothing outside of an array is read or written. Arrays are checked when a function is called (rows contiguous,
 aligned, not overlapping where one is written), and every index against the length of its axis: one that is
@@ -45,7 +45,12 @@ from mercer.codegen.subset.grammar import (
 
 __all__ = ["Callback", "Compiled", "Emitted", "Unsupported", "compiled", "source_of"]
 
-_DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32), "i64": np.dtype(np.int64)}
+_DTYPES = {
+    "f64": np.dtype(np.float64),
+    "f32": np.dtype(np.float32),
+    "i64": np.dtype(np.int64),
+    "i32": np.dtype(np.int32),
+}
 _BYTE = ctypes.c_char
 _NUMBERS: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_double}
 # As `subset_values` has them; what emits IR is imported only when there is something to compile.

@@ -46,7 +46,7 @@ class RecordOf:
 # Types are "int", "float", an ArrayOf, a FunctionOf or a RecordOf.
 Kind = Any
 Records = Mapping[str, RecordOf]
-_ENTRIES = ("f64", "f32", "i64")
+_ENTRIES = ("f64", "f32", "i64", "i32")
 _NUMBERS = ("int", "float")
 
 

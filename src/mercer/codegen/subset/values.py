@@ -19,8 +19,8 @@ from mercer.codegen.subset.grammar import (
     types_of,
 )
 
-I1, I64, F32, F64 = ir.IntType(1), ir.IntType(64), ir.FloatType(), ir.DoubleType()
-ENTRIES = {"f64": F64, "f32": F32, "i64": I64}
+I1, I32, I64, F32, F64 = *(ir.IntType(bits) for bits in (1, 32, 64)), ir.FloatType(), ir.DoubleType()
+ENTRIES = {"f64": F64, "f32": F32, "i64": I64, "i32": I32}
 NUMBERS = {"int": I64, "float": F64}
 # Reductions become vectors only where the order of additions is free.
 _FREE = ("reassoc", "contract", "nsz")
@@ -217,6 +217,8 @@ class Values:
             return ArrayAt(ArrayOf(view.type.entries, 1), pointer, view.lengths[1:])
         kind, pointer = self.place(node)
         value = self.b.load(pointer, typ=kind)
+        if kind is I32:
+            return self.b.sext(value, I64)
         return self.b.fpext(value, F64) if kind is F32 else value
 
     # -- operations --------------------------------------------------------------------------------

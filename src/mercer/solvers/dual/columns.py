@@ -150,14 +150,17 @@ class Factored(KernelColumns):
 
     def __init__(self, Phi: Operator):
         self.Phi, self.n, self.dtype = Phi, Phi.shape[0], Phi.dtype
+        self._sparse = Phi.sparse()
+
+    def _rows(self, index: np.ndarray) -> Any:
+        return self.Phi.rows(index) if self._sparse is None else self._sparse[index]
 
     def block(self, index, out):
-        rows = self.Phi.rows(index)
-        out[...] = rows @ rows.T
+        rows = self._rows(index)
+        out[...] = rows @ rows.T if self._sparse is None else (rows @ rows.T).toarray()
 
     def add(self, g, rows, index, factors):
-        u = self.Phi.rows(index).T @ factors
-        g += self.Phi @ u
+        g += self.Phi @ (self._rows(index).T @ factors)
 
 
 def columns_of(K: Operator, cache: int, block: int) -> KernelColumns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.certify import certify
 from mercer.solvers.convex import semidefinite
 from mercer.solvers.coordinates import Primal, to_primal
+from mercer.solvers.cost import DIRECT_FEATURES
 from mercer.solvers.dual.columns import Computed, Factored, KernelColumns, Stored, columns_of
 from mercer.solvers.dual.minimise import Part, State, minimise
+from mercer.solvers.dual.sweeps import SWEEPS, SparseDual, sparse_rows, sweeps
 from mercer.solvers.least_squares import centred
 from mercer.solvers.problem import Problem, Solution, Support
 from mercer.solvers.smoothing import Smoothing
@@ -43,7 +46,8 @@ class Dual(Solver):
         ½ cᵀKc − Σ y_i c_i + κ Σ|c_i| + ½ Σ (δ/C_i) c_i²    over  C_i·box  (and Σc = 0 with an offset).
 
     Working sets of some thousand coordinates are solved two at a time (one, without an offset) in compiled
-    code, the kernel values they need being computed in batches by the engine.
+    code, the kernel values they need being computed in batches by the engine. With sparse features there is
+    no K: coefficients move one after the other, again and again, each at the price of its own features.
 
     Parameters
     ----------
@@ -52,6 +56,7 @@ class Dual(Solver):
         of the scores. None: 1e-3, times the spread of the targets for numeric ones.
     max_iter : int, optional
         Working sets, at most. None: 200, and 25 times as many as it takes to have had every coefficient once.
+        With sparse features a round in which all coefficients have their turn counts, too.
     cache : float
         Bytes of kernel values to keep, at most. Kernels on few coordinates are computed again instead.
     working_set : int, optional
@@ -87,6 +92,8 @@ class Dual(Solver):
             raise ValueError(f"Dual: cache must be a number of bytes, got {self.cache!r}")
 
     def memory(self, shape):
+        if shape.sparse:
+            return shape.matrix + 8 * shape.unknowns * shape.outputs
         kept = min(int(self.cache), shape.matrix) if shape.full else shape.matrix
         return kept + 3 * min(self.size(shape.n), shape.n) ** 2 * shape.item
 
@@ -112,14 +119,19 @@ class Dual(Solver):
         K = problem.A.expecting(sum(len(part.rows) ** 2 for part in parts))
         threads = K.threads
         small = largest <= self.size(largest) or len(parts) >= 2 * threads
-        if len(parts) > 1 and primal is None and small and not problem.A.remote:
+        sparse = None if primal is None else primal.Phi.sparse()
+        if primal is not None and sparse is not None and largest > _FEW:
+            both = zip(parts, self._swept(sparse, parts, threads), strict=True)
+            states = [self._finished(primal.Phi, part, state) for part, state in both]
+        elif len(parts) > 1 and primal is None and small and not problem.A.remote:
             # Many problems, or small ones: one thread each.
             alone, share = K.single_threaded(), self.cache / threads
             states = parallel_map(lambda part: self._solve(alone, None, part, share), parts, threads)
         else:
             states = [self._solve(K, primal, part, self.cache) for part in parts]
         solution = _solution(problem, primal, parts, states)
-        elsewhere = primal is not None and self.max_iter is None and not problem.offset_price
+        few = primal is not None and (sparse is None or primal.Phi.shape[1] <= DIRECT_FEATURES)
+        elsewhere = few and self.max_iter is None and not problem.offset_price
         if elsewhere and not solution.converged:
             # Coordinates one or two at a time get nowhere where features differ much in size; Newton does.
             other, dual = Smoothing(tol=1e-6).solve(problem)
@@ -132,6 +144,24 @@ class Dual(Solver):
         if convex is False:
             _warn_not_convex()
         return solution if convex else solution.without_claims()
+
+    def _swept(self, Phi: Any, parts: list[Part], threads: int) -> list[State]:
+        """All parts in sparse features, one thread each."""
+        rows, squares = sparse_rows(Phi)
+        most = SWEEPS if self.max_iter is None else min(int(self.max_iter), SWEEPS)
+
+        def solve(part: Part) -> State:
+            return sweeps(SparseDual(rows, squares, Phi.shape[1], part, State(part.start, np.empty(0))), most)
+
+        return parallel_map(solve, parts, threads)
+
+    def _finished(self, Phi: Operator, part: Part, state: State) -> State:
+        """Working sets, from where sweeps took too many: of examples that hang together much."""
+        most = np.inf if self.max_iter is None else self.max_iter
+        if state.status == "converged" or state.rounds >= most:
+            return state
+        some = Phi if len(part.rows) == Phi.shape[0] else Phi.among(part.rows)
+        return self._stage(Factored(some), part, state, part.tol)
 
     def _solve(self, K: Operator, primal: Primal | None, part: Part, cache: float) -> State:
         state = State(part.start, np.empty(0))
@@ -160,7 +190,7 @@ class Dual(Solver):
     def _stage(self, K: KernelColumns, part: Part, state: State, tol: float) -> State:
         if not len(state.g):
             state.g = part.qp.gradient(K, state.c)
-        rounds = state.rounds + self._rounds(len(part.rows))
+        rounds = self._rounds(len(part.rows)) + (0 if self.max_iter is not None else state.rounds)
         return minimise(K, part.qp, state, tol=tol, max_rounds=rounds, size=self.size(len(part.rows)))
 
     @staticmethod
@@ -199,12 +229,16 @@ class Dual(Solver):
     def _matrix(K: Operator, primal: Primal | None, part: Part) -> Stored:
         # With Σc = 0 what all values have in common makes no difference, and would drown what does.
         shift = part.qp.paired and not part.offset_price
-        if primal is not None:
+        if primal is None:
+            few = K.among(part.rows, part.rows)
+            few = few.at(np.float64) or few
+        elif (sparse := primal.Phi.sparse()) is not None:
+            some = sparse[part.rows].astype(np.float64)
+            few = Matrix((some @ some.T).toarray())
+        else:
             Phi = primal.Phi.rows(part.rows)
             Phi = Phi - Phi.mean(axis=0) if shift else Phi
             return Stored(Matrix(Phi @ Phi.T))
-        few = K.among(part.rows, part.rows)
-        few = few.at(np.float64) or few
         return Stored(centred(few)[0] if shift else few)
 
 

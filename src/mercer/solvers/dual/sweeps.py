@@ -1,0 +1,153 @@
+"""The dual problem in sparse features: coefficients one after the other, in random order, again and again.
+
+With K = ΦΦᵀ and w = Φᵀc at hand, moving one coefficient takes as long as its row of Φ has entries, and a
+sweep over all of them as long as Φ has: neither K nor pairs of coefficients are needed. An offset asks for
+Σc = T, which no single coefficient can keep. So a price is put on it,
+
+    D(c) + b (Σc − T) + ½ρ (Σc − T)²,
+
+and after every sweep b becomes b + ρ (Σc − T), the method of multipliers: what is left of Σc − T vanishes,
+and b becomes the offset itself. SweptAt that their slopes hold at a bound are left out until the others
+are done.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mercer._threads import stopping_point
+from mercer.codegen.subset.compiled import compiled
+from mercer.operators.base import squares_of
+from mercer.solvers.dual.minimise import BoxQP, Part, State, feasible
+from mercer.solvers.dual.sweep_loop import HUGE, Sparse, SweptAt, add_up, inner, sweep
+
+# Sweeps, at most: what takes more has examples that hang together, and other ways are shorter.
+SWEEPS = 500
+# Entries of Φ between two chances to be interrupted: some hundredths of a second.
+_ENTRIES = 1 << 24
+# A sweep sees slopes while they change. They are measured, at rest, once it sees no more than this share.
+_SEEN = 0.7
+# Below this nothing is curved, and a step goes to the bound.
+_LEAST = 1e-28
+# So many measurements in a row without progress are enough.
+_PATIENCE = 30
+
+
+@lru_cache(maxsize=8)
+def _compiled(function: Any, dtype: str) -> Any:
+    return compiled([function], dtype) or function
+
+
+def sparse_rows(Phi: Any) -> tuple[Sparse, np.ndarray]:
+    """SciPy's sparse rows as the loops read them (no entry twice), and the square of their lengths."""
+    if not Phi.has_canonical_format:
+        Phi = Phi.copy()
+        Phi.sum_duplicates()
+    if Phi.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"{Phi.shape[1]:,} features are too many: fold them, CountedFeatures(n_features=…)")
+    values = Phi.data if Phi.dtype in (np.float32, np.float64) else Phi.data.astype(np.float64)
+    places = Phi.indices.astype(np.int32, copy=False)
+    return Sparse(Phi.indptr.astype(np.int64), places, np.ascontiguousarray(values)), squares_of(Phi)
+
+
+class SparseDual:
+    """A part of a problem in these features: its coefficients c, w = Φᵀc, and the offset."""
+
+    def __init__(self, rows: Sparse, squares: np.ndarray, width: int, part: Part, state: State):
+        qp, self.rows, self.part, self.state = part.qp, rows, part, state
+        self.which = part.rows.astype(np.int64)
+        squares = squares[part.rows]
+        # As if the constant were one more feature, of the size of all others together.
+        self.price = (float(squares.mean()) or 1.0) if qp.paired and len(squares) else 0.0
+        curvature = np.maximum(squares + qp.extra + self.price, _LEAST)
+        box = (qp.centre, qp.lower, qp.upper, qp.extra, curvature)
+        self.at = SweptAt(self.which, state.c, *box, np.zeros(width), qp.kink, self.price)
+        # The offset, what Σc is too large by, the steepest slopes, those beyond which coefficients may sleep.
+        self.now = np.array([0.0, 0.0, -HUGE, HUGE, HUGE, -HUGE])
+        self.lengths = np.diff(rows.starts)[part.rows]
+
+    def _run(self, function: Any, order: np.ndarray | None, *args: Any) -> None:
+        """A loop over all coefficients, or in this order, as many at a time as may not be interrupted."""
+        lengths = self.lengths if order is None else self.lengths[order]
+        ends, begin = np.cumsum(lengths), 0
+        run = _compiled(function, self.rows.values.dtype.name)
+        while begin < len(ends):
+            done = ends[begin - 1] if begin else 0
+            end = max(int(np.searchsorted(ends, done + _ENTRIES, "right")), begin + 1)
+            run(self.rows, *args, begin, end)
+            stopping_point()
+            begin = end
+
+    def measure(self) -> None:
+        """The slopes where c is now, with Σc made what it must be, and w computed anew."""
+        qp, state, w = self.part.qp, self.state, self.at.w
+        state.c[:] = _balanced(state.c, qp, self.part.offset_price)
+        w[:], state.g = 0.0, np.zeros(len(state.c))
+        self._run(add_up, None, self.which, state.c, w)
+        self._run(inner, None, self.which, w, state.g)
+        state.g += qp.extra * state.c - qp.centre
+        self.now[1] = 0.0
+        state.violation = qp.violation(*qp.slopes(state.c, state.g))
+
+    def over(self, some: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+        """A sweep over these coefficients: (those that stay awake, the steepest slope seen)"""
+        order, awake, now = rng.permutation(some), np.zeros(len(some), np.int64), self.now
+        now[2], now[3] = -HUGE, HUGE
+        self._run(sweep, order, self.at, order, awake, now)
+        pull = self.price * now[1]
+        now[0] += pull
+        steep = max(now[2], 0.0), min(now[3], 0.0)
+        # Next time, who is held by more than the steepest slope of the others may sleep.
+        now[4], now[5] = steep[0] or HUGE, steep[1] or -HUGE
+        return np.sort(order[awake > 0]), float(max(steep[0] - steep[1], abs(pull)))
+
+    def wake(self) -> np.ndarray:
+        """All coefficients; none of them may sleep in the sweep to come."""
+        self.now[4], self.now[5] = HUGE, -HUGE
+        return np.arange(len(self.state.c))
+
+
+def sweeps(here: SparseDual, max_rounds: int) -> State:
+    """Go on from where the coefficients are until no slope exceeds the tolerance of the part."""
+    part, state = here.part, here.state
+    rng = np.random.default_rng(0)
+    least, idle, goal = np.inf, 0, _SEEN * part.tol
+    state.status = "max_iter"
+    here.measure()
+    some = here.wake()
+    while True:
+        state.history.append(state.violation)
+        if state.violation <= part.tol:
+            state.status = "converged"
+        if state.status == "converged" or state.rounds >= max_rounds or idle >= _PATIENCE:
+            state.status = "stalled" if idle >= _PATIENCE and state.status != "converged" else state.status
+            return state
+        seen = np.inf
+        while seen > goal and state.rounds < max_rounds:
+            some, seen = here.over(some, rng)
+            state.rounds += 1
+            if seen <= goal and len(some) < len(state.c):
+                # What slept may want to move by now: a sweep over all of them tells.
+                some, seen = here.over(here.wake(), rng)
+                state.rounds += 1
+            elif not len(some):
+                some = here.wake()
+        here.measure()
+        some = here.wake()
+        idle = 0 if state.violation < 0.9 * least else idle + 1
+        least = min(least, state.violation)
+        goal *= 0.5 if state.violation > part.tol else 1.0
+
+
+def _balanced(c: np.ndarray, qp: BoxQP, total: float) -> np.ndarray:
+    """c with Σc = total: those that are free give way first, so that zeros stay zeros if they can."""
+    c = np.clip(c, qp.lower, qp.upper)
+    if not qp.paired:
+        return c
+    free = (c > qp.lower) & (c < qp.upper) & (c != 0)
+    share = (total - float(c.sum())) / max(int(free.sum()), 1)
+    c[free] = np.clip(c[free] + share, qp.lower[free], qp.upper[free])
+    return feasible(c, qp, total)
