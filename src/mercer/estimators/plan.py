@@ -201,7 +201,7 @@ def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterat
         "penalty λ‖c‖₁: coordinate descent",
         None if lasso else "the penalty is λ‖f‖², not λ‖c‖₁",
     )
-    if _swept(loss) and shape.sparse:
+    if _swept(loss) and shape.sparse and shape.unknowns > _FEW_COUNTED:  # fewer can be factored
         yield Option(solvers.Dual(), f"{loss!r}, sparse features: its dual problem, an example at a time")
     if _kinked(loss):
         yield from _for_kinks(loss, shape)

@@ -117,19 +117,22 @@ def test_entries_that_are_there_twice_are_added_up(points):
     np.testing.assert_allclose(one.coef, two.coef, atol=1e-12)
 
 
-def test_plan_and_outputs(points):
+def test_plan_and_outputs():
     """Many classes are one problem each; plans take sparse features where they are the shorter way."""
-    X, f = points
-    y = np.digitize(f, [-0.5, 0.5, 1.5])
+    rng = np.random.default_rng(1)
+    X = sparse.random_array((1500, 4000), density=0.005, rng=rng, format="csr")
+    f = X @ rng.standard_normal(4000)
+    y = np.digitize(f, [-1, 0, 1])
     machine = KernelClassifier("linear", loss=SquaredHinge(), lam=1e-3).fit(X, y)
     assert "an example at a time" in str(machine.plan_)
     for k in range(4):
         one = KernelClassifier("linear", loss=SquaredHinge(), lam=1e-3).fit(X, y == k)
         np.testing.assert_allclose(machine.decision_function(X)[:, k], one.decision_function(X), atol=1e-2)
-    few = KernelSVC("linear", lam=1e-3).plan(X[:500], y[:500])
-    assert "an example at a time" in str(KernelSVC("linear", lam=1e-3).plan(X, y))
-    assert few.representation.name == "features"
-    assert KernelSVC("linear", lam=1e-3).plan(X.toarray(), y).solver.name != "dual"
+    machine = KernelSVC("linear", lam=1e-3)
+    assert "an example at a time" in str(machine.plan(X, y))
+    assert machine.plan(X[:500], y[:500]).representation.name == "full"
+    assert machine.plan(X[:, :300], y).solver.name == "smoothing"
+    assert machine.plan(X[:, :300].toarray(), y).solver.name == "smoothing"
 
 
 def test_a_limit_is_kept_and_said(points):
