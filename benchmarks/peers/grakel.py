@@ -1,8 +1,8 @@
 """GraKeL: graphs in its own form beforehand, features in Python dictionaries, the matrix by SciPy or NumPy.
 
 A graph of its own remembers paths once they are known, so that only the first run says how long it takes.
-Its pairs of nodes are ordered, so that each path is counted twice in either graph: four times in a product, but
-twice only if the labels at both ends differ.
+Its pairs of nodes are ordered: each path is counted twice in either graph, and so four times in a product, but
+only twice if the labels at both ends differ.
 """
 
 from benchmarks.peers import missing
@@ -15,7 +15,7 @@ def available():
 
 
 def _theirs(graphs):
-    """Neighbours and labels by the numbers of nodes. A node without neighbours must be there, or it is lost."""
+    """Neighbours and labels by the numbers of nodes; one without neighbours must be there, or it is lost."""
     from grakel import Graph
 
     out = []

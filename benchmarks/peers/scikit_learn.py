@@ -1,5 +1,7 @@
-"""scikit-learn: kernel matrices in blocks, Nyström features with linear machines, exact kernel ridge, SVC, and
-counts of substrings as sparse features."""
+"""scikit-learn: kernel matrices in blocks, Nyström features with linear machines, exact kernel ridge, SVC.
+
+The spectrum kernel is made of its sparse counts of substrings.
+"""
 
 import numpy as np
 

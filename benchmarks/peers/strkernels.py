@@ -1,6 +1,6 @@
 """strkernels: compiled, on all cores, pair by pair; what a string has is counted anew for every pair of it.
 
-Its kernels are blended: they add up all lengths up to the one given. Its weights of degrees are whole numbers.
+Its kernels are blended: they add up all lengths up to the one given. Weights of degrees are whole numbers.
 """
 
 from benchmarks.peers import missing
