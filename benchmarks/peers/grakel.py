@@ -1,7 +1,7 @@
 """GraKeL: graphs in its own form beforehand, features in Python dictionaries, the matrix by SciPy or NumPy.
 
 A graph of its own remembers paths once they are known, so that only the first run says how long it takes.
-Its pairs of nodes are ordered: each path is counted twice in either graph, and so four times in a product, but
+Its pairs of nodes are ordered: each path is counted twice in either graph, so four times in a product, but
 only twice if the labels at both ends differ.
 """
 
