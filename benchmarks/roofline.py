@@ -29,7 +29,7 @@ def figure(result: dict):
     ax.text(high, exps / 1e9, "exponentials ", ha="right", va="bottom", fontsize=8, color="0.4")
     # Beside the upper end of its line, where no points can be.
     ax.text(flops / (3 * exps), 1.5 * exps / 1e9, " multiply-adds", ha="left", fontsize=8, color="0.4")
-    for i, key in enumerate(peers.keys()):
+    for i, key in enumerate(peers.with_objective("product")):
         points = sorted((r["d"], r["rate"] / 1e9) for r in records if r["key"] == key)
         if not points:
             continue

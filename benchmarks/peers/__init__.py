@@ -9,9 +9,12 @@ A peer is a module with
     nystrom_ridge(m, sigma, lam, n)    → the same, with m centres
     nystrom_logistic(m, sigma, lam, n) → a classifier
     svc(C, gamma, tol)                 → a classifier; LIBSVM's C, gamma = 1/(2σ²) and stopping rule
+    string_grams, graph_grams          two dictionaries: the name that a kernel has in bench_strings or
+                                       bench_graphs → a function of the points and the kernel's parameters
+                                       → a function without arguments that computes the matrix K(X,X)
 
-of which it has those that it has something for. What `product` does before it returns (norms, conversions, a
-trial of block sizes) isn't timed. λ is Mercer's: (1/n) Σ V + λ‖f‖².
+of which it has those that it has something for. What `product` or the maker of a matrix does before it
+returns (norms, conversions, a trial of block sizes) isn't timed. λ is Mercer's: (1/n) Σ V + λ‖f‖².
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""scikit-learn: kernel matrices in blocks, Nyström features with linear machines, exact kernel ridge, SVC."""
+"""scikit-learn: kernel matrices in blocks, Nyström features with linear machines, exact kernel ridge, SVC.
+
+The spectrum kernel is made of its sparse counts of substrings.
+"""
 
 import numpy as np
 
@@ -49,6 +52,23 @@ def svc(C, gamma, tol):
     from sklearn.svm import SVC
 
     return SVC(C=C, gamma=gamma, tol=tol)
+
+
+def _spectrum(X, length, shortest=None):
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counting = CountVectorizer(
+        analyzer="char", ngram_range=(shortest or length, length), lowercase=False, dtype=np.float64
+    )
+
+    def run():
+        features = counting.fit_transform(X)
+        return (features @ features.T).toarray()
+
+    return run
+
+
+string_grams = {"spectrum": _spectrum, "blended spectrum": lambda X, length: _spectrum(X, length, 1)}
 
 
 def _features(m, sigma, machine):

@@ -95,7 +95,8 @@ class Graph:
             whole numbers in two rows and two columns are edges, unless all are 0 or 1). A tuple
             ``(edges, node_labels)`` or ``(edges, node_labels, edge_labels)`` may begin with a matrix, too.
         node_label, edge_label : str
-            The attributes of networkx graphs that are labels, where nodes or edges have them.
+            The attributes of networkx graphs that are labels, where nodes or edges have them; names of nodes
+            and other attributes (weights, too) count for nothing. Parallel edges are one edge.
 
         Examples
         --------
@@ -182,16 +183,21 @@ def _node_count(pairs: np.ndarray, given: Any, labels: Labels | None) -> int:
     return int(given)
 
 
-def _each_once(pairs: np.ndarray, links: Labels | None) -> tuple[np.ndarray, Labels | None]:
-    """Edges in order, each of them once, with their labels."""
+def _each_once(
+    pairs: np.ndarray, links: Labels | None, names: Sequence[Any] | None = None
+) -> tuple[np.ndarray, Labels | None]:
+    """Edges in order, each of them once, with their labels. Nodes may have names beside their numbers."""
     found, first, where = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     if links is None:
         return found, None
     again = first[where.ravel()]
     for i in np.flatnonzero(again != np.arange(len(pairs))):
         if links[i] != links[again[i]]:
-            u, v = pairs[i].tolist()
-            raise ValueError(f"the edge between {u} and {v} has two labels, {links[again[i]]} and {links[i]}")
+            u, v = pairs[i].tolist() if names is None else (repr(names[k]) for k in pairs[i])
+            raise ValueError(
+                f"the edge between {u} and {v} has two labels, {links[again[i]]} and {links[i]}: "
+                f"give it one, a tuple of both if need be"
+            )
     return found, links[first] if isinstance(links, np.ndarray) else tuple(links[i] for i in first)
 
 
@@ -288,13 +294,14 @@ def _of_networkx(x: Any, node_label: str, edge_label: str) -> Graph:
     if x.is_directed():
         raise ValueError("the graph is directed, and graphs are undirected here: take x.to_undirected()")
     nodes, edges = list(x.nodes(data=True)), list(x.edges(data=True))
-    number = {name: i for i, (name, _) in enumerate(nodes)}
-    return Graph(
-        [(number[u], number[v]) for u, v, _ in edges],
-        n_nodes=len(nodes),
-        node_labels=_attributes([known for _, known in nodes], node_label, "nodes"),
-        edge_labels=_attributes([known for *_, known in edges], edge_label, "edges"),
-    )
+    names = [name for name, _ in nodes]
+    number = {name: i for i, name in enumerate(names)}
+    labels = _attributes([known for _, known in nodes], node_label, "nodes")
+    found = _attributes([known for *_, known in edges], edge_label, "edges")
+    links = None if found is None else _labels(found, "edge_labels")
+    # Parallel edges are found here, while nodes still have names that an error can say.
+    pairs, links = _each_once(_pairs([(number[u], number[v]) for u, v, _ in edges]), links, names)
+    return Graph(pairs, n_nodes=len(nodes), node_labels=labels, edge_labels=links)
 
 
 def _attributes(known: list[dict], name: str, what: str) -> list[Any] | None:
