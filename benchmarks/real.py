@@ -6,6 +6,7 @@ They are looked for in ``../shared/data`` and ``shared/data``, or where MERCER_D
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,13 @@ FILES = {
     "PTC": "graphs/PTC.npz",
     "ENZYMES": "graphs/ENZYMES.npz",
     "IMDB-BINARY": "graphs/IMDBBINARY.npz",
+    "promoters": "text/promoters.npz",
+    "splice": "text/splice.npz",
+    "SMS spam": "text/sms_spam.npz",
+    "names": "text/names_nationality.npz",
+    "Reuters R8": "text/reuters_r8.npz",
+    "C. elegans": "text/celegans_acceptor_100k.npz",
+    "C. elegans, to choose by": "text/celegans_acceptor_modsel.npz",
 }
 
 Split = tuple[Any, np.ndarray, Any, np.ndarray]
@@ -76,6 +84,25 @@ def graphs(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n, own = int(nodes[i + 1] - nodes[i]), labels[mine] if labelled else None
         out[i] = Graph(edges[ends[i] : ends[i + 1]], n_nodes=n, node_labels=own)
     return out, y, fold
+
+
+def strings(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Strings, their classes, and which of them the set itself says to test on (none, where it doesn't)."""
+    with np.load(_path(name), allow_pickle=False) as file:
+        if "train_y" in file:
+            parts = [_cut(file[f"{part}_text"], file[f"{part}_off"]) for part in ("train", "test")]
+            y = np.concatenate([file["train_y"], file["test_y"]])
+            return np.concatenate(parts), y, np.repeat([False, True], [len(part) for part in parts])
+        if "text" in file:
+            X = _cut(file["text"], file["off"])
+        else:
+            X = np.array([bytes(row).decode() for row in file["seq"]], object)
+        return X, file["y"], np.zeros(len(X), bool)
+
+
+def _cut(text: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    held = text.tobytes()
+    return np.array([held[a:b].decode() for a, b in pairwise(ends.tolist())], object)
 
 
 def scale(X: Any) -> float:
