@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,7 @@ from mercer._params import require_count
 from mercer._state import ArraySpec, require
 from mercer.features.base import FeatureMap
 from mercer.kernels import Kernel, Spectrum
-from mercer.kernels.counts import Counts, different
-
-# Features that are made at a time, some 300 MB of them; the first points tell how many a point has.
-_FEATURES, _FIRST_LOOK = 1 << 23, 256
+from mercer.kernels.counts import different, parts_of
 
 
 class CountedFeatures(FeatureMap):
@@ -71,19 +67,20 @@ class CountedFeatures(FeatureMap):
     def fit(self, X, y=None):
         """Find the features that occur."""
         points = self._opened(X)
-        self._learn(different(np.concatenate([part.vocabulary for part in self._parts(points)])))
+        known = [part.vocabulary for part in parts_of(self.kernel_.counts, points)]
+        self._learn(different(np.concatenate(known)))
         return self
 
     def fit_transform(self, X, y=None):
         """Φ(X), a sparse matrix; features are made once."""
         points = self._opened(X)
-        found = []
-        for part in self._parts(points):
-            Phi = part.csr(part.vocabulary)
-            found.append((Phi, part.vocabulary))
-        self._learn(different(np.concatenate([vocabulary for _, vocabulary in found])))
-        places = [np.searchsorted(self.features_, vocabulary) for _, vocabulary in found]
-        return self._columns(_stacked([Phi for Phi, _ in found], places, len(self.features_)))
+        found, known = [], []
+        for part in parts_of(self.kernel_.counts, points):
+            known.append(part.vocabulary)
+            found.append(part.csr(part.vocabulary))
+        self._learn(different(np.concatenate(known)))
+        places = [np.searchsorted(self.features_, vocabulary) for vocabulary in known]
+        return self._columns(_stacked(found, places, len(self.features_)))
 
     def _opened(self, X: Any) -> Any:
         """Checked points, once the kernel is known to have sparse features."""
@@ -94,14 +91,6 @@ class CountedFeatures(FeatureMap):
         points = self.kernel.points(X)
         self.kernel_ = self.kernel.resolve(points)
         return points
-
-    def _parts(self, points: Any) -> Iterator[Counts]:
-        """Features of some of the points at a time, so that not all are there as 64-bit numbers at once."""
-        n, first, height = points.shape[0], 0, _FIRST_LOOK
-        while first < n or not first:
-            part = self.kernel_.counts(points[first : first + height])
-            yield part
-            first, height = first + height, max(int(_FEATURES * len(part) / max(len(part.ids), 1)), 1)
 
     def _learn(self, features: np.ndarray) -> None:
         self.features_, self.collisions_ = features, 0.0
@@ -121,7 +110,7 @@ class CountedFeatures(FeatureMap):
         """Φ(X), a sparse matrix."""
         check_is_fitted(self)
         every = np.arange(len(self.features_))
-        found = [part.csr(self.features_) for part in self._parts(self.kernel_.points(X))]
+        found = [part.csr(self.features_) for part in parts_of(self.kernel_.counts, self.kernel_.points(X))]
         return self._columns(_stacked(found, [every] * len(found), len(every)))
 
     def _columns(self, Phi: Any) -> Any:

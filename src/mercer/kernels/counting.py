@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels.base import Kernel
-from mercer.kernels.counts import Counts
+from mercer.kernels.counts import Counts, parts_of
 
 
 class Counting(Kernel):
@@ -32,7 +32,9 @@ class Counting(Kernel):
         return A.inner(A if Z is X else self.counts(Z))
 
     def diagonal(self, X):
-        return self.counts(X).squares()
+        if isinstance(X, Counts):
+            return X.squares()
+        return np.concatenate([part.squares() for part in parts_of(self.features, X)])
 
     def rule(self):
         return "an inner product of feature vectors"

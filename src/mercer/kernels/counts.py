@@ -21,6 +21,8 @@ from mercer._threads import cpu_count, parallel_map
 _AT_ONCE = 1 << 19
 # Features that are made at a time, with what is needed on the way: some 100 MB.
 _IN_PART = 1 << 21
+# Features that are worked on at a time, some 200 MB of them; the first points tell how many a point has.
+_WORKED_ON, _FIRST_LOOK = 1 << 22, 256
 # Rows are sorted together whose lengths differ by less than one in so many.
 _EIGHTH = 8
 _GOLDEN, _FIRST, _SECOND = (
@@ -110,6 +112,22 @@ def _in_order(
 def on_side(ids: np.ndarray, side: int) -> np.ndarray:
     """Other numbers for features, by which those of one kernel in a sum are told from those of the other."""
     return mix(ids, _BESIDE + np.uint64(side))
+
+
+def parts_of(make: Callable[[Any], Counts], points: Any) -> Iterator[Counts]:
+    """What `make` makes of some of the points at a time, so that not all features are there at once.
+
+    >>> import numpy as np
+    >>> def one(points):
+    ...     return Counts.of(np.arange(len(points) + 1), np.asarray(points, np.uint64))
+    >>> [len(part) for part in parts_of(one, np.arange(300))]
+    [256, 44]
+    """
+    n, first, height = points.shape[0], 0, _FIRST_LOOK
+    while first < n or not first:
+        part = make(points[first : first + height])
+        yield part
+        first, height = first + height, max(int(_WORKED_ON * len(part) / max(len(part.ids), 1)), 1)
 
 
 class Counts:

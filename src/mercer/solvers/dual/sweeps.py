@@ -20,7 +20,7 @@ import numpy as np
 
 from mercer._threads import stopping_point
 from mercer.codegen.subset.compiled import compiled
-from mercer.operators.base import squares_of
+from mercer.operators import Matrix
 from mercer.solvers.dual.minimise import BoxQP, Part, State, feasible
 from mercer.solvers.dual.sweep_loop import HUGE, Sparse, SweptAt, add_up, inner, sweep
 
@@ -50,7 +50,8 @@ def sparse_rows(Phi: Any) -> tuple[Sparse, np.ndarray]:
         raise ValueError(f"{Phi.shape[1]:,} features are too many: fold them, CountedFeatures(n_features=…)")
     values = Phi.data if Phi.dtype in (np.float32, np.float64) else Phi.data.astype(np.float64)
     places = Phi.indices.astype(np.int32, copy=False)
-    return Sparse(Phi.indptr.astype(np.int64), places, np.ascontiguousarray(values)), squares_of(Phi)
+    rows = Sparse(Phi.indptr.astype(np.int64), places, np.ascontiguousarray(values))
+    return rows, Matrix(Phi).row_squares()
 
 
 class SparseDual:
