@@ -13,7 +13,7 @@ from mercer.kernels import Gaussian
 
 
 def main(output):
-    problem, sizes = theory.PointsProblem(noise=0.05), [50, 100, 200, 400, 800, 1600, 3200]
+    problem, sizes = theory.PointsProblem(noise=0.05), [50, 100, 200, 400, 800, 1600]
     names = ("Test-set bound", "Margin bound", "PAC–Bayes bound", "Stability bound", "Leave-one-out bound")
     rng = np.random.default_rng(0)
 
