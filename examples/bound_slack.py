@@ -25,7 +25,7 @@ def main(output):
         values = {b.name: b.value for b in found.bounds}
         return [*(values[name] for name in names), problem.error(machine.decision_function(problem.points))]
 
-    *series, risks = np.array([np.mean([once(n) for _ in range(8)], axis=0) for n in sizes]).T
+    *series, risks = np.array([np.mean([once(n) for _ in range(4)], axis=0) for n in sizes]).T
     ax = plot.slack(
         sizes, dict(zip(names, series, strict=True)), risks, plot.axes(7.0, 4.6), ylabel="error rate"
     )

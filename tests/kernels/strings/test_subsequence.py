@@ -155,7 +155,8 @@ def of_blocks(n, m, length, decay):
 
 
 @pytest.mark.parametrize(
-    "length, decay, size", [(200, 1, 300), (200, Fraction(15, 16), 300), (100, Fraction(1, 1024), 120), (3, 1, 300)]
+    "length, decay, size",
+    [(200, 1, 300), (200, Fraction(15, 16), 300), (100, Fraction(1, 1024), 120), (3, 1, 300)],
 )
 def test_normalised_where_values_are_no_floats(length, decay, size):
     """Too many subsequences, or so long ones that λ to their lengths is nothing."""
