@@ -1,5 +1,6 @@
 """Shared by tests and by examples in docstrings and documents, which run in a folder of their own."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,6 +12,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Compiled loops are kept with pytest's own cache, not in the user's.
 os.environ.setdefault("MERCER_CACHE_DIR", str(Path(__file__).parent / ".pytest_cache" / "code"))
+
+
+def pytest_collection_finish() -> None:
+    """All that was collected stays to the end: the garbage collector need not look through it again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
