@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Bytecode is kept, whatever the shell says: else every process that the tests start compiles all of it anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-gpu lint types bench clean
 
 $(STAMP): pyproject.toml

@@ -1,9 +1,26 @@
-"""Examples in docstrings and documents run in a folder of their own: what they write is gone afterwards."""
+"""Shared by tests and by examples in docstrings and documents, which run in a folder of their own."""
+
+import gc
+import os
+from pathlib import Path
 
 import pytest
+
+# They run in parallel processes; BLAS threads on top of that only fight for the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Compiled loops are kept with pytest's own cache, not in the user's.
+os.environ.setdefault("MERCER_CACHE_DIR", str(Path(__file__).parent / ".pytest_cache" / "code"))
+
+
+def pytest_collection_finish() -> None:
+    """All that was collected stays to the end: the garbage collector need not look through it again."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
 def _own_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What examples write is gone afterwards."""
     if isinstance(request.node, pytest.DoctestItem):
         monkeypatch.chdir(request.getfixturevalue("tmp_path"))

@@ -1,6 +1,6 @@
 """Bias and variance: what λ, the width σ and the number of neighbours R do.
 
-The truth is known, so both can be measured: 40 samples of 80 examples are drawn, and the machine fitted to
+The truth is known, so both can be measured: 20 samples of 80 examples are drawn, and the machine fitted to
 each.
 """
 
@@ -30,7 +30,7 @@ def main(output):
         (KernelNeighborsRegressor(Gaussian(1.0)), "n_neighbors", [1, 2, 3, 5, 8, 12, 16, 22, 30]),
     )
     for ax, (machine, name, values) in zip(figure.subplots(1, 3, sharey=True), panels, strict=True):
-        found = theory.bias_variance(machine, name, values, draw, truth, 80, repetitions=40)
+        found = theory.bias_variance(machine, name, values, draw, truth, 80, repetitions=20)
         plot.bias_variance(found, ax)
         print(f"{name}: least at {found.best:g}")
     ax.set_ylim(0, 0.5)

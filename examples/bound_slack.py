@@ -13,7 +13,7 @@ from mercer.kernels import Gaussian
 
 
 def main(output):
-    problem, sizes = theory.PointsProblem(noise=0.05), [50, 100, 200, 400, 800, 1600, 3200]
+    problem, sizes = theory.PointsProblem(noise=0.05), [50, 100, 200, 400, 800, 1600]
     names = ("Test-set bound", "Margin bound", "PAC–Bayes bound", "Stability bound", "Leave-one-out bound")
     rng = np.random.default_rng(0)
 
@@ -25,7 +25,7 @@ def main(output):
         values = {b.name: b.value for b in found.bounds}
         return [*(values[name] for name in names), problem.error(machine.decision_function(problem.points))]
 
-    *series, risks = np.array([np.mean([once(n) for _ in range(8)], axis=0) for n in sizes]).T
+    *series, risks = np.array([np.mean([once(n) for _ in range(4)], axis=0) for n in sizes]).T
     ax = plot.slack(
         sizes, dict(zip(names, series, strict=True)), risks, plot.axes(7.0, 4.6), ylabel="error rate"
     )

@@ -20,7 +20,7 @@ def main(output):
             return KernelRidge(problem.kernel, lam=problem.lam(n), offset=False)
 
         curve = theory.risk_curve(
-            machine, problem.draw, [64, 128, 256, 512, 1024], risk=problem.excess, repetitions=20
+            machine, problem.draw, [64, 128, 256, 512, 1024], risk=problem.excess, repetitions=10
         )
         plot.risk_curve(curve, ax, expected=problem.exponent, label=f"b = {b}, r = {r}")
         print(f"b = {b}, r = {r}: {curve.rate}, theory {problem.exponent:.2f}")

@@ -36,7 +36,7 @@ def adversary(machine, n, rng):
 
 
 def main(output):
-    rng, n = np.random.default_rng(0), 2000
+    rng, n = np.random.default_rng(0), 1000
     line = OnlineKernelRegressor(Gaussian(0.5), lam=1e-3, step=InverseRootStep(0.4), budget=None)
     plane = OnlineKernelClassifier(Gaussian(0.5), "hinge", lam=0.01, step=PegasosStep(), budget=None)
     radius = 3.0

@@ -22,8 +22,8 @@ def bumps(x):
 def main(output):
     figure = Figure(figsize=(16, 7), layout="constrained")
     rows = figure.subplots(2, 5)
-    plot.lloyd_frames(lloyd(None, 150, random_state=0), rows[0])
-    plot.lloyd_frames(lloyd(bumps, 150, random_state=0), rows[1], by="density")
+    plot.lloyd_frames(lloyd(None, 100, random_state=0), rows[0])
+    plot.lloyd_frames(lloyd(bumps, 100, random_state=0), rows[1], by="density")
     figure.savefig(output)
 
 

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "mercer"
@@ -14,13 +15,16 @@ MOST_LINES = 60
 INNER = ("tables",)
 
 
-def modules(source: Path = SOURCE) -> Iterator[tuple[str, str, ast.Module]]:
+@cache
+def modules(source: Path = SOURCE) -> tuple[tuple[str, str, ast.Module], ...]:
     """(path, room, syntax tree) of every file; files directly below `mercer` are rooms of one file."""
+    found = []
     for path in sorted(source.rglob("*.py")):
         where = path.relative_to(source)
         parts = list(where.with_suffix("").parts)
         room = ".".join(parts[:2]) if parts[0] in INNER and len(parts) > 2 else parts[0]
-        yield str(where), room, ast.parse(path.read_text(encoding="utf-8"))
+        found.append((str(where), room, ast.parse(path.read_text(encoding="utf-8"))))
+    return tuple(found)
 
 
 def looks_inside(source: Path = SOURCE) -> list[str]:
@@ -37,7 +41,7 @@ def looks_inside(source: Path = SOURCE) -> list[str]:
 
 def private_across_rooms(source: Path = SOURCE) -> list[str]:
     """Private names that are imported from, or read on objects of, another room."""
-    trees = list(modules(source))
+    trees = modules(source)
     defined: dict[str, set[str]] = defaultdict(set)
     for _, room, tree in trees:
         for node in ast.walk(tree):

@@ -11,7 +11,7 @@ from mercer import features
 from mercer.kernels import Linear, Polynomial
 from mercer.losses import Huber, Quantile, SquaredHinge
 from mercer.online import Merge, Oldest, PegasosStep, Projection, RecursiveStep, perceptron
-from mercer.representations import Nystrom
+from mercer.representations import Features, Nystrom
 
 
 def exported_estimators():
@@ -29,7 +29,7 @@ def exported_estimators():
 VARIANTS = [
     mercer.KernelRidge(kernel=Linear()),
     mercer.KernelRidge(representation="nystrom", solver="cg", random_state=0),
-    mercer.KernelRidge(representation="features", offset=True, random_state=0),
+    mercer.KernelRidge(representation=Features(n_features=100), offset=True, random_state=0),
     mercer.KernelRegressor(loss=Huber(1.0)),
     mercer.KernelRegressor(kernel=Polynomial(2), lam=0.1, offset=True),
     mercer.KernelClassifier(loss=SquaredHinge(), offset=True),

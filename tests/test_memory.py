@@ -17,12 +17,12 @@ def files(monkeypatch):
     """A file system with only the files a test names."""
     contents = {}
 
-    def read(self, *args, **kwargs):
-        if str(self) not in contents:
-            raise FileNotFoundError(self)
-        return contents[str(self)]
+    def read(file):
+        if file not in contents:
+            raise FileNotFoundError(file)
+        return contents[file]
 
-    monkeypatch.setattr(Path, "read_text", read)
+    monkeypatch.setattr(memory, "_text", read)
     return contents
 
 
@@ -121,9 +121,8 @@ def test_limits_of_the_process(limit):
         pytest.skip("what a process uses is asked of Linux")
     code = (
         "import resource\n"
-        "from pathlib import Path\n"
         "from mercer._memory import available_memory, _stat\n"
-        f"used = _stat(Path('/proc/self/status'), '{'VmSize:' if limit == 'RLIMIT_AS' else 'VmData:'}')\n"
+        f"used = _stat('/proc/self/status', '{'VmSize:' if limit == 'RLIMIT_AS' else 'VmData:'}')\n"
         "most = 1024 * used + (200 << 20)\n"
         f"resource.setrlimit(resource.{limit}, (most, most))\n"
         "free = available_memory()\n"

@@ -42,7 +42,6 @@ def public():
 
 
 PUBLIC = list(public())
-ids = [f"{room}.{name}" for room, name, _ in PUBLIC]
 
 
 def test_rooms_are_found():
@@ -50,10 +49,10 @@ def test_rooms_are_found():
     assert len(PUBLIC) > 80
 
 
-@pytest.mark.parametrize("name", mercer.__all__)
-def test_top_level_names(name):
-    assert getattr(mercer, name) is not None
-    assert name in dir(mercer)
+def test_top_level_names():
+    for name in mercer.__all__:
+        assert getattr(mercer, name) is not None, name
+        assert name in dir(mercer)
 
 
 def test_unknown_names():
@@ -73,15 +72,13 @@ def test_rooms_say_what_they_are_for(room):
     assert all(not name.startswith("_") for name in module.__all__)
 
 
-@pytest.mark.parametrize("room, name, thing", PUBLIC, ids=ids)
-def test_everything_is_documented(room, name, thing):
-    if not (inspect.isclass(thing) or inspect.isfunction(thing)):
-        return
-    assert thing.__doc__ and thing.__doc__.strip(), f"{room}.{name} has no docstring"
-    if inspect.isclass(thing) and "__doc__" in vars(thing):
-        assert vars(thing)["__doc__"]
-    elif inspect.isclass(thing):
-        pytest.fail(f"{room}.{name} only inherits its docstring")
+def test_everything_is_documented():
+    for room, name, thing in PUBLIC:
+        if not (inspect.isclass(thing) or inspect.isfunction(thing)):
+            continue
+        assert thing.__doc__ and thing.__doc__.strip(), f"{room}.{name} has no docstring"
+        if inspect.isclass(thing):
+            assert vars(thing).get("__doc__"), f"{room}.{name} only inherits its docstring"
 
 
 # Contracts, results and exceptions are shown in use elsewhere; what people call has an example of its own.
@@ -131,26 +128,27 @@ WITHOUT_EXAMPLE = {
 }
 
 
-@pytest.mark.parametrize("room, name, thing", PUBLIC, ids=ids)
-def test_everything_people_call_has_an_example(room, name, thing):
-    if not (inspect.isclass(thing) or inspect.isfunction(thing)):
-        return
-    examples = doctest.DocTestParser().get_examples(thing.__doc__ or "")
-    label = f"{room}.{name}"
-    assert bool(examples) != (label in WITHOUT_EXAMPLE), (
-        f"{label} has no example" if not examples else f"{label} has an example now: take it off the list"
-    )
-
-
-@pytest.mark.parametrize("room, name, thing", PUBLIC, ids=ids)
-def test_public_methods_are_documented(room, name, thing):
-    if not inspect.isclass(thing) or not thing.__module__.startswith("mercer"):
-        return
-    for method, function in vars(thing).items():
-        if method.startswith("_") or not inspect.isfunction(function):
+def test_everything_people_call_has_an_example():
+    for room, name, thing in PUBLIC:
+        if not (inspect.isclass(thing) or inspect.isfunction(thing)):
             continue
-        inherited = any(getattr(getattr(base, method, None), "__doc__", None) for base in thing.__mro__[1:])
-        assert function.__doc__ or inherited, f"{room}.{name}.{method} has no docstring"
+        examples = doctest.DocTestParser().get_examples(thing.__doc__ or "")
+        label = f"{room}.{name}"
+        assert bool(examples) != (label in WITHOUT_EXAMPLE), (
+            f"{label} has no example" if not examples else f"{label} has an example now: take it off the list"
+        )
+
+
+def test_public_methods_are_documented():
+    for room, name, thing in PUBLIC:
+        if not inspect.isclass(thing) or not thing.__module__.startswith("mercer"):
+            continue
+        for method, function in vars(thing).items():
+            if method.startswith("_") or not inspect.isfunction(function):
+                continue
+            bases = (getattr(base, method, None) for base in thing.__mro__[1:])
+            inherited = any(getattr(base, "__doc__", None) for base in bases)
+            assert function.__doc__ or inherited, f"{room}.{name}.{method} has no docstring"
 
 
 def run(code):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 try:
     import resource
@@ -20,7 +20,7 @@ _GROUPS = {
 
 def available_memory() -> int:
     """Bytes that can be allocated now without swapping; limits of containers and of this process included."""
-    free = 1024 * _stat(Path("/proc/meminfo"), "MemAvailable:") or _physical() // 2
+    free = 1024 * _stat("/proc/meminfo", "MemAvailable:") or _physical() // 2
     return max(min([free, *_cgroups_left(), *_limits_left()]), 0)
 
 
@@ -41,7 +41,7 @@ def _limits_left() -> Iterator[int]:
     for limit, used in (("RLIMIT_AS", "VmSize:"), ("RLIMIT_DATA", "VmData:")):
         most = resource.getrlimit(getattr(resource, limit))[0]
         if most != resource.RLIM_INFINITY:
-            yield most - 1024 * _stat(Path("/proc/self/status"), used)
+            yield most - 1024 * _stat("/proc/self/status", used)
 
 
 # -- limits of containers (control groups) --------------------------------------------------------
@@ -52,20 +52,20 @@ def _cgroups_left() -> Iterator[int]:
     for folder, kind in _folders():
         limit, used, reclaimable = _GROUPS[kind]
         try:
-            left = int((folder / limit).read_text()) - int((folder / used).read_text())
+            left = int(_text(f"{folder}/{limit}")) - int(_text(f"{folder}/{used}"))
         except (OSError, ValueError):  # not there, or "max"
             continue
-        yield left + _stat(folder / "memory.stat", reclaimable)
+        yield left + _stat(f"{folder}/memory.stat", reclaimable)
 
 
-def _folders() -> Iterator[tuple[Path, str]]:
+def _folders() -> Iterator[tuple[str, str]]:
     """Folders of the groups, from the innermost to the root.
 
     Inside a container the path may be that of the host, which is not there; the root is the container's then.
     """
     paths = {"v1": PurePosixPath("/"), "v2": PurePosixPath("/")}
     try:
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
+        for line in _text("/proc/self/cgroup").splitlines():
             number, controllers, path = line.split(":", 2)
             if number == "0" and not controllers:
                 paths["v2"] = PurePosixPath(path)
@@ -80,13 +80,19 @@ def _folders() -> Iterator[tuple[Path, str]]:
     ):
         for group in (paths[kind], *paths[kind].parents):
             if ".." not in group.parts:
-                yield Path(root, *group.parts[1:]), kind
+                yield "/".join((root, *group.parts[1:])), kind
 
 
-def _stat(file: Path, name: str) -> int:
+def _text(file: str) -> str:
+    """What a file of the system says; read plainly, since every fit asks a dozen of them."""
+    with open(file, "rb", buffering=0) as opened:
+        return opened.read().decode()
+
+
+def _stat(file: str, name: str) -> int:
     """A number that a file of the system has beside its name; 0 where that is not said."""
     try:
-        for line in file.read_text().splitlines():
+        for line in _text(file).splitlines():
             key, *values = line.split()
             if key == name:
                 return int(values[0])

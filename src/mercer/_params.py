@@ -30,6 +30,11 @@ def _signature(cls: Any) -> tuple[inspect.Parameter, ...]:
     return tuple(parameters)
 
 
+@cache
+def _names(cls: Any) -> tuple[str, ...]:
+    return tuple(p.name for p in _signature(cls))
+
+
 def _is_array_like(value: Any) -> bool:
     return isinstance(value, (list, tuple, np.ndarray))
 
@@ -80,7 +85,7 @@ class Params:
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
         """What the constructor takes, in its order."""
-        return tuple(p.name for p in _signature(cls))  # type: ignore[arg-type]  # a class is hashable
+        return _names(cls)  # type: ignore[arg-type]  # a class is hashable
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name; with ``deep``, those of nested objects as ``name__inner``."""

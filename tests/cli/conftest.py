@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer
+from hasty import hurry, in_haste
 from mercer.cli.app import app
 from mercer.tables.reading import Table
 
@@ -37,6 +38,12 @@ def table():
     return _table()
 
 
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch):
+    """Commands are tested here, not what the search finds."""
+    hurry(monkeypatch)
+
+
 @pytest.fixture
 def call():
     return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
@@ -49,9 +56,10 @@ def fitted(tmp_path_factory, table):
     csv = mercer.tables.write(table, folder / "houses.csv")
     model, page = folder / "houses.mercer", folder / "houses.html"
     options = ["--text", "zip", "--ignore", "kind", "--minutes", "0.01", "--seed", "3"]
-    result = CliRunner().invoke(
-        app, ["fit", str(csv), "--target", "price", *options, "-o", str(model), "--report", str(page)]
-    )
+    with in_haste():
+        result = CliRunner().invoke(
+            app, ["fit", str(csv), "--target", "price", *options, "-o", str(model), "--report", str(page)]
+        )
     assert result.exit_code == 0, result.output
     return SimpleNamespace(
         folder=folder, csv=csv, file=model, page=page, model=mercer.load(model), result=result
@@ -65,7 +73,8 @@ def sorted_out(tmp_path_factory, table):
     parquet = mercer.tables.write(table, folder / "houses.parquet")
     file = folder / "kinds.mercer"
     options = ["--ignore", "price", "--minutes", "0.01", "--no-report", "--json", "-o", str(file)]
-    result = CliRunner().invoke(app, ["fit", str(parquet), "--target", "kind", *options])
+    with in_haste():
+        result = CliRunner().invoke(app, ["fit", str(parquet), "--target", "kind", *options])
     assert result.exit_code == 0, result.output
     facts = json.loads(result.stdout)
     return SimpleNamespace(table=parquet, file=file, model=mercer.load(file), facts=facts)

@@ -335,8 +335,8 @@ def refitted(machine, X, y, r):
 @pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: 1 + d.max(axis=1, keepdims=True) - d])
 @pytest.mark.parametrize("kernel", [Gaussian(0.4), Polynomial(2)], ids=repr)
 def test_leave_one_out_is_refitting(kernel, weights):
-    X = np.concatenate([points(40, 2), points(40, 2)[:3]])  # with copies, at distance 0
-    classes = np.digitize(X[:, 0] + 0.3 * points(43, 1, seed=2)[:, 0], [0.4, 0.8])
+    X = np.concatenate([points(22, 2), points(22, 2)[:3]])  # with copies, at distance 0
+    classes = np.digitize(X[:, 0] + 0.3 * points(25, 1, seed=2)[:, 0], [0.4, 0.8])
     machine = KernelNeighborsClassifier(kernel, weights=weights, max_neighbors=9).fit(X, classes)
     expected = [np.mean(refitted(machine, X, classes, r) != classes) for r in range(1, 10)]
     np.testing.assert_allclose(machine.loo_errors_, expected, atol=1e-12)

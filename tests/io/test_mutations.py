@@ -12,9 +12,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 import mutations
 import watch
 
+from hasty import in_haste
+
 
 def test_mutants():
-    counts = mutations.run(300)
+    with in_haste():
+        counts = mutations.run(300)
     assert sum(counts.values()) == 300
     # Most are wrong; where none is right any more, or none is refused, the test has lost its grip.
     assert counts["refused"] > 200 and counts["predicts"] > 5

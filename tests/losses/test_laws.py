@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -49,16 +49,32 @@ LOSSES = [cls() for cls in CLASSES] + [
     Huber(delta=np.float64(0.3)),
     Quantile(q=np.float64(0.9)),
 ]
+CONVEX = [v for v in LOSSES if v.convex]
+CURVED = [v for v in LOSSES if v.curved]
+CONJUGATED = [v for v in LOSSES if v.has_conjugate]
 every = pytest.mark.parametrize("loss", LOSSES, ids=repr)
-convex = pytest.mark.parametrize("loss", [v for v in LOSSES if v.convex], ids=repr)
-curved = pytest.mark.parametrize("loss", [v for v in LOSSES if v.curved], ids=repr)
-conjugated = pytest.mark.parametrize("loss", [v for v in LOSSES if v.has_conjugate], ids=repr)
+curved = pytest.mark.parametrize("loss", CURVED, ids=repr)
 rough = pytest.mark.parametrize("loss", [v for v in LOSSES if not v.smooth], ids=repr)
 
 N, T = 4, 3
 SIZE = 8.0
 scores = arrays(np.float64, (N, T), elements=st.floats(-SIZE, SIZE))
 seeds = st.integers(0, 2**32 - 1)
+
+
+def drawn(losses, **strategies):
+    """A law of each of these losses, on examples drawn once for all: drawing takes longer than trying."""
+
+    def of(law):
+        def test(example):
+            for loss in losses:
+                note(repr(loss))
+                law(loss, **example)
+
+        test.__name__ = test.__qualname__ = law.__name__
+        return settings(deadline=None)(given(st.fixed_dictionaries(strategies))(test))
+
+    return of
 
 
 def targets(loss, seed, n=N, t=T):
@@ -104,9 +120,7 @@ def test_shapes(loss):
         assert loss.conjugate(y, loss.grad(y, s)).shape == loss.value(y, s).shape
 
 
-@every
-@settings(deadline=None)
-@given(seed=seeds, s=scores)
+@drawn(LOSSES, seed=seeds, s=scores)
 def test_grad_lies_between_the_one_sided_difference_quotients(loss, seed, s):
     # For a differentiable loss both quotients tend to V'; at a kink they tend to the ends of the
     # subdifferential. So no point has to be left out.
@@ -119,9 +133,7 @@ def test_grad_lies_between_the_one_sided_difference_quotients(loss, seed, s):
         assert np.all(g[:, j] <= np.maximum(behind, ahead) + tolerance)
 
 
-@curved
-@settings(deadline=None)
-@given(seed=seeds, s=scores)
+@drawn(CURVED, seed=seeds, s=scores)
 def test_hess_lies_between_the_one_sided_difference_quotients_of_grad(loss, seed, s):
     y, h = targets(loss, seed), 1e-6
     hess = loss.hess(y, s)
@@ -132,9 +144,7 @@ def test_hess_lies_between_the_one_sided_difference_quotients_of_grad(loss, seed
         assert np.all(hess[:, j] <= np.maximum(behind, ahead) + tolerance)
 
 
-@curved
-@settings(deadline=None)
-@given(seed=seeds, s=scores, shift=st.floats(-1e-3, 1e-3))
+@drawn(CURVED, seed=seeds, s=scores, shift=st.floats(-1e-3, 1e-3))
 def test_smooth_means_that_grad_is_locally_lipschitz(loss, seed, s, shift):
     y = targets(loss, seed)
     edges = [loss.hess(y, np.full_like(y, edge)).max() for edge in (-SIZE - 1, SIZE + 1)]
@@ -156,18 +166,14 @@ def test_no_hess_at_kinks_is_said(loss):
         loss.hess(targets(loss, 0), np.zeros((N, T)))
 
 
-@convex
-@settings(deadline=None)
-@given(seed=seeds, a=scores, b=scores, w=st.floats(0, 1))
+@drawn(CONVEX, seed=seeds, a=scores, b=scores, w=st.floats(0, 1))
 def test_convex_along_segments(loss, seed, a, b, w):
     y = targets(loss, seed)
     chord = w * loss.value(y, a) + (1 - w) * loss.value(y, b)
     assert np.all(loss.value(y, w * a + (1 - w) * b) <= chord + 1e-9 * (1 + np.abs(chord)))
 
 
-@convex
-@settings(deadline=None)
-@given(seed=seeds, a=scores, b=scores)
+@drawn(CONVEX, seed=seeds, a=scores, b=scores)
 def test_subgradient_inequality(loss, seed, a, b):
     y = targets(loss, seed)
     tangent = loss.value(y, a) + matched(loss, loss.grad(y, a) * (b - a))
@@ -185,9 +191,7 @@ def test_subgradient_inequality_at_the_kinks_themselves(loss):
         assert np.all(loss.value(np.ones((len(points), 1)), points[:, np.newaxis]) >= tangent[:, 0] - 1e-12)
 
 
-@pytest.mark.parametrize("loss", [v for v in LOSSES if v.curvature is not None], ids=repr)
-@settings(deadline=None)
-@given(seed=seeds, s=scores)
+@drawn([v for v in LOSSES if v.curvature is not None], seed=seeds, s=scores)
 def test_curvature_bounds_the_hessian(loss, seed, s):
     R = dense(loss.hess_root(targets(loss, seed), s).apply, N, T)
     assert np.all(np.linalg.norm(R, ord=2, axis=(1, 2)) ** 2 <= loss.curvature * (1 + 1e-12))
@@ -229,9 +233,7 @@ def test_hess_root(loss):
     np.testing.assert_allclose(H, np.stack(differences, axis=-1), rtol=1e-5, atol=1e-7)
 
 
-@conjugated
-@settings(deadline=None)
-@given(seed=seeds, s=scores, u=arrays(np.float64, (N, T), elements=st.floats(-3, 3)))
+@drawn(CONJUGATED, seed=seeds, s=scores, u=arrays(np.float64, (N, T), elements=st.floats(-3, 3)))
 def test_fenchel_young_inequality(loss, seed, s, u):
     y = targets(loss, seed)
     both = loss.value(y, s) + loss.conjugate(y, u)
@@ -240,9 +242,7 @@ def test_fenchel_young_inequality(loss, seed, s, u):
     assert np.all(both >= product - 1e-9 * (1 + np.abs(product)))
 
 
-@pytest.mark.parametrize("loss", [v for v in LOSSES if v.convex and v.has_conjugate], ids=repr)
-@settings(deadline=None)
-@given(seed=seeds, s=scores, elsewhere=scores)
+@drawn([v for v in CONJUGATED if v.convex], seed=seeds, s=scores, elsewhere=scores)
 def test_fenchel_young_at_gradients(loss, seed, s, elsewhere):
     # Gradients lie in the conjugate's domain, so here nothing is infinite.
     y = targets(loss, seed)
@@ -256,11 +256,11 @@ def test_fenchel_young_at_gradients(loss, seed, s, elsewhere):
     )
 
 
-@pytest.mark.parametrize(
-    "loss", [v for v in LOSSES if v.convex and v.has_conjugate and not v.joint], ids=repr
+@drawn(
+    [v for v in CONJUGATED if v.convex and not v.joint],
+    seed=seeds,
+    u=arrays(np.float64, (N, T), elements=st.floats(-3, 3)),
 )
-@settings(deadline=None)
-@given(seed=seeds, u=arrays(np.float64, (N, T), elements=st.floats(-3, 3)))
 def test_conjugate_is_finite_exactly_on_the_range_of_slopes(loss, seed, u):
     # The slopes of a convex function rise from one end to the other. (In between lie, for the
     # unbounded ones, values that need scores too large to try; 600 reaches past ±3 for all.)

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import mercer
 import onnx
+from hasty import in_haste
 from mercer.estimators.base import KernelMachine
 from mercer.features import NystromFeatures
 from mercer.kernels import ArcCosine, FunctionKernel, Gaussian, Laplacian, Linear, Polynomial, Precomputed
@@ -190,7 +191,8 @@ def test_models_and_pipelines_of_columns_and_a_machine():
     prepared = pipe["columns"].transform(table)
     np.testing.assert_allclose(run(exported, prepared)["prediction"], pipe.predict(table))
     assert json.loads(exported.metadata_props[0].value) == ["size", "width", "colour = red"]
-    model = mercer.fit(table, MANY, minutes=0.001)
+    with in_haste():
+        model = mercer.fit(table, MANY, minutes=0.001)
     points = model.columns.transform(table)
     squared = mercer.KernelClassifier(loss="squared", offset=True).fit(points, MANY)
     model = replace(model, machine=squared, calibration=calibrated(squared, points, MANY, 0))

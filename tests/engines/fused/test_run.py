@@ -188,6 +188,9 @@ def _signless(k):
     return not isinstance(k, (ChiSquared, HistogramIntersection))
 
 
+COMPOSITES = 112  # every number of coordinates in both precisions, seven times
+
+
 def depth(seed):
     """Most of them shallow: compiling takes time."""
     return 3 if seed % 5 == 0 else 2
@@ -203,7 +206,7 @@ def short_code(monkeypatch):
     monkeypatch.setattr(run, "host", Few)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(COMPOSITES))
 def test_random_composites(seed, short_code):
     rng = np.random.default_rng(seed)
     d, dtype = DIMENSIONS[seed % len(DIMENSIONS)], DTYPES[(seed // len(DIMENSIONS)) % 2]
@@ -221,7 +224,7 @@ def test_random_composites(seed, short_code):
 
 def test_composites_are_of_all_sorts():
     found = {}
-    for seed in range(200):
+    for seed in range(COMPOSITES):
         text = repr(composite(np.random.default_rng(seed), DIMENSIONS[seed % len(DIMENSIONS)], depth(seed)))
         for word in (
             "+",

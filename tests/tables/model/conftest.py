@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.tables.model.effort import Effort
+from hasty import hurry, in_haste
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +35,8 @@ def houses():
 
 @pytest.fixture(scope="session")
 def price_model(houses):
-    return mercer.fit(*houses, target="price", minutes=0.5, random_state=1)
+    with in_haste(folds=5):
+        return mercer.fit(*houses, target="price", minutes=0.5, random_state=1)
 
 
 @pytest.fixture(scope="session")
@@ -50,29 +51,19 @@ def flowers():
     return table, species[order]
 
 
-def few_steps(seconds, n, d, outputs):
-    """Instead of `Effort.within`: hardly a search."""
-    return Effort(min(n, 60), min(n, 60), min(n, 60), 2, 2, 2, by_folds=True)
-
-
 @pytest.fixture
 def hasty(monkeypatch):
-    """`mercer.fit` in a few steps and two folds, for tests that do not ask what it finds."""
-    monkeypatch.setattr(Effort, "within", staticmethod(few_steps))
-    for room in ("search", "evaluation"):
-        monkeypatch.setattr(f"mercer.tables.model.{room}._FOLDS", 2)
+    hurry(monkeypatch)
 
 
 @pytest.fixture(scope="session")
 def species_model(flowers):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Effort, "within", staticmethod(few_steps))
+    with in_haste(folds=5):
         return mercer.fit(*flowers, minutes=0.5)
 
 
 @pytest.fixture(scope="session")
 def yes_model(flowers):
     table, species = flowers
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Effort, "within", staticmethod(few_steps))
+    with in_haste(folds=5):
         return mercer.fit({**table, "rose?": np.where(species == "rose", "yes", "no")}, "rose?", minutes=0.5)

@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,17 @@ SHORT = {"x": X1[:12], "z": X2[:12]}
 @pytest.fixture
 def quick(hasty):
     return lambda X, y=None, **asked: mercer.fit(X, y, **{"minutes": 0.05, **asked})
+
+
+@pytest.fixture
+def at_once(quick, monkeypatch):
+    """Without the descents, for tests of what is read and said: the best kernel at first sight is taken."""
+
+    def first(search, tried):
+        return [lambda: [replace(search._screened(tried)[0], stage="last look")]]
+
+    monkeypatch.setattr("mercer.tables.model.search.KernelSearch._by_folds", first)
+    return quick
 
 
 def sound(model, X):
@@ -185,40 +197,40 @@ def test_many_rows_hold_some_out(monkeypatch, quick):
 # -- which target ------------------------------------------------------------------------------------
 
 
-def test_ways_to_name_the_target(quick):
+def test_ways_to_name_the_target(at_once):
     frame = pd.DataFrame({**SHORT, "gain": Y[:12]})
-    by_y, by_name = quick(frame, "gain"), quick(frame, target="gain")
+    by_y, by_name = at_once(frame, "gain"), at_once(frame, target="gain")
     assert by_y.target == by_name.target == "gain" and by_y.schema.names == ("x", "z")
     apart = frame.drop(columns="gain")
-    assert quick(apart, frame[["gain"]]).target == "gain"
-    assert quick(apart, Y[:12]).target == "y"
-    assert quick(apart, Y[:12], target="profit").target == "profit"
-    assert quick(apart, pd.DataFrame({"name": Y[:12]})).target == "name"
+    assert at_once(apart, frame[["gain"]]).target == "gain"
+    assert at_once(apart, Y[:12]).target == "y"
+    assert at_once(apart, Y[:12], target="profit").target == "profit"
+    assert at_once(apart, pd.DataFrame({"name": Y[:12]})).target == "name"
 
 
-def test_columns_called_y(quick):
+def test_columns_called_y(at_once):
     """Coordinates x and y: an array without a name is not taken for one of them."""
-    model = quick({"x": X1, "y": X2}, Y)
+    model = at_once({"x": X1, "y": X2}, Y)
     assert model.target == "y" and model.schema.names == ("x", "y")
 
 
-def test_columns_called_by_numbers(quick):
+def test_columns_called_by_numbers(at_once):
     frame = pd.DataFrame(np.column_stack([X1[:12], X2[:12], Y[:12]]))
-    model = quick(frame, "2")
+    model = at_once(frame, "2")
     assert model.schema.names == ("0", "1") and len(model.predict(frame)) == 12
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, dict], ids=["pandas", "polars", "dict"])
-def test_truth_values_stay_what_they_are(make, quick):
-    model = quick(make({**SHORT, "up": np.arange(12) % 2 == 0}), "up")
+def test_truth_values_stay_what_they_are(make, at_once):
+    model = at_once(make({**SHORT, "up": np.arange(12) % 2 == 0}), "up")
     assert model.classes_.tolist() == [False, True] and model.predict(SHORT).dtype == bool
 
 
-def test_a_file(quick, tmp_path):
+def test_a_file(at_once, tmp_path):
     path = tmp_path / "table.csv"
     pd.DataFrame({**SHORT, "gain": Y[:12]}).to_csv(path, index=False)
     for given in (path, str(path)):
-        assert quick(given, "gain").schema.names == ("x", "z")
+        assert at_once(given, "gain").schema.names == ("x", "z")
 
 
 MISSING = {
@@ -234,46 +246,46 @@ MISSING = {
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_rows_without_a_target_are_left_out(name, quick):
-    model = quick({"x": X1[:20]}, MISSING[name])
+def test_rows_without_a_target_are_left_out(name, at_once):
+    model = at_once({"x": X1[:20]}, MISSING[name])
     assert model.evidence.rows == 18
     assert model.evidence.remarks[0] == "2 rows without 'y' were left out, the first of them row 4"
 
 
-def test_labels_that_occur_once_are_left_out(quick):
-    model = quick(TABLE, rare(1))
+def test_labels_that_occur_once_are_left_out(at_once):
+    model = at_once(TABLE, rare(1))
     assert model.evidence.rows == N - 1 and model.classes_.tolist() == ["down", "up"]
     assert "labels that occur once" in model.evidence.remarks[0] and "'other'" in model.evidence.remarks[0]
 
 
-def test_dates_in_words(quick):
+def test_dates_in_words(at_once):
     days = np.datetime64("2024-01-01") + np.arange(N) * np.timedelta64(3, "D")
-    model = quick({"day": days.astype(str), "x": X1}, Y)
+    model = at_once({"day": days.astype(str), "x": X1}, Y)
     assert [c.kind for c in model.schema.columns] == ["date", "number"]
     a, b = (model.predict({"day": d, "x": X1}) for d in (days, days.astype(str)))
     np.testing.assert_array_equal(a, b)
     # Almost dates are words.
     words = np.where(np.arange(N) % 2, "2024-01-01", "soon")
-    assert quick({"day": words, "x": X1}, Y).schema.columns[0].kind == "category"
+    assert at_once({"day": words, "x": X1}, Y).schema.columns[0].kind == "category"
 
 
-def test_the_task_can_be_said(quick):
+def test_the_task_can_be_said(at_once):
     stars = np.arange(12) % 3 + 1
-    assert quick(SHORT, stars).task == "classification"
-    model = quick(SHORT, stars, task="regression")
+    assert at_once(SHORT, stars).task == "classification"
+    model = at_once(SHORT, stars, task="regression")
     assert model.task == "regression" and model.evidence.remarks[-1] == "regression: as asked"
 
 
-def test_rows_go_by_place_not_by_index(quick):
+def test_rows_go_by_place_not_by_index(at_once):
     y = Y[:12]
     frame = pd.DataFrame(SHORT, index=np.arange(12)[::-1])
-    a, b = quick(frame, pd.Series(y)), quick(frame.reset_index(drop=True), y)
+    a, b = at_once(frame, pd.Series(y)), at_once(frame.reset_index(drop=True), y)
     np.testing.assert_array_equal(a.evidence.truth, b.evidence.truth)
 
 
-def test_remarks_of_the_reader_are_kept(quick):
+def test_remarks_of_the_reader_are_kept(at_once):
     table = Table(Table.of(SHORT).columns, remarks=["numbers have a decimal comma"])
-    model = quick(table, Y[:12])
+    model = at_once(table, Y[:12])
     assert model.evidence.remarks[0] == "numbers have a decimal comma"
     assert "Note: numbers have a decimal comma" in model.summary()
 

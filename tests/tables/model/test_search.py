@@ -1,5 +1,7 @@
 """The search for a kernel: what it finds where the answer is known."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -34,9 +36,15 @@ def run(points=None, Y=Y, effort=FEW, seconds=1e6, seed=0, tell=lambda text: Non
     return KernelSearch(points or {"keep": X}, Y, effort, Clock(seconds), seed, tell, **more).run()
 
 
+@cache
+def at_first(effort):
+    """The search that several tests look at."""
+    return run(effort=effort)
+
+
 @ways
 def test_better_than_one_tuned_width(effort):
-    found = run(effort=effort)
+    found = at_first(effort)
     fresh_X, fresh_Y = surface(1000, 1)
 
     def error(kernel, lam):
@@ -52,7 +60,7 @@ def test_better_than_one_tuned_width(effort):
 
 @ways
 def test_the_same_seed_finds_the_same(effort):
-    a, b = run(seed=3, effort=effort), run(seed=3, effort=effort)
+    a, b = at_first(effort), run(effort=effort)
     assert a.best.kernel == b.best.kernel and a.best.mu == b.best.mu
     assert sorted((t.stage, t.kernel, t.loo) for t in a.trials) == sorted(
         (t.stage, t.kernel, t.loo) for t in b.trials
@@ -61,7 +69,7 @@ def test_the_same_seed_finds_the_same(effort):
 
 
 def test_units_of_the_target_do_not_matter():
-    a, b = run(), run(Y=1e6 * Y + 1e7)
+    a, b = at_first(FEW), run(Y=1e6 * Y + 1e7)
     assert a.best.family == b.best.family and b.best.mu == pytest.approx(a.best.mu, rel=1e-2)
     assert b.best.error == pytest.approx(a.best.error, rel=1e-3)
 
@@ -97,7 +105,7 @@ def test_the_preparation_that_helps():
 
 def test_fresh_rows_judge_where_there_are_enough():
     """Recomputed, for the one that was chosen."""
-    found = run(effort=MANY)
+    found = at_first(MANY)
     order = np.random.default_rng(0).permutation(200)
     at, fresh = order[:150], order[150:]
     Z = (Y - Y.mean()) / Y.std()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mercer
+from hasty import in_haste
 from mercer._state import check, try_out
 from mercer.estimators.calibration import Calibration
 from mercer.tables.model.columns import Category, Columns, Date, Number
@@ -20,12 +21,14 @@ Y = TABLE["size"] + (TABLE["colour"] == "red") + 0.3 * RNG.standard_normal(60)
 
 @pytest.fixture(scope="module")
 def regression():
-    return mercer.fit(TABLE, Y, minutes=1e-3)
+    with in_haste():
+        return mercer.fit(TABLE, Y, minutes=1e-3)
 
 
 @pytest.fixture(scope="module")
 def classification():
-    return mercer.fit(TABLE, np.where(Y > 0.3, "high", "low"), minutes=1e-3)
+    with in_haste():
+        return mercer.fit(TABLE, np.where(Y > 0.3, "high", "low"), minutes=1e-3)
 
 
 def test_what_fit_made_is_in_order(regression, classification):

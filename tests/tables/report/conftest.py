@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mercer
+from hasty import in_haste
 from mercer.tables.report import model_report
 
 _VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -72,7 +73,8 @@ def regression_model():
         HOSTILE: rng.normal(size=n),
         "always": np.ones(n),
     }
-    return mercer.fit(table, y + rng.normal(size=n), target=HOSTILE, minutes=0.005)
+    with in_haste():
+        return mercer.fit(table, y + rng.normal(size=n), target=HOSTILE, minutes=0.005)
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +84,8 @@ def classification_model():
     X = rng.normal(size=(120, 2))
     labels = np.array(["calm", "windy", HOSTILE])[np.digitize(X[:, 0] + X[:, 1] ** 2, [0.0, 1.2])]
     table = {"pressure": X[:, 0], "speed": X[:, 1]}
-    return mercer.fit(table, labels, target="weather", minutes=0.005)
+    with in_haste():
+        return mercer.fit(table, labels, target="weather", minutes=0.005)
 
 
 @pytest.fixture(scope="session")
@@ -105,4 +108,6 @@ def wide_model():
     X = rng.normal(size=(104, 40))
     labels = np.array([f"label number {i:02d}" for i in range(26)])[np.arange(104) % 26]
     X[:, 0] += np.arange(104) % 26
-    return mercer.fit({f"measurement no. {j}": X[:, j] for j in range(40)}, labels, minutes=0.005)
+    table = {f"measurement no. {j}": X[:, j] for j in range(40)}
+    with in_haste():
+        return mercer.fit(table, labels, minutes=0.005)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mercer
+from hasty import in_haste
 from mercer.tables.serve import make_app
 from mercer.tables.serve.run import _listening, _server
 
@@ -43,16 +44,17 @@ def _columns(rows):
 def regression():
     rows = some_rows(60)
     noise = np.random.default_rng(1).normal(size=60)
-    return mercer.fit(_columns(rows), _prices(rows) + noise, target="price", minutes=0.01)
+    with in_haste():
+        return mercer.fit(_columns(rows), _prices(rows) + noise, target="price", minutes=0.01)
 
 
 @pytest.fixture(scope="session")
 def classification():
     rows = some_rows(60)
     labels = np.digitize(_prices(rows), np.quantile(_prices(rows), [1 / 3, 2 / 3]))
-    return mercer.fit(
-        _columns(rows), np.array(["cheap", "fair", "dear"])[labels], target="kind", minutes=0.01
-    )
+    kinds = np.array(["cheap", "fair", "dear"])[labels]
+    with in_haste():
+        return mercer.fit(_columns(rows), kinds, target="kind", minutes=0.01)
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,7 @@ def make_app(
     Examples
     --------
     >>> import asyncio, json, mercer
-    >>> rows = [{"x": i / 10, "side": "left" if i % 2 else "right"} for i in range(40)]
+    >>> rows = [{"x": i / 10, "side": "left" if i % 2 else "right"} for i in range(12)]
     >>> model = mercer.fit(rows, [row["x"] ** 2 for row in rows], target="square", minutes=0.01)
     >>> app = make_app(model, max_rows=100)
     >>> [route.path for route in app.routes]

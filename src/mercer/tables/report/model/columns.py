@@ -207,8 +207,8 @@ def along(model: Model, name: str, most: int = 5) -> Along:
     Examples
     --------
     >>> import mercer, numpy as np
-    >>> x = np.linspace(0, 6, 60)
-    >>> model = mercer.fit({"x": x, "of": ["a", "b"] * 30}, np.sin(x), minutes=0.05)
+    >>> x = np.linspace(0, 6, 20)
+    >>> model = mercer.fit({"x": x, "of": ["a", "b"] * 10}, np.sin(x), minutes=0.05)
     >>> along(model, "x").curves.shape, along(model, "of").values.tolist()
     ((120, 1), ['a', 'b'])
     """

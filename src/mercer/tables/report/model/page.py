@@ -39,7 +39,7 @@ def model_report(model: Model, *, command: str | None = None, source: str | None
     Examples
     --------
     >>> import mercer, numpy as np
-    >>> x = np.linspace(0, 6, 60)
+    >>> x = np.linspace(0, 6, 20)
     >>> model = mercer.fit({"x": x}, np.sin(x), target="height", minutes=0.05)
     >>> page = model_report(model, source="/home/me/waves.csv")
     >>> page.title
