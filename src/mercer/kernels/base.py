@@ -10,7 +10,7 @@ import numpy as np
 from mercer._params import Params, is_number, require_positive
 from mercer.codegen.formula import PairTracer, View
 from mercer.codegen.symbols import NotTraceable
-from mercer.kernels.points import as_vectors, counted, double
+from mercer.kernels.points import as_vectors, counted, double, require_one_kind
 
 if TYPE_CHECKING:
     from mercer.kernels import algebra, transforms, unary
@@ -153,7 +153,8 @@ class Kernel(Params):
 
     @staticmethod
     def require_same_width(X, Z) -> None:
-        """Raise ValueError where points on two sides have different numbers of coordinates."""
+        """Raise ValueError where points on two sides have not the same coordinates, or kind of letters."""
+        require_one_kind(X, Z)
         if getattr(X, "ndim", 1) == 2 and getattr(Z, "ndim", 1) == 2 and X.shape[1] != Z.shape[1]:
             raise ValueError(
                 f"points have {X.shape[1]} coordinates on one side and {Z.shape[1]} on the other"

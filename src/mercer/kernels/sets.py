@@ -13,7 +13,7 @@ from mercer._xp import issparse
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import _Composite, prefixed
 from mercer.kernels.counts import Counts
-from mercer.kernels.points import counted
+from mercer.kernels.points import counted, shortened
 
 # Values of the inner kernel that are held at once by a thread, 8 MB of doubles, and rows of such a block.
 _ENTRIES, _ROWS = 1 << 20, 1 << 10
@@ -146,7 +146,7 @@ class MeanEmbedding(_Composite):
         if none or isinstance(item, str | bytes | dict):
             raise ValueError(
                 f"MeanEmbedding takes sets, each an array of vectors or a list; set {i} is "
-                f"{_shortened(item)} ({type(item).__name__}); for one set of elements give [elements]"
+                f"{shortened(item)} ({type(item).__name__}); for one set of elements give [elements]"
             )
         if not self.kernel.vectors:
             return list(item)
@@ -350,14 +350,9 @@ def _stacked(sets: list[Any]) -> Any:
 def _items(X: Any) -> Any:
     """The sets of a list, a Series, or a table with one column of them."""
     if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__") or issparse(X):
-        raise ValueError(f"MeanEmbedding takes a list of sets, got {_shortened(X)} ({type(X).__name__})")
+        raise ValueError(f"MeanEmbedding takes a list of sets, got {shortened(X)} ({type(X).__name__})")
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1 and X.dtype == object:
         return X[:, 0]
     return X
-
-
-def _shortened(item: Any) -> str:
-    text = repr(item)
-    return text if len(text) <= 40 else text[:37] + "…"

@@ -35,7 +35,7 @@ def scores_listed(x, z, S, alphabet, opening, extension):
 @pytest.fixture(params=["compiled", "numpy"])
 def way(request, monkeypatch):
     if request.param == "numpy":
-        monkeypatch.setattr(alignment, "_code", lambda: None)
+        monkeypatch.setattr(alignment, "_code", lambda name: None)
     return request.param
 
 
@@ -56,8 +56,14 @@ def test_all_listed(X, Z, opening, extension, beta):
     assert np.array_equal(K, K.T) and np.allclose(np.diag(K), kernel.diag(X), rtol=1e-13)
 
 
+def test_scores_beyond_what_logarithms_hold_are_refused():
+    for kernel in (LocalAlignment(1e308 * np.eye(2), "ab", beta=100), LocalAlignment(np.eye(2), "ab", 1e101)):
+        with pytest.raises(ValueError, match="beta times scores and costs must be below"):
+            kernel.normalize()(["ab"])
+
+
 def test_all_listed_by_numpy(monkeypatch):
-    monkeypatch.setattr(alignment, "_code", lambda: None)
+    monkeypatch.setattr(alignment, "_code", lambda name: None)
     test_all_listed()
 
 
@@ -85,7 +91,7 @@ def test_both_ways_of_adding_up_agree(monkeypatch):
     X = ["GATTACA" * 12, "CATTAGA" * 11]
     kernel = LocalAlignment(DNA, "ACGT", 2.0, 0.5, 0.7, log=True)
     K = kernel(X)
-    monkeypatch.setattr(alignment, "_code", lambda: None)
+    monkeypatch.setattr(alignment, "_code", lambda name: None)
     assert np.allclose(kernel(X), K, rtol=1e-13)
 
 

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from mercer._params import require_flag, require_nonnegative
-from mercer._threads import stopping_point
+from mercer._threads import cpu_count, parallel_map, stopping_point
 from mercer.codegen.subset.compiled import compiled
 from mercer.kernels.base import Kernel
 from mercer.kernels.strings import alignment_loops
-from mercer.kernels.strings.lanes import AFTER_RIGHT, LANES, MANY_LANES, all_pairs, side_by_side
+from mercer.kernels.strings.lanes import (
+    AFTER_RIGHT,
+    LANES,
+    MANY_LANES,
+    all_pairs,
+    is_long,
+    pieces,
+    side_by_side,
+)
 from mercer.kernels.strings.letters import Letters, as_strings, letters
 
+# What is added up in logarithms, letter by letter, is far from the range of floats.
+_MOST = 1e100
+# Logarithms take so many times as long as floats in lanes.
+_LOGS = 64
 
-@lru_cache(maxsize=1)
-def _code() -> Any:
-    """The loop in machine code; None where there is no LLVM."""
-    return compiled([alignment_loops.alignments_of_rows])
+
+@lru_cache(maxsize=3)
+def _code(name: str) -> Any:
+    """One of the loops in machine code; None where there is no LLVM."""
+    return compiled([getattr(alignment_loops, name)])
 
 
 class LocalAlignment(Kernel):
@@ -92,6 +106,11 @@ class LocalAlignment(Kernel):
             raise ValueError("LocalAlignment: scores must be finite and symmetric")
         if len(set(self.alphabet)) < size:
             raise ValueError("LocalAlignment: a letter is twice in the alphabet")
+        worth = float(self.beta) * max(float(np.abs(S).max()), float(self.opening), float(self.extension))
+        if not worth < _MOST:
+            raise ValueError(
+                f"LocalAlignment: beta times scores and costs must be below {_MOST:g}, got {worth:g}"
+            )
 
     def _letters(self) -> np.ndarray:
         """The alphabet as strings of one letter each, of the kind that points are of."""
@@ -146,20 +165,23 @@ class LocalAlignment(Kernel):
         """log k of all pairs."""
         left = self._numbered(X)
         right = left if Z is X else self._numbered(Z)
-        run = _code()
+        run = _code("alignments_of_rows")
         if run is None:
             return all_pairs(left, right, partial(_by_numpy, self._settings()), MANY_LANES)
         return all_pairs(left, right, partial(_by_loops, run, self._settings()), LANES, 8)
 
     def _own_logs(self, X: Any) -> np.ndarray:
-        strings, run, out = self._numbered(X), _code(), np.empty((X.shape[0], 1))
-        for i in range(len(strings)):
+        strings, run, out = self._numbered(X), _code("alignments_of_rows"), np.empty((X.shape[0], 1))
+
+        def own(i: int) -> None:
             stopping_point()
             right = side_by_side(strings, np.array([i]), 1, AFTER_RIGHT)
             if run is None:
                 _by_numpy(self._settings(), strings, i, i + 1, right, out)
             else:
                 _by_loops(run, self._settings(), strings, i, i + 1, right, out)
+
+        parallel_map(own, range(len(strings)), cpu_count(), blas=False)
         return out[:, 0]
 
     def _values(self, logs: np.ndarray) -> np.ndarray:
@@ -199,7 +221,27 @@ def _by_loops(
     with np.errstate(over="ignore"):
         odds = np.exp(scores)
     S = np.empty((3, len(right) + 1))
+    if high == low + 1 and is_long(left, low, _LOGS * right.size):
+        rows = left.codes, int(left.starts[low]), int(left.lengths[low])
+        for lane, end in enumerate(ends):
+            out[low, lane] = _in_pieces(rows, (right, lane, end), scores, odds, (begin, extend), S)
+        return
     run(left.codes, left.starts, low, high, right, ends, len(ends), scores, odds, begin, extend, S, out)
+
+
+def _in_pieces(
+    left: Any, right: Any, scores: np.ndarray, odds: np.ndarray, gaps: Any, S: np.ndarray
+) -> float:
+    """log(1 + ΣM) of one long pair."""
+    (codes, start, n), cells, total = left, _LOGS * int(right[2]), 1.0
+    for first, last in pieces(n, cells):
+        total = _code("alignments")(codes, start, first, last, *right, odds, *np.exp(gaps), S, total)
+    if total < alignment_loops.LARGEST:
+        return math.log(total)
+    total = 0.0
+    for first, last in pieces(n, cells):
+        total = _code("log_alignments")(codes, start, first, last, *right, scores, *gaps, S, total)
+    return total
 
 
 def _by_numpy(settings: Any, left: Letters, low: int, high: int, right: np.ndarray, out: np.ndarray) -> None:

@@ -139,9 +139,11 @@ class Mismatch(Counting):
 
     def features(self, X):
         strings, size = letters(X), len(self.alphabet) + 1
+        if not (strings.lengths >= self.length).any():
+            return Counts.empty(np.zeros(len(strings), np.int64))
         made, kept = self._require_room(strings)
         # Where few words are possible, the neighbours of all are listed once; otherwise of those there are.
-        few = size**self.length * self._neighbours() <= min(_LISTED, made.sum())
+        few = size**self.length * self._neighbours() <= int(min(_LISTED, made.sum()))
         powers = size ** np.arange(self.length) if few else np.zeros(0, np.int64)
         listed = (
             self._neighbourhood(np.arange(size**self.length)[:, None] // powers % size - 1) if few else None

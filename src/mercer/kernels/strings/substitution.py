@@ -95,12 +95,14 @@ class Substitution(Counting):
     def features(self, X):
         strings, alphabet = letters(X), alphabet_of(self.alphabet, "Substitution")
         size, length = len(alphabet), self.length
+        if not (strings.lengths >= length).any():
+            return Counts.empty(np.zeros(len(strings), np.int64))
         words = size**length
         if _BYTES * words * len(strings) > available_memory():
             raise ValueError(
-                f"Substitution: a string has {words:,} features, one for each word of {length} of the {size} "
-                f"letters, which are too many for {len(strings):,} strings and the memory there is; take "
-                f"shorter substrings"
+                f"Substitution: a string has {size}^{length} features, one for each word of {length} of the "
+                f"{size} letters, which are too many for {len(strings):,} strings and the memory there is; "
+                f"take shorter substrings"
             )
         root, ids = self._root(size), self._numbers(alphabet)
         order = np.argsort(ids)
@@ -112,9 +114,8 @@ class Substitution(Counting):
             for i in range(length):
                 which = which * size + digits[first + i]
             table = np.bincount(which, minlength=len(part) * words).astype(np.float64)
-            table = table.reshape(len(part), *[size] * length)
             for _ in range(length):  # the first letter's axis goes, its image comes last: all have gone round
-                table = np.tensordot(table, root, axes=(1, 0))
+                table = np.tensordot(table.reshape(len(part), size, -1), root, axes=(1, 0))
             values = table.reshape(len(part), words)[:, order]
             kept = values != 0
             out = Counts.empty(kept.sum(axis=1))
