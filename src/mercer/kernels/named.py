@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import _Composite
+from mercer.kernels.composite import _Composite, _CountsOfOne
 from mercer.kernels.points import shortened
 from mercer.kernels.unary import Exp, Normalized, Power, Scale
 
@@ -86,7 +86,7 @@ def _numbers(values: list[Any], name: str) -> np.ndarray:
         raise
 
 
-class NamedColumns(_Composite):
+class NamedColumns(_CountsOfOne, _Composite):
     """k on some columns of a table, written ``columns(names, k)``.
 
     Points are rows: those of a data frame (pandas, polars), or dicts.
@@ -152,16 +152,11 @@ class NamedColumns(_Composite):
             return X
         return self.kernel.prepared(self.child_points(X))
 
-    @property
-    def has_counts(self):
-        return self.kernel.has_counts
-
-    def counts(self, X):
-        return self.kernel.counts(self.prepared(X))
+    def recounted(self, X):
+        return self.kernel.counts(self.child_points(X))
 
     def spelled(self, X):
-        words = self.kernel.spelled(self.child_points(X))
-        return {number: f"{self.names}: {word}" for number, word in words.items()}
+        return {number: f"{self.names}: {word}" for number, word in super().spelled(X).items()}
 
     def pairwise(self, X, Z):
         A = self.prepared(X)
@@ -170,9 +165,12 @@ class NamedColumns(_Composite):
     def diagonal(self, X):
         return self.kernel.diagonal(self.prepared(X))
 
-    def cosines(self, X, Z):
+    def cosines(self, X, Z, norms_x, norms_z):
         A = self.prepared(X)
-        return self.kernel.cosines(A, A if Z is X else self.prepared(Z))
+        return self.kernel.cosines(A, A if Z is X else self.prepared(Z), norms_x, norms_z)
+
+    def norms(self, X):
+        return self.kernel.norms(self.prepared(X))
 
     def nonzero(self, X):
         return self.kernel.nonzero(self.prepared(X))

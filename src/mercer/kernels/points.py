@@ -60,6 +60,11 @@ def counted(X: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray | None]
     return X[seen], weights[seen]
 
 
+def inverse_root_of(diagonal: Any) -> Any:
+    """1/√k, 0 where k is 0."""
+    return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
+
+
 def as_objects(X: Any) -> Any:
     """Any sequence of points as an array that can be indexed by arrays; tables stay tables."""
     if issparse(X):

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._threads import cpu_count, parallel_map
 from mercer._xp import issparse
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import _Composite, prefixed
+from mercer.kernels.composite import _Composite, _CountsOfOne, prefixed
 from mercer.kernels.counts import Counts
 from mercer.kernels.points import counted, shortened
 
@@ -73,7 +73,7 @@ def starts_of(lengths: Any) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
-class MeanEmbedding(_Composite):
+class MeanEmbedding(_CountsOfOne, _Composite):
     """k(S,T) = (1/|S||T|) Σ_{s∈S} Σ_{t∈T} κ(s,t): sets by the means of their elements' feature vectors.
 
     Parameters
@@ -198,24 +198,13 @@ class MeanEmbedding(_Composite):
 
     # -- sparse features --------------------------------------------------------------------------
 
-    @property
-    def has_counts(self):  # type: ignore[override]
-        return self.kernel.has_counts
-
-    def counts(self, X):
-        if isinstance(X, Counts):
-            return X
+    def recounted(self, X):
         sets = _in_one(X)
         if sets.elements is None:
             return Counts.of(np.zeros(len(sets) + 1, np.int64), np.zeros(0, np.uint64))
         inner = self.kernel.counts(sets.elements)
         shares = 1 / np.repeat(sets.lengths, sets.lengths)
         return Counts.of(inner.starts[sets.starts], inner.ids, inner.times(shares).values)
-
-    def spelled(self, X: Any) -> dict[int, str]:
-        """What the features of the elements are, in words, by their numbers."""
-        kernel: Any = self.kernel
-        return kernel.spelled(self.child_points(X))
 
     # -- values -----------------------------------------------------------------------------------
 

@@ -202,12 +202,14 @@ class LocalAlignment(Kernel):
     def diagonal(self, X):
         return self._values(self._own_logs(X))
 
-    def cosines(self, X, Z):
+    def norms(self, X):
+        """log √k(x,x), where k is not itself a logarithm."""
+        return super().norms(X) if self.log else self._own_logs(X) / 2
+
+    def cosines(self, X, Z, norms_x, norms_z):
         if self.log:
-            return super().cosines(X, Z)
-        a = self._own_logs(X) / 2
-        b = a if Z is X else self._own_logs(Z) / 2
-        return np.exp(self._logs(X, Z) - a[:, None] - b[None, :])
+            return super().cosines(X, Z, norms_x, norms_z)
+        return np.exp(self._logs(X, Z) - norms_x[:, None] - norms_z[None, :])
 
     def nonzero(self, X):
         return super().nonzero(X) if self.log else np.ones(X.shape[0])

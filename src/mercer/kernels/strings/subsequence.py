@@ -135,13 +135,15 @@ class Subsequence(Kernel):
             )
         return K
 
-    def cosines(self, X, Z):
-        same, X = Z is X, letters(X)
-        Z = X if same else letters(Z)
+    def norms(self, X):
+        """√k(x,x) (1 where that is 0) as a·2^(256 p), in two columns: a and p."""
+        values, sizes = self._own_over_factor(X)
+        return np.column_stack([np.sqrt(np.where(values > 0, values, 1)), sizes])
+
+    def cosines(self, X, Z, norms_x, norms_z):
         values, sizes = self._over_factor(X, Z)
-        a, p = self._own_over_factor(X)
-        b, q = (a, p) if same else self._own_over_factor(Z)
-        a, b = np.sqrt(np.where(a > 0, a, 1)), np.sqrt(np.where(b > 0, b, 1))
+        (a, b), (p, q) = ([norms[:, i] for norms in (norms_x, norms_z)] for i in (0, 1))
+        p, q = p.astype(np.int64), q.astype(np.int64)
         # Powers of two last, and roots one by one: each is a float whatever the values are.
         half = _BITS // 2
         shift = 2 * half * sizes - half * p[:, None] - half * q[None, :]
