@@ -188,13 +188,13 @@ class Mismatch(Counting):
     def _near(self, words: np.ndarray, strange: np.ndarray, start: Any, extend: Callable) -> np.ndarray:
         """A row of neighbours for each word, made letter by letter; exchanged[j] have j mismatches so far."""
         n, size = len(words), len(self.alphabet)
-        every = np.arange(size)
-        others = np.array([np.delete(every, i) for i in every], np.int64).reshape(size, max(size - 1, 0))
+        every, others = np.arange(size), np.arange(size - 1)
         none = np.empty((n, 0), np.asarray(start).dtype)
         exchanged = [np.full((n, 1), start)] + [none] * self.mismatches
         for i in range(self.length):
             letter = words[:, i]
-            new = np.broadcast_to(every, (n, size)) if strange[i] else others[letter]
+            # All letters, or all but the one that is there.
+            new = np.broadcast_to(every, (n, size)) if strange[i] else others + (others >= letter[:, None])
             same = [none] * len(exchanged) if strange[i] else [extend(h, letter[:, None]) for h in exchanged]
             changed = [extend(h[:, :, None], new[:, None, :]).reshape(n, -1) for h in exchanged[:-1]]
             exchanged = [np.hstack(pair) for pair in zip(same, [none, *changed], strict=True)]
