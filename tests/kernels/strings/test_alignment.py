@@ -116,7 +116,8 @@ def test_any_letters():
 
 
 @pytest.mark.parametrize(
-    "X, words", [([None], "missing"), (["AXC"], "'X', which has no scores"), ([b"AC"], "strings are bytes")]
+    "X, words",
+    [([None], "missing"), (["AXC"], "'X', which is not in the alphabet"), ([b"AC"], "strings are bytes")],
 )
 def test_strings_refused(X, words):
     with pytest.raises(ValueError, match=f"LocalAlignment.*{words}"):
@@ -126,11 +127,14 @@ def test_strings_refused(X, words):
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"scores": DNA[:3]}, "a row and a column for each of the 4"),
+        ({"scores": DNA[:3]}, "4×4 for the 4 letters"),
+        ({"scores": [[1.0], [1.0, 2.0]]}, "4×4 for the 4 letters"),
+        ({"scores": "AC"}, "must hold finite numbers"),
+        ({"alphabet": [["A"], ["C"]]}, "tokens are text"),
         ({"scores": DNA + np.arange(4)}, "symmetric"),
         ({"scores": DNA * np.nan}, "finite"),
         ({"alphabet": "AACG"}, "twice"),
-        ({"alphabet": ""}, "alphabet must be text"),
+        ({"alphabet": ""}, "alphabet must have letters"),
         ({"alphabet": 4}, "alphabet must be text"),
         ({"opening": -1.0}, "opening"),
         ({"beta": 0.0}, "beta"),

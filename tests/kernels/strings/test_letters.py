@@ -146,8 +146,8 @@ def test_substrings_longer_than_any_string_take_no_time(huge):
         ([np.zeros((2, 2), int)], "item 0 is array"),
         ([["a"] * 10**5 + [1.5]], "item 0 has 1.5"),
         ([{1: "a"} | dict.fromkeys(range(10**4))], "item 0 is {.{1,80}$"),
-        (["a", b"a"], "one kind, got bytes and text"),
-        (["a", ["a"]], "one kind, got lists of tokens and text"),
+        (["a", b"a"], "one kind, but item 0 is text and item 1 bytes"),
+        (["a", ["a"]], "one kind, but item 0 is text and item 1 lists of tokens"),
         ({"a", "b"}, "takes a list of strings; got set"),
         (np.zeros((3, 2)), r"got shape \(3, 2\)"),
         (3, "takes a list of strings; got int"),
@@ -185,3 +185,8 @@ def test_strings_of_an_alphabet():
         require_alphabet(X, "ab", "k", "do this")
     with pytest.raises(ValueError, match="the strings are text, and the alphabet is lists of tokens"):
         require_alphabet(X, ("a", "b"), "k", "do this", known=False)
+
+
+def test_tokens_of_any_size():
+    huge = 10**5000
+    assert np.array_equal(Spectrum(1)([[huge], [huge, -huge], [huge + 1]]), [[1, 1, 0], [1, 2, 0], [0, 0, 1]])

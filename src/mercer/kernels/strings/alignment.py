@@ -22,7 +22,15 @@ from mercer.kernels.strings.lanes import (
     pieces,
     side_by_side,
 )
-from mercer.kernels.strings.letters import Letters, as_strings, letters
+from mercer.kernels.strings.letters import (
+    Letters,
+    alphabet_of,
+    as_strings,
+    letter_matrix,
+    letters,
+    positions,
+    require_alphabet,
+)
 
 # What is added up in logarithms, letter by letter, is far from the range of floats.
 _MOST = 1e100
@@ -92,47 +100,21 @@ class LocalAlignment(Kernel):
         require_nonnegative(self.opening, "LocalAlignment: opening")
         require_nonnegative(self.extension, "LocalAlignment: extension")
         require_flag(self.log, "LocalAlignment: log")
-        if not isinstance(self.alphabet, (str, bytes, list, tuple)) or not len(self.alphabet):
-            raise ValueError(
-                f"LocalAlignment: alphabet must be text, bytes or a list of tokens, got {self.alphabet!r}"
-            )
-        S, size = np.asarray(self.scores), len(self.alphabet)
-        if S.dtype.kind not in "fiu" or S.shape != (size, size):
-            raise ValueError(
-                f"LocalAlignment: scores must be a matrix with a row and a column for each of the {size} "
-                f"letters of the alphabet, got shape {S.shape}"
-            )
-        if not np.isfinite(S).all() or not np.array_equal(S, S.T):
-            raise ValueError("LocalAlignment: scores must be finite and symmetric")
-        if len(set(self.alphabet)) < size:
-            raise ValueError("LocalAlignment: a letter is twice in the alphabet")
+        size = len(alphabet_of(self.alphabet, "LocalAlignment"))
+        if not size:
+            raise ValueError("LocalAlignment: alphabet must have letters")
+        S = letter_matrix(self.scores, size, "LocalAlignment: scores")
+        if not np.array_equal(S, S.T):
+            raise ValueError("LocalAlignment: scores must be symmetric; take (S + S.T) / 2")
         worth = float(self.beta) * max(float(np.abs(S).max()), float(self.opening), float(self.extension))
         if not worth < _MOST:
             raise ValueError(
                 f"LocalAlignment: beta times scores and costs must be below {_MOST:g}, got {worth:g}"
             )
 
-    def _letters(self) -> np.ndarray:
-        """The alphabet as strings of one letter each, of the kind that points are of."""
-        alphabet = self.alphabet
-        single = isinstance(alphabet, (str, bytes))
-        each = [alphabet[i : i + 1] for i in range(len(alphabet))] if single else [(t,) for t in alphabet]
-        return as_strings(each, "LocalAlignment: alphabet")
-
     def points(self, X):
-        self.validate()  # what follows goes by the alphabet
         X = as_strings(X, "LocalAlignment")
-        kind = type(self._letters()[0])
-        if len(X) and not isinstance(X[0], kind):
-            raise ValueError(
-                f"LocalAlignment: the alphabet is of {kind.__name__}, strings are {type(X[0]).__name__}"
-            )
-        known = set(letters(self._letters()).codes.tolist())
-        strings = letters(X)
-        for at in np.flatnonzero(~np.isin(strings.codes, list(known)))[:1]:
-            i = int(np.searchsorted(strings.starts, at, "right")) - 1
-            letter = X[i][int(at - strings.starts[i])]
-            raise ValueError(f"LocalAlignment: item {i} has the letter {letter!r}, which has no scores")
+        require_alphabet(X, self.alphabet, "LocalAlignment", "add it there, and to the scores")
         return X
 
     def prepared(self, X):
@@ -152,9 +134,8 @@ class LocalAlignment(Kernel):
 
     def _numbered(self, X: Any) -> Letters:
         """Letters by their place in the alphabet."""
-        strings, known = letters(X), letters(self._letters()).codes
-        order = np.argsort(known)
-        return Letters(order[np.searchsorted(known[order], strings.codes)], strings.starts)
+        strings = letters(X)
+        return Letters(positions(strings.codes, alphabet_of(self.alphabet, "LocalAlignment")), strings.starts)
 
     def _settings(self) -> tuple[np.ndarray, float, float]:
         beta = float(self.beta)

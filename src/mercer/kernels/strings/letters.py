@@ -67,9 +67,12 @@ def as_strings(X: Any, what: str) -> np.ndarray:
     out = np.empty(len(X), object)
     for i, item in enumerate(X):
         out[i] = _string(item, i, what)
-    kinds = sorted(set(map(kind_of, out)))
-    if len(kinds) > 1:
-        raise ValueError(f"{what}: strings must be of one kind, got {' and '.join(kinds)}")
+    kinds = list(map(kind_of, out))
+    if len(set(kinds)) > 1:
+        other = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
+        raise ValueError(
+            f"{what}: strings must be of one kind, but item 0 is {kinds[0]} and item {other} {kinds[other]}"
+        )
     return out
 
 
@@ -142,7 +145,7 @@ def _number(token: str | bytes | int) -> int:
     elif isinstance(token, str):
         text = b"str:" + token.encode("utf-8", "surrogatepass")
     else:
-        text = b"int:%d" % token
+        text = b"int:%x" % token  # of any length, which decimals are not
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") >> 1 | 1
 
 
@@ -170,6 +173,20 @@ def alphabet_of(alphabet: Any, what: str) -> np.ndarray:
     if len(np.unique(codes)) < len(codes):
         raise ValueError(f"{what}: alphabet has a letter twice: {alphabet!r}")
     return codes
+
+
+def letter_matrix(values: Any, size: int, what: str) -> np.ndarray:
+    """A finite number for each two of so many letters."""
+    try:
+        M = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        M = np.zeros(0)
+    if M.dtype.kind not in "fiu" or M.shape != (size, size) or not np.isfinite(M).all():
+        raise ValueError(
+            f"{what} must hold finite numbers, {size}×{size} for the {size} letters of the alphabet; got "
+            f"shape {M.shape} of {M.dtype}"
+        )
+    return M.astype(np.float64)
 
 
 def require_alphabet(X: np.ndarray, alphabet: Any, what: str, way: str, known: bool = True) -> None:

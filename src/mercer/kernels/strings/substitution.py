@@ -13,6 +13,7 @@ from mercer.kernels.counts import Counts, mix
 from mercer.kernels.strings.letters import (
     alphabet_of,
     as_strings,
+    letter_matrix,
     letters,
     places,
     positions,
@@ -71,12 +72,7 @@ class Substitution(Counting):
 
     def _root(self, size: int) -> np.ndarray:
         """R with R² = M."""
-        M = np.asarray(self.matrix, float)
-        if M.shape != (size, size) or not np.isfinite(M).all():
-            raise ValueError(
-                f"Substitution: matrix must hold numbers, {size}×{size} for the {size} letters of the "
-                f"alphabet; got shape {M.shape}"
-            )
+        M = letter_matrix(self.matrix, size, "Substitution: matrix")
         if not np.allclose(M, M.T, rtol=0, atol=1e-12 * np.abs(M).max(initial=0)):
             raise ValueError("Substitution: matrix must be symmetric; take (M + M.T) / 2")
         values, vectors = np.linalg.eigh(M)
