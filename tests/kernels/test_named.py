@@ -10,7 +10,7 @@ import mercer
 from mercer import KernelRidge, KernelSVC, OnlineKernelRegressor
 from mercer.engines import Tiled
 from mercer.functions import feature_weights
-from mercer.kernels import Gaussian, Linear, Spectrum, columns
+from mercer.kernels import Constant, Gaussian, Linear, Spectrum, columns
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -36,6 +36,8 @@ def test_values(rows):
     assert np.allclose((a * b)(rows), K(TEXT) * G(NUMBERS))
     assert np.allclose((a.normalize() * b + 0.5 * b)(rows), (K.normalize()(TEXT) + 0.5) * G(NUMBERS))
     assert np.allclose((a + b).diag(rows), K.diag(TEXT) + 1)
+    assert np.allclose((Constant(2.0) + a)(rows), K(TEXT) + 2)
+    assert np.allclose((Constant(2.0) * (Constant(1.0) + b).normalize())(rows), 1 + G(NUMBERS))
     assert np.allclose(columns("size", Gaussian(1.0))(rows), Gaussian(1.0)(NUMBERS[:, 1:]))
 
 

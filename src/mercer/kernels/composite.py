@@ -32,9 +32,15 @@ class _Composite(Kernel):
         super().validate()
 
     def points(self, X):
-        for k in self.children().values():
+        # Whoever looks at columns by their names makes dicts of rows, which are objects to all others.
+        for k in sorted(self.children().values(), key=_looks_for_names, reverse=True):
             X = k.points(X)
         return X
+
+    @property
+    def by_name(self) -> bool:
+        """Does a part look at columns by their names?"""
+        return any(map(_looks_for_names, self.children().values()))
 
     @property
     def sparse(self):  # type: ignore[override]
@@ -55,6 +61,10 @@ class _Composite(Kernel):
     def rule(self):
         reasons = [k.rule() for k in self.children().values()]
         return None if None in reasons else f"{self.made} ({'; '.join(map(str, reasons))})"
+
+
+def _looks_for_names(kernel: Kernel) -> bool:
+    return getattr(kernel, "by_name", False)
 
 
 class _CountsOfOne(Kernel):

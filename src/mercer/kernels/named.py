@@ -105,6 +105,7 @@ class NamedColumns(_CountsOfOne, _Composite):
     """
 
     made = "a kernel on some columns"
+    by_name = True
     vectors = False
     sparse = False
 
