@@ -13,8 +13,8 @@ from mercer.kernels.counts import Counts, mix
 from mercer.kernels.strings.letters import Letters, as_strings, letters
 from mercer.kernels.strings.spectrum import in_words
 
-# Bytes a feature takes: its number and value, and half as much again on the way there.
-_BYTES = 24
+# Bytes a feature takes: its number and value.
+_BYTES = 16
 
 
 class WeightedDegree(Counting):
