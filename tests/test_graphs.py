@@ -118,6 +118,7 @@ def test_immutable():
         (dict(edges=[(0, 1)], node_labels=[1.5, float("nan")]), "number 1 is nan.*missing"),
         (dict(edges=[(0, 1)], node_labels=["a", b"b"]), "number 1 is b'b' .bytes."),
         (dict(edges=[(0, 1)], node_labels=["a", {1}]), "numbers, text, or tuples"),
+        (dict(edges=np.array([[2**63, 1]], np.uint64)), "node 9223372036854775808: nodes are numbered"),
     ],
 )
 def test_refused(given, words):

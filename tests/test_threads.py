@@ -11,6 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer._threads import (
+    at_most,
     cpu_count,
     interruptible,
     one_blas_thread,
@@ -19,7 +20,9 @@ from mercer._threads import (
     stopping_point,
 )
 from mercer.engines import Tiled
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, RandomWalk, Spectrum, Subsequence, counts
+from mercer.kernels.graphs import random_walk
+from mercer.kernels.strings import lanes
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
@@ -168,6 +171,37 @@ def test_cpu_count_heeds_the_environment(monkeypatch, variable):
     assert cpu_count() == 1
 
 
+def test_a_number_of_threads_for_all_that_is_inside():
+    before = cpu_count()
+    with at_most(1):
+        assert cpu_count() == 1
+        with at_most(None), at_most(64):
+            assert cpu_count() == 1  # never more than outside
+        assert parallel_map(lambda i: cpu_count(), range(8), 4) == [1] * 8  # on other threads, too
+    assert cpu_count() == before
+
+
+def test_an_engine_decides_on_threads_inside_kernels(monkeypatch):
+    seen = set()
+
+    def noted(*args, **kwargs):
+        seen.add(args[2])
+        return parallel_map(*args, **kwargs)
+
+    for module in (lanes, counts, random_walk):
+        monkeypatch.setattr(module, "parallel_map", noted)
+    for variable in ("LOKY_MAX_CPU_COUNT", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(4), raising=False)
+    graphs, words = [[(0, 1)], [(0, 1), (1, 2)]], ["abab", "ba"]
+    for kernel, X in ((Subsequence(2), words), (Spectrum(2).normalize(), words), (RandomWalk(0.1), graphs)):
+        for engine, threads in ((Tiled(threads=1), {1}), (Tiled(), {4})):
+            seen.clear()
+            A = engine.operator(kernel, kernel.points(X))
+            A.dense(), A @ np.ones(2), A.diag(), A.facing(kernel.points(X[:1])).dense()
+            assert seen == threads
+
+
 def test_overlapping_limits_give_back_what_they_found():
     """Two fits on two threads: the first to enter is not the last to leave."""
 
@@ -223,7 +257,9 @@ _FORKS = """
 import faulthandler, os, signal, sys, threading, time, warnings
 import numpy as np
 from mercer import KernelRidge
-from mercer.kernels import Gaussian
+from mercer.kernels import Gaussian, RandomWalk, Spectrum, Subsequence, counts
+from mercer.kernels.graphs import random_walk
+from mercer.kernels.strings import lanes
 
 warnings.simplefilter("ignore")
 faulthandler.dump_traceback_later(200, exit=True)

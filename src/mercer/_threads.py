@@ -21,11 +21,13 @@ T = TypeVar("T")
 _PATIENCE = 10.0
 # Packages that load a library with threads of its own, maybe after we have looked for such libraries.
 _BRING_OPENMP = ("sklearn", "torch")
+# What this thread is at, and on how many threads that may be done.
+_thread = threading.local()
 _OURS = {"mercer", "numpy", "scipy", "sklearn", "llvmlite", "threadpoolctl"}
 
 
 def cpu_count() -> int:
-    """Cores this process may use; 1 inside a worker that was told so (joblib, Dask)."""
+    """Cores this process may use; 1 inside a worker that was told so (joblib, Dask); see `at_most`."""
     try:
         allowed = len(os.sched_getaffinity(0))
     except AttributeError:
@@ -34,7 +36,18 @@ def cpu_count() -> int:
         value = os.environ.get(variable, "").split(",")[0]
         if value.isdigit() and int(value) > 0:
             allowed = min(allowed, int(value))
-    return max(allowed, 1)
+    return max(min(allowed, getattr(_thread, "most", None) or allowed), 1)
+
+
+@contextmanager
+def at_most(threads: int | None) -> Iterator[None]:
+    """No more than so many threads inside a ``with`` block, for all that is computed there; None: any."""
+    outer = getattr(_thread, "most", None)
+    _thread.most = min(filter(None, (threads, outer)), default=None)
+    try:
+        yield
+    finally:
+        _thread.most = outer
 
 
 @lru_cache(maxsize=4)
@@ -243,7 +256,7 @@ class _Work(Generic[T]):
         self.function, self.items, self.part_of = function, items, part_of
         self.results: list[Any] = [None] * len(items)
         self.errors: dict[int, BaseException] = {}
-        self.given_up = False
+        self.given_up, self.most = False, getattr(_thread, "most", None)
         # Taking the next number is one step for all threads: no two get the same.
         self._next = count()
 
@@ -251,8 +264,9 @@ class _Work(Generic[T]):
         """Do items until there are none left, or one of them has failed."""
         outer, _thread.work = getattr(_thread, "work", None), self
         try:
-            while not self.given_up and (i := next(self._next)) < len(self.items):
-                self._do(i)
+            with at_most(self.most):
+                while not self.given_up and (i := next(self._next)) < len(self.items):
+                    self._do(i)
         finally:
             _thread.work = outer
 
@@ -262,9 +276,6 @@ class _Work(Generic[T]):
         except BaseException as error:
             self.given_up = True  # long tasks end at their next stopping point
             self.errors[i] = error
-
-
-_thread = threading.local()
 
 
 def stopping_point() -> None:

@@ -167,6 +167,10 @@ def _pairs(edges: Any) -> np.ndarray:
         raise ValueError(f"{words}; got shape {pairs.shape}")
     if pairs.dtype.kind not in "iu":
         raise ValueError(f"{words}, got {pairs.dtype}: number the nodes from 0")
+    if pairs.size and int(pairs.max()) >= _INT64.max:
+        raise ValueError(
+            f"edges go to node {int(pairs.max())}: nodes are numbered from 0, without large gaps"
+        )
     under = np.flatnonzero((pairs < 0).any(axis=1))
     if len(under):
         raise ValueError(f"edge {under[0]} has the node {pairs[under[0]].min()}: nodes are numbered from 0")

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor
 from mercer._state import check, parameters_of, state_of, try_out
 from mercer.engines import Cuda, Tiled
-from mercer.kernels import Finite, Gaussian, Linear, Polynomial
+from mercer.kernels import Finite, Gaussian, Linear, Polynomial, Spectrum
 from mercer.losses import Hinge, Huber, Quantile
 from mercer.online import (
     AtRandom,
@@ -153,15 +153,22 @@ def test_one_by_one_with_names(again):
 
 def test_other_points(again):
     sparse = sp.csr_array(X * (np.abs(X) > 0.7))
+    words = ["abc"[i % 3 :] + "de"[i % 2 :] for i in range(260)]
     for machine, points in (
         (regressor(budget=Oldest(20)), sparse),
         (regressor(kernel=Finite(Gaussian(1.0)(X[:9])), budget=Oldest(5)), np.arange(260) % 9),
+        (regressor(kernel=Spectrum(1).normalize(), budget=Oldest(5)), words),
+        (regressor(kernel=Spectrum(1).normalize(), representation=Features()), words),
     ):
         machine.partial_fit(points[:100], Y[:100])
         other = again(machine)
         machine.partial_fit(points[100:], Y[100:])
         other.partial_fit(points[100:], Y[100:])
         assert other.predict(points).tobytes() == machine.predict(points).tobytes()
+    basis = machine.learner_.basis
+    basis.width += 1
+    with pytest.raises(ValueError, match="another number of features"):
+        check(basis)
 
 
 def test_a_machine_of_a_gpu_goes_on_without_it(again, monkeypatch):

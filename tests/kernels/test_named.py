@@ -7,10 +7,10 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import mercer
-from mercer import KernelRidge, KernelSVC
+from mercer import KernelRidge, KernelSVC, OnlineKernelRegressor
 from mercer.engines import Tiled
 from mercer.functions import feature_weights
-from mercer.kernels import Gaussian, Linear, Spectrum, columns
+from mercer.kernels import Constant, Gaussian, Linear, Spectrum, columns
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -36,6 +36,8 @@ def test_values(rows):
     assert np.allclose((a * b)(rows), K(TEXT) * G(NUMBERS))
     assert np.allclose((a.normalize() * b + 0.5 * b)(rows), (K.normalize()(TEXT) + 0.5) * G(NUMBERS))
     assert np.allclose((a + b).diag(rows), K.diag(TEXT) + 1)
+    assert np.allclose((Constant(2.0) + a)(rows), K(TEXT) + 2)
+    assert np.allclose((Constant(2.0) * (Constant(1.0) + b).normalize())(rows), 1 + G(NUMBERS))
     assert np.allclose(columns("size", Gaussian(1.0))(rows), Gaussian(1.0)(NUMBERS[:, 1:]))
 
 
@@ -63,6 +65,21 @@ def test_machines(tmp_path):
     assert search.fit(FRAME, Y).best_params_ == {"kernel__left__kernel__length": 2}
 
 
+def test_a_machine_keeps_what_it_looks_at_and_that_is_its_own(tmp_path):
+    rows = [{"text": list("abc"), "size": 1.0 * i, "day": pd.Timestamp("2024-01-01")} for i in range(6)]
+    k = 2.0 * columns("text", Spectrum(1)).normalize() + columns("size", Gaussian(1.0)) + 1.0
+    machines = [M.fit(rows, range(6)) for M in (KernelRidge(k, lam=0.1), OnlineKernelRegressor(k, step=0.1))]
+    new = [{"text": ("a",), "size": 2.5}]
+    expected = [float(machine.predict(new)[0]) for machine in machines]
+    again = [M.fit(rows, range(6)) for M in (KernelRidge(k, lam=0.1), OnlineKernelRegressor(k, step=0.1))]
+    rows[0]["size"] = 99.0
+    rows[1]["text"].append("d")
+    for machine, value in zip(again, expected, strict=True):
+        assert machine.predict(new)[0] == pytest.approx(value, abs=1e-12)
+        mercer.save(machine, tmp_path / "m")  # days have no form in files, and none is kept
+        assert mercer.load(tmp_path / "m").predict(new)[0] == pytest.approx(value, abs=1e-12)
+
+
 def test_features_of_a_column():
     machine = KernelRidge(columns("text", K), lam=1e-2).fit(FRAME, FRAME["text"].str.count("ab"))
     assert machine.plan_.unknowns == 9
@@ -78,7 +95,10 @@ def test_features_of_a_column():
         ("texts", K, FRAME, "no column 'texts'; it has text, age"),
         ([], Linear(), FRAME, "must be a name or a list of names"),
         ("age", K, FRAME, "item 0 is"),
-        ("text", Linear(), FRAME, "could not convert"),
+        ("text", Linear(), FRAME, "row 0 of column 'text' is .*numbers"),
+        ("a", Linear(), [{"a": 1.0}] * 79 + [{"a": None}], "NaN or infinity"),
+        ("a", Linear(), [{"a": 1.0}] * 79 + [{"a": pd.NA}], "row 79 of column 'a' is <NA>.*numbers"),
+        ("a", Linear(), [{"a": 1.0}] * 79 + [{"a": np.nan}], "NaN or infinity"),
     ],
 )
 def test_what_is_refused(names, kernel, given, message):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor
-from mercer.kernels import FunctionKernel, Gaussian, Linear
+from mercer.kernels import Gaussian, Linear, Spectrum, columns
 from mercer.losses import Poisson
 from mercer.online import Merge, Oldest, PerceptronLoss, Projection
 
@@ -186,11 +186,21 @@ def test_frames_in_series_out():
     assert (sure.idxmax(axis=1) == said).all() and (said == (Y > 0)).mean() > 0.9
 
 
+def test_dicts_are_points_of_kernels_on_columns():
+    kernel = columns("word", Spectrum(1)) + columns(["size"], Gaussian(1.0))
+    rows = [{"word": word, "size": 1.0 * len(word)} for word in ("ab", "b", "bcb", "cab")]
+    one, many = (OnlineKernelRegressor(kernel, step=0.04) for _ in range(2))
+    for row, y in zip(rows, range(4)):
+        one.learn_one(row, y)
+    many.partial_fit(pd.DataFrame(rows), range(4))
+    assert [one.predict_one(row) for row in rows] == pytest.approx(many.predict(rows).tolist(), abs=1e-12)
+
+
 def test_what_the_examples_are_must_be_known():
     with pytest.raises(ValueError, match="no features"):
         OnlineKernelRegressor(K).learn_one({}, 1.0)
-    with pytest.raises(TypeError, match="takes no dicts"):
-        OnlineKernelRegressor(FunctionKernel(lambda a, b: float(a == b))).learn_one({"a": 1.0}, 1.0)
+    with pytest.raises(ValueError, match="item 0 is {'a': 1.0}"):
+        OnlineKernelRegressor(Spectrum(2)).learn_one({"a": 1.0}, 1.0)
     nameless = OnlineKernelRegressor(K).fit(ROWS, Y)
     with pytest.raises(ValueError, match="rows without names"):
         nameless.learn_one({"a": 1.0, "b": 1.0}, 1.0)

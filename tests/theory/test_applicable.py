@@ -1,11 +1,13 @@
 """Which bounds apply to which machine, and the reasons why others do not."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC, KernelSVR
 from mercer.estimators.facts import facts_of
-from mercer.kernels import Gaussian, Linear
+from mercer.kernels import EditDistance, Gaussian, Linear, MeanEmbedding, Sigmoid, Spectrum
 from mercer.losses import Huber, Poisson, SquaredHinge
 from mercer.representations import Lasso
 from mercer.theory.applicable import largest_slope, promises
@@ -130,3 +132,21 @@ def test_slopes():
     assert slope(KernelClassifier(G, loss=SquaredHinge(), lam=0.25, offset=False), SIGN) == pytest.approx(
         2 * (1 + 2)
     )
+
+
+@pytest.mark.parametrize("kernel", [EditDistance(8.0), MeanEmbedding(EditDistance(8.0)), Sigmoid()], ids=str)
+def test_what_need_not_be_a_kernel_gets_no_bounds(kernel):
+    """Even where nothing was found against it: the norm it would give f is none."""
+    X = {"EditDistance": ["a", "bb", "ccc", "dddd"], "MeanEmbedding": [["a"], ["bb"], ["c"], ["dd"]]}
+    X = X.get(type(kernel).__name__, [[0.0], [0.5], [1.0], [3.0]])
+    machine = KernelRidge(kernel, lam=1.0, offset=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        facts = facts_of(machine.fit(X, [0.0, 1.0, 2.0, 3.0]), X, [0.0, 1.0, 2.0, 3.0])
+    made, absent = promises(facts, False)
+    assert not made and {why for _, why in absent} == {
+        "the function need not be a kernel, and without a feature space f has no norm"
+    }
+    plain = KernelRidge(Spectrum(1), lam=1.0, offset=False, representation="full")
+    words = ["a", "bb", "ccc", "dddd"]
+    assert promises(facts_of(plain.fit(words, range(4)), words, range(4)), False)[0]

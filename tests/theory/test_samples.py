@@ -130,7 +130,7 @@ def test_linear_time():
 def test_linear_time_where_nothing_varies():
     same = np.zeros((6, 1))
     assert mmd_test(same, same, estimator="linear").p_value == 1.0
-    assert mmd_test(same, same + 1, Gaussian(1.0), estimator="linear").p_value == 0.0
+    assert mmd_test(same, same + 1, Gaussian(1.0), estimator="linear").p_value == 0.5 ** (len(same) // 2)
 
 
 def test_equal_points_are_ties_whatever_rounding_does():

@@ -240,7 +240,7 @@ class TiledOperator(KernelOperator):
         def some(rows):
             Xi = self.X[rows]
             for columns in self._column_tiles():
-                out[rows, columns] = self.kernel.pairwise(Xi, self.Z[columns])
+                out[rows, columns] = self.entries(Xi, self.Z[columns])
 
         parallel_map(some, self._row_tiles(threads), threads)
         return out
@@ -253,7 +253,7 @@ class TiledOperator(KernelOperator):
             Xi = self.X[rows]
             for c in range(b + 1):
                 columns = blocks[c]
-                tile = self.kernel.pairwise(Xi, Xi if c == b else self.X[columns])
+                tile = self.entries(Xi, Xi if c == b else self.X[columns])
                 out[rows, columns] = tile
                 if c != b:
                     out[columns, rows] = tile.T
@@ -295,7 +295,7 @@ class TiledOperator(KernelOperator):
         def some(rows):
             Xi = self.X[rows]
             for columns in self._column_tiles():
-                out[rows] += self.kernel.pairwise(Xi, self.Z[columns]) @ V2[columns]
+                out[rows] += self.entries(Xi, self.Z[columns]) @ V2[columns]
 
         if n and m:
             parallel_map(some, self._row_tiles(threads), threads)
@@ -344,7 +344,7 @@ class TiledOperator(KernelOperator):
         for i in range(0, len(out), strip):
             Xi = self.X[rows.start + i : min(rows.start + i + strip, rows.stop)]
             for columns in self._column_tiles():
-                out[i : i + strip, columns] = self.kernel.pairwise(Xi, self.Z[columns])
+                out[i : i + strip, columns] = self.entries(Xi, self.Z[columns])
 
 
 Tiled.makes = TiledOperator

@@ -25,6 +25,7 @@ from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Finite, Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
+from mercer.kernels.named import needed
 from mercer.kernels.points import as_objects
 from mercer.losses.coding import LabelCoding
 
@@ -84,7 +85,7 @@ class KernelInputs(BaseEstimator):
         # Strings, graphs, indices, …: the kernel itself knows what its points look like.
         if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
             raise ValueError(f"X must be a sequence of points, got {X!r}")
-        points = kernel.points(X)
+        points = needed(kernel, kernel.points(X))
         if points.shape[0] == 0:
             raise ValueError("Found array with 0 sample(s): X is empty")
         if reset:  # of an earlier fit to vectors

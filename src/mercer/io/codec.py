@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer._state import is_storable
-from mercer.io import kinds
+from mercer.io import kinds, many
 from mercer.io.errors import ModelFileError
 from mercer.io.objects import ObjectKind, PipelineKind
 
@@ -25,6 +25,8 @@ KINDS: tuple[kinds.Kind, ...] = (
     kinds.BytesKind(),
     kinds.ScalarKind(),
     kinds.ArrayKind(),
+    many.RaggedKind(),
+    many.RecordsKind(),
     kinds.ObjectArrayKind(),
     kinds.SparseKind(),
     kinds.RandomKind(),

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._params import Params, is_number, require_positive
 from mercer.codegen.formula import PairTracer, View
 from mercer.codegen.symbols import NotTraceable
-from mercer.kernels.points import as_vectors, counted, double
+from mercer.kernels.points import as_vectors, counted, double, inverse_root_of, require_one_kind
 
 if TYPE_CHECKING:
     from mercer.kernels import algebra, transforms, unary
@@ -82,12 +82,16 @@ class Kernel(Params):
         """`diag` for checked points."""
         return np.array([self.pairwise(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
 
-    def cosines(self, X: Any, Z: Any) -> np.ndarray:
+    def cosines(self, X: Any, Z: Any, norms_x: np.ndarray, norms_z: np.ndarray) -> np.ndarray:
         """k(x,z)/√(k(x,x)k(z,z)) of checked points, 0 where k(x,x) = 0: what `normalize` computes.
 
         For kernels whose values may be too large or too small for a float, though these are not.
         """
-        return self.inverse_root(X)[:, None] * self.pairwise(X, Z) * self.inverse_root(Z)[None, :]
+        return norms_x[:, None] * self.pairwise(X, Z) * norms_z[None, :]
+
+    def norms(self, X: Any) -> np.ndarray:
+        """What `cosines` needs to know of each checked point by itself, in rows."""
+        return self.inverse_root(X)
 
     def inverse_root(self, X: Any) -> np.ndarray:
         """1/√k(x,x) of checked points, 0 where k(x,x) = 0."""
@@ -153,7 +157,8 @@ class Kernel(Params):
 
     @staticmethod
     def require_same_width(X, Z) -> None:
-        """Raise ValueError where points on two sides have different numbers of coordinates."""
+        """Raise ValueError where points on two sides have not the same coordinates, or kind of letters."""
+        require_one_kind(X, Z)
         if getattr(X, "ndim", 1) == 2 and getattr(Z, "ndim", 1) == 2 and X.shape[1] != Z.shape[1]:
             raise ValueError(
                 f"points have {X.shape[1]} coordinates on one side and {Z.shape[1]} on the other"
@@ -392,8 +397,3 @@ class Kernel(Params):
         from mercer.kernels.transforms import PullBack
 
         return PullBack(self, map)
-
-
-def inverse_root_of(diagonal: Any) -> Any:
-    """1/√k, 0 where k is 0."""
-    return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)

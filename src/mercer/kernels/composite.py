@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._xp import DualNumber, dual
 from mercer.kernels.base import Kernel
+from mercer.kernels.counts import Counts
 
 _TIGHTEST = 4
 
@@ -31,9 +32,15 @@ class _Composite(Kernel):
         super().validate()
 
     def points(self, X):
-        for k in self.children().values():
+        # Whoever looks at columns by their names makes dicts of rows, which are objects to all others.
+        for k in sorted(self.children().values(), key=_looks_for_names, reverse=True):
             X = k.points(X)
         return X
+
+    @property
+    def by_name(self) -> bool:
+        """Does a part look at columns by their names?"""
+        return any(map(_looks_for_names, self.children().values()))
 
     @property
     def sparse(self):  # type: ignore[override]
@@ -56,6 +63,30 @@ class _Composite(Kernel):
         return None if None in reasons else f"{self.made} ({'; '.join(map(str, reasons))})"
 
 
+def _looks_for_names(kernel: Kernel) -> bool:
+    return getattr(kernel, "by_name", False)
+
+
+class _CountsOfOne(Kernel):
+    """A kernel made of one other, which has sparse features if that has. A subclass gives `recounted`."""
+
+    kernel: Kernel
+
+    @property
+    def has_counts(self):  # type: ignore[override]
+        return self.kernel.has_counts
+
+    def counts(self, X):
+        return X if isinstance(X, Counts) else self.recounted(X)
+
+    def recounted(self, X: Any) -> Counts:
+        """The features of checked points, from those of the other kernel."""
+        raise NotImplementedError(f"{type(self).__name__} must define recounted(X)")
+
+    def spelled(self, X):
+        return self.kernel.spelled(self.child_points(X))
+
+
 class PreparedParts:
     """Points as each part of a kernel has prepared them; taken apart like points."""
 
@@ -70,7 +101,7 @@ class PreparedParts:
         return (self.parts[0].shape[0],)
 
     def __getitem__(self, index: Any) -> PreparedParts:
-        return PreparedParts([part[index] for part in self.parts])
+        return type(self)([part[index] for part in self.parts])
 
 
 class _Combined(_Composite):

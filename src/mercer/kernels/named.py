@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
+from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import _Composite
+from mercer.kernels.composite import _Composite, _CountsOfOne
+from mercer.kernels.points import shortened
+from mercer.kernels.unary import Exp, Normalized, Power, Scale
 
 
 def columns(names: Any, kernel: Kernel) -> NamedColumns:
@@ -33,7 +37,56 @@ def columns(names: Any, kernel: Kernel) -> NamedColumns:
     return NamedColumns(kernel, names)
 
 
-class NamedColumns(_Composite):
+def needed(kernel: Kernel, X: Any) -> Any:
+    """Checked points, but rows of a table without the columns that no part of the kernel looks at.
+
+    >>> from mercer.kernels import Gaussian
+    >>> needed(columns("a", Gaussian(1.0)) + 1, np.array([{"a": 1.0, "b": "secret"}]))
+    array([{'a': 1.0}], dtype=object)
+    """
+    names = _looked_at(kernel)
+    if not names:
+        return X
+    out = np.empty(len(X), object)
+    for i, row in enumerate(X):
+        out[i] = {name: row[name] for name in row if name in names}
+    return out
+
+
+def _looked_at(kernel: Kernel) -> set[str] | None:
+    """Names of the columns the kernel looks at; None if it may look at whole points."""
+    if isinstance(kernel, NamedColumns):
+        return {kernel.names} if isinstance(kernel.names, str) else set(kernel.names)
+    if isinstance(kernel, Constant):
+        return set()
+    if not isinstance(kernel, Sum | Product | Scale | Power | Exp | Normalized):
+        return None
+    found: set[str] = set()
+    for part in map(_looked_at, kernel.children().values()):
+        if part is None:
+            return None
+        found |= part
+    return found
+
+
+def _own(value: Any) -> Any:
+    """What nobody else can change."""
+    return value if isinstance(value, str | bytes | int | float) else deepcopy(value)
+
+
+def _numbers(values: list[Any], name: str) -> np.ndarray:
+    """A column of numbers."""
+    try:
+        return np.array(values, float)
+    except (TypeError, ValueError):
+        for i, value in enumerate(values):
+            if not isinstance(value, int | float | np.number):
+                said = f"row {i} of column {name!r} is {shortened(value)} ({type(value).__name__})"
+                raise ValueError(f"columns: {said}, and its kernel takes numbers") from None
+        raise
+
+
+class NamedColumns(_CountsOfOne, _Composite):
     """k on some columns of a table, written ``columns(names, k)``.
 
     Points are rows: those of a data frame (pandas, polars), or dicts.
@@ -52,6 +105,7 @@ class NamedColumns(_Composite):
     """
 
     made = "a kernel on some columns"
+    by_name = True
     vectors = False
     sparse = False
 
@@ -83,32 +137,27 @@ class NamedColumns(_Composite):
             if missing := [name for name in wanted if name not in row]:
                 there = ", ".join(map(str, list(row)[:8]))
                 raise ValueError(f"columns: row {i} has no column {missing[0]!r}; it has {there}")
-            out[i] = row
+            out[i] = row | {name: _own(row[name]) for name in wanted}
         self.child_points(out)  # so that what is wrong is said now
         return out
 
     def child_points(self, X):
-        if isinstance(self.names, str):
-            values = [row[self.names] for row in X]
-            return self.kernel.points(np.array(values, float)[:, None] if self.kernel.vectors else values)
-        table = [[row[name] for name in self.names] for row in X]
-        return self.kernel.points(np.array(table, float).reshape(len(X), len(self.names)))
+        if not self.kernel.vectors:
+            return self.kernel.points([row[self.names] for row in X])
+        names = [self.names] if isinstance(self.names, str) else self.names
+        columns = [_numbers([row[name] for row in X], name) for name in names]
+        return self.kernel.points(np.column_stack(columns).reshape(len(X), len(names)))
 
     def prepared(self, X):
         if not isinstance(X, np.ndarray) or X.dtype != object:
             return X
         return self.kernel.prepared(self.child_points(X))
 
-    @property
-    def has_counts(self):
-        return self.kernel.has_counts
-
-    def counts(self, X):
-        return self.kernel.counts(self.prepared(X))
+    def recounted(self, X):
+        return self.kernel.counts(self.child_points(X))
 
     def spelled(self, X):
-        words = self.kernel.spelled(self.child_points(X))
-        return {number: f"{self.names}: {word}" for number, word in words.items()}
+        return {number: f"{self.names}: {word}" for number, word in super().spelled(X).items()}
 
     def pairwise(self, X, Z):
         A = self.prepared(X)
@@ -117,9 +166,12 @@ class NamedColumns(_Composite):
     def diagonal(self, X):
         return self.kernel.diagonal(self.prepared(X))
 
-    def cosines(self, X, Z):
+    def cosines(self, X, Z, norms_x, norms_z):
         A = self.prepared(X)
-        return self.kernel.cosines(A, A if Z is X else self.prepared(Z))
+        return self.kernel.cosines(A, A if Z is X else self.prepared(Z), norms_x, norms_z)
+
+    def norms(self, X):
+        return self.kernel.norms(self.prepared(X))
 
     def nonzero(self, X):
         return self.kernel.nonzero(self.prepared(X))

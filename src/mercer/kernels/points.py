@@ -60,6 +60,11 @@ def counted(X: Any, weights: np.ndarray | None) -> tuple[Any, np.ndarray | None]
     return X[seen], weights[seen]
 
 
+def inverse_root_of(diagonal: Any) -> Any:
+    """1/√k, 0 where k is 0."""
+    return np.where(diagonal > 0, 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1)), 0)
+
+
 def as_objects(X: Any) -> Any:
     """Any sequence of points as an array that can be indexed by arrays; tables stay tables."""
     if issparse(X):
@@ -79,3 +84,28 @@ def as_objects(X: Any) -> Any:
     out = np.empty(len(items), dtype=object)
     out[:] = items
     return out
+
+
+def shortened(item: Any) -> str:
+    """Something in words, for messages."""
+    text = repr(item)
+    return text if len(text) <= 40 else text[:37] + "…"
+
+
+def kind_of(string: Any) -> str:
+    """What a string is made of; "" if it is none."""
+    if isinstance(string, str):
+        return "text"
+    if isinstance(string, bytes):
+        return "bytes"
+    return "lists of tokens" if isinstance(string, list | tuple) else ""
+
+
+def require_one_kind(X: Any, Z: Any) -> None:
+    """Raise ValueError where strings on two sides are of different kinds, which have no letter in common."""
+    both = [A for A in (X, Z) if isinstance(A, np.ndarray) and A.dtype == object and A.ndim == 1 and len(A)]
+    kinds = [kind_of(A[0]) for A in both]
+    if len(kinds) == 2 and all(kinds) and kinds[0] != kinds[1]:
+        raise ValueError(
+            f"strings are {kinds[0]} on one side and {kinds[1]} on the other: make them the same"
+        )

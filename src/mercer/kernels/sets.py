@@ -11,9 +11,9 @@ import numpy as np
 from mercer._threads import cpu_count, parallel_map
 from mercer._xp import issparse
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import _Composite, prefixed
+from mercer.kernels.composite import _Composite, _CountsOfOne, prefixed
 from mercer.kernels.counts import Counts
-from mercer.kernels.points import counted
+from mercer.kernels.points import counted, shortened
 
 # Values of the inner kernel that are held at once by a thread, 8 MB of doubles, and rows of such a block.
 _ENTRIES, _ROWS = 1 << 20, 1 << 10
@@ -73,7 +73,7 @@ def starts_of(lengths: Any) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
-class MeanEmbedding(_Composite):
+class MeanEmbedding(_CountsOfOne, _Composite):
     """k(S,T) = (1/|S||T|) Σ_{s∈S} Σ_{t∈T} κ(s,t): sets by the means of their elements' feature vectors.
 
     Parameters
@@ -146,7 +146,7 @@ class MeanEmbedding(_Composite):
         if none or isinstance(item, str | bytes | dict):
             raise ValueError(
                 f"MeanEmbedding takes sets, each an array of vectors or a list; set {i} is "
-                f"{_shortened(item)} ({type(item).__name__}); for one set of elements give [elements]"
+                f"{shortened(item)} ({type(item).__name__}); for one set of elements give [elements]"
             )
         if not self.kernel.vectors:
             return list(item)
@@ -198,24 +198,13 @@ class MeanEmbedding(_Composite):
 
     # -- sparse features --------------------------------------------------------------------------
 
-    @property
-    def has_counts(self):  # type: ignore[override]
-        return self.kernel.has_counts
-
-    def counts(self, X):
-        if isinstance(X, Counts):
-            return X
+    def recounted(self, X):
         sets = _in_one(X)
         if sets.elements is None:
             return Counts.of(np.zeros(len(sets) + 1, np.int64), np.zeros(0, np.uint64))
         inner = self.kernel.counts(sets.elements)
         shares = 1 / np.repeat(sets.lengths, sets.lengths)
         return Counts.of(inner.starts[sets.starts], inner.ids, inner.times(shares).values)
-
-    def spelled(self, X: Any) -> dict[int, str]:
-        """What the features of the elements are, in words, by their numbers."""
-        kernel: Any = self.kernel
-        return kernel.spelled(self.child_points(X))
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -350,14 +339,9 @@ def _stacked(sets: list[Any]) -> Any:
 def _items(X: Any) -> Any:
     """The sets of a list, a Series, or a table with one column of them."""
     if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__") or issparse(X):
-        raise ValueError(f"MeanEmbedding takes a list of sets, got {_shortened(X)} ({type(X).__name__})")
+        raise ValueError(f"MeanEmbedding takes a list of sets, got {shortened(X)} ({type(X).__name__})")
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == 1 and X.dtype == object:
         return X[:, 0]
     return X
-
-
-def _shortened(item: Any) -> str:
-    text = repr(item)
-    return text if len(text) <= 40 else text[:37] + "…"

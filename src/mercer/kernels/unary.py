@@ -8,10 +8,19 @@ import numpy as np
 
 from mercer._params import is_integer, is_number, show
 from mercer.codegen.symbols import int_power
-from mercer.kernels.base import Kernel, inverse_root_of
-from mercer.kernels.composite import _Combined, _Composite, multiply, prefixed, shown, times
-from mercer.kernels.counts import Counts
+from mercer.kernels.base import Kernel
+from mercer.kernels.composite import (
+    PreparedParts,
+    _Combined,
+    _Composite,
+    _CountsOfOne,
+    multiply,
+    prefixed,
+    shown,
+    times,
+)
 from mercer.kernels.dot import Linear
+from mercer.kernels.points import inverse_root_of
 from mercer.kernels.separation import of_normalised
 
 
@@ -28,7 +37,7 @@ class _OfOne(_Combined):
         return self.kernel.strictly()
 
 
-class Scale(_OfOne):
+class Scale(_CountsOfOne, _OfOne):
     """c·k for c ≥ 0, written ``c * k``; 0·k is the kernel of the space that holds nothing but the function 0.
 
     >>> from mercer.kernels import Linear
@@ -85,17 +94,8 @@ class Scale(_OfOne):
     def strictly(self):
         return super().strictly() if self.factor > 0 else ""
 
-    @property
-    def has_counts(self):  # type: ignore[override]
-        return self.kernel.has_counts
-
-    def counts(self, X):
-        if isinstance(X, Counts):
-            return X
+    def recounted(self, X):
         return self.kernel.counts(X).times(np.full(X.shape[0], math.sqrt(self.factor)))
-
-    def spelled(self, X):
-        return self.kernel.spelled(X)
 
 
 class Power(_OfOne):
@@ -200,7 +200,11 @@ class Exp(_OfOne):
         return every if isinstance(self.kernel, Linear) else super().strictly()
 
 
-class Normalized(_Composite):
+class _WithNorms(PreparedParts):
+    """Points, and what a kernel's cosines need to know of each: computed once, whoever they meet."""
+
+
+class Normalized(_CountsOfOne, _Composite):
     """k(x,z)/√(k(x,x)k(z,z)), written ``k.normalize()``; 0 where k(x,x) = 0.
 
     >>> from mercer.kernels import Linear
@@ -215,7 +219,14 @@ class Normalized(_Composite):
         self.kernel = kernel
 
     def prepared(self, X):
-        return super().prepared(X) if self.has_counts else self.kernel.prepared(X)
+        if self.vectors or self.has_counts or isinstance(X, _WithNorms):
+            return super().prepared(X)
+        points = self.kernel.prepared(X)
+        return _WithNorms([points, self.kernel.norms(points)])
+
+    def _known(self, X):
+        """(points as the inner kernel takes them, what it needs to know of each by itself)"""
+        return X.parts if isinstance(X, _WithNorms) else (X, self.kernel.norms(X))
 
     def _inverse_root(self, X):
         # Of this kernel's own, so that whoever traces it can give k(x,x) by its formula.
@@ -226,24 +237,16 @@ class Normalized(_Composite):
         return self.kernel.formula(tracer, view) * (row * column)
 
     def pairwise(self, X, Z):
-        return self.kernel.cosines(X, Z)
+        A, a = self._known(X)
+        B, b = (A, a) if Z is X else self._known(Z)
+        return self.kernel.cosines(A, B, a, b)
 
     def diagonal(self, X):
-        return self.kernel.nonzero(X)
+        return self.kernel.nonzero(X.parts[0] if isinstance(X, _WithNorms) else X)
 
-    @property
-    def has_counts(self):  # type: ignore[override]
-        return self.kernel.has_counts
-
-    def counts(self, X):
-        if isinstance(X, Counts):
-            return X
+    def recounted(self, X):
         inner = self.kernel.counts(X)
-        squares = inner.squares()
-        return inner.times(np.where(squares > 0, 1 / np.sqrt(np.where(squares > 0, squares, 1)), 0))
-
-    def spelled(self, X):
-        return self.kernel.spelled(X)
+        return inner.times(inverse_root_of(inner.squares()))
 
     def separation(self, X, Z, pairs):
         return of_normalised(self.kernel.separation(X, Z, pairs), *pairs.diagonals(self.kernel, X, Z))

@@ -55,7 +55,10 @@ class FeatureBasis(Basis):
 
     def check_state(self) -> None:
         require_held(self, {"map": BaseEstimator, "width": COUNT})
-        nothing = np.zeros((1, self.map.n_features_in_))
+        width = getattr(self.map, "n_features_in_", None)
+        nothing: Any = (
+            [] if width is None else np.zeros((1, width))
+        )  # maps of other things than vectors have none
         require(self.rows(nothing).shape[1] == self.width, "the feature map has another number of features")
 
     def rows(self, points):

@@ -38,7 +38,8 @@ class RiverMixin(OnlineMachine):
 
     def _point(self, x: Any, learning: bool) -> Any:
         """One example as an array of one point."""
-        if not isinstance(x, dict):
+        kernel = self.kernel_ if self.begun else _resolve.kernel_of(self.kernel)
+        if not isinstance(x, dict) or not kernel.vectors:  # rows of a table are points like any others
             return self._points([x], reset=learning and not self.begun)
         names = self.__dict__.get("_names")
         if names is None:
@@ -69,9 +70,6 @@ class RiverMixin(OnlineMachine):
         return row
 
     def _first_names(self, x: dict) -> dict:
-        kernel = self.kernel_ if self.begun else _resolve.kernel_of(self.kernel)
-        if not kernel.vectors:
-            raise TypeError(f"{kernel!r} takes no dicts of features: hand over its own kind of objects")
         if not x:
             raise ValueError("the first example has no features")
         known = getattr(self, "feature_names_in_", None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._threads import parallel_map
+from mercer._threads import at_most, parallel_map
 from mercer.operators.kernel import KernelOperator, require_columns, require_room
 
 # Entries of a block of K that a thread computes at a time: 4 MB of doubles.
@@ -27,12 +27,14 @@ class CountedOperator(KernelOperator):
     @cached_property
     def _columns(self) -> Any:
         """Φ(Z), a column for each feature that occurs in Z."""
-        return self.Z.csr(self.Z.vocabulary)
+        with at_most(self.threads):
+            return self.Z.csr(self.Z.vocabulary)
 
     @cached_property
     def _rows(self) -> Any:
         """Φ(X), with the columns of Φ(Z): no other feature matters."""
-        return self._columns if self.symmetric else self.X.csr(self.Z.vocabulary)
+        with at_most(self.threads):
+            return self._columns if self.symmetric else self.X.csr(self.Z.vocabulary)
 
     def diag(self):
         return self.X.squares() if self.symmetric else super().diag()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._threads import cpu_count
+from mercer._threads import at_most, cpu_count
 from mercer._xp import issparse, take
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import by_rule
@@ -63,8 +63,10 @@ class KernelOperator(Operator):
 
     def bind(self, engine: Any, kernel: Kernel, X: Any, Z: Any) -> None:
         """Take these, which are known to be in order."""
-        same, X = Z is X, kernel.prepared(X)
-        Z = X if same else kernel.prepared(Z)
+        same = Z is X
+        with at_most(getattr(engine, "threads", None)):
+            X = kernel.prepared(X)
+            Z = X if same else kernel.prepared(Z)
         self.engine, self.kernel, self.X, self.Z = engine, kernel, X, Z
         self.shape = (X.shape[0], Z.shape[0])
         self.dtype = result_dtype(kernel, X, Z)
@@ -94,6 +96,11 @@ class KernelOperator(Operator):
 
     # -- entries ----------------------------------------------------------------------------------
 
+    def entries(self, X: Any, Z: Any) -> np.ndarray:
+        """The kernel's values between some of the points, which may be computed on several threads, too."""
+        with at_most(getattr(self.engine, "threads", None)):
+            return self.kernel.pairwise(X, Z)
+
     def blocks(self):
         for rows in row_blocks(self.shape, self.dtype):
             yield rows, self.among(rows).dense()
@@ -102,7 +109,7 @@ class KernelOperator(Operator):
         require_room(out, *self.shape)
         if out.size:
             for rows in row_blocks(self.shape, self.dtype):
-                out[rows] = self.kernel.pairwise(self.X[rows], self.Z)
+                out[rows] = self.entries(self.X[rows], self.Z)
             if self.symmetric:  # to the last bit, whatever rounding did
                 out[...] = np.tril(out) + np.tril(out, -1).T
         return out
@@ -117,11 +124,16 @@ class KernelOperator(Operator):
 
     def diag(self):
         if self.symmetric:
-            return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
+            return self._squares()
         return super().diag()
 
     def row_norms(self):
-        return np.sqrt(np.abs(np.asarray(self.kernel.diagonal(self.X), np.float64)))
+        return np.sqrt(np.abs(self._squares()))
+
+    def _squares(self) -> np.ndarray:
+        """k(x, x) of the rows' points."""
+        with at_most(getattr(self.engine, "threads", None)):
+            return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
 
     # -- products ---------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import numpy as np
 from mercer.estimators.facts import Facts
 from mercer.functions import KernelFunction
 from mercer.kernels import Finite
+from mercer.kernels.door import by_rule
 from mercer.theory import stability
 from mercer.theory.bounds import Bound, vc_bound
 from mercer.theory.gibbs import pac_bayes_bound
@@ -27,6 +28,7 @@ _TUNED = (
 _LINK = "predictions are not the scores themselves, but a function of them"
 _CENTRES = "the centres were drawn from the examples, and change with them"
 _WEIGHTS = "examples have weights"
+_NO_SPACE = "the function need not be a kernel, and without a feature space f has no norm"
 _OUTPUTS = "there is more than one output"
 _WIDTH = "; here its width was taken from the points, though not from the targets"
 
@@ -48,6 +50,9 @@ def promises(facts: Facts, tuned: bool) -> tuple[list[Promise], Absent]:
     """What can be promised of a machine, and (name, reason) of what can't."""
     words = _TUNED if tuned else _WIDTH if facts.tuned else ""
     found = {name: find(facts, words) for name, find in _FINDERS.items()}
+    kernel = getattr(facts.function, "kernel", None)
+    if kernel is not None and kernel.indefinite and not by_rule(kernel):
+        found = {name: None if promise is None else _NO_SPACE for name, promise in found.items()}
     made = [promise for promise in found.values() if isinstance(promise, Promise)]
     return made, [(name, why) for name, why in found.items() if isinstance(why, str)]
 

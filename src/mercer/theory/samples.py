@@ -163,7 +163,7 @@ def mmd_test(
     n, m = n_points(A), n_points(B)
     least = 4 if estimator == "linear" else 2
     if min(n, m) < least:
-        raise ValueError(f"a {estimator} test needs {least} points of each sample, got {n} and {m}")
+        raise ValueError(f"the {estimator} test needs {least} points of each sample, got {n} and {m}")
     both = stack(A, B)
     k = _found(k, both)
     engine = Tiled() if engine is None else engine
@@ -261,9 +261,11 @@ def _in_linear_time(kernel: Kernel, both: Any, n: int, rng: Any) -> tuple[float,
     if not np.isfinite(terms).all():
         raise ValueError("the kernel gives NaN or infinity between these points: are they too large?")
     mean, error = float(terms.mean()), float(terms.std(ddof=1)) / math.sqrt(pairs)
-    if error == 0:
-        return mean, 0.0 if mean > 0 else 1.0
-    return mean, float(ndtr(-mean / error))
+    if error == 0 and mean <= 0:
+        return mean, 1.0
+    p = float(ndtr(-mean / error)) if error > 0 else 0.0
+    # Exchanging x and y changes the sign of a term: all of them are positive with this probability, at best.
+    return mean, max(p, 0.5**pairs)
 
 
 # -- two measurements -------------------------------------------------------------------------------

@@ -86,6 +86,14 @@ def test_up_to_the_largest_eigenvalue():
     for decay in (0.2501, 0.3, 1.0, 50.0):
         with pytest.raises(ValueError, match="is too large for these graphs.*Any below .* = 0.25 will do"):
             RandomWalk(decay)([triangle])
+    # A star of four and an edge: the largest eigenvalue is 2 · 1, and at 1/2 the sum is just infinite.
+    star, edge = Graph([(0, i) for i in range(1, 5)]), Graph([(0, 1)])
+    assert RandomWalk(0.4999)([star], [edge])[0, 0] == pytest.approx(
+        2 * (5 + 8 * 0.4999) / (1 - 4 * 0.4999**2)
+    )
+    for left, right in ((star, edge), (edge, star)):
+        with pytest.raises(ValueError, match="too large"):
+            RandomWalk(0.5)([left], [right])
     # Labels leave fewer pairs, and more room for decay.
     apart = Graph(triangle.edges, node_labels=["a", "b", "c"])
     assert RandomWalk(0.45)([apart])[0, 0] == pytest.approx(3 / (1 - 2 * 0.45))

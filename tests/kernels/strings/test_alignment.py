@@ -35,7 +35,7 @@ def scores_listed(x, z, S, alphabet, opening, extension):
 @pytest.fixture(params=["compiled", "numpy"])
 def way(request, monkeypatch):
     if request.param == "numpy":
-        monkeypatch.setattr(alignment, "_code", lambda: None)
+        monkeypatch.setattr(alignment, "_code", lambda name: None)
     return request.param
 
 
@@ -56,8 +56,14 @@ def test_all_listed(X, Z, opening, extension, beta):
     assert np.array_equal(K, K.T) and np.allclose(np.diag(K), kernel.diag(X), rtol=1e-13)
 
 
+def test_scores_beyond_what_logarithms_hold_are_refused():
+    for kernel in (LocalAlignment(1e308 * np.eye(2), "ab", beta=100), LocalAlignment(np.eye(2), "ab", 1e101)):
+        with pytest.raises(ValueError, match="beta times scores and costs must be below"):
+            kernel.normalize()(["ab"])
+
+
 def test_all_listed_by_numpy(monkeypatch):
-    monkeypatch.setattr(alignment, "_code", lambda: None)
+    monkeypatch.setattr(alignment, "_code", lambda name: None)
     test_all_listed()
 
 
@@ -85,7 +91,7 @@ def test_both_ways_of_adding_up_agree(monkeypatch):
     X = ["GATTACA" * 12, "CATTAGA" * 11]
     kernel = LocalAlignment(DNA, "ACGT", 2.0, 0.5, 0.7, log=True)
     K = kernel(X)
-    monkeypatch.setattr(alignment, "_code", lambda: None)
+    monkeypatch.setattr(alignment, "_code", lambda name: None)
     assert np.allclose(kernel(X), K, rtol=1e-13)
 
 
@@ -110,7 +116,8 @@ def test_any_letters():
 
 
 @pytest.mark.parametrize(
-    "X, words", [([None], "missing"), (["AXC"], "'X', which has no scores"), ([b"AC"], "strings are bytes")]
+    "X, words",
+    [([None], "missing"), (["AXC"], "'X', which is not in the alphabet"), ([b"AC"], "strings are bytes")],
 )
 def test_strings_refused(X, words):
     with pytest.raises(ValueError, match=f"LocalAlignment.*{words}"):
@@ -120,11 +127,14 @@ def test_strings_refused(X, words):
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"scores": DNA[:3]}, "a row and a column for each of the 4"),
+        ({"scores": DNA[:3]}, "4×4 for the 4 letters"),
+        ({"scores": [[1.0], [1.0, 2.0]]}, "4×4 for the 4 letters"),
+        ({"scores": "AC"}, "must hold finite numbers"),
+        ({"alphabet": [["A"], ["C"]]}, "tokens are text"),
         ({"scores": DNA + np.arange(4)}, "symmetric"),
         ({"scores": DNA * np.nan}, "finite"),
         ({"alphabet": "AACG"}, "twice"),
-        ({"alphabet": ""}, "alphabet must be text"),
+        ({"alphabet": ""}, "alphabet must have letters"),
         ({"alphabet": 4}, "alphabet must be text"),
         ({"opening": -1.0}, "opening"),
         ({"beta": 0.0}, "beta"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mercer.kernels import EditDistance, LocalAlignment, Subsequence
 from mercer.kernels.strings import lanes
 from mercer.kernels.strings.letters import letters
 
@@ -56,3 +57,42 @@ def test_an_error_ends_the_work():
     with pytest.raises(KeyboardInterrupt):
         lanes.all_pairs(X, X, run, 1)
     assert len(calls) < 20
+
+
+def test_a_string_in_pieces(monkeypatch):
+    monkeypatch.setattr(lanes, "_CELLS", 100)
+    assert list(lanes.pieces(7, 30)) == [(0, 3), (3, 6), (6, 7)]
+    assert list(lanes.pieces(2, 1000)) == [(0, 1), (1, 2)]
+    assert list(lanes.pieces(0, 30)) == [(0, 0)]
+    assert [lanes.is_long(letters(["abcd", "abc"]), i, 30) for i in (0, 1)] == [True, False]
+
+
+SCORES = [[2.0, -1.0, -1.0], [-1.0, 2.0, -1.0], [-1.0, -1.0, 2.0]]
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Subsequence(3),
+        Subsequence(3, blended=True),
+        Subsequence(60, 1.0).normalize(),  # in numbers of any size
+        EditDistance(50.0),
+        LocalAlignment(SCORES, "abc", 3.0, 1.0, 0.1, log=True),
+        LocalAlignment(SCORES, "abc", 3.0, 1.0, 9.0, log=True),  # in logarithms
+    ],
+    ids=str,
+)
+def test_pieces_of_a_long_pair_make_no_difference(kernel, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("abc"), n)) for n in (0, 1, 30, 301, 200, 5)]
+    whole, own = kernel(X), kernel.diag(X)
+    looks = []
+    monkeypatch.setattr(lanes, "_CELLS", 1 << 12)
+    monkeypatch.setattr(lanes, "stopping_point", lambda: looks.append(0))
+    np.testing.assert_allclose(kernel(X), whole, rtol=1e-12)
+    np.testing.assert_allclose(kernel.diag(X), own, rtol=1e-12)
+    assert len(looks) > 50
+    # The user may interrupt at any of them.
+    monkeypatch.setattr(lanes, "stopping_point", lambda: 1 / (len(looks) < 50))
+    with pytest.raises(ZeroDivisionError):
+        kernel(X[3:4], X[4:5])

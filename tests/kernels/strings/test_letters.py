@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mercer.functions import KernelFunction
+from mercer.kernels import BagOfWords, Mismatch, Spectrum, Subsequence, Substitution, WeightedDegree
 from mercer.kernels.strings.letters import (
     Letters,
     alphabet_of,
@@ -83,6 +85,50 @@ def test_tokens_become_tuples_even_where_all_have_one_length():
     assert as_strings([[], ["a"]], "k").tolist() == [(), ("a",)]
 
 
+class _Word(str):
+    """Text that is not quite str, as some libraries have it."""
+
+
+def test_every_kind_in_one_spelling():
+    same = as_strings([_Word("ab"), np.str_("ab"), "ab"], "k")
+    assert [type(s) for s in same] == [str] * 3 and len(set(same)) == 1
+    same = as_strings([bytearray(b"ab"), np.bytes_(b"ab"), b"ab"], "k")
+    assert [type(s) for s in same] == [bytes] * 3 and len(set(same)) == 1
+    same = as_strings([np.array([1, 2]), [np.int8(1), 2], (True, 2), range(1, 3)], "k")
+    assert [[type(t) for t in s] for s in same] == [[int, int]] * 4 and len(set(same)) == 1
+    same = as_strings([np.array(["a", "b"]), [np.str_("a"), _Word("b")]], "k")
+    assert [[type(t) for t in s] for s in same] == [[str, str]] * 2 and len(set(same)) == 1
+
+
+def test_text_and_bytes_have_no_letter_in_common():
+    for left, right in ((["ab"], [b"ab"]), (["ab"], [["a", "b"]])):
+        with pytest.raises(ValueError, match="text on one side and"):
+            Spectrum(2).normalize()(left, right)
+    f = KernelFunction(Spectrum(2), [b"ab"], [1.0])
+    with pytest.raises(ValueError, match="on one side and bytes on the other"):
+        f(["ab"])
+
+
+@pytest.mark.parametrize("huge", [10**9, 10**30])
+def test_substrings_longer_than_any_string_take_no_time(huge):
+    X, none = ["abab", "ba", ""], np.zeros((3, 3))
+    one, M = np.array([[2.0]]), np.eye(2)
+    for k in (Spectrum(huge), Mismatch(huge, 1, "ab"), Substitution(M, "ab", huge), Subsequence(huge)):
+        assert np.array_equal(k(X), none), k
+        assert np.array_equal(k.normalize()(X), none), k
+    assert np.array_equal(Spectrum(huge, blended=True)(X), Spectrum(4, blended=True)(X))
+    assert np.array_equal(BagOfWords("characters", 1, huge)(X), BagOfWords("characters", 1, 4)(X))
+    assert np.allclose(Subsequence(huge, blended=True)(X), Subsequence(4, blended=True)(X), rtol=1e-14)
+    assert np.allclose(WeightedDegree(huge)(X).diagonal() * huge, [20, 6, 0])
+    with pytest.raises(ValueError, match="fewer shifts"):
+        WeightedDegree(2, shifts=huge)(X)
+    assert np.allclose(Substitution(one, "a", 70)(["a" * 72]), 9 * 2.0**70)
+    with pytest.raises(ValueError, match=r"20\^5000 features"):
+        Substitution(np.eye(20), "abcdefghijklmnopqrst", 5000)(["a" * 6000])
+    with pytest.raises(ValueError, match="more than there is memory for"):
+        Mismatch(1000, 500, "ab")(["a" * 2000])
+
+
 @pytest.mark.parametrize(
     "X, words",
     [
@@ -93,10 +139,16 @@ def test_tokens_become_tuples_even_where_all_have_one_length():
         (pd.Series(["a", pd.NA], dtype="string"), "item 1 is <NA>.*fill in or leave out"),
         (["a", 3], r"item 1 is 3 \(int\)"),
         ([1.0, 2.0], r"item 0 is 1.0 \(float\)"),
-        ([["a", 1.5]], r"item 0 is \['a', 1.5\]"),
-        ([np.array([1, 2])], "item 0 is array"),
-        (["a", b"a"], "one kind, got bytes and str"),
-        (["a", ["a"]], "one kind, got str and tokens"),
+        ([["a", 1.5]], r"item 0 has 1.5 \(float\)"),
+        ([["a"], ["b", None]], "item 1 has None.*fill in or leave out"),
+        ([[["a"]]], r"item 0 has \['a'\] \(list\)"),
+        ([np.array([1.0, 2.0])], "item 0 has 1.0"),
+        ([np.zeros((2, 2), int)], "item 0 is array"),
+        ([["a"] * 10**5 + [1.5]], "item 0 has 1.5"),
+        ([{1: "a"} | dict.fromkeys(range(10**4))], "item 0 is {.{1,80}$"),
+        (["a", b"a"], "one kind, but item 0 is text and item 1 bytes"),
+        (["a", ["a"]], "one kind, but item 0 is text and item 1 lists of tokens"),
+        ({"a", "b"}, "takes a list of strings; got set"),
         (np.zeros((3, 2)), r"got shape \(3, 2\)"),
         (3, "takes a list of strings; got int"),
         (None, "takes a list of strings; got NoneType"),
@@ -133,3 +185,8 @@ def test_strings_of_an_alphabet():
         require_alphabet(X, "ab", "k", "do this")
     with pytest.raises(ValueError, match="the strings are text, and the alphabet is lists of tokens"):
         require_alphabet(X, ("a", "b"), "k", "do this", known=False)
+
+
+def test_tokens_of_any_size():
+    huge = 10**5000
+    assert np.array_equal(Spectrum(1)([[huge], [huge, -huge], [huge + 1]]), [[1, 1, 0], [1, 2, 0], [0, 0, 1]])

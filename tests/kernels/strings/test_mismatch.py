@@ -176,3 +176,12 @@ def test_a_machine_finds_its_alphabet():
     machine = KernelSVC(Mismatch(3, 1).normalize(), lam=0.01).fit(X, [1, 1, 1, 2, 2, 2])
     assert machine.kernel_.kernel.alphabet == "abcd"
     assert machine.predict(["abz", "dcdz"]).tolist() == [1, 2]
+
+
+def test_an_alphabet_of_many_tokens():
+    """Its letters are counted once, not once for each other."""
+    size = 20_000
+    k = Mismatch(2, 1, alphabet=tuple(range(size)))
+    # Of two that share a letter: all in that place, the two in the other; of two that share none: two.
+    expected = [[2 * size - 1, size, 2], [size, 2 * size - 1, 2], [2, 2, 2 * size - 1]]
+    assert np.array_equal(k([[5, 7], [5, 9], [0, size - 1]]), expected)

@@ -13,7 +13,8 @@ from sklearn.model_selection import GridSearchCV
 
 import mercer
 from mercer import KernelRidge, KernelSVC
-from mercer.kernels import Subsequence, check
+from mercer.engines import Tiled
+from mercer.kernels import Gaussian, MeanEmbedding, Subsequence, check, columns
 from mercer.kernels.strings import subsequence
 from mercer.kernels.strings.letters import letters
 from mercer.testing import check_kernel
@@ -117,9 +118,9 @@ def test_many_strings_of_all_lengths(way):
     X, Z = (["".join(rng.choice(list("abc"), size)) for size in rng.integers(0, 12, n)] for n in (45, 37))
     kernel = Subsequence(3, 0.6)
     expected = np.array([[float(exactly(x, z, 3, 0.6)) for z in Z] for x in X])
-    for rows, columns in ((45, 37), (45, 3), (2, 37), (1, 1)):
-        part = kernel(X[:rows], Z[:columns])
-        assert np.allclose(part, expected[:rows, :columns], rtol=1e-12, atol=1e-15)
+    for rows, width in ((45, 37), (45, 3), (2, 37), (1, 1)):
+        part = kernel(X[:rows], Z[:width])
+        assert np.allclose(part, expected[:rows, :width], rtol=1e-12, atol=1e-15)
     own = np.array([[float(exactly(x, z, 3, 0.6)) for z in X] for x in X])
     assert np.allclose(kernel(X), own, rtol=1e-12, atol=1e-15)
     assert np.allclose(kernel.diag(X), np.diag(own), rtol=1e-12, atol=1e-15)
@@ -315,3 +316,25 @@ def test_search_over_its_parameters():
     grid = {"kernel__kernel__length": [2, 3], "kernel__kernel__decay": [0.3, 0.8]}
     search = GridSearchCV(KernelSVC(Subsequence(2).normalize()), grid, cv=2).fit(X, y)
     assert search.best_score_ > 0.9
+
+
+def test_norms_are_found_once(monkeypatch):
+    """Of points that meet others again and again, as those of a machine do."""
+    X = ["".join(np.random.default_rng(i).choice(list("ab"), 7)) for i in range(20)]
+    kernels = [
+        Subsequence(2).normalize(),
+        MeanEmbedding(Subsequence(2).normalize()),
+        (MeanEmbedding(Gaussian(1.0)) * 4.0).exp().normalize(),
+        columns("a", Subsequence(2).normalize()) + columns("b", Gaussian(2.0)),
+    ]
+    sets, rows = [X[i : i + 3] for i in range(18)], [{"a": x, "b": 1.0 * i} for i, x in enumerate(X)]
+    numbers = [np.arange(i + 1.0)[:, None] for i in range(18)]
+    for kernel, points in zip(kernels, (X, sets, numbers, rows), strict=True):
+        points, whole = kernel.points(points), kernel(points)
+        A = Tiled().operator(kernel, points)
+        new = kernel.prepared(points[:3])
+        with monkeypatch.context() as patch:
+            patch.setattr(Subsequence, "norms", None)
+            patch.setattr(MeanEmbedding, "diagonal", None)
+            assert np.allclose(A.facing(new).dense(), whole[:3]) and np.allclose(A.dense(), whole)
+            assert np.allclose(A.among(np.array([4, 1])) @ np.ones(len(points)), whole[[4, 1]].sum(axis=1))

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from mercer._memory import available_memory
 from mercer._xp import issparse
 from mercer.graphs import Graph, Labels
 from mercer.kernels.counts import mix
 
 # Where labels that are whole numbers begin, and the label of what has none.
 _WHOLE, NO_LABEL = np.array([0x6D61726B], np.uint64), np.uint64(0x6E6F6E65)
+
+# Bytes a node takes: its label, and where its neighbours are, while they are put in order.
+_BYTES = 48
 
 
 class PackedGraphs:
@@ -91,12 +95,17 @@ def as_graphs(X: Any, what: str) -> np.ndarray:
         X = X[:, 0] if X.ndim == 2 and X.shape[1] == 1 else X
         if X.ndim != 1 and not (X.ndim == 3 and X.shape[1] == X.shape[2]):
             raise ValueError(f"{advice}; got an array of shape {X.shape}")
+    if not hasattr(X, "__len__") or isinstance(X, dict | set | frozenset):
+        raise ValueError(f"{what} takes a list of graphs; got {type(X).__name__}")
     out = np.empty(len(X), object)
     for i, item in enumerate(X):
         try:
             out[i] = Graph.of(item)
         except ValueError as error:
             raise ValueError(f"{what}: graph {i}: {error}") from error
+    nodes = sum(g.n_nodes for g in out)
+    if _BYTES * nodes > available_memory():
+        raise ValueError(f"{what}: graphs with {nodes:,} nodes in all are more than there is memory for")
     return out
 
 

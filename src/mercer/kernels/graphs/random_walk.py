@@ -15,6 +15,8 @@ from mercer.kernels.graphs.packed import PackedGraphs, as_graphs
 _MOST_PAIRS, _AT_ONCE = 1 << 22, 1 << 18
 # Relative residual at which a solution is taken, and steps of conjugate gradients before that is given up.
 _RESIDUAL, _STEPS = 1e-13, 2000
+# Of the length of a step, squared: what rounding leaves of a curve that is 0, where the sum is just infinite.
+_FLAT = 1e-14
 
 
 class RandomWalk(Kernel):
@@ -98,7 +100,8 @@ class RandomWalk(Kernel):
             Q = P - self.decay * product.walked(P)
             curve = product.sums(P * Q)
             going = size > enough
-            if (curve[going] <= 0).any() or tried == _STEPS:
+            flat = curve <= _FLAT * product.sums(P * P)
+            if flat[going].any() or tried == _STEPS:
                 raise ValueError(self._diverges(one, others))
             step = np.divide(size, curve, out=np.zeros_like(size), where=going)
             S += product.spread(step) * P

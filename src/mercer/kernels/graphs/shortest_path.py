@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mercer._threads import cpu_count, parallel_map
+from mercer._threads import cpu_count, parallel_map, stopping_point
 from mercer.kernels.counting import Counting
 from mercer.kernels.counts import Counts, mix
 from mercer.kernels.graphs.packed import PackedGraphs, as_graphs
@@ -90,6 +90,7 @@ def _pairs(graph: PackedGraphs) -> Iterator[tuple[np.ndarray, np.ndarray, np.nda
     A = csr_array((np.ones(len(heads)), heads, ends), shape=(n, n))
     height = max(_DISTANCES // max(n, 1), 1)
     for first in range(0, n, height):
+        stopping_point()
         rows = np.arange(first, min(first + height, n))
         D = dijkstra(A, directed=True, indices=rows, unweighted=True)
         i, j = np.nonzero(np.isfinite(D) & (rows[:, None] < np.arange(n)))

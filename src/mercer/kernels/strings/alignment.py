@@ -2,24 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from mercer._params import require_flag, require_nonnegative
-from mercer._threads import stopping_point
+from mercer._threads import cpu_count, parallel_map, stopping_point
 from mercer.codegen.subset.compiled import compiled
 from mercer.kernels.base import Kernel
 from mercer.kernels.strings import alignment_loops
-from mercer.kernels.strings.lanes import AFTER_RIGHT, LANES, MANY_LANES, all_pairs, side_by_side
-from mercer.kernels.strings.letters import Letters, as_strings, letters
+from mercer.kernels.strings.lanes import (
+    AFTER_RIGHT,
+    LANES,
+    MANY_LANES,
+    all_pairs,
+    is_long,
+    pieces,
+    side_by_side,
+)
+from mercer.kernels.strings.letters import (
+    Letters,
+    alphabet_of,
+    as_strings,
+    letter_matrix,
+    letters,
+    positions,
+    require_alphabet,
+)
+
+# What is added up in logarithms, letter by letter, is far from the range of floats.
+_MOST = 1e100
+# Logarithms take so many times as long as floats in lanes.
+_LOGS = 64
 
 
-@lru_cache(maxsize=1)
-def _code() -> Any:
-    """The loop in machine code; None where there is no LLVM."""
-    return compiled([alignment_loops.alignments_of_rows])
+@lru_cache(maxsize=3)
+def _code(name: str) -> Any:
+    """One of the loops in machine code; None where there is no LLVM."""
+    return compiled([getattr(alignment_loops, name)])
 
 
 class LocalAlignment(Kernel):
@@ -78,42 +100,21 @@ class LocalAlignment(Kernel):
         require_nonnegative(self.opening, "LocalAlignment: opening")
         require_nonnegative(self.extension, "LocalAlignment: extension")
         require_flag(self.log, "LocalAlignment: log")
-        if not isinstance(self.alphabet, (str, bytes, list, tuple)) or not len(self.alphabet):
+        size = len(alphabet_of(self.alphabet, "LocalAlignment"))
+        if not size:
+            raise ValueError("LocalAlignment: alphabet must have letters")
+        S = letter_matrix(self.scores, size, "LocalAlignment: scores")
+        if not np.array_equal(S, S.T):
+            raise ValueError("LocalAlignment: scores must be symmetric; take (S + S.T) / 2")
+        worth = float(self.beta) * max(float(np.abs(S).max()), float(self.opening), float(self.extension))
+        if not worth < _MOST:
             raise ValueError(
-                f"LocalAlignment: alphabet must be text, bytes or a list of tokens, got {self.alphabet!r}"
+                f"LocalAlignment: beta times scores and costs must be below {_MOST:g}, got {worth:g}"
             )
-        S, size = np.asarray(self.scores), len(self.alphabet)
-        if S.dtype.kind not in "fiu" or S.shape != (size, size):
-            raise ValueError(
-                f"LocalAlignment: scores must be a matrix with a row and a column for each of the {size} "
-                f"letters of the alphabet, got shape {S.shape}"
-            )
-        if not np.isfinite(S).all() or not np.array_equal(S, S.T):
-            raise ValueError("LocalAlignment: scores must be finite and symmetric")
-        if len(set(self.alphabet)) < size:
-            raise ValueError("LocalAlignment: a letter is twice in the alphabet")
-
-    def _letters(self) -> np.ndarray:
-        """The alphabet as strings of one letter each, of the kind that points are of."""
-        alphabet = self.alphabet
-        single = isinstance(alphabet, (str, bytes))
-        each = [alphabet[i : i + 1] for i in range(len(alphabet))] if single else [(t,) for t in alphabet]
-        return as_strings(each, "LocalAlignment: alphabet")
 
     def points(self, X):
-        self.validate()  # what follows goes by the alphabet
         X = as_strings(X, "LocalAlignment")
-        kind = type(self._letters()[0])
-        if len(X) and not isinstance(X[0], kind):
-            raise ValueError(
-                f"LocalAlignment: the alphabet is of {kind.__name__}, strings are {type(X[0]).__name__}"
-            )
-        known = set(letters(self._letters()).codes.tolist())
-        strings = letters(X)
-        for at in np.flatnonzero(~np.isin(strings.codes, list(known)))[:1]:
-            i = int(np.searchsorted(strings.starts, at, "right")) - 1
-            letter = X[i][int(at - strings.starts[i])]
-            raise ValueError(f"LocalAlignment: item {i} has the letter {letter!r}, which has no scores")
+        require_alphabet(X, self.alphabet, "LocalAlignment", "add it there, and to the scores")
         return X
 
     def prepared(self, X):
@@ -133,9 +134,8 @@ class LocalAlignment(Kernel):
 
     def _numbered(self, X: Any) -> Letters:
         """Letters by their place in the alphabet."""
-        strings, known = letters(X), letters(self._letters()).codes
-        order = np.argsort(known)
-        return Letters(order[np.searchsorted(known[order], strings.codes)], strings.starts)
+        strings = letters(X)
+        return Letters(positions(strings.codes, alphabet_of(self.alphabet, "LocalAlignment")), strings.starts)
 
     def _settings(self) -> tuple[np.ndarray, float, float]:
         beta = float(self.beta)
@@ -146,20 +146,23 @@ class LocalAlignment(Kernel):
         """log k of all pairs."""
         left = self._numbered(X)
         right = left if Z is X else self._numbered(Z)
-        run = _code()
+        run = _code("alignments_of_rows")
         if run is None:
             return all_pairs(left, right, partial(_by_numpy, self._settings()), MANY_LANES)
         return all_pairs(left, right, partial(_by_loops, run, self._settings()), LANES, 8)
 
     def _own_logs(self, X: Any) -> np.ndarray:
-        strings, run, out = self._numbered(X), _code(), np.empty((X.shape[0], 1))
-        for i in range(len(strings)):
+        strings, run, out = self._numbered(X), _code("alignments_of_rows"), np.empty((X.shape[0], 1))
+
+        def own(i: int) -> None:
             stopping_point()
             right = side_by_side(strings, np.array([i]), 1, AFTER_RIGHT)
             if run is None:
                 _by_numpy(self._settings(), strings, i, i + 1, right, out)
             else:
                 _by_loops(run, self._settings(), strings, i, i + 1, right, out)
+
+        parallel_map(own, range(len(strings)), cpu_count(), blas=False)
         return out[:, 0]
 
     def _values(self, logs: np.ndarray) -> np.ndarray:
@@ -180,12 +183,14 @@ class LocalAlignment(Kernel):
     def diagonal(self, X):
         return self._values(self._own_logs(X))
 
-    def cosines(self, X, Z):
+    def norms(self, X):
+        """log √k(x,x), where k is not itself a logarithm."""
+        return super().norms(X) if self.log else self._own_logs(X) / 2
+
+    def cosines(self, X, Z, norms_x, norms_z):
         if self.log:
-            return super().cosines(X, Z)
-        a = self._own_logs(X) / 2
-        b = a if Z is X else self._own_logs(Z) / 2
-        return np.exp(self._logs(X, Z) - a[:, None] - b[None, :])
+            return super().cosines(X, Z, norms_x, norms_z)
+        return np.exp(self._logs(X, Z) - norms_x[:, None] - norms_z[None, :])
 
     def nonzero(self, X):
         return super().nonzero(X) if self.log else np.ones(X.shape[0])
@@ -199,7 +204,27 @@ def _by_loops(
     with np.errstate(over="ignore"):
         odds = np.exp(scores)
     S = np.empty((3, len(right) + 1))
+    if high == low + 1 and is_long(left, low, _LOGS * right.size):
+        rows = left.codes, int(left.starts[low]), int(left.lengths[low])
+        for lane, end in enumerate(ends):
+            out[low, lane] = _in_pieces(rows, (right, lane, end), scores, odds, (begin, extend), S)
+        return
     run(left.codes, left.starts, low, high, right, ends, len(ends), scores, odds, begin, extend, S, out)
+
+
+def _in_pieces(
+    left: Any, right: Any, scores: np.ndarray, odds: np.ndarray, gaps: Any, S: np.ndarray
+) -> float:
+    """log(1 + ΣM) of one long pair."""
+    (codes, start, n), cells, total = left, _LOGS * int(right[2]), 1.0
+    for first, last in pieces(n, cells):
+        total = _code("alignments")(codes, start, first, last, *right, odds, *np.exp(gaps), S, total)
+    if total < alignment_loops.LARGEST:
+        return math.log(total)
+    total = 0.0
+    for first, last in pieces(n, cells):
+        total = _code("log_alignments")(codes, start, first, last, *right, scores, *gaps, S, total)
+    return total
 
 
 def _by_numpy(settings: Any, left: Letters, low: int, high: int, right: np.ndarray, out: np.ndarray) -> None:

@@ -33,7 +33,8 @@ def log_sum(a: float, b: float) -> float:
 def alignments(
     a: "i64[:]",
     start: int,
-    n: int,
+    first: int,
+    last: int,
     b: "i64[:,:]",
     l: int,
     m: int,
@@ -41,14 +42,18 @@ def alignments(
     begin: float,
     extend: float,
     S: "f64[:,:]",
+    total: float,
 ) -> float:
-    """1 + ΣM. S holds sums up to each column: over all rows so far, the last row alone, and those before."""
-    for j in range(m + 1):
-        S[0, j] = 0.0
-        S[1, j] = 0.0
-        S[2, j] = 0.0
-    total = 1.0
-    for i in range(n):
+    """1 + ΣM, over the letters of a from the first to the last; S and total are those of the letters before.
+
+    S holds sums up to each column: over all rows so far, the last row alone, and those before.
+    """
+    if first == 0:
+        for j in range(m + 1):
+            S[0, j] = 0.0
+            S[1, j] = 0.0
+            S[2, j] = 0.0
+    for i in range(first, last):
         letter = a[start + i]
         gap = 0.0
         here = 0.0
@@ -68,7 +73,8 @@ def alignments(
 def log_alignments(
     a: "i64[:]",
     start: int,
-    n: int,
+    first: int,
+    last: int,
     b: "i64[:,:]",
     l: int,
     m: int,
@@ -76,14 +82,15 @@ def log_alignments(
     begin: float,
     extend: float,
     S: "f64[:,:]",
+    total: float,
 ) -> float:
     """log(1 + ΣM), all in logarithms, those of the factors included."""
-    for j in range(m + 1):
-        S[0, j] = NOTHING
-        S[1, j] = NOTHING
-        S[2, j] = NOTHING
-    total = 0.0
-    for i in range(n):
+    if first == 0:
+        for j in range(m + 1):
+            S[0, j] = NOTHING
+            S[1, j] = NOTHING
+            S[2, j] = NOTHING
+    for i in range(first, last):
         letter = a[start + i]
         gap = NOTHING
         here = NOTHING
@@ -120,11 +127,11 @@ def alignments_of_rows(
         start = starts[k]
         n = starts[k + 1] - start
         for l in range(count):
-            total = alignments(codes, start, n, b, l, ends[l], odds, exp(begin), exp(extend), S)
+            total = alignments(codes, start, 0, n, b, l, ends[l], odds, exp(begin), exp(extend), S, 1.0)
             if total < LARGEST:
                 out[k, l] = log(total)
             else:
-                out[k, l] = log_alignments(codes, start, n, b, l, ends[l], scores, begin, extend, S)
+                out[k, l] = log_alignments(codes, start, 0, n, b, l, ends[l], scores, begin, extend, S, 0.0)
 
 
 def alignments_in_numpy(a, b, scores, begin, extend):

@@ -11,7 +11,7 @@ from mercer._threads import stopping_point
 from mercer.codegen.subset.compiled import compiled
 from mercer.kernels.base import Kernel
 from mercer.kernels.strings import edit_loops
-from mercer.kernels.strings.lanes import AFTER_RIGHT, LANES, MANY_LANES, all_pairs
+from mercer.kernels.strings.lanes import AFTER_RIGHT, LANES, MANY_LANES, all_pairs, pieces
 from mercer.kernels.strings.letters import Letters, as_strings, letters
 
 
@@ -82,8 +82,11 @@ def _ends(right: np.ndarray) -> np.ndarray:
 
 def _by_loops(run: Any, left: Letters, low: int, high: int, right: np.ndarray, out: np.ndarray) -> None:
     m = len(right)
-    D = np.empty((m + 1, LANES), np.int64)
-    run(left.codes, left.starts, low, high, right, m, _ends(right), D, np.empty(LANES, np.int64), out)
+    D, longest = np.empty((m + 1, LANES), np.int64), int(left.lengths[low:high].max(initial=0))
+    # Several strings come together only where they are short, and are one piece.
+    for begin, end in pieces(longest, D.size if high == low + 1 else 0):
+        rows = left.codes, left.starts, low, high, begin, end
+        run(*rows, right, m, _ends(right), D, np.empty(LANES, np.int64), out)
 
 
 def _by_numpy(left: Letters, low: int, high: int, right: np.ndarray, out: np.ndarray) -> None:

@@ -15,6 +15,8 @@ def edits_of_rows(
     starts: "i64[:]",
     first: int,
     last: int,
+    begin: int,
+    end: int,
     b: "i64[:,:]",
     m: int,
     ends: "i64[:]",
@@ -24,15 +26,17 @@ def edits_of_rows(
 ):
     """Edits between some strings and each column of b, which ends after ``ends`` letters.
 
-    Row j of D: edits between what was read of the string and the first j letters of the column.
+    Row j of D: edits between what was read of the string and the first j letters of the column. Of strings,
+    the letters from ``begin`` to ``end`` are read; D is that of the letters before.
     """
     for k in range(first, last):
         start = starts[k]
-        n = starts[k + 1] - start
-        for j in range(m + 1):
-            for l in range(LANES):
-                D[j, l] = j
-        for i in range(n):
+        n = min(starts[k + 1] - start, end)
+        if begin == 0:
+            for j in range(m + 1):
+                for l in range(LANES):
+                    D[j, l] = j
+        for i in range(begin, n):
             letter = codes[start + i]
             for l in range(LANES):
                 left[l] = D[0, l]

@@ -36,6 +36,8 @@ def gaps(
     a: "i64[:,:]",
     b: "i64[:,:]",
     n: int,
+    first: int,
+    last: int,
     length: int,
     decay: float,
     step: float,
@@ -45,10 +47,14 @@ def gaps(
     m: int,
     total: "f64[:]",
 ):
-    """total = ΣM_length (blended: of all lengths up to it), of each column of a with that of b."""
+    """total = ΣM_length (blended: of all lengths up to it), of each column of a with that of b.
+
+    Letters of a from the first to the last; D and total are those of the letters before.
+    """
     size = m + 1
-    begin(D, size, length, total)
-    for i in range(n):
+    if first == 0:
+        begin(D, size, length, total)
+    for i in range(first, last):
         for s in range(length):
             q = length - s
             rest = 0 if blended == 1 else s  # letters that must be left for a subsequence to be completed
@@ -96,7 +102,7 @@ def gaps_of_rows(
             letter = codes[start + i]
             for l in range(LANES):
                 a[i, l] = letter
-        gaps(a, b, n, length, decay, step, blended, D, r, m, out[k])
+        gaps(a, b, n, 0, n, length, decay, step, blended, D, r, m, out[k])
 
 
 def gaps_in_numpy(a, b, length, decay, step, blended):
@@ -159,6 +165,8 @@ def wide_gaps(
     b: "i64[:]",
     n: int,
     m: int,
+    first: int,
+    last: int,
     length: int,
     decay: "f64[:]",
     sizes: "i64[:]",
@@ -170,11 +178,12 @@ def wide_gaps(
 ):
     """`gaps` of one pair in numbers of any size; number 0 of t, u is the total.
 
-    D and E are 0, one row a length; ``decay`` and ``sizes`` are λ, step.
+    D and E are 0 before the first letter, one row a length; ``decay`` and ``sizes`` are λ, step.
     """
-    for j in range(m + 1):
-        D[0, j] = 1.0
-    for i in range(n):
+    if first == 0:
+        for j in range(m + 1):
+            D[0, j] = 1.0
+    for i in range(first, last):
         for s in range(length):
             q = length - s
             rest = 0 if blended == 1 else s

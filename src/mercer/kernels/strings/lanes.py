@@ -42,7 +42,9 @@ def by_length(strings: Letters, width: int) -> list[np.ndarray]:
 
 
 def all_pairs(X: Letters, Z: Letters, run: Run, width: int, layers: int = 1) -> np.ndarray:
-    """What `run` finds for all pairs, of which it takes half where Z is X; interrupted between rows.
+    """What `run` finds for all pairs, of which it takes half where Z is X.
+
+    Long strings come one by one, to be taken in `pieces`.
 
     `layers` says how many tables are filled for a pair.
     """
@@ -80,6 +82,20 @@ def _parts(left: Letters, first: int, cells: int) -> Iterator[tuple[int, int]]:
         last = min(last, first + 1024, len(left))
         yield first, last
         first = last
+
+
+def pieces(n: int, cells: int) -> Iterator[tuple[int, int]]:
+    """The letters of one string in pieces of as much work as may pass without a look around, where each has
+    so many cells. A string without letters is one piece."""
+    step = max(_CELLS // max(cells, 1), 1)
+    for first in range(0, max(n, 1), step):
+        stopping_point()
+        yield first, min(first + step, n)
+
+
+def is_long(strings: Letters, i: int, cells: int) -> bool:
+    """Is string i more work than may pass without a look around?"""
+    return int(strings.lengths[i]) * cells > _CELLS
 
 
 def each_with_itself(X: Letters, run: Callable[[np.ndarray, np.ndarray], Any], width: int) -> np.ndarray:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from mercer.kernels.counts import spread
+from mercer.kernels.points import kind_of, shortened
 
 # pandas and its kin.
 _MISSING = ("NAType", "NaTType")
 _KINDS = "text (str), bytes, or lists or tuples of tokens"
+_TOKENS = (str, bytes, int)
 
 
 class Letters:
@@ -59,22 +61,54 @@ def as_strings(X: Any, what: str) -> np.ndarray:
         if X.ndim != 1:
             raise ValueError(f"{what} takes a list of strings, or one column of them; got shape {X.shape}")
         X = X.tolist() if X.dtype.kind in "US" else X
-    if not hasattr(X, "__len__") or not hasattr(X, "__iter__") or isinstance(X, dict):
+    listed = hasattr(X, "__len__") and hasattr(X, "__iter__")
+    if not listed or isinstance(X, dict | set | frozenset):  # these have no order
         raise ValueError(f"{what} takes a list of strings; got {type(X).__name__}")
     out = np.empty(len(X), object)
-    kinds = set()
     for i, item in enumerate(X):
-        if isinstance(item, str | bytes):
-            out[i], kind = item, type(item).__name__
-        elif isinstance(item, Sequence) and all(isinstance(token, str | bytes | int) for token in item):
-            out[i], kind = tuple(item), "tokens"
-        else:
-            hint = ": fill in or leave out what is missing" if _is_missing(item) else ""
-            raise ValueError(f"{what} takes {_KINDS}; item {i} is {item!r} ({type(item).__name__}){hint}")
-        kinds.add("bytes" if kind == "bytes" else "str" if kind in ("str", "str_") else "tokens")
-    if len(kinds) > 1:
-        raise ValueError(f"{what}: strings must be of one kind, got {' and '.join(sorted(kinds))}")
+        out[i] = _string(item, i, what)
+    kinds = list(map(kind_of, out))
+    if len(set(kinds)) > 1:
+        other = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
+        raise ValueError(
+            f"{what}: strings must be of one kind, but item 0 is {kinds[0]} and item {other} {kinds[other]}"
+        )
     return out
+
+
+def _string(item: Any, i: int, what: str) -> str | bytes | tuple[Any, ...]:
+    """Text, bytes or a tuple of tokens, whatever library they come from."""
+    if isinstance(item, str):
+        return item if type(item) is str else str.__str__(item)
+    if isinstance(item, bytes | bytearray):
+        return bytes(item)
+    if isinstance(item, np.ndarray) and item.ndim == 1:
+        item = item.tolist()
+    if not isinstance(item, Sequence):
+        raise ValueError(
+            f"{what} takes {_KINDS}; item {i} is {shortened(item)} ({type(item).__name__}){_hint(item)}"
+        )
+    if all(type(token) in _TOKENS for token in item):
+        return tuple(item)
+    return tuple(_token(token, i, what) for token in item)
+
+
+def _token(token: Any, i: int, what: str) -> str | bytes | int:
+    """A token in one spelling, so that equal ones look equal."""
+    if isinstance(token, str):
+        return str.__str__(token)
+    if isinstance(token, bytes):
+        return bytes(token)
+    if isinstance(token, int | np.integer):
+        return int(token)
+    raise ValueError(
+        f"{what}: tokens are text, bytes or whole numbers; item {i} has {shortened(token)} "
+        f"({type(token).__name__}){_hint(token)}"
+    )
+
+
+def _hint(item: Any) -> str:
+    return ": fill in or leave out what is missing" if _is_missing(item) else ""
 
 
 def _is_missing(item: Any) -> bool:
@@ -111,14 +145,20 @@ def _number(token: str | bytes | int) -> int:
     elif isinstance(token, str):
         text = b"str:" + token.encode("utf-8", "surrogatepass")
     else:
-        text = b"int:%d" % token
+        text = b"int:%x" % token  # of any length, which decimals are not
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") >> 1 | 1
 
 
 def places(strings: Letters, length: int) -> tuple[np.ndarray, np.ndarray]:
     """(where those of each string begin, the first letters of all substrings of this length)"""
+    length = min(length, int(strings.lengths.max(initial=0)) + 1)  # there are none of more, nor of that
     counts = np.maximum(strings.lengths - length + 1, 0)
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), spread(strings.starts[:-1], counts)
+
+
+def lengths_within(strings: Letters, shortest: int, longest: int) -> range:
+    """The lengths from one to the other that substrings can have; the shortest at least."""
+    return range(shortest, max(min(longest, int(strings.lengths.max(initial=0))), shortest) + 1)
 
 
 # -- alphabets ------------------------------------------------------------------------------------
@@ -135,13 +175,27 @@ def alphabet_of(alphabet: Any, what: str) -> np.ndarray:
     return codes
 
 
+def letter_matrix(values: Any, size: int, what: str) -> np.ndarray:
+    """A finite number for each two of so many letters."""
+    try:
+        M = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        M = np.zeros(0)
+    if M.dtype.kind not in "fiu" or M.shape != (size, size) or not np.isfinite(M).all():
+        raise ValueError(
+            f"{what} must hold finite numbers, {size}×{size} for the {size} letters of the alphabet; got "
+            f"shape {M.shape} of {M.dtype}"
+        )
+    return M.astype(np.float64)
+
+
 def require_alphabet(X: np.ndarray, alphabet: Any, what: str, way: str, known: bool = True) -> None:
     """Raise ValueError unless strings are of the alphabet's kind and, if `known`, have no other letters."""
     if not len(X) or not len(alphabet):
         return
-    if _kind(X[0]) != _kind(alphabet):
+    if kind_of(X[0]) != kind_of(alphabet):
         raise ValueError(
-            f"{what}: the strings are {_kind(X[0])}, and the alphabet is {_kind(alphabet)}: make them "
+            f"{what}: the strings are {kind_of(X[0])}, and the alphabet is {kind_of(alphabet)}: make them "
             f"the same"
         )
     there = set(alphabet)
@@ -152,10 +206,6 @@ def require_alphabet(X: np.ndarray, alphabet: Any, what: str, way: str, known: b
                 f"{what}: string {i} has the letter {strange!r}, which is not in the alphabet "
                 f"{alphabet!r}; {way}"
             )
-
-
-def _kind(string: Any) -> str:
-    return "text" if isinstance(string, str) else "bytes" if isinstance(string, bytes) else "lists of tokens"
 
 
 def positions(codes: np.ndarray, alphabet: np.ndarray) -> np.ndarray:

@@ -139,9 +139,11 @@ class Mismatch(Counting):
 
     def features(self, X):
         strings, size = letters(X), len(self.alphabet) + 1
+        if not (strings.lengths >= self.length).any():
+            return Counts.empty(np.zeros(len(strings), np.int64))
         made, kept = self._require_room(strings)
         # Where few words are possible, the neighbours of all are listed once; otherwise of those there are.
-        few = size**self.length * self._neighbours() <= min(_LISTED, made.sum())
+        few = size**self.length * self._neighbours() <= int(min(_LISTED, made.sum()))
         powers = size ** np.arange(self.length) if few else np.zeros(0, np.int64)
         listed = (
             self._neighbourhood(np.arange(size**self.length)[:, None] // powers % size - 1) if few else None
@@ -186,13 +188,13 @@ class Mismatch(Counting):
     def _near(self, words: np.ndarray, strange: np.ndarray, start: Any, extend: Callable) -> np.ndarray:
         """A row of neighbours for each word, made letter by letter; exchanged[j] have j mismatches so far."""
         n, size = len(words), len(self.alphabet)
-        every = np.arange(size)
-        others = np.array([np.delete(every, i) for i in every], np.int64).reshape(size, max(size - 1, 0))
+        every, others = np.arange(size), np.arange(size - 1)
         none = np.empty((n, 0), np.asarray(start).dtype)
         exchanged = [np.full((n, 1), start)] + [none] * self.mismatches
         for i in range(self.length):
             letter = words[:, i]
-            new = np.broadcast_to(every, (n, size)) if strange[i] else others[letter]
+            # All letters, or all but the one that is there.
+            new = np.broadcast_to(every, (n, size)) if strange[i] else others + (others >= letter[:, None])
             same = [none] * len(exchanged) if strange[i] else [extend(h, letter[:, None]) for h in exchanged]
             changed = [extend(h[:, :, None], new[:, None, :]).reshape(n, -1) for h in exchanged[:-1]]
             exchanged = [np.hstack(pair) for pair in zip(same, [none, *changed], strict=True)]

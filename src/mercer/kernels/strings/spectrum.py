@@ -10,12 +10,14 @@ import numpy as np
 from mercer._params import require_count, require_flag
 from mercer.kernels.counting import Counting
 from mercer.kernels.counts import Counts, mix
-from mercer.kernels.strings.letters import Letters, as_strings, letters, places
+from mercer.kernels.strings.letters import Letters, as_strings, lengths_within, letters, places
 
 
 def substrings(strings: Letters, length: int) -> tuple[np.ndarray, np.ndarray]:
     """(where those of each string begin, numbers of all substrings of this length)"""
     starts, first = places(strings, length)
+    if not len(first):  # however long they should be
+        return starts, np.zeros(0, np.uint64)
     ids = np.full(len(first), length, np.uint64)
     for i in range(length):
         ids = mix(ids, strings.codes[first + i])
@@ -78,17 +80,18 @@ class Spectrum(Counting):
     def points(self, X):
         return as_strings(X, "Spectrum")
 
-    def _lengths(self):
-        return range(1, self.length + 1) if self.blended else (self.length,)
+    def _lengths(self, strings: Letters) -> range:
+        return lengths_within(strings, 1 if self.blended else self.length, self.length)
 
     def features(self, X):
         strings = letters(X)
+        lengths = self._lengths(strings)
 
         def some(rows: slice) -> Counts:
             part = strings[rows]
-            return Counts.joined([(*substrings(part, length), 1.0) for length in self._lengths()])
+            return Counts.joined([(*substrings(part, length), 1.0) for length in lengths])
 
-        return Counts.made(some, strings.lengths * len(self._lengths()))
+        return Counts.made(some, strings.lengths * len(lengths))
 
     def spelled(self, X):
-        return spelled(X, self._lengths())
+        return spelled(X, self._lengths(letters(X)))

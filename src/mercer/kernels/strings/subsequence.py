@@ -13,12 +13,23 @@ from mercer._threads import cpu_count, parallel_map, stopping_point
 from mercer.codegen.subset.compiled import compiled
 from mercer.kernels.base import Kernel
 from mercer.kernels.strings import gap_loops
-from mercer.kernels.strings.lanes import LANES, MANY_LANES, all_pairs, each_with_itself
+from mercer.kernels.strings.lanes import (
+    LANES,
+    MANY_LANES,
+    all_pairs,
+    each_with_itself,
+    is_long,
+    pieces,
+)
 from mercer.kernels.strings.letters import Letters, as_strings, letters
 
 # Below this power of two a factor that all values share may take them out of the range of floats.
 _SMALL = -900
 _BITS = 512
+# Powers of two from here on are nothing, whatever they are multiplied by.
+_SMALLEST = -(1 << 40)
+# Numbers of any size take so many times as long as floats in lanes.
+_WIDE = 32
 
 
 @lru_cache(maxsize=4)
@@ -89,17 +100,20 @@ class Subsequence(Kernel):
 
     def _factor(self) -> tuple[float, int]:
         """What was taken out of all values, λ^{2·length} (blended: λ²), as t·2^u."""
-        root, u = math.frexp(float(self.decay))
-        times = 2 if self.blended else 2 * int(self.length)
-        t, u = 1.0, u * times
-        for _ in range(times):
-            t, more = math.frexp(t * root)
-            u += more
-        return t, u
+        square, v = math.frexp(float(self.decay))
+        times, t, u = 2 if self.blended else 2 * int(self.length), 1.0, 0
+        while times:  # by squaring
+            if times % 2:
+                t, more = math.frexp(t * square)
+                u += v + more
+            square, more = math.frexp(square * square)
+            v, times = 2 * v + more, times // 2
+        return t, max(u, _SMALLEST)
 
-    def _settings(self) -> tuple[int, float, float, int]:
-        decay = float(self.decay)
-        return int(self.length), decay, decay * decay if self.blended else 1.0, int(self.blended)
+    def _settings(self, X: Letters, Z: Letters) -> tuple[int, float, float, int]:
+        longest = min(int(X.lengths.max(initial=0)), int(Z.lengths.max(initial=0)))
+        length, decay = min(int(self.length), longest + 1), float(self.decay)  # no pair shares more letters
+        return length, decay, decay * decay if self.blended else 1.0, int(self.blended)
 
     def pairwise(self, X, Z):
         return self._in_floats(*self._over_factor(X, Z))
@@ -121,13 +135,15 @@ class Subsequence(Kernel):
             )
         return K
 
-    def cosines(self, X, Z):
-        same, X = Z is X, letters(X)
-        Z = X if same else letters(Z)
+    def norms(self, X):
+        """√k(x,x) (1 where that is 0) as a·2^(256 p), in two columns: a and p."""
+        values, sizes = self._own_over_factor(X)
+        return np.column_stack([np.sqrt(np.where(values > 0, values, 1)), sizes])
+
+    def cosines(self, X, Z, norms_x, norms_z):
         values, sizes = self._over_factor(X, Z)
-        a, p = self._own_over_factor(X)
-        b, q = (a, p) if same else self._own_over_factor(Z)
-        a, b = np.sqrt(np.where(a > 0, a, 1)), np.sqrt(np.where(b > 0, b, 1))
+        (a, b), (p, q) = ([norms[:, i] for norms in (norms_x, norms_z)] for i in (0, 1))
+        p, q = p.astype(np.int64), q.astype(np.int64)
         # Powers of two last, and roots one by one: each is a float whatever the values are.
         half = _BITS // 2
         shift = 2 * half * sizes - half * p[:, None] - half * q[None, :]
@@ -141,7 +157,7 @@ class Subsequence(Kernel):
         """(t, u) for all pairs: k(x,z) is t·2^(512 u) times the factor they share."""
         left = letters(X)
         right = left if Z is X else letters(Z)
-        settings, run = self._settings(), _code("gaps_of_rows")
+        settings, run = self._settings(left, right), _code("gaps_of_rows")
         if run is None:
             values = all_pairs(left, right, partial(_by_numpy, settings), MANY_LANES, settings[0])
         else:
@@ -157,7 +173,8 @@ class Subsequence(Kernel):
         return values, sizes
 
     def _own_over_factor(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        strings, settings, run = letters(X), self._settings(), _code("gaps")
+        strings, run = letters(X), _code("gaps")
+        settings = self._settings(strings, strings)
         if run is None:
             own = partial(_own_by_numpy, settings)
             values = each_with_itself(strings, own, MANY_LANES)
@@ -181,12 +198,13 @@ class Subsequence(Kernel):
         factors, sizes = ((decay, decay * decay), (size, 2 * size)) if self.blended else one
 
         def single(pair: tuple[int, int]) -> tuple[float, int]:
-            stopping_point()
             a, b = (S.codes[S.starts[k] : S.starts[k + 1]] for S, k in zip((X, Z), pair, strict=True))
-            D = np.zeros((int(self.length), len(b) + 1))
+            length = self._settings(X, Z)[0]
+            D, E = np.zeros((length, len(b) + 1)), np.zeros((length, len(b) + 1), np.int64)
             t, u = np.zeros(3), np.zeros(3, np.int64)
-            settings = int(self.length), np.array(factors), np.array(sizes, np.int64), int(self.blended)
-            run(a, b, len(a), len(b), *settings, D, np.zeros(D.shape, np.int64), t, u)
+            settings = length, np.array(factors), np.array(sizes, np.int64), int(self.blended)
+            for first, last in pieces(len(a), _WIDE * D.size):
+                run(a, b, len(a), len(b), first, last, *settings, D, E, t, u)
             return t[0], u[0]
 
         found = parallel_map(single, list(zip(rows, columns, strict=True)), cpu_count(), blas=False)
@@ -196,6 +214,10 @@ class Subsequence(Kernel):
 def _by_loops(run: Any, settings: Any, left: Letters, low: int, high: int, right: Any, out: Any) -> None:
     m, longest = len(right), int(left.lengths[low:high].max(initial=0))
     a, D = np.empty((max(longest, 1), LANES), np.int64), np.empty((settings[0] * (m + 1), LANES))
+    if high == low + 1 and is_long(left, low, D.size):
+        a[:] = left.codes[left.starts[low] : left.starts[high], None]
+        _in_pieces(_code("gaps"), settings, a, right, D, out[low])
+        return
     run(left.codes, left.starts, low, high, right, m, *settings, a, D, np.empty(LANES), out)
 
 
@@ -208,8 +230,15 @@ def _by_numpy(settings: Any, left: Letters, low: int, high: int, right: Any, out
 
 def _own_by_loops(run: Any, settings: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     total, D = np.empty(LANES), np.empty((settings[0] * (len(right) + 1), LANES))
-    run(left, right, len(left), *settings, D, np.empty(LANES), len(right), total)
+    _in_pieces(run, settings, left, right, D, total)
     return total
+
+
+def _in_pieces(run: Any, settings: Any, left: Any, right: Any, D: np.ndarray, total: np.ndarray) -> None:
+    """A column of letters with one on the right, for each lane."""
+    n, m = len(left), len(right)
+    for first, last in pieces(n, D.size):
+        run(left, right, n, first, last, *settings, D, np.empty(LANES), m, total)
 
 
 def _own_by_numpy(settings: Any, left: np.ndarray, right: np.ndarray) -> np.ndarray:

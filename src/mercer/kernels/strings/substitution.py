@@ -13,6 +13,7 @@ from mercer.kernels.counts import Counts, mix
 from mercer.kernels.strings.letters import (
     alphabet_of,
     as_strings,
+    letter_matrix,
     letters,
     places,
     positions,
@@ -71,12 +72,7 @@ class Substitution(Counting):
 
     def _root(self, size: int) -> np.ndarray:
         """R with R² = M."""
-        M = np.asarray(self.matrix, float)
-        if M.shape != (size, size) or not np.isfinite(M).all():
-            raise ValueError(
-                f"Substitution: matrix must hold numbers, {size}×{size} for the {size} letters of the "
-                f"alphabet; got shape {M.shape}"
-            )
+        M = letter_matrix(self.matrix, size, "Substitution: matrix")
         if not np.allclose(M, M.T, rtol=0, atol=1e-12 * np.abs(M).max(initial=0)):
             raise ValueError("Substitution: matrix must be symmetric; take (M + M.T) / 2")
         values, vectors = np.linalg.eigh(M)
@@ -95,12 +91,14 @@ class Substitution(Counting):
     def features(self, X):
         strings, alphabet = letters(X), alphabet_of(self.alphabet, "Substitution")
         size, length = len(alphabet), self.length
+        if not (strings.lengths >= length).any():
+            return Counts.empty(np.zeros(len(strings), np.int64))
         words = size**length
         if _BYTES * words * len(strings) > available_memory():
             raise ValueError(
-                f"Substitution: a string has {words:,} features, one for each word of {length} of the {size} "
-                f"letters, which are too many for {len(strings):,} strings and the memory there is; take "
-                f"shorter substrings"
+                f"Substitution: a string has {size}^{length} features, one for each word of {length} of the "
+                f"{size} letters, which are too many for {len(strings):,} strings and the memory there is; "
+                f"take shorter substrings"
             )
         root, ids = self._root(size), self._numbers(alphabet)
         order = np.argsort(ids)
@@ -112,9 +110,8 @@ class Substitution(Counting):
             for i in range(length):
                 which = which * size + digits[first + i]
             table = np.bincount(which, minlength=len(part) * words).astype(np.float64)
-            table = table.reshape(len(part), *[size] * length)
             for _ in range(length):  # the first letter's axis goes, its image comes last: all have gone round
-                table = np.tensordot(table, root, axes=(1, 0))
+                table = np.tensordot(table.reshape(len(part), size, -1), root, axes=(1, 0))
             values = table.reshape(len(part), words)[:, order]
             kept = values != 0
             out = Counts.empty(kept.sum(axis=1))

@@ -6,11 +6,15 @@ import math
 
 import numpy as np
 
+from mercer._memory import available_memory
 from mercer._params import require_count
 from mercer.kernels.counting import Counting
 from mercer.kernels.counts import Counts, mix
 from mercer.kernels.strings.letters import Letters, as_strings, letters
 from mercer.kernels.strings.spectrum import in_words
+
+# Bytes a feature takes: its number and value.
+_BYTES = 16
 
 
 class WeightedDegree(Counting):
@@ -72,13 +76,19 @@ class WeightedDegree(Counting):
 
     def features(self, X):
         strings = letters(X)
+        D, S = min(self.degree, int(strings.lengths.max(initial=0))), self.shifts
+        if _BYTES * D * (S + 1) * len(strings.codes) > available_memory():
+            raise ValueError(
+                f"WeightedDegree: {len(strings.codes):,} letters with degree {D} and {S} shifts have more "
+                f"features than there is memory for: take fewer shifts, or a smaller degree"
+            )
 
         def some(rows: slice) -> Counts:
             part = strings[rows]
             found = [(starts, ids, worth) for worth, starts, ids, _ in self._placed(part)]
             return Counts.joined(found) if found else Counts.empty(np.zeros(len(part), np.int64))
 
-        return Counts.made(some, strings.lengths * self.degree * (self.shifts + 1))
+        return Counts.made(some, strings.lengths * D * (S + 1))
 
     def spelled(self, X):
         out: dict[int, str] = {}

@@ -13,7 +13,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.counting import Counting
 from mercer.kernels.counts import Counts
 from mercer.kernels.points import counted
-from mercer.kernels.strings.letters import as_strings, letters
+from mercer.kernels.strings.letters import Letters, as_strings, lengths_within, letters
 from mercer.kernels.strings.spectrum import spelled, substrings
 
 _WORD, _WORD_BYTES = re.compile(r"\w+"), re.compile(rb"\w+")
@@ -147,8 +147,8 @@ class BagOfWords(Counting):
             raise ValueError(f"BagOfWords: lists of tokens have no {self.of}; take of='words', or give text")
         return X
 
-    def _lengths(self):
-        return range(self.shortest, (self.shortest if self.longest is None else self.longest) + 1)
+    def _lengths(self, pieces: Letters) -> range:
+        return lengths_within(pieces, self.shortest, self.shortest if self.longest is None else self.longest)
 
     def _pieces(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """(what n-grams are taken from, where those of each string start): none goes beyond its piece."""
@@ -170,7 +170,8 @@ class BagOfWords(Counting):
     def _occurring(self, X: Any) -> Counts:
         """How often everything occurs."""
         pieces, first = self._pieces(X)
-        strings, lengths = letters(pieces), self._lengths()
+        strings = letters(pieces)
+        lengths = self._lengths(strings)
 
         def some(rows: slice) -> Counts:
             begin = first[rows.start : rows.stop + 1]
@@ -190,4 +191,5 @@ class BagOfWords(Counting):
         return Counts(found.starts, found.ids, values)
 
     def spelled(self, X):
-        return spelled(self._pieces(X)[0], self._lengths(), " ")
+        pieces = self._pieces(X)[0]
+        return spelled(pieces, self._lengths(letters(pieces)), " ")
