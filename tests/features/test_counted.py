@@ -73,3 +73,28 @@ def test_what_is_refused():
         CountedFeatures(Gaussian(1.0)).fit(WORDS)
     with pytest.raises(ValueError, match="n_features must be a whole number"):
         CountedFeatures(Spectrum(2), n_features=0).fit(WORDS)
+
+
+def test_all_at_once_in_parts_and_folded_are_the_same_matrix():
+    """`fit_transform` makes features once, of some points at a time."""
+    strings = np.array(["".join(s) for s in np.random.default_rng(0).choice(list("ACGT"), (600, 12))], object)
+    strings[5] = ""
+    for folds in (None, 50):
+        at_once = CountedFeatures(Spectrum(3), folds).fit_transform(strings)
+        apart = CountedFeatures(Spectrum(3), folds).fit(strings).transform(strings)
+        assert abs(at_once - apart).max() == 0 and at_once.shape == apart.shape
+        assert at_once.indices.dtype == apart.indices.dtype == np.int32
+        assert at_once.has_canonical_format
+    np.testing.assert_array_equal((CountedFeatures(Spectrum(3)).fit_transform(strings[:0])).shape, (0, 0))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"kernel_": Gaussian()}, {"n_features": -3}, {"n_features": 2.5}, {"kernel_": 3}]
+)
+def test_a_map_from_a_file_made_to_deceive_is_refused(wrong, tmp_path):
+    map = CountedFeatures(Spectrum(2), n_features=7).fit(["banana"])
+    for name, value in wrong.items():
+        setattr(map, name, value)
+    with pytest.raises((ValueError, TypeError)):
+        mercer.save(map, tmp_path / "map.mercer")
+        mercer.load(tmp_path / "map.mercer")

@@ -35,9 +35,8 @@ _CG_FROM = 3_000
 # the normal equations (which need float64).
 _CG_CENTRES = 700
 _CG_ROWS = 20
-# In sparse features the dual problem is solved without kernel values, where examples are more than …, and
-# have so many times fewer features each than there are examples.
-_FEW_SWEPT, _SHARE_SWEPT = 1_000, 4
+# In sparse features the dual problem of more examples than this is solved without kernel values.
+_FEW_SWEPT = 1_000
 # Points in which features are counted before anything is decided, and how many of them are few.
 _LOOKED_AT, _FEW_COUNTED = 5_000, 2_000
 # Without a loss: up to here a pass over all pairs takes about a second; more on a GPU.
@@ -149,14 +148,10 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
     if isinstance(kernel, (Finite, Precomputed)):
         yield Option(Full(), "the kernel is given by its matrix: solved exactly")
     if _swept(loss) and sizes.entries:
-        each = sizes.entries / n
-        objection = f"{n:,} examples are few" if n <= _FEW_SWEPT else None
-        if each > n / _SHARE_SWEPT:
-            objection = f"an example has {each:,.0f} features, for {n:,} examples"
         yield Option(
             Features(),
-            f"an example has {each:,.0f} features that are not 0: solved in these, exactly",
-            objection,
+            f"an example has {sizes.entries / n:,.0f} features that are not 0: solved in these, exactly",
+            f"{n:,} examples are few" if n <= _FEW_SWEPT else None,
         )
     limit = _EXACT_LEAST_SQUARES if loss.quadratic else _EXACT_JOINT if loss.joint else _EXACT_OTHER
     need = n * n * sizes.itemsize * (1 if loss.quadratic else 2)

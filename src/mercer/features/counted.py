@@ -55,7 +55,7 @@ class CountedFeatures(FeatureMap):
 
     sparse_rows = True
 
-    holds = {"features_": ArraySpec("u", None), "collisions_": float}
+    holds = {"kernel_": Kernel, "features_": ArraySpec("u", None), "collisions_": float}
     fitted_by = "features_"
 
     def __sklearn_tags__(self):
@@ -99,12 +99,16 @@ class CountedFeatures(FeatureMap):
             self.collisions_ = float(taken[taken > 1].sum() / len(self.features_))
 
     def check_state(self) -> None:
-        """Refuse features that are not in order, by which columns are found."""
+        """Refuse features that are not in order, by which columns are found, and a kernel that has none."""
+        require(self.kernel_.has_counts, "kernel_ has no sparse features")
+        folds = self.n_features
+        require(folds is None or (type(folds) is int and folds > 0), "n_features is no number of columns")
         rising = self.features_.dtype == np.uint64 and (self.features_[1:] > self.features_[:-1]).all()
         require(rising, "features_ are no numbers of features in order")
 
     def _folded(self, features: np.ndarray) -> np.ndarray:
-        return (features % np.uint64(self.n_features)).astype(np.int64)
+        short = np.int32 if self.n_features < 1 << 31 else np.int64  # what scikit-learn's solvers take
+        return (features % np.uint64(self.n_features)).astype(short)
 
     def transform(self, X) -> Any:
         """Φ(X), a sparse matrix."""
