@@ -242,7 +242,9 @@ def _importance(result: Tested, learned: Learned) -> tuple[Importance, ...]:
     out = []
     for j, column in enumerate(learned.columns.schema_.columns):
         mine = learned.columns.origin_ == j
-        length = float(lengths[mine].min()) if mine.any() and lengths is not None else None
+        length = None
+        if lengths is not None and mine[: len(lengths)].any():  # texts, which come last, have none
+            length = float(lengths[mine[: len(lengths)]].min())
         out.append(
             Importance(
                 column.name, float(result.importance[j].mean()), float(result.importance[j].std()), length

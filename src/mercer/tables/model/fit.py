@@ -15,6 +15,7 @@ from mercer.tables.model.learn import Question
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
 from mercer.tables.model.task import Target, column_of_target, missing, target_of
+from mercer.tables.model.texts import free_texts
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table, read
 from mercer.tables.reading.from_memory import with_dates
@@ -95,11 +96,12 @@ def fit(
     started = time.monotonic()
     table, asked, name, labels = _asked(X, y, target, task, groups)
     _require_rows(table)
-    together = Together.of(table, labels)
+    texts = free_texts(table)
+    together = Together.of(table, labels, texts)
     table, asked, together = _testable(table, asked, together)
     together.require_some()
     classes = np.unique(asked.y) if asked.task == "classification" else None
-    question = Question(table, asked.y, asked.task, classes, together.units)
+    question = Question(table, asked.y, asked.task, classes, together.units, texts)
     tell = progress or (lambda text: None)
     result, learned = evaluate(question, 60 * minutes, seed, tell)
     conformal = None

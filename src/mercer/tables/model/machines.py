@@ -24,6 +24,7 @@ from mercer.representations import Full, Nystrom, Representation
 from mercer.selection.path import loo_of_units
 from mercer.selection.search import Clock, Stage, search
 from mercer.tables.model.effort import centres_within, fit_seconds
+from mercer.tables.model.tabulated import Tabulated
 
 # Rows on which losses are compared, and scores are turned into probabilities.
 _ROWS = 2000
@@ -67,9 +68,12 @@ def choose(
     """The loss with the smallest error in cross-validation on some of the rows, and λ for all of them."""
     rows, n = _some_rows(y, task, seed), len(y)
     units = np.arange(n) if units is None else units
-    some = X[rows], y[rows], units[rows]
+    compared, points = kernel, X[rows]
+    if not kernel.vectors:  # it takes longer than all that is tried here
+        compared, points = Tabulated.of(kernel, points), np.arange(len(rows))
+    some = points, y[rows], units[rows]
     numbers = task == "regression"
-    chosen, *others = (_for_numbers if numbers else _for_labels)(kernel, mu, *some)
+    chosen, *others = (_for_numbers if numbers else _for_labels)(compared, mu, *some)
     trials: list[_Tried] = []
     if others:
         judge = _judge(*some, numbers, seed)
@@ -82,7 +86,7 @@ def choose(
             warnings.simplefilter("ignore", ConvergenceWarning)
             search([stage([chosen]), stage(others)], trials, clock)
         chosen = _worth_it(trials, numbers, len(rows))
-    machine = chosen.on(n)
+    machine = chosen.on(n).set_params(kernel=kernel)
     representation, remarks = _representation(machine, n, X.shape[1], 0.4 * seconds)
     machine.set_params(representation=representation, random_state=seed)
     if isinstance(machine, KernelSVC):

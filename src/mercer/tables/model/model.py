@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +14,13 @@ from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import Labelled
 from mercer.kernels import Kernel
-from mercer.kernels.algebra import Sum
 from mercer.kernels.transforms import LengthScales
-from mercer.kernels.unary import Scale
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evidence import Evidence
 from mercer.tables.model.learn import probabilities
 from mercer.tables.model.schema import Schema
+from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.reading import Table
 
 
@@ -120,7 +120,7 @@ class Model:
         n = machine.plan_.unknowns
         what = "coefficients" if n == machine.plan_.examples else "centres"
         return (
-            f"{type(machine).__name__}: {kernel_words(machine.kernel_)}; {machine.loss_!r}, "
+            f"{type(machine).__name__}: {kernel_words(machine.kernel_, self.columns.get_feature_names_out())}; {machine.loss_!r}, "
             f"λ = {machine.lam_:.2g}, {n:,} {what}"
         )
 
@@ -163,9 +163,12 @@ class Model:
         labelled = isinstance(machine, Labelled)
         task = "classification" if labelled else "regression"
         require(self.task == task, "its task is not that of its machine")
-        widths = {m.n_features_in_ for m in (machine, spread) if m is not None}
-        same = widths == {len(self.columns.get_feature_names_out())}
-        require(same, "its machine takes other points than its columns make")
+        made = [m for m in (machine, spread) if m is not None]
+        texts = {not m.kernel_.vectors for m in made}
+        require(texts == {bool(self.columns.texts)}, "its machine takes other points than its columns make")
+        if not self.columns.texts:
+            same = {m.n_features_in_ for m in made} == {len(self.columns.get_feature_names_out())}
+            require(same, "its machine takes other points than its columns make")
         if self.calibration is not None:
             require(labelled, "a regression has no probabilities")
             self.calibration.check_for(machine.coding_)
@@ -182,8 +185,8 @@ class Model:
             self.predict_interval(nothing)
 
 
-def kernel_words(kernel: Kernel) -> str:
-    """A kernel in one short line: without the list of its length scales.
+def kernel_words(kernel: Kernel, names: Sequence[str] = ()) -> str:
+    """A kernel in one short line: without the list of its length scales. `names` are those of coordinates.
 
     >>> from mercer.kernels import Gaussian, Laplacian
     >>> kernel_words(0.5 * Gaussian(1.0).scaled([1.0, 1.0]) + Laplacian(1.0, norm="l1").scaled([0.5, 8.0]))
@@ -191,7 +194,8 @@ def kernel_words(kernel: Kernel) -> str:
     """
 
     def words(factor: float, part: Kernel) -> str:
-        said = repr(part)
+        bag = bag_of(part)
+        said = repr(part) if bag is None else f"tf–idf cosine of {bag[0]} in {names[bag[1]]!r}"
         if isinstance(part, LengthScales):
             lengths = np.asarray(part.lengths)
             said = f"{part.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
@@ -200,15 +204,6 @@ def kernel_words(kernel: Kernel) -> str:
         return said if factor == 1 else f"{factor:.2g}·{said}"
 
     return " + ".join(words(*term) for term in kernel_terms(kernel))
-
-
-def kernel_terms(kernel: Kernel, factor: float = 1.0) -> list[tuple[float, Kernel]]:
-    """The terms of a sum of kernels, each with the factor before it."""
-    if isinstance(kernel, Sum):
-        return kernel_terms(kernel.left, factor) + kernel_terms(kernel.right, factor)
-    if isinstance(kernel, Scale):
-        return kernel_terms(kernel.kernel, factor * kernel.factor)
-    return [(factor, kernel)]
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from mercer.kernels.transforms import LengthScales
 from mercer.losses import Squared
 from mercer.plot.style import number
 from mercer.tables.model import Model
-from mercer.tables.model.model import kernel_terms
 from mercer.tables.model.search import FAMILIES
+from mercer.tables.model.texts import kernel_terms
 from mercer.tables.report.model.words import MOST, amount, counted, more, percent
 from mercer.tables.report.page import Report
 
