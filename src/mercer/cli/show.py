@@ -14,6 +14,7 @@ from mercer.cli.console import printable
 from mercer.tables.model import Model
 from mercer.tables.model.evidence import Contender, Score
 from mercer.tables.model.schema import Column
+from mercer.tables.model.weights import spoken_for
 
 _MOST = 8
 
@@ -47,6 +48,10 @@ def show_model(console: Console, model: Model) -> None:
                 [[i.column, f"{number(i.increase)} ± {number(i.spread, 1)}"] for i in matter],
             )
         )
+    if top := model.words(_MOST):
+        rows = [[word.text, word.column, spoken_for(word).strip(), number(word.weight)] for word in top]
+        console.print()
+        console.print(table("Words that matter", ["word, or part", "column", "speaks for", "weight"], rows))
     console.print()
     for name, why in list(e.dropped.items())[:_MOST]:
         line(console, f"Left out: {name} ({why})", "dim")
@@ -146,6 +151,7 @@ def facts(model: Model) -> dict[str, Any]:
             "others": {c.name: _scores(c) for c in e.contenders[1:]},
         },
         "importance": [asdict(i) for i in e.importance],
+        "words": [asdict(word) for word in e.words],
         "coverage": [{"nominal": nominal, "measured": measured} for nominal, measured in e.coverage],
         "certificate": e.certificate,
         "bounds": [asdict(bound) for bound in e.bounds],

@@ -71,8 +71,7 @@ def text_rows(seconds: float, letters: float, ways: int, steps: int) -> int:
     """Rows on which so many ways to use texts (of so many letters a row) can be tried in the time."""
     rows = _MOST_TEXTS
     while rows > _FEWEST:
-        # Each in three folds and on all rows.
-        descents = 1.9 * 1.2 * ways * steps * 2.3 * rows**3 / _SPEED
+        descents = 1.2 * ways * steps * 2.3 * rows**3 / _SPEED
         if descents + 2 * rows * letters / _LETTERS <= seconds:
             break
         rows = int(rows * 0.85)

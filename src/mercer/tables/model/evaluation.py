@@ -129,7 +129,8 @@ def _answers(part: Part, question: Question) -> dict[str, Answer]:
     for name, model in _others(seen).items():
         takes = numbers_of if name == "gradient boosting" else numbers_and_words
         if learned.columns.width or takes is numbers_and_words:
-            others[name] = _answer(model, *takes(points, there, learned.columns.width), seen)
+            known, new = takes(points, there, learned.columns.width)
+            others[name] = _answer(model, known, seen, new)
     return {OURS: (learned.machine.predict(there), P), **others}
 
 
@@ -228,7 +229,7 @@ def _others(seen: Question) -> dict[str, Any]:
     }
 
 
-def _answer(model: Any, points: Any, there: Any, seen: Question) -> Answer:
+def _answer(model: Any, points: Any, seen: Question, there: Any) -> Answer:
     few = one_thread() if len(seen.y) < _HOLD_OUT_FROM else nullcontext()
     with few, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a baseline that did not quite converge is still a baseline

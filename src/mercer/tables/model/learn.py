@@ -119,16 +119,15 @@ def _found(
     (seconds, clock, seed, progress), codes = means, question.codes()
     texts, d = question.texts, prepared["keep"].width
     numbers = {o: X[:, :d].astype(float) for o, X in points.items()} if texts else points
-    share = 0.5 if not texts else 0.25
-    effort = Effort.within(share * seconds, len(codes), d, codes.shape[1])
+    effort = Effort.within(0.5 * seconds, len(codes), d, codes.shape[1])
     labels = question.classes is not None
     search = KernelSearch(numbers, codes, effort, clock, seed, progress, labels, question.units)
     if not texts:
         return search.run()
     before = search.run() if d else None
     best = None if before is None else before.best
-    with_texts = TextSearch(search, best, points[best.outliers if best else "keep"], d, share * seconds).run()
-    return with_texts if before is None else replace(with_texts, trials=before.trials + with_texts.trials)
+    beside = TextSearch(search, best, points[best.outliers if best else "keep"], d, 0.25 * seconds).run()
+    return beside if before is None else replace(beside, trials=before.trials + beside.trials)
 
 
 def refit(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:

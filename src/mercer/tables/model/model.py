@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from mercer._params import require_count
 from mercer._state import is_fitted, require
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
@@ -21,6 +22,7 @@ from mercer.tables.model.evidence import Evidence
 from mercer.tables.model.learn import probabilities
 from mercer.tables.model.schema import Schema
 from mercer.tables.model.texts import bag_of, kernel_terms
+from mercer.tables.model.weights import Word, spoken_for
 from mercer.tables.reading import Table
 
 
@@ -97,6 +99,15 @@ class Model:
             return np.empty(0) if self.classes_ is None else self.classes_[:0].copy()
         return self.machine.predict(points)  # type: ignore[attr-defined]
 
+    def words(self, count: int = 20) -> tuple[Word, ...]:
+        """The words of texts, and parts of words, that carry what it says: those of the largest weights.
+
+        In the kernel's features (`mercer.functions.feature_weights`) a prediction is a sum over words, beside
+        the part of the numbers. Nothing if no text is learned from. The model keeps up to thirty for each
+        label, or for numbers thirty that raise them and thirty that lower them.
+        """
+        return self.evidence.words[: require_count(count, "count")]
+
     def score(self, X: Any, y: Any) -> float:
         """R², or accuracy."""
         from sklearn.metrics import accuracy_score, r2_score
@@ -145,6 +156,9 @@ class Model:
         if top := e.weighty[:6]:
             shown = ", ".join(f"{i.column} +{i.increase:.3g}" for i in top)
             lines.append(f"Columns that matter (growth of the error when shuffled): {shown}")
+        if top := self.words(8):
+            shown = ", ".join(f"{word.text!r}{spoken_for(word)}" for word in top)
+            lines.append(f"Words that matter: {shown}")
         if (held := dict(e.coverage).get(0.9)) is not None:
             lines.append(f"Intervals of nominal 90 % covered {held:.1%} of test rows")
         lines.append(f"Solver: {e.certificate}")

@@ -26,6 +26,8 @@ _FOLDS = 3
 _FRESH, _ENOUGH = 1500, 400
 # Texts are worth their place if the error falls by so many standard errors of the difference.
 _BEYOND = 2.0
+# Errors nearer than this, in the same unit, can't be told apart.
+_TIE = 0.5
 _STEPS = 8
 # Shifts μ that a search may begin with, and rows that say which is best.
 _SHIFTS, _FEW = 10.0 ** np.arange(-3.0, 2.1, 0.5), 400
@@ -121,32 +123,34 @@ class TextSearch:
         self.search.progress("Words and parts of words")
         ways = [*([] if self.best is None else [_Way(())]), *map(_Way, _WAYS)]
         judged = [self._tried(way) for way in ways]
-        candidate, errors = min(judged, key=lambda c: c[0].error)
+        trials = tuple(candidate.trial for candidate, _ in judged)
+        least = min(judged, key=lambda found: found[0].error)[1]
+        if self.best is not None and self._gain(least, judged[0][1]) < _BEYOND:
+            return Found(self.best, trials)
+        # Of ways that can't be told apart the simplest: words are easier to read than parts of them.
+        chosen = next(i for i, (_, errors) in enumerate(judged) if self._gain(least, errors) < _TIE)
+        candidate = judged[chosen][0]
         if self.best is None:
-            return Found(candidate, tuple(c.trial for c, _ in judged))
-        chosen = ways[[c for c, _ in judged].index(candidate)]
-        if not chosen.of or not self._better(errors, judged[0][1]):
-            return Found(self.best, tuple(c.trial for c, _ in judged))
+            return Found(candidate, trials)
         # What texts explain no longer hides what numbers do.
-        again, _ = self._tried(replace(chosen, lengths=True))
-        best = again if again.error < candidate.error else candidate
-        return Found(best, tuple(c.trial for c, _ in [*judged, (again, errors)]))
+        again, _ = self._tried(replace(ways[chosen], lengths=True))
+        return Found(again if again.error < candidate.error else candidate, (*trials, again.trial))
 
     def _tried(self, way: _Way) -> tuple[Candidate, np.ndarray]:
         """What a way leads to on all rows that are looked at, and errors of rows that took no part."""
         begun, n = time.monotonic(), np.arange(len(self.rows))
+        found = self._weighed(way, n)
         if len(self.fresh):
-            found = self._weighed(way, n)
             errors = self._errors(found, n, np.arange(len(n), len(self.looked_at)))
         else:
             errors = np.empty(len(n))
 
             def fold(test: np.ndarray) -> None:
                 train = np.setdiff1d(n, test)
-                errors[test] = self._errors(self._weighed(way, train), train, test)
+                # A few weights follow no noise; a length scale for each number would.
+                errors[test] = self._errors(self._weighed(way, train) if way.lengths else found, train, test)
 
             parallel_map(fold, self._folds(n), cpu_count())
-            found = self._weighed(way, n)
         return replace(self._candidate(way, found, errors), seconds=time.monotonic() - begun), errors
 
     def _folds(self, rows: np.ndarray) -> list[np.ndarray]:
@@ -192,12 +196,12 @@ class TextSearch:
             errors += 4.0 * (guess != right)
         return errors
 
-    def _better(self, errors: np.ndarray, before: np.ndarray) -> bool:
-        """Is the mean of some errors smaller than that of others, beyond noise? Units count once each."""
+    def _gain(self, errors: np.ndarray, before: np.ndarray) -> float:
+        """By how many standard errors of the difference errors are smaller than others; units count once."""
         at = self.fresh if len(self.fresh) else self.rows
         _, place = np.unique(self.search.units[at], return_inverse=True)
         gains = np.bincount(place, before - errors) / np.bincount(place)
-        return bool(gains.mean() > _BEYOND * gains.std() / np.sqrt(len(gains)))
+        return float(gains.mean() / max(gains.std() / np.sqrt(len(gains)), 1e-300))
 
     def _candidate(self, way: _Way, found: _Weighed, errors: np.ndarray) -> Candidate:
         """With the kernel for points in the place of that for places of rows."""
@@ -221,7 +225,7 @@ class TextSearch:
             stage="texts",
             rows=len(self.rows),
             loo=found.loo,
-            fresh=float(errors.mean()),
+            fresh=float(errors.mean()) if len(self.fresh) or way.lengths else np.nan,
         )
 
 

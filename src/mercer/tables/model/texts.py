@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,9 @@ from mercer.kernels.transforms import OnColumns
 from mercer.kernels.unary import Scale
 from mercer.tables.reading import Table
 
-_DAY_FIRST = re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{2,4}")
-_CODE = re.compile(r"\S*\d\S*")
+_DAY_FIRST = re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{2,4}.*")
+# One word with a digit in it, as numbers of customers or parcels are; or a date.
+_NO_TEXT = re.compile(rf"\S*\d\S*|{_DAY_FIRST.pattern}")
 # Up to so many different words are categories, however few rows there are.
 _CATEGORIES = 50
 
@@ -50,17 +51,22 @@ def too_many(different: int, rows: int) -> bool:
     return different > max(_CATEGORIES, 0.5 * rows)
 
 
-def dates(words: Sequence[str]) -> bool:
+def dates(words: Collection[str]) -> bool:
     """Do nearly all of these look like dates, written with the day or the month first?"""
-    return sum(bool(_DAY_FIRST.match(w)) for w in words) > 0.9 * len(words)
+    return _all_match(_DAY_FIRST, words)
+
+
+def _all_match(pattern: re.Pattern[str], words: Collection[str]) -> bool:
+    return sum(bool(pattern.fullmatch(w)) for w in words) > 0.9 * len(words)
 
 
 def free_texts(table: Table) -> tuple[str, ...]:
-    """Names of the columns that hold names or free text: words that are no categories, and no dates.
+    """Names of the columns that hold names or free text: words that are no categories, codes or dates.
 
     Examples
     --------
-    >>> table = Table.of({"review": [f"good, {i}" for i in range(80)], "stars": ["one", "two"] * 40})
+    >>> codes = [f"A-{i:03}" for i in range(80)]
+    >>> table = Table.of({"review": [f"good, {c}" for c in codes], "id": codes, "stars": ["one", "two"] * 40})
     >>> free_texts(table)
     ('review',)
     """
@@ -68,19 +74,9 @@ def free_texts(table: Table) -> tuple[str, ...]:
     for name in table.names:
         if table.kind(name) == "text":
             counts = Counter(v for v in table[name] if v is not None)
-            if too_many(len(counts), len(table)) and not dates(list(counts)):
+            if too_many(len(counts), len(table)) and not _all_match(_NO_TEXT, counts):
                 found.append(name)
     return tuple(found)
-
-
-def of_codes(values: np.ndarray) -> bool:
-    """Are nearly all of these one word with a digit in it, as numbers of customers or parcels are?
-
-    >>> of_codes(np.array(["A-001", "A-002", None], dtype=object)), of_codes(np.array(["Ann Lee"], dtype=object))
-    (True, False)
-    """
-    there = [v for v in values if v is not None]
-    return sum(bool(_CODE.fullmatch(v)) for v in there) > 0.9 * len(there)
 
 
 def kernel_terms(kernel: Kernel, factor: float = 1.0) -> list[tuple[float, Kernel]]:

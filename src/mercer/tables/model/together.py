@@ -10,7 +10,6 @@ import numpy as np
 
 from mercer._units import count, equal_rows, few_codes, group_codes, joined
 from mercer.tables.model.columns import Columns
-from mercer.tables.model.texts import of_codes
 from mercer.tables.reading import Table
 
 # Every part of a search leaves units out of what other parts have left: with fewer there is nothing to judge.
@@ -31,19 +30,16 @@ class Together:
     def of(cls, table: Table, groups: Any = None, texts: Sequence[str] = ()) -> Together:
         """Rows are equal if they are in the columns that are learned from, as these are encoded.
 
-        Texts count, too, but not those that are codes: a copy of a row may have got a number of its own.
-
         Examples
         --------
         >>> table = Table.of({"x": [0.1, 0.2, 0.1, 0.4], "person": [1.0, 1.0, 2.0, 3.0]})
         >>> Together.of(table.drop("person"), table["person"]).units.tolist()
         [0, 0, 0, 1]
         """
-        made = Columns(texts=tuple(texts)).fit(table).encoders_
-        made = tuple(e for e in made if e.name not in texts or not of_codes(table[e.name])) or made
-        codes = few_codes(table.select([e.name for e in made]))
-        encoded = np.hstack([e.encode(table[e.name]) for e in made])
-        equal = np.arange(len(table)) if codes else equal_rows(encoded)
+        columns = Columns(texts=tuple(texts)).fit(table)
+        used = table.select([e.name for e in columns.encoders_])
+        codes = few_codes(used)
+        equal = np.arange(len(table)) if codes else equal_rows(columns.transform(table))
         given = None if groups is None else group_codes(groups, len(table))
         return cls(equal if given is None else joined(equal, given), equal, given, codes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from mercer.losses import Squared
 from mercer.plot.style import number
 from mercer.tables.model import Model
 from mercer.tables.model.search import FAMILIES
-from mercer.tables.model.texts import kernel_terms
+from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.report.model.words import MOST, amount, counted, more, percent
 from mercer.tables.report.page import Report
 
@@ -39,7 +40,8 @@ def machine(page: Report, model: Model) -> None:
     )
     several = model.classes_ is not None and len(model.classes_) > 2
     page.formula(
-        "f(x) = b + Σᵢ cᵢ k(xᵢ, x)" + (",   one f for each label" if several else ""), *formula(m.kernel_)
+        "f(x) = b + Σᵢ cᵢ k(xᵢ, x)" + (",   one f for each label" if several else ""),
+        *formula(m.kernel_, model.columns.get_feature_names_out()),
     )
     where = "each divided by its spread" if model.columns.outliers == "keep" else (
         "each scaled by its quartiles, values far out drawn in"
@@ -71,8 +73,10 @@ def _used(model: Model) -> str:
 _PRIMES = ("", "′", "″", "‴")
 
 
-def formula(kernel: Kernel) -> list[str]:
+def formula(kernel: Kernel, names: Sequence[str] = ()) -> list[str]:
     """k(x, z) and what its letters are, a line each. Kernels it has no formula for are shown by their repr.
+
+    `names` are those of coordinates, of which some may be texts.
 
     >>> print("\\n".join(formula(0.5 * Gaussian(1.0).scaled([2.0, 8.0]) + Laplacian(1.0, norm="l1"))))
     k(x, z) = 0.5 exp(−r²/2) + exp(−Σⱼ |xⱼ − zⱼ|)
@@ -80,7 +84,12 @@ def formula(kernel: Kernel) -> list[str]:
     """
     terms, notes = [], []
     for i, (factor, part) in enumerate(kernel_terms(kernel)):
-        text, note = _term(part, _PRIMES[i] if i < len(_PRIMES) else f"_{i + 1}")
+        prime, bag = _PRIMES[i] if i < len(_PRIMES) else f"_{i + 1}", bag_of(part)
+        if bag is None:
+            text, note = _term(part, prime)
+        else:
+            what = f"of {bag[0]} in {names[bag[1]]!r}: sublinear counts times inverse document frequency"
+            text, note = f"φ{prime}(x)·φ{prime}(z)/‖φ{prime}(x)‖‖φ{prime}(z)‖", f"φ{prime} {what}"
         terms.append(text if factor == 1 else f"{factor:.2g} {text}")
         notes += [note] if note else []
     return ["k(x, z) = " + " + ".join(terms), *notes]
@@ -239,10 +248,16 @@ def _error(value: float, rate: bool) -> str:
 
 def _family(kernel: Kernel) -> str:
     """The name the search has for a kernel."""
-    return " + ".join(
-        _named(term.kernel) if isinstance(term, LengthScales) else f"{_named(term)}, one width"
-        for _, term in kernel_terms(kernel)
-    )
+    named = []
+    for _, term in kernel_terms(kernel):
+        bag = bag_of(term)
+        if bag is not None:
+            named.append(bag[0])
+        else:
+            named.append(
+                _named(term.kernel) if isinstance(term, LengthScales) else f"{_named(term)}, one width"
+            )
+    return " + ".join(dict.fromkeys(named))
 
 
 def _named(kernel: Kernel) -> str:

@@ -1,0 +1,103 @@
+"""Which words of a table's texts carry what a model says: their weights in the kernel's sparse features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.functions.weights import counted_weights
+from mercer.kernels import Kernel
+from mercer.kernels.algebra import Sum
+from mercer.kernels.counts import on_side
+from mercer.kernels.unary import Scale
+from mercer.losses.coding import LabelCoding
+from mercer.losses.pairs import PairCoding
+from mercer.tables.model.texts import bag_of
+
+# Rows in which features are looked up to be put in words.
+_ROWS = 3000
+# How many more are looked at than are wanted, since some say the same.
+_SPARE = 5
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word, or a part of one, and its weight.
+
+    Attributes
+    ----------
+    column : name of the column of text
+    of : "words" or "parts of words"
+    text : the word; a blank at an end of a part of a word is where the word ends
+    label : the label it speaks for; None for numbers, which it raises or lowers
+    weight : what it adds to the score of the label, or to the number, where it is all there is in a text
+    """
+
+    column: str
+    of: str
+    text: str
+    label: Any
+    weight: float
+
+
+def spoken_for(word: Word) -> str:
+    """What a word speaks for, to be read after it.
+
+    >>> spoken_for(Word("review", "words", "fine", "good", 0.5)), spoken_for(Word("review", "words", "dear", None, -2.0))
+    (' → good', ' ↓')
+    """
+    if word.label is not None:
+        return f" → {word.label}"
+    return " ↑" if word.weight > 0 else " ↓"
+
+
+def words_of(machine: Any, points: np.ndarray, names: Sequence[str], count: int = 30) -> tuple[Word, ...]:
+    """Words with the largest weights, the heaviest first; so many for each label, or upwards and downwards.
+
+    `points` are those that the machine was fitted to, and `names` those of their coordinates.
+    """
+    kernel, features, weights = counted_weights(machine)
+    known = _spelled(kernel, points[:_ROWS], names)
+    found = np.array([known.get(f, ("", "", "")) for f in features.tolist()], dtype=object).reshape(-1, 3)
+    named = found[:, 2] != ""
+    found, weights = found[named], weights[named]
+    sides: list[tuple[Any, np.ndarray]]
+    coding = machine.coding_
+    if not isinstance(coding, LabelCoding):
+        sides = [(None, weights[:, 0]), (None, -weights[:, 0])]
+    else:
+        classes = coding.classes.tolist()
+        each = weights @ coding.sides.T if isinstance(coding, PairCoding) else coding.decision(weights)
+        sides = [*zip(classes, (-each, each) if each.ndim == 1 else each.T, strict=True)]
+    out: list[Word] = []
+    for i, (label, side) in enumerate(sides):
+        first = np.argsort(-side, kind="stable")[: _SPARE * count]
+        heavy = [Word(*found[j], label, float(side[j])) for j in first if side[j] > 0]
+        kept = [word for word in heavy if not any(_says(other, word) for other in heavy)][:count]
+        out += [replace(word, weight=-word.weight) for word in kept] if label is None and i else kept
+    return tuple(sorted(out, key=lambda word: -abs(word.weight)))
+
+
+def _says(other: Word, word: Word) -> bool:
+    """Is a part of a word within another one that weighs about as much?"""
+    within = len(other.text) > len(word.text) and word.text in other.text
+    same = (other.column, other.of) == (word.column, word.of) and word.of != "words"
+    return within and same and other.weight > 0.9 * word.weight
+
+
+def _spelled(kernel: Kernel, X: np.ndarray, names: Sequence[str]) -> dict[int, tuple[str, str, str]]:
+    """(column, what is counted, in words) of features, by their numbers."""
+    if isinstance(kernel, Scale):
+        return _spelled(kernel.kernel, X, names)
+    if isinstance(kernel, Sum):
+        out: dict[int, tuple[str, str, str]] = {}
+        for side, part in enumerate((kernel.left, kernel.right)):
+            words = _spelled(part, X, names)
+            numbers = on_side(np.fromiter(words, np.uint64, len(words)), side).tolist()
+            out |= zip(numbers, words.values(), strict=True)
+        return out
+    of, column = bag_of(kernel) or ("", 0)
+    return {number: (str(names[column]), of, word) for number, word in kernel.spelled(X).items()}
