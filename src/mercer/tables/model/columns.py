@@ -1,4 +1,4 @@
-"""From a table to points: numbers scaled, categories spread out, dates taken apart, gaps marked, text beside."""
+"""From a table to points: numbers scaled, categories spread out, dates taken apart, texts beside."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return np.repeat([where[e.name] for e in made], [len(e.names_out()) for e in made]).astype(np.intp)
 
     def without_texts(self, table: Table) -> Columns:
-        """The same, with columns of text left out, as those of the table that it was fitted to did not help."""
+        """The same with columns of text left out, which did not help; `table` is what it was fitted to."""
         kept = tuple(e for e in self.encoders_ if not isinstance(e, Text))
         if len(kept) == len(self.encoders_):
             return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,10 +129,8 @@ class Model:
         machine = self.machine
         n = machine.plan_.unknowns
         what = "coefficients" if n == machine.plan_.examples else "centres"
-        return (
-            f"{type(machine).__name__}: {kernel_words(machine.kernel_, self.columns.get_feature_names_out())}; {machine.loss_!r}, "
-            f"λ = {machine.lam_:.2g}, {n:,} {what}"
-        )
+        kernel = kernel_words(machine.kernel_, self.columns.get_feature_names_out())
+        return f"{type(machine).__name__}: {kernel}; {machine.loss_!r}, λ = {machine.lam_:.2g}, {n:,} {what}"
 
     def __repr__(self) -> str:
         first = self.evidence.scores[0]
@@ -156,8 +153,8 @@ class Model:
         if top := e.weighty[:6]:
             shown = ", ".join(f"{i.column} +{i.increase:.3g}" for i in top)
             lines.append(f"Columns that matter (growth of the error when shuffled): {shown}")
-        if top := self.words(8):
-            shown = ", ".join(f"{word.text!r}{spoken_for(word)}" for word in top)
+        if carriers := self.words(8):
+            shown = ", ".join(f"{word.text!r}{spoken_for(word)}" for word in carriers)
             lines.append(f"Words that matter: {shown}")
         if (held := dict(e.coverage).get(0.9)) is not None:
             lines.append(f"Intervals of nominal 90 % covered {held:.1%} of test rows")
@@ -199,7 +196,7 @@ class Model:
             self.predict_interval(nothing)
 
 
-def kernel_words(kernel: Kernel, names: Sequence[str] = ()) -> str:
+def kernel_words(kernel: Kernel, names: Any = ()) -> str:
     """A kernel in one short line: without the list of its length scales. `names` are those of coordinates.
 
     >>> from mercer.kernels import Gaussian, Laplacian

@@ -36,6 +36,9 @@ class Tabulated(Kernel):
         """The values of a resolved kernel between some points."""
         return cls(np.asarray(Tiled().operator(kernel, kernel.points(X)).dense(), np.float64), kernel.rule())
 
+    def __sklearn_clone__(self):
+        return self  # a value, and a large one
+
     def points(self, X):
         return np.ravel(X).astype(np.intp)
 

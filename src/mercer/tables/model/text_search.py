@@ -59,7 +59,7 @@ class _Way:
 class _Weighed:
     """What a way leads to: terms with their weights, μ, and the leave-one-out error."""
 
-    terms: tuple[Kernel, ...]
+    terms: tuple[Any, ...]  # Scale
     mu: float
     loo: float
 
@@ -122,7 +122,8 @@ class TextSearch:
         """The best way with texts if it is better beyond noise (or all there is), with all that was tried."""
         self.search.progress("Words and parts of words")
         ways = [*([] if self.best is None else [_Way(())]), *map(_Way, _WAYS)]
-        judged = [self._tried(way) for way in ways]
+        assert self.parts  # made before threads look at them
+        judged = parallel_map(self._tried, ways, cpu_count())
         trials = tuple(candidate.trial for candidate, _ in judged)
         least = min(judged, key=lambda found: found[0].error)[1]
         if self.best is not None and self._gain(least, judged[0][1]) < _BEYOND:

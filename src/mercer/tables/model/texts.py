@@ -104,7 +104,7 @@ def numbers_of(points: np.ndarray, there: np.ndarray, width: int) -> tuple[np.nd
 
 
 def numbers_and_words(points: np.ndarray, there: np.ndarray, width: int) -> tuple[Any, Any]:
-    """The same with tf–idf of the words of texts, by scikit-learn, for linear models; sparse if there are any."""
+    """The same with tf–idf of the words of texts, for linear models; sparse if there are any words."""
     from scipy.sparse import csr_matrix, hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
 

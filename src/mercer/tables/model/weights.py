@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,24 +46,26 @@ class Word:
 def spoken_for(word: Word) -> str:
     """What a word speaks for, to be read after it.
 
-    >>> spoken_for(Word("review", "words", "fine", "good", 0.5)), spoken_for(Word("review", "words", "dear", None, -2.0))
-    (' → good', ' ↓')
+    >>> spoken_for(Word("review", "words", "fine", label="good", weight=0.5))
+    ' → good'
+    >>> spoken_for(Word("review", "words", "dear", label=None, weight=-2.0))
+    ' ↓'
     """
     if word.label is not None:
         return f" → {word.label}"
     return " ↑" if word.weight > 0 else " ↓"
 
 
-def words_of(machine: Any, points: np.ndarray, names: Sequence[str], count: int = 30) -> tuple[Word, ...]:
+def words_of(machine: Any, points: np.ndarray, names: Any, count: int = 30) -> tuple[Word, ...]:
     """Words with the largest weights, the heaviest first; so many for each label, or upwards and downwards.
 
     `points` are those that the machine was fitted to, and `names` those of their coordinates.
     """
     kernel, features, weights = counted_weights(machine)
     known = _spelled(kernel, points[:_ROWS], names)
-    found = np.array([known.get(f, ("", "", "")) for f in features.tolist()], dtype=object).reshape(-1, 3)
-    named = found[:, 2] != ""
-    found, weights = found[named], weights[named]
+    named = [f in known for f in features.tolist()]
+    found = [known[f] for f in features[named].tolist()]
+    weights = weights[named] * np.array([feature.size for feature in found])[:, None]
     sides: list[tuple[Any, np.ndarray]]
     coding = machine.coding_
     if not isinstance(coding, LabelCoding):
@@ -75,7 +77,7 @@ def words_of(machine: Any, points: np.ndarray, names: Sequence[str], count: int 
     out: list[Word] = []
     for i, (label, side) in enumerate(sides):
         first = np.argsort(-side, kind="stable")[: _SPARE * count]
-        heavy = [Word(*found[j], label, float(side[j])) for j in first if side[j] > 0]
+        heavy = [found[j].word(label, float(side[j])) for j in first if side[j] > 0]
         kept = [word for word in heavy if not any(_says(other, word) for other in heavy)][:count]
         out += [replace(word, weight=-word.weight) for word in kept] if label is None and i else kept
     return tuple(sorted(out, key=lambda word: -abs(word.weight)))
@@ -88,16 +90,28 @@ def _says(other: Word, word: Word) -> bool:
     return within and same and other.weight > 0.9 * word.weight
 
 
-def _spelled(kernel: Kernel, X: np.ndarray, names: Sequence[str]) -> dict[int, tuple[str, str, str]]:
-    """(column, what is counted, in words) of features, by their numbers."""
+class _Feature(NamedTuple):
+    column: str
+    of: str
+    text: str
+    size: float  # its value in a text that has nothing else
+
+    def word(self, label: Any, weight: float) -> Word:
+        return Word(self.column, self.of, self.text, label, weight)
+
+
+def _spelled(kernel: Kernel, X: np.ndarray, names: Any, factor: float = 1.0) -> dict[int, _Feature]:
+    """What features are, by their numbers."""
     if isinstance(kernel, Scale):
-        return _spelled(kernel.kernel, X, names)
+        return _spelled(kernel.kernel, X, names, factor * kernel.factor)
     if isinstance(kernel, Sum):
-        out: dict[int, tuple[str, str, str]] = {}
+        out: dict[int, _Feature] = {}
         for side, part in enumerate((kernel.left, kernel.right)):
-            words = _spelled(part, X, names)
+            words = _spelled(part, X, names, factor)
             numbers = on_side(np.fromiter(words, np.uint64, len(words)), side).tolist()
             out |= zip(numbers, words.values(), strict=True)
         return out
     of, column = bag_of(kernel) or ("", 0)
-    return {number: (str(names[column]), of, word) for number, word in kernel.spelled(X).items()}
+    size = math.sqrt(factor)
+    name = str(names[column])
+    return {number: _Feature(name, of, word, size) for number, word in kernel.spelled(X).items()}

@@ -70,7 +70,9 @@ def as_rows(table: Table) -> list[dict[str, Any]]:
     [{'age': 31.0, 'name': 'Ann'}, {'age': 5.0, 'name': ''}]
     """
     columns = {
-        name: ["" if v is None else v for v in values.tolist()] if values.dtype.kind == "O" else values.tolist()
+        name: ["" if v is None else v for v in values.tolist()]
+        if values.dtype.kind == "O"
+        else values.tolist()
         for name, values in table.columns.items()
     }
     return [dict(zip(columns, row)) for row in zip(*columns.values())]

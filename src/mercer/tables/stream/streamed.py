@@ -91,8 +91,8 @@ class Streamed:
         """What became of columns with more words than there are coordinates for."""
         crowded = () if self.encoding is None else self.encoding.crowded
         return tuple(
-            f"column {name!r} has many different words: the first {LEVELS - 1} have a coordinate each, all others "
-            "share one. For names or free text give a kernel on strings in Python, such as "
+            f"column {name!r} has many different words: the first {LEVELS - 1} have a coordinate each, all "
+            "others share one. For names or free text give a kernel on strings in Python, such as "
             f"columns({name!r}, BagOfWords().normalize()), or leave the column out (ignore=, --ignore)"
             for name in crowded
         )

@@ -103,7 +103,9 @@ def _by_side(found: tuple[Word, ...]) -> list[tuple[str, str, str]]:
         side = str(word.label) if word.label is not None else "raises" if word.weight > 0 else "lowers"
         text = word.text if word.of == "words" else f"“{word.text.replace(' ', '␣')}”"
         out.setdefault((side, word.column), []).append(shortened(text, _NAME))
-    return [(side, column, ", ".join(listed[:_WORDS])) for (side, column), listed in sorted(out.items())][:MOST]
+    return [(side, column, ", ".join(listed[:_WORDS])) for (side, column), listed in sorted(out.items())][
+        :MOST
+    ]
 
 
 def dependence(page: Report, model: Model) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def _used(model: Model) -> str:
 _PRIMES = ("", "′", "″", "‴")
 
 
-def formula(kernel: Kernel, names: Sequence[str] = ()) -> list[str]:
+def formula(kernel: Kernel, names: Any = ()) -> list[str]:
     """k(x, z) and what its letters are, a line each. Kernels it has no formula for are shown by their repr.
 
     `names` are those of coordinates, of which some may be texts.
