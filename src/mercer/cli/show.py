@@ -49,9 +49,11 @@ def show_model(console: Console, model: Model) -> None:
             )
         )
     if top := model.words(_MOST):
-        rows = [[word.text, word.column, spoken_for(word).strip(), number(word.weight)] for word in top]
+        rows = [[w.text, w.column, spoken_for(w).strip(), number(w.weight), number(w.effect)] for w in top]
         console.print()
-        console.print(table("Words that matter", ["word, or part", "column", "speaks for", "weight"], rows))
+        console.print(
+            table("Words that matter", ["word, or part", "column", "speaks for", "weight", "effect"], rows)
+        )
     console.print()
     for name, why in list(e.dropped.items())[:_MOST]:
         line(console, f"Left out: {name} ({why})", "dim")

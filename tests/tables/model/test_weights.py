@@ -24,6 +24,10 @@ NAMES = ["x", "note"]
 KERNEL = Gaussian(1.0).on([0]) + (0.7 * BAGS["words"].on(1)).resolve(ROWS)
 
 
+# The tf–idf of a word in a text is the cosine of the text and the word alone.
+kernel_of_texts = KERNEL.right.kernel
+
+
 def alone(word):
     return np.array([[0.3, word], [0.3, ""]], dtype=object)
 
@@ -33,11 +37,13 @@ def test_a_word_alone_adds_its_weight(kernel):
     machine = KernelRidge(kernel, lam=0.01).fit(ROWS, [1.0, 2, -1, -2, 0.3, 0.1, 1.5, -1.5, 0])
     found = words_of(machine, ROWS, NAMES)
     assert {word.text for word in found} == {"good", "bad", "odd", "tea", "cake", "rain"}
-    assert [abs(w.weight) for w in found] == sorted((abs(w.weight) for w in found), reverse=True)
+    assert [w.effect for w in found] == sorted((w.effect for w in found), reverse=True)
     for word in found:
         with_it, without = machine.predict(alone(word.text))
         assert (word.column, word.of, word.label) == ("note", "words", None)
         assert word.weight == pytest.approx(with_it - without, abs=1e-9)
+        terms = word.weight * kernel_of_texts(ROWS, alone(word.text)[:1])
+        assert word.effect == pytest.approx(terms.std(), abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -61,5 +67,5 @@ def test_of_parts_of_words_the_longest_that_say_the_same():
 
 
 def test_arrows():
-    assert spoken_for(Word("note", "words", "fine", None, 2.0)) == " ↑"
-    assert spoken_for(Word("note", "words", "fine", "yes", 2.0)) == " → yes"
+    assert spoken_for(Word("note", "words", "fine", None, 2.0, 1.0)) == " ↑"
+    assert spoken_for(Word("note", "words", "fine", "yes", 2.0, 1.0)) == " → yes"

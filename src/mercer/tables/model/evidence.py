@@ -86,7 +86,7 @@ class Evidence:
     risk : bounds beside measured errors, their worth, why others do not apply; None in old files
     repeated : rows that are equal to another one, in all columns that are learned from
     groups : how many groups there were; None if none were given
-    words : words of texts that carry what the model says, the heaviest first
+    words : words of texts that carry what the model says, those of the largest effects first
     """
 
     how: str

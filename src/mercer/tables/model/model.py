@@ -99,11 +99,12 @@ class Model:
         return self.machine.predict(points)  # type: ignore[attr-defined]
 
     def words(self, count: int = 20) -> tuple[Word, ...]:
-        """The words of texts, and parts of words, that carry what it says: those of the largest weights.
+        """The words of texts, and parts of words, that carry what it says, those of the largest effects first.
 
         In the kernel's features (`mercer.functions.feature_weights`) a prediction is a sum over words, beside
-        the part of the numbers. Nothing if no text is learned from. The model keeps up to thirty for each
-        label, or for numbers thirty that raise them and thirty that lower them.
+        the part of the numbers; the effect of a word is the deviation of its term over the rows learned
+        from. Nothing if no text is learned from. The model keeps up to thirty for each label, or for
+        numbers thirty that raise them and thirty that lower them.
         """
         return self.evidence.words[: require_count(count, "count")]
 

@@ -25,7 +25,7 @@ _SPARE = 5
 
 @dataclass(frozen=True)
 class Word:
-    """A word, or a part of one, and its weight.
+    """A word, or a part of one, its weight, and what it does in the table.
 
     Attributes
     ----------
@@ -34,6 +34,7 @@ class Word:
     text : the word; a blank at an end of a part of a word is where the word ends
     label : the label it speaks for; None for numbers, which it raises or lowers
     weight : what it adds to the score of the label, or to the number, where it is all there is in a text
+    effect : the standard deviation of what it adds in the rows that were learned from
     """
 
     column: str
@@ -41,14 +42,15 @@ class Word:
     text: str
     label: Any
     weight: float
+    effect: float
 
 
 def spoken_for(word: Word) -> str:
     """What a word speaks for, to be read after it.
 
-    >>> spoken_for(Word("review", "words", "fine", label="good", weight=0.5))
+    >>> spoken_for(Word("review", "words", "fine", label="good", weight=0.5, effect=0.1))
     ' → good'
-    >>> spoken_for(Word("review", "words", "dear", label=None, weight=-2.0))
+    >>> spoken_for(Word("review", "words", "dear", label=None, weight=-2.0, effect=0.1))
     ' ↓'
     """
     if word.label is not None:
@@ -57,15 +59,18 @@ def spoken_for(word: Word) -> str:
 
 
 def words_of(machine: Any, points: np.ndarray, names: Any, count: int = 30) -> tuple[Word, ...]:
-    """Words with the largest weights, the heaviest first; so many for each label, or upwards and downwards.
+    """Words with the largest effects, so many for each label, or upwards and downwards.
 
+    What is in every text has a weight, too, and makes no difference: so effects are what words are ordered by.
     `points` are those that the machine was fitted to, and `names` those of their coordinates.
     """
     kernel, features, weights = counted_weights(machine)
-    known = _spelled(kernel, points[:_ROWS], names)
+    some = points[:_ROWS]
+    known = _spelled(kernel, some, names)
     named = [f in known for f in features.tolist()]
-    found = [known[f] for f in features[named].tolist()]
-    weights = weights[named] * np.array([feature.size for feature in found])[:, None]
+    found, weights = [known[f] for f in features[named].tolist()], weights[named]
+    Phi = kernel.counts(kernel.points(some)).csr(features[named])
+    deviation = np.sqrt(np.maximum((Phi * Phi).mean(axis=0) - Phi.mean(axis=0) ** 2, 0))
     sides: list[tuple[Any, np.ndarray]]
     coding = machine.coding_
     if not isinstance(coding, LabelCoding):
@@ -76,18 +81,19 @@ def words_of(machine: Any, points: np.ndarray, names: Any, count: int = 30) -> t
         sides = [*zip(classes, (-each, each) if each.ndim == 1 else each.T, strict=True)]
     out: list[Word] = []
     for i, (label, side) in enumerate(sides):
-        first = np.argsort(-side, kind="stable")[: _SPARE * count]
-        heavy = [found[j].word(label, float(side[j])) for j in first if side[j] > 0]
+        effects = side * deviation
+        first = np.argsort(-effects, kind="stable")[: _SPARE * count]
+        heavy = [found[j].word(label, side[j], effects[j]) for j in first if effects[j] > 0]
         kept = [word for word in heavy if not any(_says(other, word) for other in heavy)][:count]
         out += [replace(word, weight=-word.weight) for word in kept] if label is None and i else kept
-    return tuple(sorted(out, key=lambda word: -abs(word.weight)))
+    return tuple(sorted(out, key=lambda word: -word.effect))
 
 
 def _says(other: Word, word: Word) -> bool:
-    """Is a part of a word within another one that weighs about as much?"""
+    """Is a part of a word within another one that does about as much?"""
     within = len(other.text) > len(word.text) and word.text in other.text
     same = (other.column, other.of) == (word.column, word.of) and word.of != "words"
-    return within and same and other.weight > 0.9 * word.weight
+    return within and same and other.effect > 0.9 * word.effect
 
 
 class _Feature(NamedTuple):
@@ -96,8 +102,8 @@ class _Feature(NamedTuple):
     text: str
     size: float  # its value in a text that has nothing else
 
-    def word(self, label: Any, weight: float) -> Word:
-        return Word(self.column, self.of, self.text, label, weight)
+    def word(self, label: Any, weight: float, effect: float) -> Word:
+        return Word(self.column, self.of, self.text, label, float(self.size * weight), float(effect))
 
 
 def _spelled(kernel: Kernel, X: np.ndarray, names: Any, factor: float = 1.0) -> dict[int, _Feature]:

@@ -88,11 +88,15 @@ def words(page: Report, model: Model) -> None:
     )
     shown = _by_side(found)
     page.table(
-        ("for" if labels else "which way", "column", "words and parts of words, the heaviest first"),
+        (
+            "for" if labels else "which way",
+            "column",
+            "words and parts of words, those that change most first",
+        ),
         [(side, shortened(column, _NAME), listing) for side, column, listing in shown],
         "Parts of words are in quotes; ␣ is the beginning or the end of a word."
         if any(word.of != "words" for word in found)
-        else "Words by their weights.",
+        else "A word that is in every text changes nothing, however much it weighs.",
     )
 
 
