@@ -8,7 +8,6 @@ from sklearn.linear_model import RidgeCV
 
 import mercer
 from mercer.onnx import to_onnx
-from mercer.tables.model.columns import Columns
 from mercer.tables.model.learn import Question, learn
 from mercer.tables.model.texts import free_texts
 from mercer.tables.reading import Table
@@ -18,6 +17,12 @@ from mercer.tables.serve.rows import parse, schema
 
 def silent(text):
     pass
+
+
+def names(n):
+    """Names that say nothing."""
+    rng = np.random.default_rng(0)
+    return np.array(["".join(rng.choice(list("abcdefgh"), 7)) for _ in range(n)], dtype=object)
 
 
 def rmse(a, b):
@@ -79,10 +84,8 @@ def test_requests_and_other_formats(review_model):
 
 def test_names_that_say_nothing_change_nothing(reviews):
     table, stars = reviews(80, 3)
-    rng = np.random.default_rng(0)
-    names = np.array(["".join(rng.choice(list("abcdefgh"), 7)) for _ in range(80)], dtype=object)
     numbers = Table.of({"size": table["size"], "luck": table["luck"]})
-    both = Table.of({**numbers.columns, "name": names})
+    both = Table.of({**numbers.columns, "name": names(80)})
     y = stars - np.round(stars)
     assert free_texts(both) == ("name",)
     with_names = learn(Question(both, y, "regression", None, None, ("name",)), 0.5, 0, silent)
@@ -94,14 +97,15 @@ def test_names_that_say_nothing_change_nothing(reviews):
 
 def test_labels_of_texts_alone(reviews):
     table, _ = reviews(130, 4)
-    texts = Table.of({"review": table["review"]})
+    texts = Table.of({"name": names(130), "review": table["review"]})
     labels = np.array(["good" if "splendid" in text else "bad" for text in table["review"]])
-    question = Question(texts, labels, "classification", np.unique(labels), None, ("review",))
+    question = Question(texts, labels, "classification", np.unique(labels), None, ("name", "review"))
     learned = learn(question.take(np.arange(100)), 0.5, 0, silent)
     rest = question.take(np.arange(100, 130))
     assert np.mean(learned.predict(rest.table) == rest.y) > 0.9
     assert learned.predict_proba(rest.table).shape == (30, 2)
-    assert isinstance(learned.columns, Columns) and learned.columns.width == 0
+    assert learned.columns.width == 0 and learned.columns.texts == ("review",)
+    assert "did not help" in learned.columns.dropped_["name"]
 
 
 def test_the_command(reviews, hasty, tmp_path):

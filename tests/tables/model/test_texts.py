@@ -49,7 +49,7 @@ def test_texts_come_after_numbers_and_missing_ones_are_empty():
 
 def test_texts_left_out_leave_what_was_there_without_them():
     table = Table.of({"note": column([f"word {i}" for i in range(60)]), "x": np.arange(60.0) % 7})
-    without = Columns(texts=("note",)).fit(table).without_texts(table)
+    without = Columns(texts=("note",)).fit(table).with_texts((), table)
     plain = Columns().fit(table)
     assert without.schema_ == plain.schema_ and without.encoders_ == plain.encoders_ and without.texts == ()
     np.testing.assert_array_equal(without.origin_, plain.origin_)

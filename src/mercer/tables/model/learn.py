@@ -20,6 +20,7 @@ from mercer.tables.model.effort import Effort
 from mercer.tables.model.machines import LossTrial, calibrated, choose
 from mercer.tables.model.search import SMALL, Found, KernelSearch, Progress
 from mercer.tables.model.text_search import TextSearch
+from mercer.tables.model.texts import bag_of, kernel_terms, moved
 from mercer.tables.reading import Table
 
 _TOO_SLOW = (
@@ -94,12 +95,12 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress) -> 
         for outliers in ("keep", "squash")
     }
     points = {outliers: c.transform(question.table) for outliers, c in prepared.items()}
-    n, d = len(question.y), prepared["keep"].width
-    with one_thread() if n < SMALL else nullcontext():
+    with one_thread() if len(question.y) < SMALL else nullcontext():
         found = _found(question, prepared, points, (seconds, clock, seed, progress))
         best, columns, X = found.best, prepared[found.best.outliers], points[found.best.outliers]
-        if question.texts and best.stage != "texts":
-            columns, X = columns.without_texts(question.table), X[:, :d].astype(float)
+        if question.texts:
+            found, columns = _with_helpful_texts(found, columns, question)
+            best, X = found.best, columns.transform(question.table)
         progress("Losses")
         chosen = choose(
             question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units
@@ -130,11 +131,21 @@ def _found(
     return beside if before is None else replace(beside, trials=before.trials + beside.trials)
 
 
+def _with_helpful_texts(found: Found, columns: Columns, question: Question) -> tuple[Found, Columns]:
+    """What was found, and columns, without texts that no term of the kernel looks at."""
+    kernel, d = found.best.kernel, columns.width
+    used = sorted({bag[1] for _, term in kernel_terms(kernel) if (bag := bag_of(term)) is not None})
+    names = tuple(columns.texts[place - d] for place in used)
+    kernel = moved(kernel, {place: d + i for i, place in enumerate(used)})
+    found = replace(found, best=replace(found.best, kernel=kernel))
+    return found, columns.with_texts(names, question.table)
+
+
 def refit(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
     """The same kernel, loss and nλ on other rows: no second search."""
     columns = Columns(learned.columns.outliers, texts=question.texts).fit(question.table)
-    if not learned.columns.texts:
-        columns = columns.without_texts(question.table)
+    if question.texts:
+        columns = columns.with_texts(learned.columns.texts, question.table)
     if columns.get_feature_names_out().tolist() != learned.columns.get_feature_names_out().tolist():
         # A category has come, gone or moved: the length scales belong to the columns of the search.
         columns = learned.columns

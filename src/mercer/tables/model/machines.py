@@ -186,7 +186,7 @@ def _representation(
 ) -> tuple[Representation | str, tuple[str, ...]]:
     """Exact, or with centres; and a remark where free memory, which nobody can foresee, decided."""
     # By the forecast, not by the clock: a busy machine shall take longer, not make a worse model.
-    if isinstance(machine, KernelSVC):
+    if isinstance(machine, KernelSVC) or machine.kernel.has_counts:  # texts alone: sparse features
         return "auto", ()
     if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
         return (Full() if n <= 3000 else Nystrom(min(n, 1500))), ()

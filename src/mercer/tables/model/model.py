@@ -99,7 +99,7 @@ class Model:
         return self.machine.predict(points)  # type: ignore[attr-defined]
 
     def words(self, count: int = 20) -> tuple[Word, ...]:
-        """The words of texts, and parts of words, that carry what it says, those of the largest effects first.
+        """Words of texts, and parts of words, that carry what it says, those of the largest effects first.
 
         In the kernel's features (`mercer.functions.feature_weights`) a prediction is a sum over words, beside
         the part of the numbers; the effect of a word is the deviation of its term over the rows learned

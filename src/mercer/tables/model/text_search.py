@@ -31,8 +31,6 @@ _TIE = 0.5
 _STEPS = 8
 # Shifts μ that a search may begin with, and rows that say which is best.
 _SHIFTS, _FEW = 10.0 ** np.arange(-3.0, 2.1, 0.5), 400
-# What weighs less than this share of the heaviest of the texts is left out.
-_LEAST = 1e-3
 # How rare words are is learned from so many rows.
 _LEARNED = 20_000
 _WAYS = (("words",), ("parts of words",), ("words", "parts of words"))
@@ -43,15 +41,17 @@ class _Part:
     """One term of a kernel: of the numbers ("") or of what is counted in a column of text."""
 
     of: str
+    column: int  # of the points; −1 for the numbers
     kernel: Kernel  # on numbers, or on points with texts
     values: Tabulated  # between the rows that are looked at
 
 
 @dataclass(frozen=True)
 class _Way:
-    """What is taken of texts; are length scales of the numbers refined beside it?"""
+    """What is taken of which texts; are length scales of the numbers refined beside it?"""
 
     of: tuple[str, ...]
+    columns: tuple[int, ...]
     lengths: bool = False
 
 
@@ -112,30 +112,39 @@ class TextSearch:
         some, many, made = self.points[self.looked_at], self.search.order[:_LEARNED], []
         if self.best is not None:
             kernel = self.best.kernel
-            made.append(_Part("", kernel, Tabulated.of(kernel, self.places[:, : self.width])))
+            made.append(_Part("", -1, kernel, Tabulated.of(kernel, self.places[:, : self.width])))
         for (name, bag), column in product(BAGS.items(), range(self.width, self.points.shape[1])):
             resolved = bag.on(column).resolve(self.points[many])  # no target is looked at
-            made.append(_Part(name, resolved, Tabulated.of(resolved, some)))
+            made.append(_Part(name, column, resolved, Tabulated.of(resolved, some)))
         return made
 
     def run(self) -> Found:
         """The best way with texts if it is better beyond noise (or all there is), with all that was tried."""
         self.search.progress("Words and parts of words")
-        ways = [*([] if self.best is None else [_Way(())]), *map(_Way, _WAYS)]
+        columns = tuple(range(self.width, self.points.shape[1]))
+        ways = [*([] if self.best is None else [_Way((), ())]), *(_Way(of, columns) for of in _WAYS)]
         assert self.parts  # made before threads look at them
         judged = parallel_map(self._tried, ways, cpu_count())
-        trials = tuple(candidate.trial for candidate, _ in judged)
+        trials = [candidate.trial for candidate, _ in judged]
         least = min(judged, key=lambda found: found[0].error)[1]
         if self.best is not None and self._gain(least, judged[0][1]) < _BEYOND:
-            return Found(self.best, trials)
+            return Found(self.best, tuple(trials))
         # Of ways that can't be told apart the simplest: words are easier to read than parts of them.
         chosen = next(i for i, (_, errors) in enumerate(judged) if self._gain(least, errors) < _TIE)
-        candidate = judged[chosen][0]
-        if self.best is None:
-            return Found(candidate, trials)
-        # What texts explain no longer hides what numbers do.
-        again, _ = self._tried(replace(ways[chosen], lengths=True))
-        return Found(again if again.error < candidate.error else candidate, (*trials, again.trial))
+        (candidate, errors), way = judged[chosen], ways[chosen]
+        for column in columns:
+            fewer = replace(way, columns=tuple(c for c in way.columns if c != column))
+            if fewer.columns:
+                without = self._tried(fewer)
+                trials.append(without[0].trial)
+                if self._gain(errors, without[1]) < _TIE:
+                    (candidate, errors), way = without, fewer
+        if self.best is not None:
+            # What texts explain no longer hides what numbers do.
+            again, _ = self._tried(replace(way, lengths=True))
+            trials.append(again.trial)
+            candidate = again if again.error < candidate.error else candidate
+        return Found(candidate, tuple(trials))
 
     def _tried(self, way: _Way) -> tuple[Candidate, np.ndarray]:
         """What a way leads to on all rows that are looked at, and errors of rows that took no part."""
@@ -161,7 +170,7 @@ class TextSearch:
         return [test for _, test in folds(units, min(_FOLDS, count(units)), random_state=self.search.seed)]
 
     def _taken(self, way: _Way) -> list[_Part]:
-        return [part for part in self.parts if part.of == "" or part.of in way.of]
+        return [p for p in self.parts if p.of == "" or (p.of in way.of and p.column in way.columns)]
 
     def _weighed(self, way: _Way, rows: np.ndarray) -> _Weighed:
         """Weights of the terms, and μ, by the gradient of the leave-one-out error on some of the rows."""
@@ -207,19 +216,20 @@ class TextSearch:
     def _candidate(self, way: _Way, found: _Weighed, errors: np.ndarray) -> Candidate:
         """With the kernel for points in the place of that for places of rows."""
         taken = list(zip(found.terms, self._taken(way), strict=True))
-        heaviest = max((term.factor for term, part in taken if part.of), default=0.0)
         terms = []
         for term, part in taken:
             if not part.of:
                 numbers = term.kernel.kernel if way.lengths else part.kernel
                 terms.append((term.factor * numbers).on(slice(0, self.width)))
-            elif term.factor >= _LEAST * heaviest:
+            else:
                 terms.append(term.factor * part.kernel)
         family = [] if self.best is None else [self.best.family]
+        texts = self.points.shape[1] - self.width
+        some = f" of {len(way.columns)} of {texts} texts" if 0 < len(way.columns) < texts else ""
         kept = "keep" if self.best is None else self.best.outliers
         return Candidate(
             kept,
-            " + ".join([*family, *way.of]) + (", length scales again" if way.lengths else ""),
+            " + ".join([*family, *way.of]) + some + (", length scales again" if way.lengths else ""),
             _sum(terms),
             found.mu,
             error=float(errors.mean()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +88,15 @@ def kernel_terms(kernel: Kernel, factor: float = 1.0) -> list[tuple[float, Kerne
     if isinstance(kernel, OnColumns) and not kernel.has_counts:
         return kernel_terms(kernel.kernel, factor)  # that of the numbers, beside texts
     return [(factor, kernel)]
+
+
+def moved(kernel: Any, places: Mapping[int, int]) -> Any:
+    """The same kernel where texts have other coordinates: places[old] is the new one."""
+    if isinstance(kernel, Sum):
+        return moved(kernel.left, places) + moved(kernel.right, places)
+    if isinstance(kernel, Scale):
+        return kernel.factor * moved(kernel.kernel, places)
+    return kernel if bag_of(kernel) is None else kernel.kernel.on(places[kernel.columns])
 
 
 def bag_of(term: Kernel) -> tuple[str, int] | None:

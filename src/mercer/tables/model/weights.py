@@ -61,7 +61,7 @@ def spoken_for(word: Word) -> str:
 def words_of(machine: Any, points: np.ndarray, names: Any, count: int = 30) -> tuple[Word, ...]:
     """Words with the largest effects, so many for each label, or upwards and downwards.
 
-    What is in every text has a weight, too, and makes no difference: so effects are what words are ordered by.
+    What is in every text has a weight, too, and makes no difference: so they go by their effects.
     `points` are those that the machine was fitted to, and `names` those of their coordinates.
     """
     kernel, features, weights = counted_weights(machine)
