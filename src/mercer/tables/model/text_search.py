@@ -33,6 +33,8 @@ _STEPS = 8
 _SHIFTS, _FEW = 10.0 ** np.arange(-3.0, 2.1, 0.5), 400
 # How rare words are is learned from so many rows.
 _LEARNED = 20_000
+# What is said of a kernel whose length scales were refined once more.
+AGAIN = ", length scales again"
 _WAYS = (("words",), ("parts of words",), ("words", "parts of words"))
 
 
@@ -229,14 +231,14 @@ class TextSearch:
         kept = "keep" if self.best is None else self.best.outliers
         return Candidate(
             kept,
-            " + ".join([*family, *way.of]) + some + (", length scales again" if way.lengths else ""),
+            " + ".join([*family, *way.of]) + some + way.lengths * AGAIN,
             _sum(terms),
             found.mu,
             error=float(errors.mean()),
             stage="texts",
             rows=len(self.rows),
             loo=found.loo,
-            fresh=float(errors.mean()) if len(self.fresh) or way.lengths else np.nan,
+            fresh=float(errors.mean()),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from mercer.kernels.transforms import LengthScales
 from mercer.losses import Squared
 from mercer.plot.style import number
 from mercer.tables.model import Model
-from mercer.tables.model.search import FAMILIES
+from mercer.tables.model.search import FAMILIES, Trial
+from mercer.tables.model.text_search import AGAIN
 from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.report.model.words import MOST, amount, counted, more, percent
 from mercer.tables.report.page import Report
@@ -190,7 +192,9 @@ def _kernels(page: Report, model: Model) -> None:
         return
     shown = trials[-MOST:]
     family = _family(model.machine.kernel_)
-    ours = [i for i, t in enumerate(shown) if t.kernel == family and t.outliers == model.columns.outliers]
+    ours = [i for i, t in enumerate(shown) if _plain(t) == family and t.outliers == model.columns.outliers]
+    if model.columns.texts:  # the same with fewer texts, or other length scales, if that was better
+        ours = sorted(ours, key=lambda i: -shown[i].fresh)
     cells = {
         "stage": [t.stage for t in shown],
         "kernel": [t.kernel for t in shown],
@@ -200,6 +204,7 @@ def _kernels(page: Report, model: Model) -> None:
         "fresh rows": ["—" if math.isnan(t.fresh) else f"{t.fresh:.4f}" for t in shown],
         "seconds": [f"{t.seconds:.2f}" for t in shown],
     }
+    texts = any(t.stage == "texts" for t in trials)
     fresh = any(not math.isnan(t.fresh) for t in shown)
     if not fresh:
         del cells["fresh rows"]
@@ -210,10 +215,16 @@ def _kernels(page: Report, model: Model) -> None:
         "of the variance, 1 being no better than the mean. Outliers: numbers are kept as they are, or "
         "those far out are squashed. First one width for all columns, then a length scale for each, by "
         "gradient; a sum of two kernels is taken if it pays for its complexity."
-        + (" Fresh rows took no part in the trial." if fresh else ""),
+        + (" Fresh rows took no part in the trial." if fresh else "")
+        + (" Texts were tried beside the best of these, with weights from all rows." if texts else ""),
         strong=ours[-1:],
         more=more(len(trials), "earlier trial"),
     )
+
+
+def _plain(trial: Trial) -> str:
+    """The name of a trial's kernel, whichever texts it takes."""
+    return re.sub(r" of \d+ of \d+ texts$", "", trial.kernel.removesuffix(AGAIN))
 
 
 def _losses(page: Report, model: Model) -> None:
@@ -252,12 +263,12 @@ def _family(kernel: Kernel) -> str:
     for _, term in kernel_terms(kernel):
         bag = bag_of(term)
         if bag is not None:
-            named.append(bag[0])
+            named += [bag[0]] * (bag[0] not in named)  # of several texts
         else:
             named.append(
                 _named(term.kernel) if isinstance(term, LengthScales) else f"{_named(term)}, one width"
             )
-    return " + ".join(dict.fromkeys(named))
+    return " + ".join(named)
 
 
 def _named(kernel: Kernel) -> str:
