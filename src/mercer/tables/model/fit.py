@@ -41,6 +41,9 @@ def fit(
     cross-validation. Everything is tested on rows that took no part, beside a constant, a linear model and
     gradient boosting; then the machine is fitted to all rows.
 
+    Columns of names or free text are tried beside the others, by the tf–idf cosine of their words and of
+    parts of words, and learned from if they help beyond noise; `Model.words` says which words carry it.
+
     Equal rows (in all columns that are learned from, whatever their targets) and rows of one group are on one
     side of every split: of tests, folds, leave-one-out, calibration. Bounds and intervals count them once.
 
