@@ -82,7 +82,7 @@ def test_requests_and_other_formats(review_model):
         to_onnx(review_model)
 
 
-def test_names_that_say_nothing_change_nothing(reviews):
+def test_names_that_say_nothing_change_nothing(reviews, hasty):
     table, stars = reviews(80, 3)
     numbers = Table.of({"size": table["size"], "luck": table["luck"]})
     both = Table.of({**numbers.columns, "name": names(80)})
@@ -95,7 +95,7 @@ def test_names_that_say_nothing_change_nothing(reviews):
     assert with_names.found.trials[: len(alone.found.trials)] != ()
 
 
-def test_labels_of_texts_alone(reviews):
+def test_labels_of_texts_alone(reviews, hasty):
     table, _ = reviews(130, 4)
     texts = Table.of({"name": names(130), "review": table["review"]})
     labels = np.array(["good" if "splendid" in text else "bad" for text in table["review"]])
