@@ -7,7 +7,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist, pdist
 
+from mercer.engines import Tiled
 from mercer.kernels import (
+    BagOfWords,
     ChiSquared,
     Cosine,
     FunctionKernel,
@@ -295,3 +297,28 @@ def test_no_expansion_of_what_is_no_polynomial():
     ):
         assert k.expansion(3) is None
         assert k.expansion_size(3) == math.inf
+
+
+def test_columns_of_strings_beside_columns_of_numbers():
+    words = ["to be", "or not to be", "", "be that as it may"]
+    numbers = np.random.default_rng(0).standard_normal((4, 2))
+    rows = np.array(
+        [[a, text, b] for (a, b), text in zip(numbers.tolist(), words, strict=True)], dtype=object
+    )
+    bag = BagOfWords(idf=True).normalize()
+    k = (Gaussian(1.0).on([0, 2]) + 0.5 * bag.on(1)).resolve(rows)
+    expected = rbf(numbers, numbers) + 0.5 * bag.resolve(words)(words)
+    np.testing.assert_allclose(k(rows), expected, rtol=1e-12)
+    np.testing.assert_allclose(k.diag(rows), np.diag(expected), rtol=1e-12)
+    np.testing.assert_allclose(Tiled().operator(k, k.points(rows)).dense(), expected, rtol=1e-12)
+    assert not k.vectors and not k.has_counts and k.right.has_counts
+    counts = k.right.counts(rows)
+    np.testing.assert_allclose(counts.inner(counts), expected - rbf(numbers, numbers), atol=1e-12)
+    assert set(bag.on(1).spelled(rows).values()) == set(" ".join(words).split())
+    assert bag.on(1).nonzero(rows).tolist() == [1.0, 1.0, 0.0, 1.0]
+    refused = [(bag.on([0, 1]), "takes one column"), (bag.on(0), "BagOfWords"), (bag.on(7), "reach outside")]
+    for wrong, said in refused:
+        with pytest.raises(ValueError, match=said):
+            wrong.points(rows)
+    with pytest.raises(ValueError, match="2-D array of objects"):
+        bag.on(1).points(rows[:, 1])

@@ -14,6 +14,7 @@ from mercer.cli.console import printable
 from mercer.tables.model import Model
 from mercer.tables.model.evidence import Contender, Score
 from mercer.tables.model.schema import Column
+from mercer.tables.model.weights import spoken_for
 
 _MOST = 8
 
@@ -46,6 +47,12 @@ def show_model(console: Console, model: Model) -> None:
                 ["column", f"{measure} grows by, if shuffled"],
                 [[i.column, f"{number(i.increase)} ± {number(i.spread, 1)}"] for i in matter],
             )
+        )
+    if top := model.words(_MOST):
+        rows = [[w.text, w.column, spoken_for(w).strip(), number(w.weight), number(w.effect)] for w in top]
+        console.print()
+        console.print(
+            table("Words that matter", ["word, or part", "column", "speaks for", "weight", "effect"], rows)
         )
     console.print()
     for name, why in list(e.dropped.items())[:_MOST]:
@@ -146,6 +153,7 @@ def facts(model: Model) -> dict[str, Any]:
             "others": {c.name: _scores(c) for c in e.contenders[1:]},
         },
         "importance": [asdict(i) for i in e.importance],
+        "words": [asdict(word) for word in e.words],
         "coverage": [{"nominal": nominal, "measured": measured} for nominal, measured in e.coverage],
         "certificate": e.certificate,
         "bounds": [asdict(bound) for bound in e.bounds],

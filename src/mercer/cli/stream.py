@@ -247,6 +247,7 @@ def state_facts(state: Streamed, first: int, seconds: float) -> dict[str, Any]:
         "window": state.metrics.window,
         "drifts": state.drifts,
         "restarts": state.restarts,
+        "remarks": state.remarks,
         "terms": machine.n_terms_,
         "updates": machine.n_updates_,
         "kernel": str(machine.kernel_ if machine.begun else machine.kernel),
@@ -278,6 +279,8 @@ def show_state(console: Any, state: Streamed, facts: dict[str, Any], source: str
         rows = ", ".join(f"{row:,}" for row in state.drifts[:10]) + (", …" if len(state.drifts) > 10 else "")
         again = f"; begun again {state.restarts} times" if state.restarts else ""
         line(console, f"Changes found at row {rows}{again}" if rows else "No change found")
+    for remark in state.remarks:
+        line(console, f"Note: {remark}", "dim")
 
 
 def _show(state: Streamed, facts: dict[str, Any], name: str, output: Path, predictions: Path | None) -> None:

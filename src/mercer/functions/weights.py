@@ -10,12 +10,15 @@ from mercer._params import require_count
 from mercer.functions.base import Function, as_columns
 from mercer.functions.feature import FeatureFunction
 from mercer.functions.kernel import KernelFunction
+from mercer.kernels import Kernel
+from mercer.kernels.algebra import Sum
 
 
 def feature_weights(f: Any, X: Any = None, count: int = 20) -> list[tuple[str, Any]]:
     """The features with the largest weights w in f = ⟨w, φ(·)⟩, and these weights.
 
-    For f = Σ α_i k(x_i,·) with k(x,z) = φ(x)·φ(z) they are w = Σ α_i φ(x_i).
+    For f = Σ α_i k(x_i,·) with k(x,z) = φ(x)·φ(z) they are w = Σ α_i φ(x_i). In a sum of kernels, such as one
+    of texts and one of numbers, they are those of the terms that have sparse features.
 
     Parameters
     ----------
@@ -45,33 +48,43 @@ def feature_weights(f: Any, X: Any = None, count: int = 20) -> list[tuple[str, A
     f = getattr(f, "function_", f)
     if not isinstance(f, Function):
         raise TypeError(f"f must be a function, or a machine that is fitted, got {f!r}")
-    if isinstance(f, KernelFunction):
-        features, weights, words = _of_kernel(f, X)
-    elif isinstance(f, FeatureFunction) and hasattr(f.map, "features_"):
-        if X is None:
-            raise ValueError(
-                "a function of features has forgotten its examples: give them, feature_weights(f, X)"
-            )
-        features, weights = f.map.features_, as_columns(f.coef)
-        words = f.map.kernel_.spelled(f.map.kernel_.points(X))
-        if len(features) != len(weights):
-            raise ValueError("features that were folded into fewer columns have no weights of their own")
-    else:
-        raise TypeError(f"{f!r} has no sparse features that could be put in words")
+    kernel, features, weights = counted_weights(f)
+    words = kernel.spelled(f.points) if isinstance(f, KernelFunction) else {}
+    if X is not None:
+        words |= kernel.spelled(kernel.points(X))
+    elif not isinstance(f, KernelFunction):
+        raise ValueError(
+            "a function of features has forgotten its examples: give them, feature_weights(f, X)"
+        )
     size = np.linalg.norm(weights, axis=1)
     first = np.argsort(-size, kind="stable")[:count]
     shown = weights[first, 0].tolist() if f.outputs is None else list(weights[first])
     return [(words.get(int(features[i]), "?"), w) for i, w in zip(first, shown, strict=True)]
 
 
-def _of_kernel(f: KernelFunction, X: Any) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
-    """(numbers of the features of its terms, their weights, words for them)"""
-    kernel = f.kernel
-    if not kernel.has_counts:
-        raise TypeError(f"{kernel!r} has no sparse features that could be put in words")
-    counts = kernel.counts(f.points)
-    weights = counts.csr(counts.vocabulary).T @ as_columns(f.coef)
-    words = kernel.spelled(f.points)
-    if X is not None:
-        words |= kernel.spelled(kernel.points(X))
-    return counts.vocabulary, np.asarray(weights), words
+def counted_weights(f: Any) -> tuple[Kernel, np.ndarray, np.ndarray]:
+    """(the part of the kernel with sparse features, the numbers of those, their weights, a row each)"""
+    f = getattr(f, "function_", f)
+    if isinstance(f, KernelFunction):
+        kernel = _counted(f.kernel)
+        if kernel is None:
+            raise TypeError(f"{f.kernel!r} has no sparse features that could be put in words")
+        counts = kernel.counts(f.points)
+        weights = counts.csr(counts.vocabulary).T @ as_columns(f.coef)
+        return kernel, counts.vocabulary, np.asarray(weights)
+    if isinstance(f, FeatureFunction) and hasattr(f.map, "features_"):
+        features, weights = f.map.features_, as_columns(f.coef)
+        if len(features) != len(weights):
+            raise ValueError("features that were folded into fewer columns have no weights of their own")
+        return f.map.kernel_, features, weights
+    raise TypeError(f"{f!r} has no sparse features that could be put in words")
+
+
+def _counted(kernel: Kernel) -> Kernel | None:
+    """The terms of a sum that have sparse features; None if there are none."""
+    if kernel.has_counts:
+        return kernel
+    if not isinstance(kernel, Sum):
+        return None
+    left, right = _counted(kernel.left), _counted(kernel.right)
+    return left or right if left is None or right is None else left + right

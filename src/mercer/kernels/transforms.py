@@ -9,7 +9,8 @@ import numpy as np
 from mercer._xp import issparse
 from mercer.codegen.formula import require_equal_widths
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import _Composite, merge, prefixed
+from mercer.kernels.composite import PreparedParts, _Composite, merge, prefixed
+from mercer.kernels.counts import Counts
 from mercer.kernels.points import as_objects, counted
 from mercer.kernels.profiled import Profiled
 
@@ -57,25 +58,64 @@ class _Transformed(_Composite):
 class OnColumns(_Transformed):
     """k on chosen columns, written ``k.on([0, 2])``.
 
+    A column may hold strings, for a kernel that takes them: points are then rows of an array of Python
+    objects, and the kernels on its columns of numbers take it, too.
+
     Parameters
     ----------
     kernel : Kernel
     columns : list of int, int or slice
+        One column only for a kernel whose points are no vectors.
 
-    >>> from mercer.kernels import Linear
+    >>> from mercer.kernels import BagOfWords, Linear
     >>> Linear().on([1])([[1.0, 2.0]], [[5.0, 7.0]])
     array([[14.]])
+    >>> rows = np.array([[1.0, 2.0, "to be"], [5.0, 7.0, "be"]], dtype=object)
+    >>> (Linear().on([0, 1]) + BagOfWords().on(2))(rows)
+    array([[ 7., 20.],
+           [20., 75.]])
     """
 
     made = "a kernel on chosen columns"
-    vectors = True
 
     def __init__(self, kernel, columns):
         self.kernel = kernel
         self.columns = columns
 
+    @property
+    def vectors(self):
+        return self.kernel.vectors or not self.kernel.has_counts
+
+    @property
+    def has_counts(self):
+        return self.kernel.has_counts
+
     def points(self, X):
-        return Kernel.points(self, X)
+        if not self.has_counts and not _of_objects(X):
+            return Kernel.points(self, X)
+        X = as_objects(X)
+        if X.ndim != 2:
+            raise ValueError(f"points must be rows of a 2-D array of objects, got {X.ndim}-D")
+        self.child_points(X)  # so that what is wrong is said now
+        return X
+
+    def prepared(self, X):
+        if self.has_counts:
+            return self.counts(X)
+        return PreparedParts([self.kernel.prepared(self.child_points(X))]) if _of_objects(X) else X
+
+    def counts(self, X):
+        return X if isinstance(X, Counts) else self.kernel.counts(self.child_points(X))
+
+    def spelled(self, X):
+        return self.kernel.spelled(self.child_points(X))
+
+    def cosines(self, X, Z):
+        A = self.child_points(X)
+        return self.kernel.cosines(A, A if Z is X else self.child_points(Z))
+
+    def nonzero(self, X):
+        return self.kernel.nonzero(self.child_points(X))
 
     def _index(self, d: int) -> np.ndarray:
         if isinstance(self.columns, slice):
@@ -88,7 +128,16 @@ class OnColumns(_Transformed):
         return index % d
 
     def child_points(self, X):
-        return self.kernel.points(X[:, self._index(X.shape[1])])
+        if isinstance(X, PreparedParts):
+            return X.parts[0]
+        if isinstance(X, Counts):
+            return X
+        index = self._index(X.shape[1])
+        if not self.has_counts:
+            return self.kernel.points(X[:, index])
+        if len(index) != 1:
+            raise ValueError(f"{self.kernel!r} takes one column, got columns={self.columns!r}")
+        return self.kernel.points(X[:, index[0]])
 
     def gradient_x(self, X, Z):
         inner = self.kernel.gradient_x(self.child_points(X), self.child_points(Z))
@@ -113,6 +162,11 @@ class OnColumns(_Transformed):
 
     def expansion_size(self, d):
         return self.kernel.expansion_size(len(self._index(d)))
+
+
+def _of_objects(X) -> bool:
+    """Are these rows of Python objects, numbers beside strings?"""
+    return isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2
 
 
 class LengthScales(_Transformed):

@@ -72,6 +72,12 @@ class Encoding:
         """How many coordinates a point has."""
         return len(self.count) + sum(self.rooms)
 
+    @property
+    def crowded(self) -> tuple[str, ...]:
+        """Columns of words that have had more of them than there may be coordinates: texts, or names."""
+        texts = [name for name, kind in zip(self.names, self.kinds) if kind == "text"]
+        return tuple(name for name, words in zip(texts, self.words) if len(words) >= LEVELS)
+
     def learn(self, columns: Mapping[str, np.ndarray]) -> None:
         """Take notice of some more rows: their means and their words."""
         numbers, texts = self._split(columns)

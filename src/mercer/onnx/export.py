@@ -138,6 +138,12 @@ def _finished(graph: OnnxGraph, width: int, outputs: Outputs, name: str, dtype: 
 def _parts(x: Any) -> tuple[Any, list[str] | None, Calibration | None]:
     """The machine, names of the columns it takes where they are known, and a calibration besides its own."""
     if isinstance(x, Model):
+        if x.columns.texts:
+            raise TypeError(
+                f"the model learns from text ({', '.join(map(repr, x.columns.texts))}), and kernels on "
+                "strings have no ONNX version: fit it without, or use the model itself (mercer predict, "
+                "mercer serve)"
+            )
         return x.machine, x.columns.get_feature_names_out().tolist(), x.calibration
     if isinstance(x, Pipeline):
         if len(x.steps) != 2 or not isinstance(x.steps[0][1], Columns):

@@ -67,3 +67,34 @@ def yes_model(flowers):
     table, species = flowers
     with in_haste(folds=5):
         return mercer.fit({**table, "rose?": np.where(species == "rose", "yes", "no")}, "rose?", minutes=0.5)
+
+
+@pytest.fixture(scope="session")
+def reviews():
+    """(n, seed) → a table whose target is in a number and in one word of a text, and that target."""
+
+    def made(n, seed):
+        rng = np.random.default_rng(seed)
+        filler = ["sofa", "lamp", "table", "chair", "rug", "door", "wall", "shelf", "desk", "bed", "bench"]
+        good, size = rng.random(n) < 0.5, rng.uniform(-1, 1, n)
+        texts = np.array(
+            [
+                " ".join(rng.permutation([*rng.choice(filler, 4), "splendid" if g else "awful", f"n{i}"]))
+                for i, g in enumerate(good)
+            ],
+            dtype=object,
+        )
+        stars = 3 + np.where(good, 1.0, -1.0) + size + 0.1 * rng.standard_normal(n)
+        return {"size": size, "luck": rng.standard_normal(n), "review": texts}, stars
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def review_model(reviews):
+    table, stars = reviews(110, 0)
+    table["review"][7] = None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Effort, "within", staticmethod(few_steps))
+        patch.setattr("mercer.tables.model.evaluation._FOLDS", 2)
+        return mercer.fit(table, stars, target="stars", minutes=0.5)

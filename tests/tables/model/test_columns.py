@@ -221,7 +221,9 @@ def test_any_table_becomes_finite_points(seen, new):
 def test_clone_pickle_and_pipeline():
     columns = Columns("squash", max_categories=2).fit(MIXED)
     copy = clone(columns)
-    assert copy.get_params() == {"outliers": "squash", "max_categories": 2} and not hasattr(copy, "schema_")
+    assert copy.get_params() == {"outliers": "squash", "max_categories": 2, "texts": ()} and not hasattr(
+        copy, "schema_"
+    )
     again = pickle.loads(pickle.dumps(columns))
     np.testing.assert_array_equal(again.transform(MIXED), columns.transform(MIXED))
     pipeline = make_pipeline(Columns(), KernelRidge(lam=1e-3, offset=True)).fit(

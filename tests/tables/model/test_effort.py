@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.tables.model import effort
-from mercer.tables.model.effort import Effort, centres_within, fit_seconds
+from mercer.tables.model.effort import Effort, centres_within, fit_seconds, text_rows
 from mercer.tables.model.search import FAMILIES
 
 SIZES = [
@@ -68,3 +68,9 @@ def test_centres(n):
 
 def test_numbers_of_other_types():
     assert Effort.within(np.float64(2.0), 500, 4, 1) == Effort.within(2.0, 500, 4, 1)
+
+
+def test_rows_to_try_texts_on():
+    rows = [text_rows(seconds, 100, 5, 8) for seconds in (1e-3, 1, 10, 1e3)]
+    assert rows == sorted(rows) and rows[0] == 120 and rows[-1] == 2000 and rows[1] < rows[2]
+    assert text_rows(10, 10_000, 5, 8) < text_rows(10, 100, 5, 8)  # long texts take longer

@@ -9,6 +9,7 @@ from mercer.losses import Huber
 from mercer.representations import Full, Nystrom
 from mercer.selection.search import Clock
 from mercer.tables.model.machines import calibrated, choose
+from mercer.tables.model.texts import BAGS
 
 KERNEL = Gaussian(1.0).scaled([1.0, 1.0])
 
@@ -170,3 +171,20 @@ def test_the_same_seed_chooses_the_same():
     y = np.where(f + rng.standard_normal(120) > 0, 1, 0)
     a, b = (chosen("classification", X, y, kernel=Laplacian(1.0), seed=5) for _ in range(2))
     assert a.trials == b.trials and repr(a.machine) == repr(b.machine)
+
+
+# -- texts -------------------------------------------------------------------------------------------
+
+
+def test_kernels_on_texts_are_kept_though_places_of_rows_are_compared():
+    rng = np.random.default_rng(0)
+    y = rng.choice(["yes", "no"], 90)
+    rows = np.array([[f"{' '.join(rng.choice(list('abcdefgh'), 4))} {label}"] for label in y], dtype=object)
+    kernel = BAGS["words"].on(0).resolve(rows)
+    found = chosen("classification", rows, y, kernel=kernel)
+    assert found.machine.kernel == kernel and found.machine.representation == "auto"
+    assert {t.loss.split(",")[0] for t in found.trials} == {"squared", "hinge", "logistic"}
+    for machine in (KernelSVC.from_C(3.0, kernel=kernel), KernelClassifier(kernel, "squared", lam=1e-3)):
+        machine.fit(rows, y)
+        P = calibrated(machine, rows, y, 0).probability(machine.scores(rows), machine.coding_)
+        assert P[np.arange(90), (y == "yes").astype(int)].mean() > 0.85

@@ -85,6 +85,7 @@ def test_slopes_of_a_model(classification):
         ("encoders_", (3,), "encoders_ of a Columns is not"),
         ("encoders_", (Number("colour", 0.0, 1.0, None, False),), "other columns"),
         ("encoders_", (Number("weight", 0.0, 1.0, None, False),), "other columns"),
+        ("texts", ("colour",), "texts are not the last"),
         ("origin_", np.array([0]), "origin_"),
         ("origin_", np.array([0, 1, 1, 99]), "origin_"),
         ("dropped_", None, "dropped_ of a Columns is not dict"),

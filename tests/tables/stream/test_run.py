@@ -15,7 +15,7 @@ import mercer
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor
 from mercer._state import check
 from mercer.io import ModelFileError, load, save
-from mercer.kernels import Finite, Gaussian
+from mercer.kernels import BagOfWords, Finite, Gaussian, columns
 from mercer.online import Encoding, MeanShift, Oldest, progressive
 from mercer.tables.reading import Table, TableError, write
 from mercer.tables.stream import run_stream
@@ -395,3 +395,21 @@ def test_files_that_lie():
             check(replace(state, **change))
     with pytest.raises(ValueError, match="other points"):
         check(replace(state, encoding=Encoding.begin({"a": np.zeros(1)})))
+
+
+def test_rows_with_text_for_a_kernel_on_named_columns(tmp_path):
+    """Strings are learned from by a kernel that takes them; for vectors it is said what becomes of them."""
+    rng = np.random.default_rng(0)
+    words = ["tea", "cake", "rain", "sun", "fog"]
+    notes = [f"{' '.join(rng.choice(words, 3))} {mood}" for mood in rng.choice(["fine", "dull"], 300)]
+    moods = [note.split()[-1] for note in notes]
+    rows = Table.of({"note": [*notes[:-1], None], "size": rng.standard_normal(300), "mood": moods})
+    kernel = columns("note", BagOfWords().normalize()) + 0.1 * columns(["size"], Gaussian(1.0))
+    kept = tmp_path / "s.mercer"
+    streamed = run_stream(OnlineKernelClassifier(kernel), rows, target="mood", checkpoint=kept)
+    assert streamed.metrics.recent["accuracy"] > 0.9 and streamed.encoding is None and not streamed.remarks
+    new = [{"note": note, "size": 0.0} for note in ("sun sun fine", "tea dull", None)]
+    assert streamed.predict(new)[:2].tolist() == ["fine", "dull"]
+    assert load(kept).predict(new).tolist() == streamed.predict(new).tolist()
+    plain = run_stream(classifier(), rows, target="mood")
+    assert len(plain.remarks) == 1 and "column 'note' has many different words" in plain.remarks[0]

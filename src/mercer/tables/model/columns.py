@@ -1,4 +1,4 @@
-"""From a table to points: numbers scaled, categories spread out, dates taken apart, gaps marked."""
+"""From a table to points: numbers scaled, categories spread out, dates taken apart, texts beside."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._state import NUMBER, POSITIVE, positions, require
 from mercer.tables.model.schema import Schema
+from mercer.tables.model.texts import Text, dates, too_many
 from mercer.tables.reading import Table
 
 # Half the L1 distance between two categories: as far apart as two numbers of spread 1 are on average.
@@ -23,7 +25,6 @@ _DAY = np.timedelta64(86_400_000_000, "us")
 # Where squashing bends: at three spreads a number counts as 2.1, at infinity as 3.
 _BEND = 3.0
 _IDENTIFIER = re.compile(r"(^|[^a-z])(id|index|idx|nr|no|number|row|key|unnamed: ?\d+)$|^unnamed")
-_DAY_FIRST = re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 # As far as a number may lie from the middle, in spreads: beyond any kernel's reach, and its square is finite.
 _FAR = 1e8
 
@@ -141,6 +142,11 @@ def _is_identifier(name: str, values: np.ndarray) -> bool:
     return counts and step.sum() < 1.5 * len(values) and bool(_IDENTIFIER.search(name.lower()))
 
 
+def _variety(values: np.ndarray) -> str:
+    different = len({v for v in values if v is not None})
+    return f"{different:,} different values in {len(values):,} rows: names or free text"
+
+
 class Columns(TransformerMixin, BaseEstimator):
     """Encode the columns of a table as numbers a kernel can measure distances between.
 
@@ -156,11 +162,14 @@ class Columns(TransformerMixin, BaseEstimator):
         "squash" scales by quartiles and draws numbers far from the middle in: z/√(1 + (z/3)²).
     max_categories : int
         Levels with a column of their own, of one column.
+    texts : tuple of str
+        Columns of text that are carried as they stand, after all others, for a kernel on strings: points are
+        then rows of Python objects. A missing text is empty.
 
     Attributes
     ----------
     schema_ : Schema
-    encoders_ : tuple of Number, Category and Date
+    encoders_ : tuple of Number, Category, Date and, at the end, Text
     origin_ : (outputs,) index into ``schema_.columns`` of the column each output comes from
     dropped_ : dict from names to reasons
 
@@ -174,19 +183,24 @@ class Columns(TransformerMixin, BaseEstimator):
     (1, 5)
     """
 
-    def __init__(self, outliers="keep", max_categories=30):
+    def __init__(self, outliers="keep", max_categories=30, texts=()):
         self.outliers = outliers
         self.max_categories = max_categories
+        self.texts = texts
 
     def fit(self, X: Any, y: Any = None) -> Columns:
         """Learn centres, spreads and levels from a table."""
         if self.outliers not in ("keep", "squash"):
             raise ValueError(f"outliers must be 'keep' or 'squash', got {self.outliers!r}")
         table = Table.of(X)
+        if unknown := [name for name in self.texts if name not in table or table.kind(name) != "text"]:
+            raise ValueError(f"texts must name columns of text, got {unknown[0]!r}")
         self.schema_ = Schema.of(table)
         self.dropped_: dict[str, str] = {}
-        encoders = []
+        encoders: list[Any] = []
         for name in table.names:
+            if name in self.texts:
+                continue
             made = {"number": self._number, "text": self._category, "date": self._date}[table.kind(name)](
                 name, table[name]
             )
@@ -194,26 +208,48 @@ class Columns(TransformerMixin, BaseEstimator):
                 self.dropped_[name] = made
             else:
                 encoders.append(made)
-        self.encoders_ = tuple(encoders)
-        self.schema_ = self.schema_.without_words(self.dropped_)
-        if not encoders:
+        self.encoders_ = (*encoders, *(Text(name) for name in self.texts))
+        self.schema_ = self.schema_.without_words(self.dropped_).with_texts(self.texts)
+        if not self.encoders_:
             reasons = "; ".join(f"{k}: {v}" for k, v in list(self.dropped_.items())[:5])
             raise ValueError(f"no column is left to learn from ({reasons})")
-        where = {name: i for i, name in enumerate(table.names)}
-        self.origin_ = np.repeat(
-            [where[e.name] for e in encoders], [len(e.names_out()) for e in encoders]
-        ).astype(np.intp)
+        self.origin_ = self._origin()
         return self
 
+    def _origin(self) -> np.ndarray:
+        where = {name: i for i, name in enumerate(self.schema_.names)}
+        made = self.encoders_
+        return np.repeat([where[e.name] for e in made], [len(e.names_out()) for e in made]).astype(np.intp)
+
+    def with_texts(self, names: Sequence[str], table: Table) -> Columns:
+        """The same with these texts only, as others did not help; `table` is what it was fitted to."""
+        out = Columns(self.outliers, self.max_categories, tuple(names))
+        out.encoders_ = tuple(e for e in self.encoders_ if not isinstance(e, Text) or e.name in names)
+        others = [name for name in self.texts if name not in names]
+        said = {name: f"{_variety(table[name])}, whose words did not help" for name in others}
+        dropped = self.dropped_ | said
+        out.dropped_ = {name: dropped[name] for name in self.schema_.names if name in dropped}
+        out.schema_ = self.schema_.without_words(out.dropped_)
+        out.origin_ = out._origin()
+        return out
+
+    @property
+    def width(self) -> int:
+        """How many coordinates are numbers; those of texts come after them."""
+        return sum(len(e.names_out()) for e in self.encoders_ if not isinstance(e, Text))
+
     def transform(self, X: Any) -> np.ndarray:
-        """(n, outputs) numbers for a table with the same columns; those in ``dropped_`` may be absent."""
+        """(n, outputs) numbers for a table with the same columns; those in ``dropped_`` may be absent.
+
+        Of Python objects where there are texts: numbers first, then texts.
+        """
         check_is_fitted(self, "encoders_")
         table = self.schema_.conform(X, self.dropped_)
         return np.hstack([e.encode(table[e.name]) for e in self.encoders_])
 
     holds = {
         "schema_": Schema,
-        "encoders_": tuple[Number | Category | Date, ...],
+        "encoders_": tuple[Number | Category | Date | Text, ...],
         "origin_": np.ndarray,
         "dropped_": dict,
     }
@@ -227,6 +263,11 @@ class Columns(TransformerMixin, BaseEstimator):
         outputs = sum(len(e.names_out()) for e in self.encoders_)
         fine = positions(self.origin_, len(kinds)) and len(self.origin_) == outputs
         require(fine, "origin_ is not that of the encoders")
+        last = tuple(e.name for e in self.encoders_ if isinstance(e, Text))
+        named = last == tuple(self.texts) and self.encoders_[len(self.encoders_) - len(last) :] == tuple(
+            map(Text, last)
+        )
+        require(named, "texts are not the last of the encoders")
 
     @property
     def n_features_in_(self) -> int:
@@ -272,10 +313,9 @@ class Columns(TransformerMixin, BaseEstimator):
             return "empty"
         if len(counts) == 1 and absent < 5:
             return "constant"
-        if len(counts) > max(50, 0.5 * len(values)):
-            dates = sum(bool(_DAY_FIRST.match(w)) for w in counts) > 0.9 * len(counts)
-            hint = "; dates must be written 2024-01-31" if dates else ""
-            return f"{len(counts):,} different values in {len(values):,} rows: names or free text{hint}"
+        if too_many(len(counts), len(values)):
+            hint = "; dates must be written 2024-01-31" if dates(list(counts)) else ""
+            return f"{_variety(values)}{hint}"
         order = sorted(counts, key=lambda w: (-counts[w], w))
         fewest = 1 if len(values) < 200 else max(2, round(0.002 * len(values)))
         kept = [w for w in order if counts[w] >= fewest][: self.max_categories]

@@ -63,6 +63,21 @@ def _gradient(n: int, d: int, outputs: int) -> float:
     return 2.3 * n**3 + n * n * (30 * d + 150 + 8 * outputs)
 
 
+# Letters a second whose words and parts of words are counted and compared; most rows that texts are tried on.
+_LETTERS, _MOST_TEXTS = 1e6, 2000
+
+
+def text_rows(seconds: float, letters: float, ways: int, steps: int) -> int:
+    """Rows on which so many ways to use texts (of so many letters a row) can be tried in the time."""
+    rows = _MOST_TEXTS
+    while rows > _FEWEST:
+        descents = 1.2 * ways * steps * 2.3 * rows**3 / _SPEED
+        if descents + 2 * rows * letters / _LETTERS <= seconds:
+            break
+        rows = int(rows * 0.85)
+    return max(rows, _FEWEST)
+
+
 def fit_seconds(n: int, d: int) -> float:
     """The forecast of one exact least squares fit."""
     return (n**3 / 3 + n * n * (4 * d + 60)) / _SPEED

@@ -15,6 +15,7 @@ from mercer.estimators import KernelRidge
 from mercer.selection.path import loo_of_units
 from mercer.tables.model.learn import Learned, Question, learn, refit
 from mercer.tables.model.search import Progress
+from mercer.tables.model.texts import numbers_and_words, numbers_of
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
@@ -124,7 +125,12 @@ def _answers(part: Part, question: Question) -> dict[str, Answer]:
     if question.classes is not None:
         P = _widened(learned.predict_proba(asked.table), learned.machine.classes_, question.classes)
     points, there = learned.columns.transform(seen.table), learned.columns.transform(asked.table)
-    others = {name: _answer(model, points, seen, there) for name, model in _others(seen).items()}
+    others = {}
+    for name, model in _others(seen).items():
+        takes = numbers_of if name == "gradient boosting" else numbers_and_words
+        if learned.columns.width or takes is numbers_and_words:
+            known, new = takes(points, there, learned.columns.width)
+            others[name] = _answer(model, known, seen, new)
     return {OURS: (learned.machine.predict(there), P), **others}
 
 
@@ -148,6 +154,8 @@ _REPEATS = 3
 _FEWEST_SHUFFLED, _MOST_SHUFFLED = 20, 1000
 # Differences of coordinates a second, and the share of the time for this.
 _KERNEL_SPEED, _SHARE = 1e9, 0.1
+# To count the words of a text takes as long as so many differences.
+_TEXT = 300_000
 
 
 def _importances(parts: list[Part], question: Question, seconds: float, seed: int) -> np.ndarray:
@@ -171,6 +179,7 @@ def _importance(
     rng = np.random.default_rng(seed)
     origin = learned.columns.origin_
     work = len(np.unique(origin)) * _REPEATS * points.shape[1] * learned.machine.plan_.unknowns
+    work += len(np.unique(origin)) * _REPEATS * _TEXT * len(learned.columns.texts)
     most = int(np.clip(seconds * _KERNEL_SPEED / work, _FEWEST_SHUFFLED, _MOST_SHUFFLED))
     rows = rng.permutation(len(points))[:most]
     here, truth = points[rows], asked.y[rows]
@@ -220,8 +229,8 @@ def _others(seen: Question) -> dict[str, Any]:
     }
 
 
-def _answer(model: Any, points: np.ndarray, seen: Question, there: np.ndarray) -> Answer:
-    few = one_thread() if len(points) < _HOLD_OUT_FROM else nullcontext()
+def _answer(model: Any, points: Any, seen: Question, there: Any) -> Answer:
+    few = one_thread() if len(seen.y) < _HOLD_OUT_FROM else nullcontext()
     with few, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a baseline that did not quite converge is still a baseline
         model.fit(points, seen.y)

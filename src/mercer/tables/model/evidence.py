@@ -22,6 +22,7 @@ from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LossTrial
 from mercer.tables.model.search import Trial
 from mercer.tables.model.together import Together
+from mercer.tables.model.weights import Word, words_of
 from mercer.theory import Bound, RiskCertificate
 from mercer.theory import certificate as risk_certificate
 
@@ -85,6 +86,7 @@ class Evidence:
     risk : bounds beside measured errors, their worth, why others do not apply; None in old files
     repeated : rows that are equal to another one, in all columns that are learned from
     groups : how many groups there were; None if none were given
+    words : words of texts that carry what the model says, those of the largest effects first
     """
 
     how: str
@@ -114,6 +116,7 @@ class Evidence:
     risk: RiskCertificate | None = None
     repeated: int = 0
     groups: int | None = None
+    words: tuple[Word, ...] = ()
 
     @property
     def scores(self) -> tuple[Score, ...]:
@@ -177,6 +180,7 @@ def gather(
         versions={"Mercer": mercer.__version__, **made_with, "Python": platform.python_version()},
         repeated=together.repeated,
         groups=together.groups,
+        words=_words(question, learned),
         minutes=minutes,
         seconds=time.monotonic() - started,
     )
@@ -217,6 +221,13 @@ def _scores(question: Question, truth, predicted, probability, units, rng) -> tu
     )
 
 
+def _words(question: Question, learned: Learned) -> tuple[Word, ...]:
+    if not learned.columns.texts:
+        return ()
+    points = learned.columns.transform(question.table)
+    return words_of(learned.machine, points, learned.columns.get_feature_names_out())
+
+
 def _resampled(values: np.ndarray, units: np.ndarray, rng) -> np.ndarray:
     """(resamples, columns): means of the columns over units drawn with replacement."""
     n = len(values)
@@ -242,7 +253,9 @@ def _importance(result: Tested, learned: Learned) -> tuple[Importance, ...]:
     out = []
     for j, column in enumerate(learned.columns.schema_.columns):
         mine = learned.columns.origin_ == j
-        length = float(lengths[mine].min()) if mine.any() and lengths is not None else None
+        length = None
+        if lengths is not None and mine[: len(lengths)].any():  # texts, which come last, have none
+            length = float(lengths[mine[: len(lengths)]].min())
         out.append(
             Importance(
                 column.name, float(result.importance[j].mean()), float(result.importance[j].std()), length

@@ -15,6 +15,7 @@ from mercer.tables.model.learn import Question
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
 from mercer.tables.model.task import Target, column_of_target, missing, target_of
+from mercer.tables.model.texts import free_texts
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table, read
 from mercer.tables.reading.from_memory import with_dates
@@ -39,6 +40,9 @@ def fit(
     are found by the gradient of the exact leave-one-out error on growing parts of the rows, the loss by
     cross-validation. Everything is tested on rows that took no part, beside a constant, a linear model and
     gradient boosting; then the machine is fitted to all rows.
+
+    Columns of names or free text are tried beside the others, by the tf–idf cosine of their words and of
+    parts of words, and learned from if they help beyond noise; `Model.words` says which words carry it.
 
     Equal rows (in all columns that are learned from, whatever their targets) and rows of one group are on one
     side of every split: of tests, folds, leave-one-out, calibration. Bounds and intervals count them once.
@@ -95,11 +99,12 @@ def fit(
     started = time.monotonic()
     table, asked, name, labels = _asked(X, y, target, task, groups)
     _require_rows(table)
-    together = Together.of(table, labels)
+    texts = free_texts(table)
+    together = Together.of(table, labels, texts)
     table, asked, together = _testable(table, asked, together)
     together.require_some()
     classes = np.unique(asked.y) if asked.task == "classification" else None
-    question = Question(table, asked.y, asked.task, classes, together.units)
+    question = Question(table, asked.y, asked.task, classes, together.units, texts)
     tell = progress or (lambda text: None)
     result, learned = evaluate(question, 60 * minutes, seed, tell)
     conformal = None

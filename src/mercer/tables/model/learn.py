@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,8 @@ from mercer.tables.model.columns import Columns
 from mercer.tables.model.effort import Effort
 from mercer.tables.model.machines import LossTrial, calibrated, choose
 from mercer.tables.model.search import SMALL, Found, KernelSearch, Progress
+from mercer.tables.model.text_search import TextSearch
+from mercer.tables.model.texts import bag_of, kernel_terms, moved
 from mercer.tables.reading import Table
 
 _TOO_SLOW = (
@@ -37,6 +40,7 @@ class Question:
     # (n,) numbers: rows with the same one (equal rows, rows of a group) are on one side of every split;
     # None: every row stands for itself
     units: np.ndarray = None  # type: ignore[assignment]
+    texts: tuple[str, ...] = ()  # columns of names or free text
 
     def __post_init__(self) -> None:
         if self.units is None:
@@ -44,7 +48,7 @@ class Question:
 
     def take(self, rows: np.ndarray) -> Question:
         """Some of the rows."""
-        return Question(self.table.take(rows), self.y[rows], self.task, self.classes, self.units[rows])
+        return replace(self, table=self.table.take(rows), y=self.y[rows], units=self.units[rows])
 
     def codes(self) -> np.ndarray:
         """(n, t) targets for least squares: numbers, ±1 for two classes, one column a class for more."""
@@ -86,27 +90,62 @@ def probabilities(machine: Any, calibration: Calibration | None, points: np.ndar
 def learn(question: Question, seconds: float, seed: int, progress: Progress) -> Learned:
     """Search and fit with as much work as an ordinary machine does in so many seconds."""
     clock = Clock.patient(seconds)
-    prepared = {outliers: Columns(outliers).fit(question.table) for outliers in ("keep", "squash")}
+    prepared = {
+        outliers: Columns(outliers, texts=question.texts).fit(question.table)
+        for outliers in ("keep", "squash")
+    }
     points = {outliers: c.transform(question.table) for outliers, c in prepared.items()}
-    codes = question.codes()
-    n, d = points["keep"].shape
-    effort = Effort.within(0.5 * seconds, n, d, codes.shape[1])
-    with one_thread() if n < SMALL else nullcontext():
-        labels = question.classes is not None
-        found = KernelSearch(points, codes, effort, clock, seed, progress, labels, question.units).run()
-        best, X = found.best, points[found.best.outliers]
+    with one_thread() if len(question.y) < SMALL else nullcontext():
+        found = _found(question, prepared, points, (seconds, clock, seed, progress))
+        best, columns, X = found.best, prepared[found.best.outliers], points[found.best.outliers]
+        if question.texts:
+            found, columns = _with_helpful_texts(found, columns, question)
+            best, X = found.best, columns.transform(question.table)
         progress("Losses")
         chosen = choose(
             question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units
         )
         remarks = (_TOO_SLOW,) * clock.ended + chosen.remarks
-        learned = Learned(prepared[best.outliers], chosen.machine, None, found, chosen.trials, remarks)
+        learned = Learned(columns, chosen.machine, None, found, chosen.trials, remarks)
         return _fitted(learned, question, X, seed, progress)
+
+
+def _found(
+    question: Question,
+    prepared: Mapping[str, Columns],
+    points: Mapping[str, np.ndarray],
+    means: tuple[float, Clock, int, Progress],
+) -> Found:
+    """The kernel: of the numbers, then of the texts beside them."""
+    (seconds, clock, seed, progress), codes = means, question.codes()
+    texts, d = question.texts, prepared["keep"].width
+    numbers = {o: X[:, :d].astype(float) for o, X in points.items()} if texts else points
+    effort = Effort.within(0.5 * seconds, len(codes), d, codes.shape[1])
+    labels = question.classes is not None
+    search = KernelSearch(numbers, codes, effort, clock, seed, progress, labels, question.units)
+    if not texts:
+        return search.run()
+    before = search.run() if d else None
+    best = None if before is None else before.best
+    beside = TextSearch(search, best, points[best.outliers if best else "keep"], d, 0.25 * seconds).run()
+    return beside if before is None else replace(beside, trials=before.trials + beside.trials)
+
+
+def _with_helpful_texts(found: Found, columns: Columns, question: Question) -> tuple[Found, Columns]:
+    """What was found, and columns, without texts that no term of the kernel looks at."""
+    kernel, d = found.best.kernel, columns.width
+    used = sorted({bag[1] for _, term in kernel_terms(kernel) if (bag := bag_of(term)) is not None})
+    names = tuple(columns.texts[place - d] for place in used)
+    kernel = moved(kernel, {place: d + i for i, place in enumerate(used)})
+    found = replace(found, best=replace(found.best, kernel=kernel))
+    return found, columns.with_texts(names, question.table)
 
 
 def refit(question: Question, learned: Learned, seed: int, progress: Progress) -> Learned:
     """The same kernel, loss and nλ on other rows: no second search."""
-    columns = Columns(learned.columns.outliers).fit(question.table)
+    columns = Columns(learned.columns.outliers, texts=question.texts).fit(question.table)
+    if question.texts:
+        columns = columns.with_texts(learned.columns.texts, question.table)
     if columns.get_feature_names_out().tolist() != learned.columns.get_feature_names_out().tolist():
         # A category has come, gone or moved: the length scales belong to the columns of the search.
         columns = learned.columns

@@ -24,6 +24,7 @@ from mercer.representations import Full, Nystrom, Representation
 from mercer.selection.path import loo_of_units
 from mercer.selection.search import Clock, Stage, search
 from mercer.tables.model.effort import centres_within, fit_seconds
+from mercer.tables.model.tabulated import Tabulated
 
 # Rows on which losses are compared, and scores are turned into probabilities.
 _ROWS = 2000
@@ -67,9 +68,10 @@ def choose(
     """The loss with the smallest error in cross-validation on some of the rows, and λ for all of them."""
     rows, n = _some_rows(y, task, seed), len(y)
     units = np.arange(n) if units is None else units
-    some = X[rows], y[rows], units[rows]
+    compared, points = _compared(kernel, X[rows])
+    some = points, y[rows], units[rows]
     numbers = task == "regression"
-    chosen, *others = (_for_numbers if numbers else _for_labels)(kernel, mu, *some)
+    chosen, *others = (_for_numbers if numbers else _for_labels)(compared, mu, *some)
     trials: list[_Tried] = []
     if others:
         judge = _judge(*some, numbers, seed)
@@ -82,14 +84,19 @@ def choose(
             warnings.simplefilter("ignore", ConvergenceWarning)
             search([stage([chosen]), stage(others)], trials, clock)
         chosen = _worth_it(trials, numbers, len(rows))
-    machine = chosen.on(n)
+    machine = chosen.on(n).set_params(kernel=kernel)
     representation, remarks = _representation(machine, n, X.shape[1], 0.4 * seconds)
     machine.set_params(representation=representation, random_state=seed)
     if isinstance(machine, KernelSVC):
-        # It calibrates itself by folds of rows; where rows belong together `calibrated` does.
-        machine.set_params(probability=alone(units))
+        # It calibrates itself by folds of rows; where rows belong together, or are texts, `calibrated` does.
+        machine.set_params(probability=alone(units) and kernel.vectors)
     told = [LossTrial(t.loss, t.lam(n), t.error, len(rows)) for t in trials if np.isfinite(t.error)]
     return Chosen(machine, tuple(told), remarks)
+
+
+def _compared(kernel: Kernel, X: np.ndarray) -> tuple[Kernel, np.ndarray]:
+    """A kernel and points for many machines; values between texts take longer than all else, once will do."""
+    return (kernel, X) if kernel.vectors else (Tabulated.of(kernel, X), np.arange(len(X)))
 
 
 def _some_rows(y: np.ndarray, task: str, seed: int) -> np.ndarray:
@@ -182,7 +189,7 @@ def _representation(
 ) -> tuple[Representation | str, tuple[str, ...]]:
     """Exact, or with centres; and a remark where free memory, which nobody can foresee, decided."""
     # By the forecast, not by the clock: a busy machine shall take longer, not make a worse model.
-    if isinstance(machine, KernelSVC):
+    if isinstance(machine, KernelSVC) or machine.kernel.has_counts:  # texts alone: sparse features
         return "auto", ()
     if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
         return (Full() if n <= 3000 else Nystrom(min(n, 1500))), ()
@@ -207,13 +214,18 @@ def calibrated(
     Least squares has them by leave-one-out, in closed form, of some rows; support vectors by folds.
     """
     units = np.arange(len(y)) if units is None else units
-    if isinstance(machine, KernelSVC) and not machine.probability:
+    vectors, by_folds = machine.kernel_.vectors, isinstance(machine, KernelSVC) and not machine.probability
+    if by_folds and vectors:
         return Calibration.learn(machine, X, y, None, None, units)
-    if not isinstance(machine, KernelClassifier):
+    if not by_folds and not isinstance(machine, KernelClassifier):
         return None
     rows = _some_rows(y, "classification", seed + 1)
-    part = clone(machine).set_params(lam=machine.lam_ * len(y) / len(rows), representation="full")
-    problem, coding = part.problem(X[rows], y[rows])
-    left = loo_of_units(part, X[rows], y[rows], None, units[rows])
+    kernel, here = _compared(machine.kernel_, X[rows])
+    part = clone(machine).set_params(kernel=machine.kernel if vectors else kernel)
+    if by_folds:
+        return Calibration.learn(part.fit(here, y[rows]), here, y[rows], None, None, units[rows])
+    part.set_params(lam=machine.lam_ * len(y) / len(rows), representation="full")
+    problem, coding = part.problem(here, y[rows])
+    left = loo_of_units(part, here, y[rows], None, units[rows])
     scores = problem.y - np.reshape(left, problem.y.shape)
     return Calibration.of_scores(scores, np.searchsorted(coding.classes, y[rows]), coding)

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from mercer._params import require_count
 from mercer._state import is_fitted, require
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.estimators.inputs import Labelled
 from mercer.kernels import Kernel
-from mercer.kernels.algebra import Sum
 from mercer.kernels.transforms import LengthScales
-from mercer.kernels.unary import Scale
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evidence import Evidence
 from mercer.tables.model.learn import probabilities
 from mercer.tables.model.schema import Schema
+from mercer.tables.model.texts import bag_of, kernel_terms
+from mercer.tables.model.weights import Word, spoken_for
 from mercer.tables.reading import Table
 
 
@@ -97,6 +98,16 @@ class Model:
             return np.empty(0) if self.classes_ is None else self.classes_[:0].copy()
         return self.machine.predict(points)  # type: ignore[attr-defined]
 
+    def words(self, count: int = 20) -> tuple[Word, ...]:
+        """Words of texts, and parts of words, that carry what it says, those of the largest effects first.
+
+        In the kernel's features (`mercer.functions.feature_weights`) a prediction is a sum over words, beside
+        the part of the numbers; the effect of a word is the deviation of its term over the rows learned
+        from. Nothing if no text is learned from. The model keeps up to thirty for each label, or for
+        numbers thirty that raise them and thirty that lower them.
+        """
+        return self.evidence.words[: require_count(count, "count")]
+
     def score(self, X: Any, y: Any) -> float:
         """R², or accuracy."""
         from sklearn.metrics import accuracy_score, r2_score
@@ -119,10 +130,8 @@ class Model:
         machine = self.machine
         n = machine.plan_.unknowns
         what = "coefficients" if n == machine.plan_.examples else "centres"
-        return (
-            f"{type(machine).__name__}: {kernel_words(machine.kernel_)}; {machine.loss_!r}, "
-            f"λ = {machine.lam_:.2g}, {n:,} {what}"
-        )
+        kernel = kernel_words(machine.kernel_, self.columns.get_feature_names_out())
+        return f"{type(machine).__name__}: {kernel}; {machine.loss_!r}, λ = {machine.lam_:.2g}, {n:,} {what}"
 
     def __repr__(self) -> str:
         first = self.evidence.scores[0]
@@ -145,6 +154,9 @@ class Model:
         if top := e.weighty[:6]:
             shown = ", ".join(f"{i.column} +{i.increase:.3g}" for i in top)
             lines.append(f"Columns that matter (growth of the error when shuffled): {shown}")
+        if carriers := self.words(8):
+            shown = ", ".join(f"{word.text!r}{spoken_for(word)}" for word in carriers)
+            lines.append(f"Words that matter: {shown}")
         if (held := dict(e.coverage).get(0.9)) is not None:
             lines.append(f"Intervals of nominal 90 % covered {held:.1%} of test rows")
         lines.append(f"Solver: {e.certificate}")
@@ -163,9 +175,12 @@ class Model:
         labelled = isinstance(machine, Labelled)
         task = "classification" if labelled else "regression"
         require(self.task == task, "its task is not that of its machine")
-        widths = {m.n_features_in_ for m in (machine, spread) if m is not None}
-        same = widths == {len(self.columns.get_feature_names_out())}
-        require(same, "its machine takes other points than its columns make")
+        made = [m for m in (machine, spread) if m is not None]
+        texts = {not m.kernel_.vectors for m in made}
+        require(texts == {bool(self.columns.texts)}, "its machine takes other points than its columns make")
+        if not self.columns.texts:
+            same = {m.n_features_in_ for m in made} == {len(self.columns.get_feature_names_out())}
+            require(same, "its machine takes other points than its columns make")
         if self.calibration is not None:
             require(labelled, "a regression has no probabilities")
             self.calibration.check_for(machine.coding_)
@@ -182,8 +197,8 @@ class Model:
             self.predict_interval(nothing)
 
 
-def kernel_words(kernel: Kernel) -> str:
-    """A kernel in one short line: without the list of its length scales.
+def kernel_words(kernel: Kernel, names: Any = ()) -> str:
+    """A kernel in one short line: without the list of its length scales. `names` are those of coordinates.
 
     >>> from mercer.kernels import Gaussian, Laplacian
     >>> kernel_words(0.5 * Gaussian(1.0).scaled([1.0, 1.0]) + Laplacian(1.0, norm="l1").scaled([0.5, 8.0]))
@@ -191,7 +206,8 @@ def kernel_words(kernel: Kernel) -> str:
     """
 
     def words(factor: float, part: Kernel) -> str:
-        said = repr(part)
+        bag = bag_of(part)
+        said = repr(part) if bag is None else f"tf–idf cosine of {bag[0]} in {names[bag[1]]!r}"
         if isinstance(part, LengthScales):
             lengths = np.asarray(part.lengths)
             said = f"{part.kernel!r}(x/ℓ), ℓ from {lengths.min():.2g} to {lengths.max():.2g}"
@@ -200,15 +216,6 @@ def kernel_words(kernel: Kernel) -> str:
         return said if factor == 1 else f"{factor:.2g}·{said}"
 
     return " + ".join(words(*term) for term in kernel_terms(kernel))
-
-
-def kernel_terms(kernel: Kernel, factor: float = 1.0) -> list[tuple[float, Kernel]]:
-    """The terms of a sum of kernels, each with the factor before it."""
-    if isinstance(kernel, Sum):
-        return kernel_terms(kernel.left, factor) + kernel_terms(kernel.right, factor)
-    if isinstance(kernel, Scale):
-        return kernel_terms(kernel.kernel, factor * kernel.factor)
-    return [(factor, kernel)]
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ class Column:
     Attributes
     ----------
     name : str
-    kind : "number", "category" or "date"
-    categories : the words that were seen, most frequent first; None for numbers and dates
-    low, high : smallest and largest value seen (dates in ISO form); None for categories
+    kind : "number", "category", "date" or "text"
+    categories : the words that were seen, most frequent first; None for all but categories
+    low, high : smallest and largest value seen (dates in ISO form); None for categories and texts
     missing : share of rows without a value
     order : how dates were written that are not ISO 8601: "D.M.Y", "D/M/Y" or "M/D/Y"; None otherwise
     """
@@ -35,7 +35,7 @@ class Column:
     missing: float
     order: str | None = None
 
-    holds = {"kind": Literal["number", "category", "date"]}
+    holds = {"kind": Literal["number", "category", "date", "text"]}
 
     def check_state(self) -> None:
         """Refuse a way of writing dates that nobody has."""
@@ -86,7 +86,18 @@ class Schema:
     def without_words(self, names: Collection[str]) -> Schema:
         """The same without the words of some columns: names of people have no place in a model."""
         return Schema(
-            tuple(replace(c, categories=()) if c.name in names and c.categories else c for c in self.columns)
+            tuple(
+                replace(c, kind="category", categories=())
+                if c.name in names and (c.categories or c.kind == "text")
+                else c
+                for c in self.columns
+            )
+        )
+
+    def with_texts(self, names: Collection[str]) -> Schema:
+        """The same with some columns as text, which is read and not listed."""
+        return Schema(
+            tuple(replace(c, kind="text", categories=None) if c.name in names else c for c in self.columns)
         )
 
     def conform(self, X: Any, unused: Collection[str] = ()) -> Table:

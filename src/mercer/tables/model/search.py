@@ -48,7 +48,7 @@ _SPREAD, _SPREAD_LABELS = 1.0, 0.5
 class Trial:
     """One thing that was tried."""
 
-    stage: str  # "screen", "length scales", "folds" or "last look"
+    stage: str  # "screen", "length scales", "folds", "last look" or "texts"
     outliers: str  # how numbers were prepared
     kernel: str  # in words
     rows: int  # number of examples
@@ -206,7 +206,7 @@ class KernelSearch:
         error = float(np.mean((self.Y[fresh] - scores) ** 2))
         if not self.labels:
             return error
-        guess, truth = (_classes(self.middle + self.size * Y) for Y in (scores, self.Y[fresh]))
+        guess, truth = (classes_of(self.middle + self.size * Y) for Y in (scores, self.Y[fresh]))
         return error + 4 * float(np.mean(guess != truth))
 
     # -- many rows: length scales on some, the best on more, then a sum of two; judged on other rows -----
@@ -308,7 +308,7 @@ def _best(tried: Sequence[Candidate]) -> Candidate:
     return last if last.error < (_WORTH if " + " in last.family else 1) * best.error else best
 
 
-def _classes(codes: np.ndarray) -> np.ndarray:
+def classes_of(codes: np.ndarray) -> np.ndarray:
     """Numbers of classes from codes or scores."""
     return codes.argmax(axis=1) if codes.shape[1] > 1 else (codes[:, 0] > 0).astype(np.intp)
 

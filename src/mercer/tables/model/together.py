@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,7 @@ class Together:
     codes: bool  # are there so few possible rows that equal ones mean nothing, and were not looked for?
 
     @classmethod
-    def of(cls, table: Table, groups: Any = None) -> Together:
+    def of(cls, table: Table, groups: Any = None, texts: Sequence[str] = ()) -> Together:
         """Rows are equal if they are in the columns that are learned from, as these are encoded.
 
         Examples
@@ -35,7 +36,7 @@ class Together:
         >>> Together.of(table.drop("person"), table["person"]).units.tolist()
         [0, 0, 0, 1]
         """
-        columns = Columns().fit(table)
+        columns = Columns(texts=tuple(texts)).fit(table)
         used = table.select([e.name for e in columns.encoders_])
         codes = few_codes(used)
         equal = np.arange(len(table)) if codes else equal_rows(columns.transform(table))

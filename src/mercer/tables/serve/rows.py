@@ -20,6 +20,7 @@ from mercer.tables.serve.refusal import Refusal
 _TYPES: dict[str, tuple[set[type], str]] = {
     "number": ({int, float, NoneType}, "numbers: send it without quotes, or null if it is not known"),
     "category": ({str, NoneType}, "words: send it in quotes, or null if it is not known"),
+    "text": ({str, NoneType}, "text: send it in quotes, or null if there is none"),
     "date": ({str, NoneType}, "dates: send one like '2024-01-31' or '2024-01-31T10:00Z', or null"),
 }
 
@@ -202,6 +203,8 @@ def _property(column: Column) -> dict[str, Any]:
             return {"type": ["string", "boolean", "null"], "examples": [word == "true" for word in seen]}
         said = f"{len(column.categories or ()):,} words were seen, others are allowed{share}"
         return {"type": ["string", "null"], "description": said, "examples": seen}
+    if column.kind == "text":
+        return {"type": ["string", "null"], "description": f"free text{share}"}
     said = f"seen from {column.low} to {column.high}{share}"
     if column.kind == "date":
         low, high = (str(value).removesuffix("T00:00:00.000000") for value in (column.low, column.high))

@@ -21,7 +21,7 @@ from mercer.online.machine import OnlineMachine
 from mercer.online.streams import Encoding, MeanShift, Metrics
 from mercer.tables.reading import Table
 from mercer.tables.stream.learning import Foretold, learn
-from mercer.tables.stream.source import StreamBatch, labels_of, numbers_of, rows_of
+from mercer.tables.stream.source import StreamBatch, as_rows, labels_of, numbers_of, rows_of
 from mercer.tables.stream.streamed import Keeper, Streamed, resumed, written_to
 
 
@@ -68,7 +68,8 @@ def run_stream(
     kinds, ignore
         What columns shall be, and which are not looked at; see `mercer.tables.read`.
     standardise : bool
-        See `mercer.online.Encoding`: numbers are standardised as they come, words become coordinates. A
+        See `mercer.online.Encoding`: numbers are standardised as they come, words become coordinates. For a
+        kernel on named columns (``columns("text", BagOfWords().normalize())``) rows stay what they are. A
         regressor whose loss looks at y − f(x) only learns (y − centre)/scale, with the mean and deviation of
         the first batch; predictions and measures are in the units of y.
     classes : labels to expect, optional
@@ -257,11 +258,14 @@ def _points(state: Streamed, part: StreamBatch, standardise: bool) -> Any:
     if not isinstance(part.X, Table):
         return part.X
     columns = part.X.columns
-    if state.encoding is None:
+    if not state.kinds:
         if not columns:
             raise ValueError(f"there is no column but {state.target!r} to learn from")
-        state.encoding = Encoding.begin(columns, standardise)
         state.kinds = {name: part.X.kind(name) for name in part.X.names}
+        if _resolve.kernel_of(state.machine.kernel).vectors:
+            state.encoding = Encoding.begin(columns, standardise)
+    if state.encoding is None:
+        return as_rows(part.X)
     state.encoding.learn(columns)
     return state.encoding.transform(columns)
 

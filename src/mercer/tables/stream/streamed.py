@@ -18,12 +18,12 @@ from mercer._state import COUNT, NUMBER, ONE_OR_MORE, POSITIVE, require
 from mercer.estimators.inputs import Labelled
 from mercer.io import ModelFileError, load, save
 from mercer.online.machine import OnlineMachine
-from mercer.online.streams import Encoding, MeanShift, Metrics
+from mercer.online.streams import LEVELS, Encoding, MeanShift, Metrics
 from mercer.tables.reading import Table
 from mercer.tables.reading.objects import as_word
 from mercer.tables.reading.writing import as_text
 from mercer.tables.stream.learning import Foretold
-from mercer.tables.stream.source import StreamBatch
+from mercer.tables.stream.source import StreamBatch, as_rows
 
 
 @dataclass(eq=False)
@@ -42,7 +42,7 @@ class Streamed:
     metrics : Metrics
         What predictions were worth, each made before its row was learned: `total`, `late`, `history`.
     encoding : Encoding or None
-        From columns to points; None where points are what the kernel takes.
+        From columns to points; None where points are what the kernel takes: objects, or rows of a table.
     drift : MeanShift or None
     drifts : list of int
         Rows at which the stream was found to have changed.
@@ -81,10 +81,21 @@ class Streamed:
 
     def points(self, X: Any) -> Any:
         """Points of the machine: X as a table, if the stream was one."""
-        if self.encoding is None:
+        if not self.kinds:
             return X
         table = X if isinstance(X, Table) else Table.of(X, kinds=self.kinds)
-        return self.encoding.transform(table.columns)
+        return as_rows(table) if self.encoding is None else self.encoding.transform(table.columns)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What became of columns with more words than there are coordinates for."""
+        crowded = () if self.encoding is None else self.encoding.crowded
+        return tuple(
+            f"column {name!r} has many different words: the first {LEVELS - 1} have a coordinate each, all "
+            "others share one. For names or free text give a kernel on strings in Python, such as "
+            f"columns({name!r}, BagOfWords().normalize()), or leave the column out (ignore=, --ignore)"
+            for name in crowded
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions for the rows of a table (a Table, data frame, dict of columns, list of dicts)."""

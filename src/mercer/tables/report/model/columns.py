@@ -14,12 +14,16 @@ from mercer.tables.model import Model
 from mercer.tables.model.columns import Category, Date, Number
 from mercer.tables.model.evidence import Importance
 from mercer.tables.model.schema import Column
+from mercer.tables.model.texts import Text
+from mercer.tables.model.weights import Word
 from mercer.tables.reading import Table
 from mercer.tables.report.model.words import MOST, amount, counted, listed, more, percent
 from mercer.tables.report.page import Report
 
 _CURVES = 3
 _NAME = 60
+# Words of one label and column that are shown.
+_WORDS = 15
 
 
 def matter(page: Report, model: Model) -> None:
@@ -69,9 +73,48 @@ def _weighty(items: list[Importance]) -> str:
     return f"{listed(names)} {verb} most." + (total if len(items) > 3 else "")
 
 
+def words(page: Report, model: Model) -> None:
+    """Words of texts, by their weights."""
+    found = model.evidence.words
+    if not found:
+        return
+    page.section("Which words carry it")
+    labels = model.classes_ is not None
+    page.text(
+        "A text counts by its words or parts of words: each has a weight, and what a text adds to the "
+        + ("score of a label" if labels else "prediction")
+        + " is the sum of the weights of what is in it, rare ones counting more and long texts no more than "
+        "short ones. A weight says what comes with a word in this table, not what causes what."
+    )
+    shown = _by_side(found)
+    page.table(
+        (
+            "for" if labels else "which way",
+            "column",
+            "words and parts of words, those that change most first",
+        ),
+        [(side, shortened(column, _NAME), listing) for side, column, listing in shown],
+        "Parts of words are in quotes; ␣ is the beginning or the end of a word."
+        if any(word.of != "words" for word in found)
+        else "A word that is in every text changes nothing, however much it weighs.",
+    )
+
+
+def _by_side(found: tuple[Word, ...]) -> list[tuple[str, str, str]]:
+    """(label or direction, column, words), each label's heaviest words first."""
+    out: dict[tuple[str, str], list[str]] = {}
+    for word in found:
+        side = str(word.label) if word.label is not None else "raises" if word.weight > 0 else "lowers"
+        text = word.text if word.of == "words" else f"“{word.text.replace(' ', '␣')}”"
+        out.setdefault((side, word.column), []).append(shortened(text, _NAME))
+    return [(side, column, ", ".join(listed[:_WORDS])) for (side, column), listed in sorted(out.items())][
+        :MOST
+    ]
+
+
 def dependence(page: Report, model: Model) -> None:
     """Predictions along the most important columns."""
-    used = {e.name for e in model.columns.encoders_}
+    used = {e.name for e in model.columns.encoders_ if not isinstance(e, Text)}
     top = [i.column for i in model.evidence.importance if i.increase > 0 and i.column in used]
     views = [v for v in (along(model, name) for name in top[:_CURVES]) if len(v.values) > 1]
     if not views:
@@ -144,7 +187,7 @@ def columns(page: Report, model: Model) -> None:
         ],
         "The columns the model reads, the most important first. A word becomes a coordinate for each "
         "frequent level, a date time and places on the circles of year, week and day; gaps are filled with "
-        "the middle and marked.",
+        "the middle and marked. A text stays what it is, and a missing one is empty.",
         more=more(len(order), "column"),
     )
     if e.dropped:
@@ -162,6 +205,8 @@ def _values(column: Column) -> str:
         words = column.categories or ()
         shown = ", ".join(shortened(w, 16) for w in words[:3])
         return f"{counted(len(words), 'word')}: {shown}" + (", …" if len(words) > 3 else "")
+    if column.kind == "text":
+        return "free text"
     if column.low is None:
         return "none"
     if column.kind == "date":
@@ -262,7 +307,9 @@ def _days(first: np.datetime64, last: np.datetime64) -> np.ndarray:
 
 
 def _middle(encoder: Any) -> np.ndarray:
-    """The middle of a column, as a column of one row."""
+    """The middle of a column, as a column of one row; of texts, none."""
+    if isinstance(encoder, Text):
+        return np.array([None], dtype=object)
     if isinstance(encoder, Number):
         return np.array([encoder.centre])
     if isinstance(encoder, Category):

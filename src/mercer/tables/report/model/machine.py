@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +14,9 @@ from mercer.kernels.transforms import LengthScales
 from mercer.losses import Squared
 from mercer.plot.style import number
 from mercer.tables.model import Model
-from mercer.tables.model.model import kernel_terms
-from mercer.tables.model.search import FAMILIES
+from mercer.tables.model.search import FAMILIES, Trial
+from mercer.tables.model.text_search import AGAIN
+from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.report.model.words import MOST, amount, counted, more, percent
 from mercer.tables.report.page import Report
 
@@ -39,7 +42,8 @@ def machine(page: Report, model: Model) -> None:
     )
     several = model.classes_ is not None and len(model.classes_) > 2
     page.formula(
-        "f(x) = b + Σᵢ cᵢ k(xᵢ, x)" + (",   one f for each label" if several else ""), *formula(m.kernel_)
+        "f(x) = b + Σᵢ cᵢ k(xᵢ, x)" + (",   one f for each label" if several else ""),
+        *formula(m.kernel_, model.columns.get_feature_names_out()),
     )
     where = "each divided by its spread" if model.columns.outliers == "keep" else (
         "each scaled by its quartiles, values far out drawn in"
@@ -71,8 +75,10 @@ def _used(model: Model) -> str:
 _PRIMES = ("", "′", "″", "‴")
 
 
-def formula(kernel: Kernel) -> list[str]:
+def formula(kernel: Kernel, names: Any = ()) -> list[str]:
     """k(x, z) and what its letters are, a line each. Kernels it has no formula for are shown by their repr.
+
+    `names` are those of coordinates, of which some may be texts.
 
     >>> print("\\n".join(formula(0.5 * Gaussian(1.0).scaled([2.0, 8.0]) + Laplacian(1.0, norm="l1"))))
     k(x, z) = 0.5 exp(−r²/2) + exp(−Σⱼ |xⱼ − zⱼ|)
@@ -80,7 +86,12 @@ def formula(kernel: Kernel) -> list[str]:
     """
     terms, notes = [], []
     for i, (factor, part) in enumerate(kernel_terms(kernel)):
-        text, note = _term(part, _PRIMES[i] if i < len(_PRIMES) else f"_{i + 1}")
+        prime, bag = _PRIMES[i] if i < len(_PRIMES) else f"_{i + 1}", bag_of(part)
+        if bag is None:
+            text, note = _term(part, prime)
+        else:
+            what = f"of {bag[0]} in {names[bag[1]]!r}: sublinear counts times inverse document frequency"
+            text, note = f"φ{prime}(x)·φ{prime}(z)/‖φ{prime}(x)‖‖φ{prime}(z)‖", f"φ{prime} {what}"
         terms.append(text if factor == 1 else f"{factor:.2g} {text}")
         notes += [note] if note else []
     return ["k(x, z) = " + " + ".join(terms), *notes]
@@ -181,7 +192,9 @@ def _kernels(page: Report, model: Model) -> None:
         return
     shown = trials[-MOST:]
     family = _family(model.machine.kernel_)
-    ours = [i for i, t in enumerate(shown) if t.kernel == family and t.outliers == model.columns.outliers]
+    ours = [i for i, t in enumerate(shown) if _plain(t) == family and t.outliers == model.columns.outliers]
+    if model.columns.texts:  # the same with fewer texts, or other length scales, if that was better
+        ours = sorted(ours, key=lambda i: -shown[i].fresh)
     cells = {
         "stage": [t.stage for t in shown],
         "kernel": [t.kernel for t in shown],
@@ -191,6 +204,7 @@ def _kernels(page: Report, model: Model) -> None:
         "fresh rows": ["—" if math.isnan(t.fresh) else f"{t.fresh:.4f}" for t in shown],
         "seconds": [f"{t.seconds:.2f}" for t in shown],
     }
+    texts = any(t.stage == "texts" for t in trials)
     fresh = any(not math.isnan(t.fresh) for t in shown)
     if not fresh:
         del cells["fresh rows"]
@@ -201,10 +215,16 @@ def _kernels(page: Report, model: Model) -> None:
         "of the variance, 1 being no better than the mean. Outliers: numbers are kept as they are, or "
         "those far out are squashed. First one width for all columns, then a length scale for each, by "
         "gradient; a sum of two kernels is taken if it pays for its complexity."
-        + (" Fresh rows took no part in the trial." if fresh else ""),
+        + (" Fresh rows took no part in the trial." if fresh else "")
+        + (" Texts were tried beside the best of these, with weights from all rows." if texts else ""),
         strong=ours[-1:],
         more=more(len(trials), "earlier trial"),
     )
+
+
+def _plain(trial: Trial) -> str:
+    """The name of a trial's kernel, whichever texts it takes."""
+    return re.sub(r" of \d+ of \d+ texts$", "", trial.kernel.removesuffix(AGAIN))
 
 
 def _losses(page: Report, model: Model) -> None:
@@ -239,10 +259,16 @@ def _error(value: float, rate: bool) -> str:
 
 def _family(kernel: Kernel) -> str:
     """The name the search has for a kernel."""
-    return " + ".join(
-        _named(term.kernel) if isinstance(term, LengthScales) else f"{_named(term)}, one width"
-        for _, term in kernel_terms(kernel)
-    )
+    named = []
+    for _, term in kernel_terms(kernel):
+        bag = bag_of(term)
+        if bag is not None:
+            named += [bag[0]] * (bag[0] not in named)  # of several texts
+        else:
+            named.append(
+                _named(term.kernel) if isinstance(term, LengthScales) else f"{_named(term)}, one width"
+            )
+    return " + ".join(named)
 
 
 def _named(kernel: Kernel) -> str:

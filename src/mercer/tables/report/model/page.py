@@ -6,7 +6,7 @@ import hashlib
 
 from mercer.tables.model import Model
 from mercer.tables.report.model.answer import answer, asked
-from mercer.tables.report.model.columns import columns, dependence, matter
+from mercer.tables.report.model.columns import columns, dependence, matter, words
 from mercer.tables.report.model.machine import machine, tried
 from mercer.tables.report.model.quality import certificate, intervals, quality
 from mercer.tables.report.model.words import counted, file_name
@@ -54,6 +54,7 @@ def model_report(model: Model, *, command: str | None = None, source: str | None
     machine(page, model)
     quality(page, model)
     matter(page, model)
+    words(page, model)
     dependence(page, model)
     intervals(page, model)
     tried(page, model)

@@ -1,0 +1,128 @@
+"""Columns of free text: which they are, how they travel beside numbers, and kernels for them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.kernels import BagOfWords, Kernel
+from mercer.kernels.algebra import Sum
+from mercer.kernels.transforms import OnColumns
+from mercer.kernels.unary import Scale
+from mercer.tables.reading import Table
+
+_DAY_FIRST = re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{2,4}.*")
+# One word with a digit in it, as numbers of customers or parcels are; or a date.
+_NO_TEXT = re.compile(rf"\S*\d\S*|{_DAY_FIRST.pattern}")
+# Up to so many different words are categories, however few rows there are.
+_CATEGORIES = 50
+
+# What is counted in texts, by name. Rare words weigh more, and long texts no more than short ones.
+BAGS: dict[str, Kernel] = {
+    "words": BagOfWords("words", tf="sublinear", idf=True).normalize(),
+    "parts of words": BagOfWords("parts of words", 1, 4, tf="sublinear", idf=True).normalize(),
+}
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text as it stands, for a kernel on strings; a missing one is empty."""
+
+    name: str
+
+    kind = "text"
+
+    def names_out(self) -> list[str]:
+        return [self.name]
+
+    def encode(self, values: np.ndarray) -> np.ndarray:
+        out = np.empty((len(values), 1), dtype=object)
+        out[:, 0] = ["" if v is None else str(v) for v in values]
+        return out
+
+
+def too_many(different: int, rows: int) -> bool:
+    """Are these too many different words to be categories?"""
+    return different > max(_CATEGORIES, 0.5 * rows)
+
+
+def dates(words: Collection[str]) -> bool:
+    """Do nearly all of these look like dates, written with the day or the month first?"""
+    return _all_match(_DAY_FIRST, words)
+
+
+def _all_match(pattern: re.Pattern[str], words: Collection[str]) -> bool:
+    return sum(bool(pattern.fullmatch(w)) for w in words) > 0.9 * len(words)
+
+
+def free_texts(table: Table) -> tuple[str, ...]:
+    """Names of the columns that hold names or free text: words that are no categories, codes or dates.
+
+    Examples
+    --------
+    >>> codes = [f"A-{i:03}" for i in range(80)]
+    >>> table = Table.of({"review": [f"good, {c}" for c in codes], "id": codes, "stars": ["one", "two"] * 40})
+    >>> free_texts(table)
+    ('review',)
+    """
+    found = []
+    for name in table.names:
+        if table.kind(name) == "text":
+            counts = Counter(v for v in table[name] if v is not None)
+            if too_many(len(counts), len(table)) and not _all_match(_NO_TEXT, counts):
+                found.append(name)
+    return tuple(found)
+
+
+def kernel_terms(kernel: Kernel, factor: float = 1.0) -> list[tuple[float, Kernel]]:
+    """The terms of a sum of kernels, each with the factor before it."""
+    if isinstance(kernel, Sum):
+        return kernel_terms(kernel.left, factor) + kernel_terms(kernel.right, factor)
+    if isinstance(kernel, Scale):
+        return kernel_terms(kernel.kernel, factor * kernel.factor)
+    if isinstance(kernel, OnColumns) and not kernel.has_counts:
+        return kernel_terms(kernel.kernel, factor)  # that of the numbers, beside texts
+    return [(factor, kernel)]
+
+
+def moved(kernel: Any, places: Mapping[int, int]) -> Any:
+    """The same kernel where texts have other coordinates: places[old] is the new one."""
+    if isinstance(kernel, Sum):
+        return moved(kernel.left, places) + moved(kernel.right, places)
+    if isinstance(kernel, Scale):
+        return kernel.factor * moved(kernel.kernel, places)
+    return kernel if bag_of(kernel) is None else kernel.kernel.on(places[kernel.columns])
+
+
+def bag_of(term: Kernel) -> tuple[str, int] | None:
+    """What a term of a kernel counts, and in which coordinate of the points; None if it counts nothing."""
+    if not isinstance(term, OnColumns) or not term.has_counts:
+        return None
+    inner = term.kernel.get_params().get("kernel__of", "")
+    return str(inner), int(term.columns)
+
+
+def numbers_of(points: np.ndarray, there: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of rows to learn from and of others, for models that take nothing else."""
+    return points[:, :width].astype(float), there[:, :width].astype(float)
+
+
+def numbers_and_words(points: np.ndarray, there: np.ndarray, width: int) -> tuple[Any, Any]:
+    """The same with tf–idf of the words of texts, for linear models; sparse if there are any words."""
+    from scipy.sparse import csr_matrix, hstack
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    both = numbers_of(points, there, width)
+    for column in range(width, points.shape[1]):
+        tfidf = TfidfVectorizer(sublinear_tf=True, token_pattern=r"\w+")
+        try:
+            words = tfidf.fit_transform(points[:, column]), tfidf.transform(there[:, column])
+        except ValueError:  # there is no word in any of them
+            continue
+        both = tuple(hstack([csr_matrix(a), b]).tocsr() for a, b in zip(both, words, strict=True))
+    return both
