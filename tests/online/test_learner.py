@@ -1,10 +1,14 @@
-"""What all learners share: numbers drawn for examples, points with more columns."""
+"""What all learners share: numbers drawn for examples, points with more columns, sparse features of terms."""
+
+import pickle
 
 import numpy as np
 import pytest
 
+from mercer import OnlineKernelRegressor
+from mercer.kernels import Spectrum
 from mercer.online.expansion import draws
-from mercer.online.learner import widened
+from mercer.online.learner import Diverged, widened
 
 
 def test_draws_are_uniform_and_belong_to_examples():
@@ -24,3 +28,21 @@ def test_points_get_more_columns():
     wide = widened(A.astype(np.float32), 2)
     np.testing.assert_array_equal(wide, np.hstack([A, np.zeros((3, 2))]))
     assert wide.dtype == np.float32
+
+
+def test_features_of_terms_are_made_once(monkeypatch):
+    words, made = ["banana", "bandana", "kernel", "colonel", "nabla"] * 4, []
+    kernel = 0.5 * Spectrum(2).normalize() + Spectrum(1).normalize()
+    whole = OnlineKernelRegressor(kernel, step=0.1).partial_fit(words, range(20))
+    features = Spectrum.features
+    monkeypatch.setattr(Spectrum, "features", lambda self, X: made.append(len(X)) or features(self, X))
+    one = OnlineKernelRegressor(kernel, step=0.1)
+    for y, word in enumerate(words):
+        one.learn_one(word, y)
+        one.predict_one("ban")
+    assert made and max(made) == 1
+    with pytest.raises(Diverged):  # what a step that fails has made is not kept
+        one.learner_.learn(one.learner_.points[:1], np.array([[1e308]]), np.array([1e10]))
+    loaded = pickle.loads(pickle.dumps(one))
+    for machine in (one, loaded):
+        assert machine.predict(words) == pytest.approx(whole.predict(words), abs=1e-12)

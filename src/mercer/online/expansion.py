@@ -12,10 +12,21 @@ from mercer.engines import Engine
 from mercer.functions import KernelFunction
 from mercer.functions.terms import stack
 from mercer.kernels.base import Kernel
+from mercer.kernels.counts import Counts
 from mercer.online import loops
 from mercer.online.budgets import Budget
 from mercer.online.code import loop
-from mercer.online.learner import CHUNK, Learner, UpdateRule, check_points, dtype_for, fill, is_few, widened
+from mercer.online.learner import (
+    CHUNK,
+    Learner,
+    UpdateRule,
+    check_points,
+    dtype_for,
+    fill,
+    is_few,
+    pairwise,
+    widened,
+)
 
 # In `birth`, of a term that has been dropped and waits to be cleared away with others.
 GONE = -1
@@ -60,6 +71,8 @@ class ExpansionLearner(Learner):
         self.K = np.zeros((0, 0), dtype_for(points))
         self.partner, self.near = np.zeros(0, np.int64), np.zeros(0)
         self._room: dict[str, np.ndarray] = {}
+        # (points, their sparse features)
+        self._features: tuple[Any, Any] = None, None
 
     def check_state(self) -> None:
         budget, held, m = self.budget, self.birth != GONE, len(self.birth)
@@ -86,13 +99,15 @@ class ExpansionLearner(Learner):
             there = ((partner >= 0) & (partner < m) | alone).all() and held[partner[~alone]].all()
             require(there and np.isfinite(self.near[held]).all(), "partners of terms are wrong")
         self.__dict__.setdefault("_room", {})  # made when needed
+        self.__dict__.setdefault("_features", (None, None))
 
     @property
     def size(self) -> int:
         return int(np.count_nonzero(self.birth != GONE))
 
     def __getstate__(self):
-        return {**super().__getstate__(), "_room": {}, "K": self.K.copy(), "points": self.points.copy()}
+        made = {"_room": {}, "_features": (None, None)}  # again, when needed
+        return {**super().__getstate__(), **made, "K": self.K.copy(), "points": self.points.copy()}
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -102,19 +117,20 @@ class ExpansionLearner(Learner):
             self._clear()
         m = len(self.birth)
         every = self._with(points)
+        rows, columns = self._compared(points, every)
         if pairs:
             K = self._square(m + n)
-            fill(K[m:], self.kernel, points, every, self.engine)
+            fill(K[m:], self.kernel, rows, columns, self.engine)
             K[:m, m:] = K[m:, :m].T
         else:
             K = np.empty((n, m + n), dtype_for(every))
-            fill(K, self.kernel, points, every, self.engine)
+            fill(K, self.kernel, rows, columns, self.engine)
         A, U = np.zeros((t, m + n)), np.zeros((t, m + n if self.rule.averaging else 0))
         A[:, :m] = self.A
         if self.rule.averaging:
             U[:, :m] = self.U
         diagonal, size, near = (np.empty(m + n) for _ in range(3))
-        diagonal[:m], diagonal[m:] = self.diagonal, self.kernel.diagonal(points)
+        diagonal[:m], diagonal[m:] = self.diagonal, self._diagonal(rows)
         size[:m] = np.fmin(np.einsum("ij,ij->j", self.A, self.A) * self.diagonal, loops.HUGE)
         size[m:] = np.inf
         size[:m][self.birth == GONE] = np.inf
@@ -143,6 +159,30 @@ class ExpansionLearner(Learner):
         if self.budget.policy == loops.MERGE:
             self.partner, self.near = partner, near
         return chunk.S
+
+    # -- sparse features ---------------------------------------------------------------------------
+
+    def _counted(self) -> Any:
+        """Terms as the kernel compares them: their sparse features, where it has such, made once."""
+        if not self.kernel.has_counts or self.engine.remote:
+            return self.points
+        if self._features[0] is not self.points:
+            self._features = self.points, self.kernel.counts(self.points)
+        return self._features[1]
+
+    def _compared(self, points: Any, every: Any) -> tuple[Any, Any]:
+        """These points, and all of them with the terms first, as the kernel compares them."""
+        known = self._counted()
+        if known is self.points:
+            return points, every
+        new = self.kernel.counts(points)
+        both = Counts.stacked([known, new])
+        # Of no use if the step fails: `every` then never becomes the points.
+        self._features = every, both
+        return new, both
+
+    def _diagonal(self, rows: Any) -> np.ndarray:
+        return rows.squares() if isinstance(rows, Counts) else self.kernel.diagonal(rows)
 
     # -- room --------------------------------------------------------------------------------------
 
@@ -205,9 +245,10 @@ class ExpansionLearner(Learner):
         if not len(self.birth):
             return np.zeros((points.shape[0], self.outputs)) + self.intercept
         coef = self._mean(self.A, self.U).T
-        if is_few(points, self.points):
-            return self.kernel.pairwise(points, self.points) @ coef + self.intercept
-        values = self.engine.operator(self.kernel, points, self.points).product(coef)
+        terms = self._counted()
+        if is_few(points, terms):
+            return pairwise(self.kernel, points, terms) @ coef + self.intercept
+        values = self.engine.operator(self.kernel, points, terms).product(coef)
         return np.asarray(values, np.float64) + self.intercept
 
 

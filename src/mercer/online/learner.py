@@ -13,6 +13,7 @@ from mercer._xp import n_points
 from mercer.engines import Engine
 from mercer.functions import Function, KernelFunction
 from mercer.kernels.base import Kernel
+from mercer.kernels.counts import Counts
 from mercer.losses import Squared
 from mercer.losses.base import Loss
 from mercer.online import loops
@@ -206,12 +207,17 @@ def fill(out: np.ndarray, kernel: Kernel, X: Any, Z: Any, engine: Engine) -> np.
     if engine.remote:
         out[:] = engine.operator(kernel, X, Z).dense()
     elif is_few(X, Z):
-        out[:] = kernel.pairwise(X, Z)
+        out[:] = pairwise(kernel, X, Z)
     else:
         work = out.size * (X.shape[1] if X.ndim == 2 else 1)
         engine = engine.single_threaded() if work < _WORTH_THREADS else engine
         engine.operator(kernel, X, Z).fill(out)
     return out
+
+
+def pairwise(kernel: Kernel, X: Any, Z: Any) -> np.ndarray:
+    """K(X, Z) by NumPy; Z may be sparse features, which are looked up for those that a few X have."""
+    return Z.inner(kernel.counts(X)).T if isinstance(Z, Counts) else kernel.pairwise(X, Z)
 
 
 def dtype_for(points: Any) -> Any:
@@ -221,7 +227,9 @@ def dtype_for(points: Any) -> Any:
 
 def is_few(X: Any, Z: Any) -> bool:
     """Are so few kernel values quicker in NumPy than through an engine?"""
-    return X.shape[0] * Z.shape[0] <= _FEW
+    # A row by itself is compared with sparse features where they lie: an operator would put all in order.
+    one = isinstance(Z, Counts) and X.shape[0] == 1
+    return one or X.shape[0] * Z.shape[0] <= _FEW
 
 
 def check_points(x: Any, m: int) -> None:
