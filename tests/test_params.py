@@ -77,6 +77,8 @@ def test_unknown_parameters_are_refused():
         Leaf().set_params(width=1)
     with pytest.raises(ValueError, match="Leaf has no parameter 'width'"):
         Pair(Leaf()).set_params(left__width=1)
+    with pytest.raises(ValueError, match="its parameters: left, right; inside: left__left__size"):
+        Pair(Pair(Leaf())).set_params(size=1)
     with pytest.raises(ValueError, match="its parameters: none"):
         Bare().set_params(x=1)
 

@@ -104,8 +104,9 @@ class Params:
         for key, value in params.items():
             name, _, inner = key.partition("__")
             if name not in names:
-                known = ", ".join(names) or "none"
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}; its parameters: {known}")
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; {self._parameters_like(name)}"
+                )
             if inner:
                 nested.setdefault(name, {})[inner] = value
             else:
@@ -114,6 +115,12 @@ class Params:
             # A copy: the same inner object may be part of another expression.
             setattr(self, name, copy.copy(getattr(self, name)).set_params(**inner_params))
         return self
+
+    def _parameters_like(self, name: str) -> str:
+        """The parameters there are, and those of this name deeper inside: a kernel may be part of another."""
+        deeper = [key for key in self.get_params() if key.endswith(f"__{name}")]
+        inside = f"; inside: {', '.join(deeper)}" if deeper else ""
+        return f"its parameters: {', '.join(self.parameter_names()) or 'none'}{inside}"
 
     def replace(self, **params: Any):
         """A copy with some parameters exchanged; the original is untouched."""

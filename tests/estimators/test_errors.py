@@ -64,7 +64,7 @@ def test_lengths_must_match(cls):
 def test_strings_where_numbers_are_needed(cls):
     with pytest.raises(ValueError, match="could not convert string to float: 'red'"):
         cls().fit([["red"], ["green"], ["red"]], [0, 1, 0])
-    with pytest.raises(ValueError, match=r"Gaussian\(\) compares vectors of numbers: .* a kernel for words"):
+    with pytest.raises(ValueError, match=r"Gaussian\(\) compares vectors of numbers: .* a kernel on them"):
         cls(Gaussian()).fit(["red", "green", "red"], [0, 1, 0])
     with pytest.raises(ValueError, match="could not convert string to float: 'x'"):
         cls().fit(X, targets(cls)).predict([["x", "y", "z"]])
@@ -85,7 +85,7 @@ def test_points_are_rows(cls):
     "given", [None, "kernel", b"bytes", 3, (w for w in "abc")], ids=lambda v: type(v).__name__
 )
 def test_objects_come_in_sequences(cls, given):
-    with pytest.raises(ValueError, match="X must be a sequence of points, got"):
+    with pytest.raises(ValueError, match="X must be a list of points, got"):
         cls(FunctionKernel(lambda a, b: 1.0)).fit(given, [0, 1, 1])
 
 

@@ -122,7 +122,7 @@ def test_one_at_a_time():
         ([1.0, 2.0], "item 0 is 1.0"),
         (np.ones((2, 3)), "or one column of them"),
         (["A", b"A"], "must be of one kind"),
-        ("ACGT", "must be a sequence of points"),
+        ("ACGT", r"must be a list of points.*give \[x\]"),
         ([], "0 sample"),
     ],
 )
@@ -132,6 +132,14 @@ def test_what_is_refused(given, message):
         fitted.predict(given)
     with pytest.raises(ValueError, match=message):
         KernelSVC(KERNEL, lam=1e-3).fit(given, [0, 1][: len(given)])
+
+
+@pytest.mark.parametrize("given", [["AC", "GT"], [["AC"], ["GT"]], [[(0, 1)], [(0, 1), (1, 2)]], [{1}, {2}]])
+def test_machines_on_vectors_say_what_takes_other_things(given):
+    with pytest.raises(
+        (TypeError, ValueError), match=r"Gaussian\(\) compares vectors of numbers: .*Spectrum"
+    ):
+        KernelSVC().fit(given, [0, 1])
 
 
 @pytest.mark.parametrize("form", [str.encode, list], ids=["bytes", "tokens"])

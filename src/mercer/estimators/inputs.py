@@ -26,13 +26,15 @@ from mercer.kernels import Finite, Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.named import needed
-from mercer.kernels.points import as_objects
+from mercer.kernels.points import FOR_OBJECTS, as_objects, shortened
 from mercer.losses.coding import LabelCoding
 
 # What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
 GAUSSIAN = Gaussian()
 # A point that is made for a trial has as many numbers; nothing in a file need be as large.
 MOST_FEATURES = 1 << 22
+# How NumPy says that words, graphs or lists of different lengths are no numbers.
+_NO_NUMBERS = ("could not convert string", "setting an array element", "float() argument must be")
 
 
 class KernelInputs(BaseEstimator):
@@ -75,16 +77,14 @@ class KernelInputs(BaseEstimator):
                 return as_csr(
                     validate_data(self, X, reset=reset, accept_sparse=sparse, dtype=[np.float64, np.float32])
                 )
-            except ValueError as error:
-                if "could not convert string" not in str(error):
+            except (TypeError, ValueError) as error:
+                if not any(words in str(error) for words in _NO_NUMBERS):
                     raise
-                raise ValueError(
-                    f"{error}. {kernel!r} compares vectors of numbers: encode words as numbers, or give a "
-                    "kernel for words, such as a function of two of them"
-                ) from None
+                said = str(error).rstrip(".")
+                raise type(error)(f"{said}. {kernel!r} compares vectors of numbers: {FOR_OBJECTS}") from None
         # Strings, graphs, indices, …: the kernel itself knows what its points look like.
         if isinstance(X, (str, bytes)) or not hasattr(X, "__len__"):
-            raise ValueError(f"X must be a sequence of points, got {X!r}")
+            raise ValueError(f"X must be a list of points, got {shortened(X)}: for a single one give [x]")
         points = needed(kernel, kernel.points(X))
         if points.shape[0] == 0:
             raise ValueError("Found array with 0 sample(s): X is empty")

@@ -47,7 +47,10 @@ def feature_weights(f: Any, X: Any = None, count: int = 20) -> list[tuple[str, A
     require_count(count, "count")
     f = getattr(f, "function_", f)
     if not isinstance(f, Function):
-        raise TypeError(f"f must be a function, or a machine that is fitted, got {f!r}")
+        raise TypeError(
+            "f must be a function, or a machine that is fitted (the best_estimator_ of a search, the "
+            f"last step of a pipeline), got {f!r}"
+        )
     kernel, features, weights = counted_weights(f)
     words = kernel.spelled(f.points) if isinstance(f, KernelFunction) else {}
     if X is not None:

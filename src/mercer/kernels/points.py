@@ -8,6 +8,13 @@ import numpy as np
 
 from mercer._xp import as_csr, issparse
 
+# What can be done about points that are no numbers.
+FOR_OBJECTS = (
+    "encode them as numbers, or give a kernel on them: Spectrum(3).normalize() for strings, "
+    "BagOfWords().normalize() for texts, WeisfeilerLehman(3).normalize() for graphs, columns(name, kernel) "
+    "for a column of a data frame"
+)
+
 
 def as_vectors(X: Any, *, sparse: bool = False, what: str = "this kernel") -> Any:
     """Points as a 2-D float array (float32 and float64 stay what they are), or CSR where allowed."""
@@ -28,7 +35,7 @@ def as_vectors(X: Any, *, sparse: bool = False, what: str = "this kernel") -> An
                 raise ValueError(
                     f"{what} works on numbers, but the points hold "
                     f"{type(X.flat[0]).__name__ if X.size else X.dtype}; "
-                    f"encode them first, or use a kernel on objects such as FunctionKernel"
+                    f"{FOR_OBJECTS}"
                 ) from None
         if X.ndim != 2:
             hint = "X.reshape(-1, 1) for n points in one dimension, X.reshape(1, -1) for one point"
