@@ -9,7 +9,7 @@ import numpy as np
 from mercer._xp import issparse
 from mercer.codegen.formula import require_equal_widths
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import PreparedParts, _Composite, merge, prefixed
+from mercer.kernels.composite import PreparedParts, _Composite, _CountsOfOne, merge, prefixed
 from mercer.kernels.counts import Counts
 from mercer.kernels.points import as_objects, counted
 from mercer.kernels.profiled import Profiled
@@ -55,7 +55,7 @@ class _Transformed(_Composite):
         return prefixed("kernel", self.kernel.vjp_log_params(self.child_points(X), W))
 
 
-class OnColumns(_Transformed):
+class OnColumns(_CountsOfOne, _Transformed):
     """k on chosen columns, written ``k.on([0, 2])``.
 
     A column may hold strings, for a kernel that takes them: points are then rows of an array of Python
@@ -86,10 +86,6 @@ class OnColumns(_Transformed):
     def vectors(self):
         return self.kernel.vectors or not self.kernel.has_counts
 
-    @property
-    def has_counts(self):
-        return self.kernel.has_counts
-
     def points(self, X):
         if not self.has_counts and not _of_objects(X):
             return Kernel.points(self, X)
@@ -104,15 +100,15 @@ class OnColumns(_Transformed):
             return self.counts(X)
         return PreparedParts([self.kernel.prepared(self.child_points(X))]) if _of_objects(X) else X
 
-    def counts(self, X):
-        return X if isinstance(X, Counts) else self.kernel.counts(self.child_points(X))
+    def recounted(self, X):
+        return self.kernel.counts(self.child_points(X))
 
-    def spelled(self, X):
-        return self.kernel.spelled(self.child_points(X))
-
-    def cosines(self, X, Z):
+    def cosines(self, X, Z, norms_x, norms_z):
         A = self.child_points(X)
-        return self.kernel.cosines(A, A if Z is X else self.child_points(Z))
+        return self.kernel.cosines(A, A if Z is X else self.child_points(Z), norms_x, norms_z)
+
+    def norms(self, X):
+        return self.kernel.norms(self.child_points(X))
 
     def nonzero(self, X):
         return self.kernel.nonzero(self.child_points(X))

@@ -94,7 +94,5 @@ def reviews():
 def review_model(reviews):
     table, stars = reviews(110, 0)
     table["review"][7] = None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Effort, "within", staticmethod(few_steps))
-        patch.setattr("mercer.tables.model.evaluation._FOLDS", 2)
+    with in_haste():
         return mercer.fit(table, stars, target="stars", minutes=0.5)

@@ -87,8 +87,6 @@ def as_graphs(X: Any, what: str) -> np.ndarray:
     advice = f"{what} takes a list of graphs; for a single one give [graph]"
     if isinstance(X, Graph) or issparse(X) or hasattr(X, "is_directed") or isinstance(X, str | bytes):
         raise ValueError(advice)
-    if not hasattr(X, "__len__"):
-        raise ValueError(f"{advice}; got {type(X).__name__}")
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
     if isinstance(X, np.ndarray):
