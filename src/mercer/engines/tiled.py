@@ -205,6 +205,8 @@ class TiledOperator(KernelOperator):
         reason = "it was told not to" if self.engine.fused is False else self._obstacle()
         if reason is None:
             return "kernel products by a compiled loop"
+        if not self.kernel.vectors:  # many kernels on strings and graphs have a compiled loop of their own
+            return f"kernel products in blocks that the kernel fills itself, no compiled loop: {reason}"
         return f"kernel products by NumPy blocks, no compiled loop: {reason}"
 
     # -- tiles ------------------------------------------------------------------------------------

@@ -126,9 +126,14 @@ class CountedFeatures(FeatureMap):
         Phi.sum_duplicates()
         return Phi
 
-    def get_feature_names_out(self, X) -> np.ndarray:
+    def get_feature_names_out(self, X=None) -> np.ndarray:
         """What the columns stand for, as far as these points show it; "" for what does not occur in them."""
         check_is_fitted(self)
+        if X is None:
+            raise ValueError(
+                "features are kept by their numbers: give the points, and their parts are the names, "
+                "get_feature_names_out(X)"
+            )
         known = self.kernel_.spelled(self.kernel_.points(X))
         if self.n_features is None:
             names = [known.get(int(f), "") for f in self.features_]

@@ -43,6 +43,7 @@ def test_numbers_and_words_are_both_found(review_model, reviews):
     assert set(top) == {"size", "review"} and review_model.columns.texts == ("review",)
     assert {c.name for c in review_model.evidence.contenders} >= {"linear model", "gradient boosting"}
     assert any(t.stage == "texts" for t in review_model.evidence.trials)
+    assert "'review', too, gradient boosting from the other columns only" in review_model.evidence.remarks[-1]
 
 
 def test_the_planted_words_carry_it(review_model):

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
-from mercer.tables.model.learn import Question
+from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
 from mercer.tables.model.task import Target, column_of_target, missing, target_of
@@ -115,11 +115,24 @@ def fit(
         conformal = Conformal.of(errors, points, learned.found.best.kernel, seed, units)
     tell("What is known of it")
     remarks = [*table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
+    remarks += _what_others_see(learned)
     evidence = gather(question, result, learned, conformal, remarks, together, float(minutes), seed, started)
     columns, machine = learned.columns, learned.machine
     return Model(
         asked.task, name, columns.schema_, columns, machine, learned.calibration, conformal, evidence
     )
+
+
+def _what_others_see(learned: Learned) -> list[str]:
+    """Where there are texts: that boosting does not know them, lest it be thought to have failed on them."""
+    columns = learned.columns
+    if not columns.texts or not columns.width:
+        return []
+    names = ", ".join(map(repr, columns.texts))
+    return [
+        f"the linear model beside it learns from the words in {names}, too, gradient boosting from the other "
+        "columns only"
+    ]
 
 
 def _asked(

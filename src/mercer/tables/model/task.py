@@ -60,7 +60,7 @@ def _why_labels(values: np.ndarray, distinct: np.ndarray, name: str) -> str | No
         if k > max(2, n // 2):
             raise ValueError(
                 f"the target {name!r} has {k:,} different labels in {n:,} rows: too many to learn any; "
-                "say task='regression' if these are numbers written as text"
+                "say task='regression' (--task regression) if these are numbers written as text"
             )
         return f"{name!r} holds {k} labels"
     codes = k <= _MOST_CODES and bool((values == np.round(values)).all())
@@ -71,7 +71,8 @@ def _why_labels(values: np.ndarray, distinct: np.ndarray, name: str) -> str | No
     first = distinct[0]
     if codes and name != "y" and n >= 10 * k and first in (0, 1) and distinct[-1] == first + k - 1:
         return (
-            f"{name!r} counts from {first:g} to {distinct[-1]:g}; say task='regression' if these are amounts"
+            f"{name!r} counts from {first:g} to {distinct[-1]:g}; say task='regression' (--task regression) "
+            "if these are amounts"
         )
     return None
 
