@@ -33,7 +33,9 @@ def feature_weights(f: Any, X: Any = None, count: int = 20) -> list[tuple[str, A
     Returns
     -------
     list of (words, weight)
-        A weight is a number, or an array with one for each output.
+        A weight is a number, or an array with one for each output. Of two classes positive ones speak for
+        the second; machines that ask one question a pair of classes (`KernelSVC`) have an output for each
+        pair, (0, 1), (0, 2), …, (1, 2), …, and positive ones speak for the first of the two.
 
     Examples
     --------
