@@ -142,6 +142,12 @@ def test_machines_on_vectors_say_what_takes_other_things(given):
         KernelSVC().fit(given, [0, 1])
 
 
+def test_strings_of_another_kind_than_the_examples_are_refused():
+    fitted = KernelSVC(KERNEL, lam=1e-3, representation="full").fit(TRAIN, Y[:120])
+    with pytest.raises(ValueError, match="bytes on one side and text on the other"):
+        fitted.predict([TEST[0].encode()])
+
+
 @pytest.mark.parametrize("form", [str.encode, list], ids=["bytes", "tokens"])
 def test_other_strings_on_disk(form, tmp_path):
     machine = KernelSVC(KERNEL, lam=1e-3).fit([form(text) for text in TRAIN], Y[:120])

@@ -26,7 +26,7 @@ from mercer.kernels import Finite, Gaussian, Linear, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.named import needed
-from mercer.kernels.points import FOR_OBJECTS, as_objects, shortened
+from mercer.kernels.points import FOR_OBJECTS, as_objects, require_one_kind, shortened
 from mercer.losses.coding import LabelCoding
 
 # What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
@@ -134,6 +134,9 @@ class KernelInputs(BaseEstimator):
     def check_new(self, X: Any, engine: Engine | None = None) -> Any:
         """Points to predict for, as the fitted kernel takes them; an engine hears where they live already."""
         points = self.check_X(on_host(X), self.input_kernel_, reset=False)
+        function = getattr(self, "function_", None)
+        if isinstance(function, KernelFunction):
+            require_one_kind(points, function.points)
         if engine is not None:
             remember(engine, points, X)
         return points
