@@ -208,7 +208,7 @@ def _each_once(
 def _labels(values: Any, what: str) -> Labels:
     """Labels in one spelling: an array where all are whole numbers, a tuple otherwise."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or isinstance(values, dict):
-        raise ValueError(f"{what} must be a sequence of labels, got {values!r:.60}")
+        raise ValueError(f"{what} must be a list of labels in their order, got {values!r:.60}")
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "i":
         return values.astype(np.int64)  # a copy: the graph's own
     found = tuple(_label(v, what, i) for i, v in enumerate(values))

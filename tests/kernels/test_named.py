@@ -94,11 +94,11 @@ def test_features_of_a_column():
         ("text", K, TEXT, "rows of a data frame, or dicts; row 0"),
         ("texts", K, FRAME, "no column 'texts'; it has text, age"),
         ([], Linear(), FRAME, "must be a name or a list of names"),
-        ("age", K, FRAME, "item 0 is"),
+        ("age", K, FRAME, "in 'age': .*item 0 is"),
         ("text", Linear(), FRAME, "row 0 of column 'text' is .*numbers"),
         ("a", Linear(), [{"a": 1.0}] * 79 + [{"a": None}], "NaN or infinity"),
         ("a", Linear(), [{"a": 1.0}] * 79 + [{"a": pd.NA}], "row 79 of column 'a' is <NA>.*numbers"),
-        ("a", Linear(), [{"a": 1.0}] * 79 + [{"a": np.nan}], "NaN or infinity"),
+        ("a", Linear(), [{"a": 1.0}] * 79 + [{"a": np.nan}], "in 'a': .*NaN or infinity"),
     ],
 )
 def test_what_is_refused(names, kernel, given, message):

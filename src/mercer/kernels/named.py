@@ -132,13 +132,19 @@ class NamedColumns(_CountsOfOne, _Composite):
         for i, row in enumerate(rows):
             if not isinstance(row, dict):
                 raise ValueError(
-                    f"columns: points must be rows of a data frame, or dicts; row {i} is {row!r}"
+                    f"columns: points must be rows of a data frame, or dicts; row {i} is {shortened(row)}"
                 )
             if missing := [name for name in wanted if name not in row]:
                 there = ", ".join(map(str, list(row)[:8]))
                 raise ValueError(f"columns: row {i} has no column {missing[0]!r}; it has {there}")
             out[i] = row | {name: _own(row[name]) for name in wanted}
-        self.child_points(out)  # so that what is wrong is said now
+        try:
+            self.child_points(out)  # so that what is wrong is said now
+        except ValueError as error:
+            if str(error).startswith("columns: "):
+                raise
+            names = ", ".join(map(repr, wanted))
+            raise ValueError(f"columns: in {names}: {error}") from None
         return out
 
     def child_points(self, X):
