@@ -58,7 +58,9 @@ def test_parallel_edges_are_one():
         Graph.of(same)
 
 
-@pytest.mark.parametrize("directed", [nx.DiGraph([(0, 1)]), nx.MultiDiGraph([(0, 1)])], ids=["simple", "multiple"])
+@pytest.mark.parametrize(
+    "directed", [nx.DiGraph([(0, 1)]), nx.MultiDiGraph([(0, 1)])], ids=["simple", "multiple"]
+)
 def test_directed(directed):
     with pytest.raises(ValueError, match="graph 1: the graph is directed.*to_undirected"):
         WeisfeilerLehman()([nx.path_graph(2), directed])
