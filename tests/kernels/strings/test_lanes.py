@@ -64,6 +64,7 @@ def test_a_string_in_pieces(monkeypatch):
     assert list(lanes.pieces(7, 30)) == [(0, 3), (3, 6), (6, 7)]
     assert list(lanes.pieces(2, 1000)) == [(0, 1), (1, 2)]
     assert list(lanes.pieces(0, 30)) == [(0, 0)]
+    assert list(lanes.pieces(7, 30, 4)) == [(0, 4), (4, 7)]
     assert [lanes.is_long(letters(["abcd", "abc"]), i, 30) for i in (0, 1)] == [True, False]
 
 
