@@ -1,4 +1,5 @@
-"""Edits against the recursion that defines them, and against their table row by row; a witness that they make no kernel; machines."""
+"""Edits against the recursion that defines them, and their table row by row; a witness that they make no
+kernel; machines."""
 
 import warnings
 from functools import cache

@@ -103,8 +103,8 @@ def _by_loops(
     m, alone = len(right), high == low + 1
     words = edit_loops.column_words(size, int(left.starts[high] - left.starts[low]), m)
     ends, longest = _ends(right), int(left.lengths[low:high].max(initial=0))
-    # Several strings come together only where they are short, and are one piece. To note the letters of a word
-    # takes as long as to compare it with some WORD letters.
+    # Several strings come together only where they are short, and are one piece. To note the letters of a
+    # word takes as long as to compare it with some WORD letters.
     cells = words.rises.size * _WORD_IN_CELLS if alone else 0
     for begin, end in pieces(longest, cells, edit_loops.WORD):
         run(left.codes, left.starts, low, high, begin, end, right, m, ends, words, out)
