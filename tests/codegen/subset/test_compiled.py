@@ -192,6 +192,51 @@ def test_whole_numbers_in_arrays():
     np.testing.assert_array_equal(quick, slow)
 
 
+BITS = """
+def bits(out: "i64[:]", a: int, b: int, by: int):
+    out[0] = a & b
+    out[1] = a | b
+    out[2] = a ^ b
+    out[3] = ~a
+    out[4] = a >> by
+    out[5] = a << by
+    out[6] = (a + b) ^ (a - b) | ~(a << 1)
+    out[7] = a >> 63 | b >> 64 | a >> 3
+    out[8] = 1 << (by ^ 1) | a & ~b ^ 3 if b > a else -1 << 62 & b
+    out[9] = b
+    out[9] ^= a
+    out[9] <<= by
+    out[9] >>= by
+    out[9] &= ~b
+    out[9] |= 1
+"""
+whole_numbers = st.integers(-(2**63), 2**63 - 1) | st.sampled_from([-(2**63), 2**63 - 1, -1, 0, 1])
+
+
+class Wrapped(dict):
+    """An array to plain Python: of an integer without end it keeps the last 64 bits."""
+
+    def __setitem__(self, i, value):
+        super().__setitem__(i, (value + 2**63) % 2**64 - 2**63)
+
+
+def test_bits():
+    plain, fast = both(BITS)
+
+    @given(whole_numbers, whole_numbers, st.integers(0, 70))
+    def agree(a, b, by):
+        slow, quick = Wrapped(), np.zeros(10, np.int64)
+        plain(slow, a, b, by)
+        fast(quick, a, b, by)
+        assert quick.tolist() == [slow[i] for i in range(10)]
+
+    agree()
+    quick = np.zeros(10, np.int64)
+    for places in (64, 2**32, 2**63 - 1):  # plain Python has no memory for these
+        fast(quick, -5, 7, places)
+        assert quick[4:6].tolist() == [-1, 0]
+
+
 # -- rows, and functions that call each other ------------------------------------------------------
 
 DOT = """
@@ -287,6 +332,8 @@ OUTSIDE = {
     "a name from outside the loop": "for i in range(1):\n        a[n] = 1.0",
     "a row": "fill(B[n], 1)",
     "a row, too long": "fill(B[0], n)",
+    "a negative shift": "n = n << -n",
+    "a negative shift to the right": "n = n >> (n - 10)",
     "a column": "for i in range(2):\n        for j in range(n):\n            B[i, j] = 0.0",
     "a row of columns": "for i in range(n):\n        for j in range(3):\n            B[i, j] = 0.0",
     "in another function": "x = last(a, n)\n    a[0] = x",
@@ -303,7 +350,7 @@ def test_an_index_outside_of_its_array_is_an_error(body):
     f = compiled([FILL, LAST, f'def f(a: "f64[:]", B: "f64[:,:]", n: int):\n    {body}\n'])
     rooms = np.full(64, 7.0), np.full((12, 8), 7.0)
     a, B = rooms[0][20:25], rooms[1][4:6, 2:5]
-    with pytest.raises(IndexError, match="an index outside of its array"):
+    with pytest.raises(IndexError, match="an index outside of its array, .*, or a negative shift"):
         f(a, B, 9)
     a[:], B[:] = 7.0, 7.0
     assert all((room == 7.0).all() for room in rooms)
@@ -429,6 +476,10 @@ REFUSED = {
     "a string": ("x = 'word'", "Constant in f"),
     "a truth value": ("x = True", "Constant in f"),
     "plus": ("x = +a[0]", "UnaryOp in f"),
+    "bits of a number": ("x = a[0] & a[1]", "BinOp in f"),
+    "a number of places that is no integer": ("x = n << a[0]", "BinOp in f"),
+    "not bits": ("x = ~a[0]", "UnaryOp in f"),
+    "not a truth value": ("x = ~(n > 1)", "UnaryOp in f"),
     "an attribute": ("x = a.size", "Attribute in f"),
     "a slice": ("x = a[1:2]", "Slice in f"),
     "two indices": ("x = a[1, 2]", "Subscript in f"),

@@ -1,4 +1,5 @@
-"""Edits against the recursion that defines them; a witness that they make no kernel; machines."""
+"""Edits against the recursion that defines them, and their table row by row; a witness that they make no
+kernel; machines."""
 
 import warnings
 from functools import cache
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from mercer import KernelRidge, KernelSVC
 from mercer.kernels import EditDistance, check
-from mercer.kernels.strings import edit
+from mercer.kernels.strings import edit, edit_loops
 from mercer.testing import check_kernel
 
 
@@ -23,11 +24,24 @@ def edits(x, z):
     return 1 + min(edits(x[1:], z), edits(x, z[1:]), edits(x[1:], z[1:]))
 
 
-@pytest.fixture(params=["compiled", "numpy"])
+def by_rows(x, z):
+    """The same, for strings too long for a recursion: the table of edits, a row at once."""
+    x, z, places = np.array(list(x)), np.array(list(z)), np.arange(len(z) + 1)
+    row = places
+    for i, letter in enumerate(x):
+        best = np.minimum(row[1:] + 1, row[:-1] + (z != letter))
+        row = np.minimum.accumulate(np.append(i + 1, best) - places) + places
+    return row[-1]
+
+
+@pytest.fixture(params=["compiled", "numpy", "python"])
 def way(request, monkeypatch):
-    if request.param == "numpy":
-        monkeypatch.setattr(edit, "_code", lambda: None)
-    return request.param
+    """In machine code, without it, and what becomes machine code as Python runs it."""
+    if request.param != "compiled":
+        run = None if request.param == "numpy" else edit_loops.edits_of_rows
+        monkeypatch.setattr(edit, "_code", lambda: run)
+    with np.errstate(all="raise"):
+        yield request.param
 
 
 def test_kitten(way):
@@ -65,6 +79,50 @@ def test_more_strings_than_lanes(way):
     assert np.allclose(EditDistance()(X), expected)
     assert np.allclose(EditDistance()(X, X[:3]), expected[:, :3])
     assert np.allclose(EditDistance()(X[:3], X), expected[:3])
+
+
+def changed(string, count, rng):
+    """A string a few edits away, so that tables have long ways of equal letters."""
+    string = list(string)
+    for _ in range(count):
+        at = rng.integers(len(string) + 1)
+        string[at : at + rng.integers(2)] = rng.choice(list("abcd"), rng.integers(2)).tolist()
+    return "".join(string)
+
+
+def test_more_letters_than_a_word_has(way):
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("abc"), size)) for size in (0, 61, 62, 63, 124, 125)]
+    Z = [changed(x, 6, rng) for x in X[-3:]]
+    assert np.array_equal(EditDistance().edits(X, Z), [[by_rows(x, z) for z in Z] for x in X])
+
+
+sizes = st.lists(st.integers(0, 200) | st.sampled_from([61, 62, 63, 124, 186, 187]), min_size=1, max_size=5)
+
+
+@settings(deadline=None, max_examples=40)
+@given(sizes, st.integers(0, 40), st.sampled_from([1, 2, 4, 26, 5000]), st.integers(0, 999))
+def test_words_of_letters(sizes, count, alphabet, seed):
+    rng = np.random.default_rng(seed)
+    X = ["".join(map(chr, 97 + rng.integers(0, alphabet, size))) for size in sizes]
+    Z = [changed(x, count, rng) for x in X] + X[:1]
+    expected = np.array([[by_rows(x, z) for z in Z] for x in X])
+    assert np.array_equal(EditDistance().edits(X, Z), expected)
+    tokens = [[tuple(10**9 * ord(c) for c in string) for string in strings] for strings in (X, Z)]
+    assert np.array_equal(EditDistance().edits(*map(edit.letters, tokens)), expected)
+
+
+def test_longer_than_is_read_at_once():
+    rng = np.random.default_rng(0)
+    chunk = edit_loops.CHUNK
+    X = [
+        "".join(rng.choice(list("ab"), size)) for size in (1, chunk, 0, 2 * chunk + 1, 7, chunk + 1, 700, 90)
+    ]
+    Z = [changed(X[0], 2, rng), X[6], changed(X[6] * 2, 9, rng)]
+    expected = np.array([[by_rows(z, x) for z in Z] for x in X])
+    assert np.array_equal(EditDistance().edits(X, Z), expected)
+    assert np.array_equal(EditDistance().edits(X, Z * 6), np.tile(expected, 6))
+    assert np.array_equal(EditDistance().edits(Z, X), expected.T)
 
 
 def test_no_kernel_and_a_witness():

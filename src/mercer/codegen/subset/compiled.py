@@ -10,9 +10,14 @@ Parameters are annotated: ``int``, ``float``, an array as ``"f64[:]"``, ``"i64[:
 together is a record, a NamedTuple with such fields. A local variable has the type of the first thing it is
 given; numbers in capitals are constants of the module. Sums may be reordered, as for vectors they must be.
 
+Integers have 64 bits: of what ``+``, ``-``, ``*`` and ``<<`` give in Python, the last 64. ``&``, ``|``,
+``^``, ``~`` and ``>>`` (which brings the sign in from the left) are what they are in Python. A shift may be
+by any number of places but a negative one.
+
 Nothing outside of an array is read or written. Arrays are checked when a function is called (rows contiguous,
 aligned, not overlapping where one is written), and every index against the length of its axis: one that is
-outside, negative ones included, ends the function with an IndexError. What was written before stays written.
+outside, negative ones included, ends the function with an IndexError, and so does a shift by less than no
+places. What was written before stays written.
 """
 
 from __future__ import annotations
@@ -152,7 +157,9 @@ class Compiled:
             raise IndexError("an index outside of its array, in a function that was handed over")
         source = textwrap.dedent(self._sources[(fault >> _LINE_BITS) - 1])
         line = source.splitlines()[(fault & ((1 << _LINE_BITS) - 1)) - 1].strip()
-        raise IndexError(f"an index outside of its array, or a number that is no integer: {line}")
+        raise IndexError(
+            f"an index outside of its array, a number that is no integer, or a negative shift: {line}"
+        )
 
 
 def _hand_over(name, value, axes, dtype, changed, flat, spans) -> None:

@@ -227,6 +227,8 @@ class Values:
         if isinstance(node.op, ast.Not):
             return self.b.not_(self.truth(node.operand))
         value = self.value(node.operand)
+        if isinstance(node.op, ast.Invert) and value.type == I64:
+            return self.b.not_(value)
         if not isinstance(node.op, ast.USub):
             self.refuse(node)
         return self.b.neg(value) if value.type == I64 else self.b.fneg(self.cast(value, F64))
@@ -235,13 +237,30 @@ class Values:
         a, b = self.value(node.left), self.value(node.right)
         name = type(node.op).__name__
         if a.type == I64 and b.type == I64 and name != "Div":
+            if name in ("LShift", "RShift"):
+                return self._shifted(name, a, b, node)
             whole = {"Add": self.b.add, "Sub": self.b.sub, "Mult": self.b.mul}
+            whole |= {"BitAnd": self.b.and_, "BitOr": self.b.or_, "BitXor": self.b.xor}
             return whole[name](a, b) if name in whole else self.refuse(node)
         a, b = self.cast(a, F64), self.cast(b, F64)
         if name == "Div":
             return self.b.fdiv(a, b)
         numbers = {"Add": self.b.fadd, "Sub": self.b.fsub, "Mult": self.b.fmul}
         return numbers[name](a, b, flags=_FREE) if name in numbers else self.refuse(node)
+
+    def _shifted(self, name: str, value: Any, places: Any, node: ast.AST) -> Any:
+        """As Python shifts: the sign comes in from the left, and a negative number of places is an error.
+
+        The machine leaves open what a shift by 64 places or more is. To the right it is that by 63, where
+        nothing but the sign is left; to the left, the last 64 bits are 0.
+        """
+        self.require(self.b.icmp_signed(">=", places, ir.Constant(I64, 0)), node)
+        inside = self._extreme("min", places, ir.Constant(I64, 63))
+        if name == "RShift":
+            return self.b.ashr(value, inside)
+        return self.b.select(
+            self.b.icmp_signed("==", places, inside), self.b.shl(value, inside), ir.Constant(I64, 0)
+        )
 
     def _see_Compare(self, node: ast.Compare) -> Any:
         if len(node.ops) != 1:

@@ -14,6 +14,11 @@ from mercer.kernels.strings import edit_loops
 from mercer.kernels.strings.lanes import AFTER_RIGHT, LANES, MANY_LANES, all_pairs, pieces
 from mercer.kernels.strings.letters import Letters, as_strings, letters
 
+# Letters of text and bytes are numbered below this, as they come.
+_UNICODE = 0x110000
+# The work of one letter and one word, in cells of a table.
+_WORD_IN_CELLS = 8
+
 
 @lru_cache(maxsize=1)
 def _code() -> Any:
@@ -67,7 +72,8 @@ class EditDistance(Kernel):
         run = _code()
         if run is None:
             return all_pairs(left, right, _by_numpy, MANY_LANES)
-        return all_pairs(left, right, partial(_by_loops, run), LANES)
+        left, right, size = _numbered(left, right)
+        return all_pairs(left, right, partial(_by_loops, run, size), LANES)
 
     def pairwise(self, X, Z):
         return np.exp(-self.edits(X, Z) / float(self.width))
@@ -80,13 +86,28 @@ def _ends(right: np.ndarray) -> np.ndarray:
     return (right != AFTER_RIGHT).sum(axis=0)
 
 
-def _by_loops(run: Any, left: Letters, low: int, high: int, right: np.ndarray, out: np.ndarray) -> None:
-    m = len(right)
-    D, longest = np.empty((m + 1, LANES), np.int64), int(left.lengths[low:high].max(initial=0))
-    # Several strings come together only where they are short, and are one piece.
-    for begin, end in pieces(longest, D.size if high == low + 1 else 0):
-        rows = left.codes, left.starts, low, high, begin, end
-        run(*rows, right, m, _ends(right), D, np.empty(LANES, np.int64), out)
+def _numbered(left: Letters, right: Letters) -> tuple[Letters, Letters, int]:
+    """Both with letters numbered from 0 to below what comes third, few enough that each can have a place."""
+    size = 1 + max(int(left.codes.max(initial=-1)), int(right.codes.max(initial=-1)))
+    if size <= _UNICODE:
+        return left, right, size
+    known, codes = np.unique(np.concatenate([left.codes, right.codes]), return_inverse=True)
+    one = Letters(codes[: len(left.codes)], left.starts)
+    other = one if right is left else Letters(codes[len(left.codes) :], right.starts)
+    return one, other, len(known)
+
+
+def _by_loops(
+    run: Any, size: int, left: Letters, low: int, high: int, right: np.ndarray, out: np.ndarray
+) -> None:
+    m, alone = len(right), high == low + 1
+    words = edit_loops.column_words(size, int(left.starts[high] - left.starts[low]), m)
+    ends, longest = _ends(right), int(left.lengths[low:high].max(initial=0))
+    # Several strings come together only where they are short, and are one piece. To note the letters of a
+    # word takes as long as to compare it with some WORD letters.
+    cells = words.rises.size * _WORD_IN_CELLS if alone else 0
+    for begin, end in pieces(longest, cells, edit_loops.WORD):
+        run(left.codes, left.starts, low, high, begin, end, right, m, ends, words, out)
 
 
 def _by_numpy(left: Letters, low: int, high: int, right: np.ndarray, out: np.ndarray) -> None:

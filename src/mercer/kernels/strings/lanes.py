@@ -84,10 +84,10 @@ def _parts(left: Letters, first: int, cells: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def pieces(n: int, cells: int) -> Iterator[tuple[int, int]]:
+def pieces(n: int, cells: int, least: int = 1) -> Iterator[tuple[int, int]]:
     """The letters of one string in pieces of as much work as may pass without a look around, where each has
-    so many cells. A string without letters is one piece."""
-    step = max(_CELLS // max(cells, 1), 1)
+    so many cells; no fewer letters than `least`. A string without letters is one piece."""
+    step = max(_CELLS // max(cells, 1), least)
     for first in range(0, max(n, 1), step):
         stopping_point()
         yield first, min(first + step, n)
