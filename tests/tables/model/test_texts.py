@@ -86,5 +86,8 @@ def test_a_linear_model_gets_numbers_and_words():
     A, B = numbers_and_words(here, new, 1)
     assert A.shape == (2, 4) and A[:, [0]].toarray().ravel().tolist() == [1.0, 2.0]
     assert B.toarray()[0].tolist() == [3.0, 1.0, 0.0, 0.0]
+    signs = np.array([["!"], ["?!"], ["…"]], dtype=object)
+    A, B = numbers_and_words(signs, signs[:2], 0)  # there are neither numbers nor words
+    assert A.tolist() == [[0.0]] * 3 and B.tolist() == [[0.0]] * 2
     A, B = numbers_and_words(np.array([[1.0, ""]], dtype=object), new, 1)
     assert A.tolist() == [[1.0]] and B.tolist() == [[3.0]]

@@ -79,6 +79,17 @@ def free_texts(table: Table) -> tuple[str, ...]:
     return tuple(found)
 
 
+def letters_a_row(points: np.ndarray) -> float:
+    """How many letters the texts of a row have on average, of points with or without texts.
+
+    >>> letters_a_row(np.array([[0.5, "ab"], [1.5, ""]], dtype=object)), letters_a_row(np.eye(2))
+    (1.0, 0.0)
+    """
+    if points.dtype != object or not len(points):
+        return 0.0
+    return sum(len(value) for value in points.ravel() if isinstance(value, str)) / len(points)
+
+
 def kernel_terms(kernel: Kernel, factor: float = 1.0) -> list[tuple[float, Kernel]]:
     """The terms of a sum of kernels, each with the factor before it."""
     if isinstance(kernel, Sum):
@@ -125,4 +136,6 @@ def numbers_and_words(points: np.ndarray, there: np.ndarray, width: int) -> tupl
         except ValueError:  # there is no word in any of them
             continue
         both = tuple(hstack([csr_matrix(a), b]).tocsr() for a, b in zip(both, words, strict=True))
+    if not both[0].shape[1]:  # of signs and nothing else: a column that says nothing
+        return np.zeros((len(points), 1)), np.zeros((len(there), 1))
     return both
