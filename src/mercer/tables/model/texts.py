@@ -17,8 +17,8 @@ from mercer.kernels.unary import Scale
 from mercer.tables.reading import Table
 
 _DAY_FIRST = re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{2,4}.*")
-# One word with a digit in it, as numbers of customers or parcels are; or a date.
-_NO_TEXT = re.compile(rf"\S*\d\S*|{_DAY_FIRST.pattern}")
+# One word with a digit in it, as numbers of customers or parcels are; a date; or signs without any word.
+_NO_TEXT = re.compile(rf"\S*\d\S*|{_DAY_FIRST.pattern}|\W*")
 # Up to so many different words are categories, however few rows there are.
 _CATEGORIES = 50
 
@@ -74,7 +74,9 @@ def free_texts(table: Table) -> tuple[str, ...]:
     for name in table.names:
         if table.kind(name) == "text":
             counts = Counter(v for v in table[name] if v is not None)
-            if too_many(len(counts), len(table)) and not _all_match(_NO_TEXT, counts):
+            # In most rows there may be none: nearly all that are there differ.
+            alone = len(counts) > max(_CATEGORIES, 0.9 * sum(counts.values()))
+            if (alone or too_many(len(counts), len(table))) and not _all_match(_NO_TEXT, counts):
                 found.append(name)
     return tuple(found)
 
