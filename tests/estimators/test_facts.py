@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC, KernelSVR
 from mercer.estimators.facts import facts_of
 from mercer.features import RandomFourierFeatures
-from mercer.kernels import Gaussian, Linear, Polynomial, Precomputed
+from mercer.kernels import Gaussian, Linear, Polynomial, Precomputed, Spectrum
 from mercer.representations import Features
 from mercer.theory.applicable import cap_of, spread_of
 
@@ -101,6 +101,13 @@ def test_of_sparse_features():
     S = csr_array(np.abs(X) * (RNG.random(X.shape) < 0.5))
     machine = KernelRidge(Linear(), representation="features", offset=False).fit(S, Y)
     np.testing.assert_allclose(facts_of(machine, S, Y).diagonal, S.multiply(S).sum(axis=1))
+
+
+def test_of_features_that_never_occur():
+    """Strings too short to have any: f is a constant."""
+    machine = KernelClassifier(Spectrum(3), "squared", lam=0.1, representation="features")
+    strings, labels = ["a", "b"] * 6, [0, 0, 1] * 4
+    assert facts_of(machine.fit(strings, labels), strings, labels).norm == 0
 
 
 def test_weights_are_noticed():

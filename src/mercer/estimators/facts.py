@@ -181,7 +181,8 @@ def _coefficients(
 
 
 def _differ(a: np.ndarray, b: np.ndarray) -> bool:
-    return bool(np.abs(a - b).max() > 0.01 * max(np.abs(a).max(), np.abs(b).max(), 1e-300))
+    size = max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0), 1e-300)
+    return bool(np.abs(a - b).max(initial=0.0) > 0.01 * size)
 
 
 def _unequal(loss: Loss, targets: np.ndarray, scores: np.ndarray, slopes: np.ndarray) -> bool:

@@ -139,3 +139,15 @@ def test_a_limit_is_kept_and_said(points):
     with pytest.warns(UserWarning, match="limit of 3 iterations"):
         found = Dual(tol=1e-9, max_iter=3).run(problem(points, Hinge(), 1e-6))
     assert found.status == "max_iter" and found.certificate.gap > 0
+
+
+@pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.2), Quantile(0.9), Huber(0.3)])
+def test_few_sweeps_for_large_lam_and_targets_far_from_0(points, loss):
+    """The offset moves by at most mean(‖φ‖²)/(2λ) a sweep: it has to start near its place."""
+    X, f = points
+    far = f if loss.classification else f + 1e4
+    found = Dual().run(problem((X, far), loss, 10.0))
+    assert found.status == "converged" and found.iterations < 20
+    y = problem((X, far), loss, 1.0).y
+    constant = min(loss.value(y, np.full_like(y, b)).mean() for b in np.linspace(y.min(), y.max(), 2000))
+    assert found.certificate.objective == pytest.approx(constant, rel=1e-2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mercer.tables.model import effort
-from mercer.tables.model.effort import Effort, centres_within, fit_seconds, text_rows
+from mercer.tables.model.effort import Effort, centres_within, fit_seconds, letters_within, text_rows
 from mercer.tables.model.search import FAMILIES
 
 SIZES = [
@@ -74,3 +74,10 @@ def test_rows_to_try_texts_on():
     rows = [text_rows(seconds, 100, 5, 8) for seconds in (1e-3, 1, 10, 1e3)]
     assert rows == sorted(rows) and rows[0] == 120 and rows[-1] == 2000 and rows[1] < rows[2]
     assert text_rows(10, 10_000, 5, 8) < text_rows(10, 100, 5, 8)  # long texts take longer
+
+
+def test_long_texts_are_forecast():
+    assert fit_seconds(8000, 2, 2000) > 10 * fit_seconds(8000, 2, 20)
+    few, many = centres_within(8.0, 8000, 2000), centres_within(8.0, 8000)
+    assert 200 <= few < many and few * 8000 * 2000 * effort.COMPARED <= 8.0 * effort._SPEED
+    assert letters_within(5.0, 2000) == 2500 and letters_within(5.0, 0.0) == 5_000_000

@@ -23,11 +23,14 @@ def column(words):
         ([f"{1 + i % 28}.{1 + i % 12}.20{10 + i % 80}" for i in range(80)], False),  # dates
         (["red", "blue", None, "green"] * 20, False),
         ([None] * 80, False),
+        (["!" * (i + 1) for i in range(80)], False),  # no word to count
+        ([f"so said {i}" for i in range(60)] + [None] * 240, True),  # missing in most rows
+        ([f"so said {i % 55}" for i in range(110)] + [None] * 110, False),
     ],
-    ids=["sentences", "names", "codes", "dates", "categories", "nothing"],
+    ids=["sentences", "names", "codes", "dates", "categories", "nothing", "signs", "few", "repeated"],
 )
 def test_what_is_free_text(words, text):
-    table = Table.of({"x": np.arange(80.0), "words": column(words)})
+    table = Table.of({"x": np.arange(float(len(words))), "words": column(words)})
     assert free_texts(table) == (("words",) if text else ())
 
 
@@ -86,5 +89,8 @@ def test_a_linear_model_gets_numbers_and_words():
     A, B = numbers_and_words(here, new, 1)
     assert A.shape == (2, 4) and A[:, [0]].toarray().ravel().tolist() == [1.0, 2.0]
     assert B.toarray()[0].tolist() == [3.0, 1.0, 0.0, 0.0]
+    signs = np.array([["!"], ["?!"], ["…"]], dtype=object)
+    A, B = numbers_and_words(signs, signs[:2], 0)  # there are neither numbers nor words
+    assert A.tolist() == [[0.0]] * 3 and B.tolist() == [[0.0]] * 2
     A, B = numbers_and_words(np.array([[1.0, ""]], dtype=object), new, 1)
     assert A.tolist() == [[1.0]] and B.tolist() == [[3.0]]

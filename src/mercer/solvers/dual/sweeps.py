@@ -7,8 +7,8 @@ sweep over all of them as long as Φ has: neither K nor pairs of coefficients ar
     D(c) + b (Σc − T) + ½ρ (Σc − T)²,
 
 and after every sweep b becomes b + ρ (Σc − T), the method of multipliers: what is left of Σc − T vanishes,
-and b becomes the offset itself. SweptAt that their slopes hold at a bound are left out until the others
-are done.
+and b becomes the offset itself. A step of b is short where λ is large, so b starts where it is best for the
+scores at hand. Coefficients that their slopes hold at a bound are left out until the others are done.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ _SEEN = 0.7
 _LEAST = 1e-28
 # So many measurements in a row without progress are enough.
 _PATIENCE = 30
+# An offset is found to so many binary digits of where it may be.
+_HALVINGS = 60
 
 
 @lru_cache(maxsize=8)
@@ -93,6 +95,11 @@ class SparseDual:
         self.now[1] = 0.0
         state.violation = qp.violation(*qp.slopes(state.c, state.g))
 
+    def set_offset(self) -> None:
+        """The offset that is best for the scores of the coefficients as they were measured."""
+        if self.part.qp.paired:
+            self.now[0] = _best_offset(self.part, self.part.qp.extra * self.state.c - self.state.g)
+
     def over(self, some: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
         """A sweep over these coefficients: (those that stay awake, the steepest slope seen)"""
         order, awake, now = rng.permutation(some), np.zeros(len(some), np.int64), self.now
@@ -118,6 +125,7 @@ def sweeps(here: SparseDual, max_rounds: int) -> State:
     least, idle, goal = np.inf, 0, _SEEN * part.tol
     state.status = "max_iter"
     here.measure()
+    here.set_offset()
     some = here.wake()
     while True:
         state.history.append(state.violation)
@@ -152,3 +160,16 @@ def _balanced(c: np.ndarray, qp: BoxQP, total: float) -> np.ndarray:
     share = (total - float(c.sum())) / max(int(free.sum()), 1)
     c[free] = np.clip(c[free] + share, qp.lower[free], qp.upper[free])
     return feasible(c, qp, total)
+
+
+def _best_offset(part: Part, missing: np.ndarray) -> float:
+    """b at which the coefficients wanted for `missing` − b, what scores lack, add up to what they must."""
+    kink = part.qp.kink
+    low, high = float(missing.min(initial=np.inf)) - kink, float(missing.max(initial=-np.inf)) + kink
+    for _ in range(_HALVINGS if len(missing) else 0):
+        b = 0.5 * low + 0.5 * high
+        beyond = float(part.C @ part.form.slope(missing - b)) - part.offset_price
+        if beyond == 0:
+            return b
+        low, high = (b, high) if beyond > 0 else (low, b)  # the sum falls with b
+    return 0.5 * low + 0.5 * high if len(missing) else 0.0

@@ -65,6 +65,8 @@ def _gradient(n: int, d: int, outputs: int) -> float:
 
 # Letters a second whose words and parts of words are counted and compared; most rows that texts are tried on.
 _LETTERS, _MOST_TEXTS = 1e6, 2000
+# Operations for each letter of a text that is compared with another one: parts of words meet in many places.
+COMPARED = 20
 
 
 def text_rows(seconds: float, letters: float, ways: int, steps: int) -> int:
@@ -78,11 +80,19 @@ def text_rows(seconds: float, letters: float, ways: int, steps: int) -> int:
     return max(rows, _FEWEST)
 
 
-def fit_seconds(n: int, d: int) -> float:
-    """The forecast of one exact least squares fit."""
-    return (n**3 / 3 + n * n * (4 * d + 60)) / _SPEED
+def letters_within(seconds: float, letters: float) -> int:
+    """Rows of so many letters each whose words and parts of words are counted in the time."""
+    return int(seconds * _LETTERS / max(letters, 1.0))
 
 
-def centres_within(seconds: float, n: int) -> int:
-    """Nyström centres whose normal equations fit into so many seconds."""
-    return min(n, int(max(200, min(8000, math.sqrt(seconds * _SPEED / n)))))
+def fit_seconds(n: int, d: int, letters: float = 0.0) -> float:
+    """The forecast of one exact least squares fit, with so many letters in the texts of a row."""
+    return (n**3 / 3 + n * n * (4 * d + 60 + COMPARED * letters)) / _SPEED
+
+
+def centres_within(seconds: float, n: int, letters: float = 0.0) -> int:
+    """Nyström centres whose values and normal equations fit into so many seconds."""
+    most = math.sqrt(seconds * _SPEED / n)
+    if letters:
+        most = min(most, seconds * _SPEED / (n * COMPARED * letters))
+    return min(n, int(max(200, min(8000, most))))

@@ -15,7 +15,7 @@ from mercer.estimators import KernelRidge
 from mercer.selection.path import loo_of_units
 from mercer.tables.model.learn import Learned, Question, learn, refit
 from mercer.tables.model.search import Progress
-from mercer.tables.model.texts import numbers_and_words, numbers_of
+from mercer.tables.model.texts import letters_a_row, numbers_and_words, numbers_of
 
 _FOLDS = 5
 # From here on one part is held out, instead of every part in turn.
@@ -72,7 +72,9 @@ def evaluate(question: Question, seconds: float, seed: int, progress: Progress) 
     answers = [_answers(part, question) for part in parts]
     rows = np.concatenate([test for test, _, _ in parts])
     order = np.argsort(rows, kind="stable")
-    pooled = {name: _pooled([found[name] for found in answers], order) for name in answers[0]}
+    # A part may have no numbers, if they are constant in it: what takes nothing else has no answer there.
+    names = [name for name in answers[0] if all(name in found for found in answers)]
+    pooled = {name: _pooled([found[name] for found in answers], order) for name in names}
     predicted, probability = pooled.pop(OURS)
     importance = _importances(parts, question, seconds, seed)
     if once:
@@ -154,7 +156,7 @@ _REPEATS = 3
 _FEWEST_SHUFFLED, _MOST_SHUFFLED = 20, 1000
 # Differences of coordinates a second, and the share of the time for this.
 _KERNEL_SPEED, _SHARE = 1e9, 0.1
-# To count the words of a text takes as long as so many differences.
+# To count the words of a text takes as long as so many differences, to compare a letter about one.
 _TEXT = 300_000
 
 
@@ -179,7 +181,8 @@ def _importance(
     rng = np.random.default_rng(seed)
     origin = learned.columns.origin_
     work = len(np.unique(origin)) * _REPEATS * points.shape[1] * learned.machine.plan_.unknowns
-    work += len(np.unique(origin)) * _REPEATS * _TEXT * len(learned.columns.texts)
+    words = _TEXT * len(learned.columns.texts) + letters_a_row(points) * learned.machine.plan_.unknowns
+    work += len(np.unique(origin)) * _REPEATS * words
     most = int(np.clip(seconds * _KERNEL_SPEED / work, _FEWEST_SHUFFLED, _MOST_SHUFFLED))
     rows = rng.permutation(len(points))[:most]
     here, truth = points[rows], asked.y[rows]

@@ -25,6 +25,7 @@ from mercer.selection.path import loo_of_units
 from mercer.selection.search import Clock, Stage, search
 from mercer.tables.model.effort import centres_within, fit_seconds
 from mercer.tables.model.tabulated import Tabulated
+from mercer.tables.model.texts import letters_a_row
 
 # Rows on which losses are compared, and scores are turned into probabilities.
 _ROWS = 2000
@@ -85,7 +86,7 @@ def choose(
             search([stage([chosen]), stage(others)], trials, clock)
         chosen = _worth_it(trials, numbers, len(rows))
     machine = chosen.on(n).set_params(kernel=kernel)
-    representation, remarks = _representation(machine, n, X.shape[1], 0.4 * seconds)
+    representation, remarks = _representation(machine, X, 0.4 * seconds)
     machine.set_params(representation=representation, random_state=seed)
     if isinstance(machine, KernelSVC):
         # It calibrates itself by folds of rows; where rows belong together, or are texts, `calibrated` does.
@@ -185,17 +186,19 @@ def _for_labels(kernel: Kernel, mu: float, X: np.ndarray, y: np.ndarray, units: 
 
 
 def _representation(
-    machine: KernelMachine, n: int, d: int, seconds: float
+    machine: KernelMachine, X: np.ndarray, seconds: float
 ) -> tuple[Representation | str, tuple[str, ...]]:
     """Exact, or with centres; and a remark where free memory, which nobody can foresee, decided."""
     # By the forecast, not by the clock: a busy machine shall take longer, not make a worse model.
+    n = len(X)
     if isinstance(machine, KernelSVC) or machine.kernel.has_counts:  # texts alone: sparse features
         return "auto", ()
     if isinstance(machine, (KernelLogistic, KernelRegressor)) and not isinstance(machine, KernelRidge):
         return (Full() if n <= 3000 else Nystrom(min(n, 1500))), ()
     seconds = max(seconds, 1.0)  # what takes a second is worth it, however few there are
-    if fit_seconds(n, d) > seconds:
-        return Nystrom(centres_within(seconds, n)), ()
+    letters = letters_a_row(X)
+    if fit_seconds(n, X.shape[1], letters) > seconds:
+        return Nystrom(centres_within(seconds, n, letters)), ()
     need, free = 1.5 * 8 * n * n, available_memory()
     if need <= 0.5 * free:
         return Full(), ()
@@ -203,7 +206,7 @@ def _representation(
         f"an exact fit needs about {need / 1e9:.2g} GB, too much of the {free / 1e9:.2g} GB that were free: "
         "there are centres instead"
     )
-    return Nystrom(centres_within(seconds, n)), (remark,)
+    return Nystrom(centres_within(seconds, n, letters)), (remark,)
 
 
 def calibrated(

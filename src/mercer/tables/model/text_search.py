@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,10 +17,10 @@ from mercer._units import alone, count, folds
 from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 from mercer.selection.gradient import LooSurface, descend
-from mercer.tables.model.effort import text_rows
+from mercer.tables.model.effort import letters_within, text_rows
 from mercer.tables.model.search import Candidate, Found, KernelSearch, classes_of, likelihood_share
 from mercer.tables.model.tabulated import Tabulated
-from mercer.tables.model.texts import BAGS
+from mercer.tables.model.texts import BAGS, letters_a_row
 
 _FOLDS = 3
 # Rows that took no part, to judge on: so many are enough, and with fewer all rows are, in folds.
@@ -31,8 +32,10 @@ _TIE = 0.5
 _STEPS = 8
 # Shifts μ that a search may begin with, and rows that say which is best.
 _SHIFTS, _FEW = 10.0 ** np.arange(-3.0, 2.1, 0.5), 400
-# How rare words are is learned from so many rows.
+# How rare words are is learned from so many rows, at most.
 _LEARNED = 20_000
+# Bytes of values that are kept while ways are compared.
+_KEPT = 2e9
 # What is said of a kernel whose length scales were refined once more.
 AGAIN = ", length scales again"
 _WAYS = (("words",), ("parts of words",), ("words", "parts of words"))
@@ -94,15 +97,19 @@ class TextSearch:
         seconds: float,
     ):
         self.search, self.best, self.points, self.width = search, best, points, width
-        letters = sum(map(len, points[:, width:].ravel())) / len(points)
-        most = text_rows(seconds, letters, 2 + len(_WAYS), _STEPS)
+        letters, texts = letters_a_row(points[:, width:]), points.shape[1] - width
+        # Every text is left out once, if there are several; values of all of them are kept.
+        ways, at_once = 2 + len(_WAYS) + (texts if texts > 1 else 0), int(math.sqrt(_KEPT / (16 * texts)))
+        most = min(text_rows(seconds, letters, ways, _STEPS), at_once // 2)
         self.rows = search.order[:most]
         # Rows that belong together must not be on both sides.
         others = search.order[most:] if alone(search.units) else search.order[:0]
         fresh = others if search.fresh is None else search.fresh
-        self.fresh = fresh[:_FRESH]
+        quick = letters_within(seconds, letters)
+        self.fresh = fresh[: min(_FRESH, max(_ENOUGH, quick // 2), at_once // 2)]
         if len(self.fresh) < _ENOUGH:
             self.rows, self.fresh = np.concatenate([self.rows, self.fresh]), fresh[:0]  # judged in folds
+        self.learned = search.order[: min(_LEARNED, max(len(self.rows), quick))]
         self.looked_at = np.concatenate([self.rows, self.fresh])
         # Numbers, and the place of each row among those that are looked at.
         numbers = points[self.looked_at, :width].astype(float)
@@ -111,7 +118,7 @@ class TextSearch:
     @cached_property
     def parts(self) -> list[_Part]:
         """Every term that may be taken, with its values."""
-        some, many, made = self.points[self.looked_at], self.search.order[:_LEARNED], []
+        some, many, made = self.points[self.looked_at], self.learned, []
         if self.best is not None:
             kernel = self.best.kernel
             made.append(_Part("", -1, kernel, Tabulated.of(kernel, self.places[:, : self.width])))

@@ -17,8 +17,8 @@ from mercer.kernels.unary import Scale
 from mercer.tables.reading import Table
 
 _DAY_FIRST = re.compile(r"\d{1,2}[./]\d{1,2}[./]\d{2,4}.*")
-# One word with a digit in it, as numbers of customers or parcels are; or a date.
-_NO_TEXT = re.compile(rf"\S*\d\S*|{_DAY_FIRST.pattern}")
+# One word with a digit in it, as numbers of customers or parcels are; a date; or signs without any word.
+_NO_TEXT = re.compile(rf"\S*\d\S*|{_DAY_FIRST.pattern}|\W*")
 # Up to so many different words are categories, however few rows there are.
 _CATEGORIES = 50
 
@@ -74,9 +74,22 @@ def free_texts(table: Table) -> tuple[str, ...]:
     for name in table.names:
         if table.kind(name) == "text":
             counts = Counter(v for v in table[name] if v is not None)
-            if too_many(len(counts), len(table)) and not _all_match(_NO_TEXT, counts):
+            # In most rows there may be none: nearly all that are there differ.
+            alone = len(counts) > max(_CATEGORIES, 0.9 * sum(counts.values()))
+            if (alone or too_many(len(counts), len(table))) and not _all_match(_NO_TEXT, counts):
                 found.append(name)
     return tuple(found)
+
+
+def letters_a_row(points: np.ndarray) -> float:
+    """How many letters the texts of a row have on average, of points with or without texts.
+
+    >>> letters_a_row(np.array([[0.5, "ab"], [1.5, ""]], dtype=object)), letters_a_row(np.eye(2))
+    (1.0, 0.0)
+    """
+    if points.dtype != object or not len(points):
+        return 0.0
+    return sum(len(value) for value in points.ravel() if isinstance(value, str)) / len(points)
 
 
 def kernel_terms(kernel: Kernel, factor: float = 1.0) -> list[tuple[float, Kernel]]:
@@ -125,4 +138,6 @@ def numbers_and_words(points: np.ndarray, there: np.ndarray, width: int) -> tupl
         except ValueError:  # there is no word in any of them
             continue
         both = tuple(hstack([csr_matrix(a), b]).tocsr() for a, b in zip(both, words, strict=True))
+    if not both[0].shape[1]:  # of signs and nothing else: a column that says nothing
+        return np.zeros((len(points), 1)), np.zeros((len(there), 1))
     return both
