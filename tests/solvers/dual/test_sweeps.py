@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -87,10 +89,10 @@ def test_compiled_loops_are_the_python_they_are_written_in(points):
         results = []
         for run in (function, module._compiled(function, "float32")):
             w, out, moved = np.linspace(0, 1, WIDTH), np.zeros(60), c.copy()
-            awake, now = np.zeros(60, np.int64), np.array([0.1, 0.2, -1e300, 1e300, 0.05, -0.05])
+            awake, now = np.zeros(60, np.int64), np.array([0.1, 0.2, -1e300, 1e300, 0.05, -0.05, 0.3])
             if function is sweep:
                 box = (np.ones(60), np.full(60, -1.0), np.full(60, 1.0), np.zeros(60), np.full(60, 3.0))
-                at = module.SweptAt(which, moved, *box, w, 0.1, 0.5)
+                at = module.SweptAt(which, moved, *box, np.linspace(0, 1, 60), w, 0.1, 0.5, 0.2)
                 run(rows, at, which, awake, now, 0, 60)
             elif function is add_up:
                 run(rows, which, c, w, 0, 60)
@@ -151,3 +153,15 @@ def test_few_sweeps_for_large_lam_and_targets_far_from_0(points, loss):
     y = problem((X, far), loss, 1.0).y
     constant = min(loss.value(y, np.full_like(y, b)).mean() for b in np.linspace(y.min(), y.max(), 2000))
     assert found.certificate.objective == pytest.approx(constant, rel=1e-2)
+
+
+def test_what_all_examples_have_in_common_costs_no_sweeps(points):
+    """A column of 30s beside others of size 1: with an offset it says nothing."""
+    X = points[0]
+    with_column = sparse.hstack([X, np.full((N, 1), 30.0)], format="csr")
+    plain = Dual(tol=1e-5).run(problem(points, Hinge(), 1e-3))
+    wide = replace(problem(points, Hinge(), 1e-3), A=Matrix(with_column), B=Identity(WIDTH + 1))
+    found = Dual(tol=1e-5).run(wide)
+    scores = with_column @ found.coef + found.intercept
+    np.testing.assert_allclose(scores, X @ plain.coef + plain.intercept, atol=1e-3)
+    assert found.iterations < 2 * plain.iterations + 20

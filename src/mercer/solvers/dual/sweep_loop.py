@@ -24,9 +24,9 @@ class Sparse(NamedTuple):
 
 
 class SweptAt(NamedTuple):
-    """Of each coefficient: the row it belongs to, where it is, its box and its curvature; then w.
+    """Of each coefficient: the row it belongs to, where it is, its box, curvature and φ·μ; then w and ‖μ‖².
 
-    The curvature is ‖φ‖², that of the loss (`extra`) and the price of Σc.
+    The curvature is ‖φ − μ‖², that of the loss (`extra`) and the price of Σc; μ is the mean of φ, or 0.
     """
 
     row: "i64[:]"
@@ -36,9 +36,11 @@ class SweptAt(NamedTuple):
     upper: "f64[:]"
     extra: "f64[:]"
     curvature: "f64[:]"
+    along: "f64[:]"
     w: "f64[:]"
     kink: float
     price: float
+    common: float
 
 
 def add_up(rows: Sparse, which: "i64[:]", c: "f64[:]", w: "f64[:]", begin: int, end: int):
@@ -64,18 +66,20 @@ def inner(rows: Sparse, which: "i64[:]", w: "f64[:]", out: "f64[:]", begin: int,
 def sweep(rows: Sparse, at: SweptAt, order: "i64[:]", awake: "i64[:]", now: "f64[:]", begin: int, end: int):
     """Move the coefficients order[begin:end], and write down which of them should stay awake.
 
-    now: the offset, what Σc is too large by, the steepest slopes seen to the left and to the right, and those
-    beyond which a coefficient at its bound may sleep.
+    now: the offset, what Σc is too large by, the steepest slopes seen to the left and to the right, those
+    beyond which a coefficient at its bound may sleep, and μ·w.
     """
     beyond = now[1]
     high = now[2]
     low = now[3]
+    mean = now[6]
     for a in range(begin, end):
         k = order[a]
         i = at.row[k]
         first = rows.starts[i]
         last = rows.starts[i + 1]
-        g = now[0] + at.price * beyond - at.centre[k]
+        # (φ − μ)·(w − μ Σc), with what is known of μ.
+        g = now[0] + (at.price + at.common - at.along[k]) * beyond - mean - at.centre[k]
         for e in range(first, last):
             g += rows.values[e] * at.w[rows.features[e]]
         here = at.c[k]
@@ -101,8 +105,10 @@ def sweep(rows: Sparse, at: SweptAt, order: "i64[:]", awake: "i64[:]", now: "f64
         if step != 0.0:
             at.c[k] = z
             beyond += step
+            mean += step * at.along[k]
             for e in range(first, last):
                 at.w[rows.features[e]] += step * rows.values[e]
     now[1] = beyond
     now[2] = high
     now[3] = low
+    now[6] = mean

@@ -62,15 +62,23 @@ class SparseDual:
     def __init__(self, rows: Sparse, squares: np.ndarray, width: int, part: Part, state: State):
         qp, self.rows, self.part, self.state = part.qp, rows, part, state
         self.which = part.rows.astype(np.int64)
-        squares = squares[part.rows]
+        self.lengths = np.diff(rows.starts)[part.rows]
+        squares, along, common = squares[part.rows], np.zeros(len(part.rows)), 0.0
+        self.mean = np.zeros(width)
+        if qp.paired and not part.offset_price and len(along):
+            # With Σc = 0 what all rows have in common makes no difference, and would drown what does.
+            self._run(add_up, None, self.which, np.full(len(along), 1 / len(along)), self.mean)
+            self._run(inner, None, self.which, self.mean, along)
+            common = float(self.mean @ self.mean)
+            squares = np.maximum(squares - 2 * along + common, 0.0)
         # As if the constant were one more feature, of the size of all others together.
         self.price = (float(squares.mean()) or 1.0) if qp.paired and len(squares) else 0.0
         curvature = np.maximum(squares + qp.extra + self.price, _LEAST)
         box = (qp.centre, qp.lower, qp.upper, qp.extra, curvature)
-        self.at = SweptAt(self.which, state.c, *box, np.zeros(width), qp.kink, self.price)
-        # The offset, what Σc is too large by, the steepest slopes, those beyond which coefficients may sleep.
-        self.now = np.array([0.0, 0.0, -HUGE, HUGE, HUGE, -HUGE])
-        self.lengths = np.diff(rows.starts)[part.rows]
+        self.at = SweptAt(self.which, state.c, *box, along, np.zeros(width), qp.kink, self.price, common)
+        # The offset, what Σc is too large by, the steepest slopes, those beyond which coefficients may sleep,
+        # and what the mean row has as its score.
+        self.now = np.array([0.0, 0.0, -HUGE, HUGE, HUGE, -HUGE, 0.0])
 
     def _run(self, function: Any, order: np.ndarray | None, *args: Any) -> None:
         """A loop over all coefficients, or in this order, as many at a time as may not be interrupted."""
@@ -92,13 +100,16 @@ class SparseDual:
         self._run(add_up, None, self.which, state.c, w)
         self._run(inner, None, self.which, w, state.g)
         state.g += qp.extra * state.c - qp.centre
-        self.now[1] = 0.0
+        # The offset of rows that are centred has what the mean row scores in it.
+        before, self.now[1], self.now[6] = self.now[6], 0.0, float(self.mean @ w)
+        self.now[0] += self.now[6] - before
         state.violation = qp.violation(*qp.slopes(state.c, state.g))
 
     def set_offset(self) -> None:
         """The offset that is best for the scores of the coefficients as they were measured."""
         if self.part.qp.paired:
-            self.now[0] = _best_offset(self.part, self.part.qp.extra * self.state.c - self.state.g)
+            missing = self.part.qp.extra * self.state.c - self.state.g
+            self.now[0] = _best_offset(self.part, missing) + self.now[6]
 
     def over(self, some: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
         """A sweep over these coefficients: (those that stay awake, the steepest slope seen)"""
