@@ -24,10 +24,22 @@ def column(words):
         (["red", "blue", None, "green"] * 20, False),
         ([None] * 80, False),
         (["!" * (i + 1) for i in range(80)], False),  # no word to count
-        ([f"so said {i}" for i in range(60)] + [None] * 240, True),  # missing in most rows
+        ([f"note {i}" for i in range(80)], False),  # what is not in all of them are codes
+        ([f"{'ab'[i % 2]} said {i}" for i in range(60)] + [None] * 240, True),  # missing in most rows
         ([f"so said {i % 55}" for i in range(110)] + [None] * 110, False),
     ],
-    ids=["sentences", "names", "codes", "dates", "categories", "nothing", "signs", "few", "repeated"],
+    ids=[
+        "sentences",
+        "names",
+        "codes",
+        "dates",
+        "categories",
+        "nothing",
+        "signs",
+        "numbered",
+        "few",
+        "repeated",
+    ],
 )
 def test_what_is_free_text(words, text):
     table = Table.of({"x": np.arange(float(len(words))), "words": column(words)})

@@ -60,14 +60,21 @@ def _all_match(pattern: re.Pattern[str], words: Collection[str]) -> bool:
     return sum(bool(pattern.fullmatch(w)) for w in words) > 0.9 * len(words)
 
 
+def _apart(texts: Collection[str]) -> list[str]:
+    """Texts without the words that nearly all of them have: of "note 1", "note 2", … only codes are left."""
+    words = [text.split() for text in texts]
+    rows = Counter(word for some in words for word in set(some))
+    return [" ".join(word for word in some if rows[word] <= 0.9 * len(words)) for some in words]
+
+
 def free_texts(table: Table) -> tuple[str, ...]:
     """Names of the columns that hold names or free text: words that are no categories, codes or dates.
 
     Examples
     --------
     >>> codes = [f"A-{i:03}" for i in range(80)]
-    >>> table = Table.of({"review": [f"good, {c}" for c in codes], "id": codes, "stars": ["one", "two"] * 40})
-    >>> free_texts(table)
+    >>> said = [f"{mood}, {c}" for mood, c in zip(["good", "bad"] * 40, codes)]
+    >>> free_texts(Table.of({"review": said, "id": codes, "note": [f"note {c}" for c in codes]}))
     ('review',)
     """
     found = []
@@ -76,7 +83,7 @@ def free_texts(table: Table) -> tuple[str, ...]:
             counts = Counter(v for v in table[name] if v is not None)
             # In most rows there may be none: nearly all that are there differ.
             alone = len(counts) > max(_CATEGORIES, 0.9 * sum(counts.values()))
-            if (alone or too_many(len(counts), len(table))) and not _all_match(_NO_TEXT, counts):
+            if (alone or too_many(len(counts), len(table))) and not _all_match(_NO_TEXT, _apart(counts)):
                 found.append(name)
     return tuple(found)
 
