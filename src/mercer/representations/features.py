@@ -59,7 +59,7 @@ class Features(Representation):
             map.set_params(kernel=kernel)
         if params.get("random_state", 0) is None:
             map.set_params(random_state=int(rng.integers(2**31 - 1)))
-        if kernel.has_counts and seen is None:
+        if seen is None and getattr(map, "sparse_rows", False):  # all features are made once
             return map, Matrix(map.fit_transform(X))
         map.fit(X if seen is None else X[seen])
         first = map.transform(X[:1])
