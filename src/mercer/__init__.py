@@ -52,6 +52,7 @@ _ROOMS = (
     "operators",
     "plot",
     "representations",
+    "rows",
     "selection",
     "solvers",
     "tables",

@@ -69,8 +69,8 @@ class Times:
             )
 
 
-class Rows:
-    """Rows of K, packed; `fill` computes entries of some of them."""
+class PackedRows:
+    """PackedRows of K, packed; `fill` computes entries of some of them."""
 
     def __init__(self, fused: Fused, X: Any, job: str):
         self.fused, self.layout = fused, fused.layout

@@ -17,7 +17,7 @@ from mercer.codegen.formula import Formula
 from mercer.codegen.llvm.processor import host
 from mercer.engines.fused.code import loops
 from mercer.engines.fused.layout import Layout
-from mercer.engines.fused.packed import Packed, Rows, Times
+from mercer.engines.fused.packed import Packed, PackedRows, Times
 
 # Packed columns are kept for a pass over all rows: few bytes, but rows are packed again for every pass.
 _PACKED_BYTES = 24 << 20
@@ -31,7 +31,7 @@ _SYMMETRIC_COLUMNS = 1024
 _TILE_BYTES = 24 << 10
 _TILE = 256
 _BLAS_TILE = 384
-# Rows of a task: enough that packing and calling cost nothing, few enough that threads end together.
+# PackedRows of a task: enough that packing and calling cost nothing, few enough that threads end together.
 _ROWS = 4096
 _TASKS_PER_THREAD = 8
 # Tiles of columns over which a product with one column is summed up at once.
@@ -168,7 +168,7 @@ class Fused:
         return [slice(i, min(i + step, self.n)) for i in range(0, self.n, step)]
 
     def _height(self, width: int) -> int:
-        """Rows of a block of K of this width that stays in cache; a multiple of every block of rows."""
+        """PackedRows of a block of K of this width that stays in cache; a multiple of every block of rows."""
         return max(_BLOCK_BYTES // (max(width, 1) * self.dtype.itemsize) // 16 * 16, 16)
 
     # -- products ---------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ class Fused:
 
         def some(task):
             rows, several = task
-            packed = Rows(self, self.X[rows], job)
+            packed = PackedRows(self, self.X[rows], job)
             return rows, [packed.product(z, tiles, v, height) for tiles in several]
 
         tasks = self._tasks()
@@ -231,9 +231,11 @@ class Fused:
                 stopping_point()
                 rows = blocks[b]
                 first, last = several * b, min(several * (b + 1), z.tiles)
-                out[rows] += Rows(self, self.X[rows], "product" + bits).product(z, (first, last), v, height)
+                out[rows] += PackedRows(self, self.X[rows], "product" + bits).product(
+                    z, (first, last), v, height
+                )
                 if last < z.tiles:
-                    Rows(self, self.X[rows], "symmetric" + bits).symmetric(
+                    PackedRows(self, self.X[rows], "symmetric" + bits).symmetric(
                         z, last, v, out, rows.start, height
                     )
             return out
@@ -255,7 +257,7 @@ class Fused:
         height = self._height(stride)
 
         def some(rows):
-            packed = Rows(self, self.X[rows], "fill")
+            packed = PackedRows(self, self.X[rows], "fill")
             K = np.empty((height, stride), self.dtype)
             address, sums = K.ctypes.data, np.zeros((height, V.shape[0]))
             for i in range(0, packed.count, height):
@@ -293,7 +295,9 @@ class Fused:
             K = np.empty((height, stride), self.dtype)
             address, sums = K.ctypes.data, np.zeros((height, t))
             for rows in mine:
-                packed = Rows(self, self.X[rows], ("keep64" if double else "keep32") if fused else "fill")
+                packed = PackedRows(
+                    self, self.X[rows], ("keep64" if double else "keep32") if fused else "fill"
+                )
                 part = np.zeros((t, width), dtype)
                 for i in range(0, packed.count, height):
                     stopping_point()
@@ -367,7 +371,7 @@ class Fused:
         With `half`, tiles left of the one with the diagonal are left out.
         """
         out = out if local else out[rows]
-        packed = Rows(self, rows if local else self.X[rows], "fill")
+        packed = PackedRows(self, rows if local else self.X[rows], "fill")
         stride, height = out.strides[0] // out.itemsize, self._height(self.tile)
         for z in columns:
             skipped = max(rows.start - z.first, 0) // self.tile if half else 0

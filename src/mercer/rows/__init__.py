@@ -1,0 +1,6 @@
+"""Examples that live elsewhere: in files larger than memory, or on the machines of a cluster."""
+
+from mercer.rows.arrays import ArrayRows
+from mercer.rows.base import Rows, Shard
+
+__all__ = ["ArrayRows", "Rows", "Shard"]

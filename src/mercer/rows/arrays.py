@@ -1,0 +1,150 @@
+"""Rows of arrays: in memory, memory-mapped, or in .npy files, which are read piece by piece."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer._files import open_plain
+from mercer.rows.base import Rows, Shard, cut, rows_of_a_shard
+
+# Rows that are looked at for a fingerprint.
+_LOOKED_AT = 64
+
+
+class ArrayFile:
+    """An array in a file whose rows are read when they are asked for.
+
+    No page of the file is mapped, so what has been read does not count as this process's memory.
+    """
+
+    def __init__(self, path: Any, shape: tuple[int, ...], dtype: Any, offset: int):
+        self.path, self.shape, self.dtype, self.offset = Path(path), tuple(shape), np.dtype(dtype), offset
+        need = offset + self.dtype.itemsize * int(np.prod(shape, dtype=object))
+        if (size := os.stat(self.path).st_size) < need:
+            raise ValueError(f"{self.path} ends early: {size:,} bytes, and its header promises {need:,}")
+
+    @classmethod
+    def open(cls, path: Any) -> ArrayFile:
+        """That of a .npy file; it holds numbers (or words), never objects."""
+        with open_plain(path) as file:
+            try:
+                version = np.lib.format.read_magic(file)
+                read = {
+                    (1, 0): np.lib.format.read_array_header_1_0,
+                    (2, 0): np.lib.format.read_array_header_2_0,
+                }
+                shape, fortran, dtype = read[version](file)
+            except (ValueError, KeyError) as error:
+                raise ValueError(f"{path} is no .npy file: {error}") from None
+            if dtype.hasobject:
+                raise ValueError(f"{path} holds Python objects, which are not read: save numbers")
+            if fortran and len(shape) > 1:
+                raise ValueError(
+                    f"{path} is stored column by column; np.save(path, np.ascontiguousarray(X)) stores rows"
+                )
+            return cls(path, shape, dtype, file.tell())
+
+    @classmethod
+    def of_memmap(cls, array: np.ndarray) -> ArrayFile | None:
+        """That of a memory-mapped array, if rows lie in the file as they do in the array."""
+        name = getattr(array, "filename", None)
+        base: Any = array
+        while isinstance(base, np.ndarray) and base.base is not None and not isinstance(base.base, bytes):
+            if not isinstance(base.base, np.ndarray):
+                break
+            base = base.base
+        private = getattr(array, "mode", "c") == "c"
+        if name is None or private or not array.flags.c_contiguous or not isinstance(base, np.memmap):
+            return None
+        ahead = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        return cls(name, array.shape, array.dtype, base.offset + ahead)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        first, stop, _ = rows.indices(len(self))
+        out = np.empty((max(stop - first, 0), *self.shape[1:]), self.dtype)
+        row = self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=object))
+        with open_plain(self.path) as file:
+            file.seek(self.offset + first * row)
+            if file.readinto(memoryview(out).cast("B")) != out.nbytes:  # type: ignore[attr-defined]
+                raise OSError(f"{self.path} ends early: it was cut short while it was read")
+        return out
+
+
+def array_of(value: Any) -> Any:
+    """A path to a .npy file or a memory-mapped array as an `ArrayFile` where it can be; arrays as they are."""
+    if isinstance(value, (str, os.PathLike)):
+        return ArrayFile.open(value)
+    if isinstance(value, np.memmap):
+        return ArrayFile.of_memmap(value) or value
+    return value
+
+
+class ArrayRows(Rows):
+    """Rows of arrays in memory, memory-mapped arrays or .npy files.
+
+    Parameters
+    ----------
+    X : array, memory-mapped array or path of a .npy file, shape (n, d)
+    y, w : the same, shape (n,) or (n, t), and (n,); or None
+    rows : int, optional
+        Rows of a shard.
+    names : names of the features
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.arange(12.0).reshape(6, 2)
+    >>> rows = ArrayRows(X, X[:, 0], rows=4)
+    >>> rows.sizes, rows.total(lambda shard: (shard.X.sum(axis=0),))
+    ((4, 2), (array([30., 36.]),))
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any = None,
+        w: Any = None,
+        rows: int | None = None,
+        names: Sequence[str] | None = None,
+    ):
+        self.X, self.y, self.w = array_of(X), array_of(y), array_of(w)
+        if len(self.X.shape) != 2:
+            raise ValueError(f"X must have rows and columns, but its shape is {self.X.shape}")
+        for name, other in (("y", self.y), ("the weights", self.w)):
+            if other is not None and other.shape[0] != self.X.shape[0]:
+                raise ValueError(f"X has {self.X.shape[0]:,} rows, {name} {other.shape[0]:,}")
+        if self.X.dtype.kind not in "fiub":
+            raise ValueError(f"X must hold numbers, got {self.X.dtype}")
+        self.shape = (int(self.X.shape[0]), int(self.X.shape[1]))
+        self.dtype = np.dtype(np.float32 if self.X.dtype in (np.float32, np.float16) else np.float64)
+        self.names, self.has_y, self.has_w = names, y is not None, w is not None
+        n, d = self.shape
+        self.sizes = cut(n, rows or rows_of_a_shard(n, d, self.dtype.itemsize))
+        self._first = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int).tolist()
+
+    def recut(self, rows):
+        return ArrayRows(self.X, self.y, self.w, rows, self.names)
+
+    def shard(self, k):
+        rows = slice(self._first[k], self._first[k + 1])
+        X = np.ascontiguousarray(np.asarray(self.X[rows]), dtype=self.dtype)
+        y, w = (None if a is None else np.asarray(a[rows]) for a in (self.y, self.w))
+        return Shard(X, y, w, rows.start)
+
+    def fingerprint(self):
+        digest = hashlib.sha256(repr((self.shape, self.dtype.str, self.sizes)).encode())
+        n = self.shape[0]
+        for start in np.unique(np.linspace(0, max(n - 1, 0), min(n, _LOOKED_AT)).astype(int)):
+            for array in (self.X, self.y, self.w):
+                if array is not None:
+                    digest.update(repr(np.asarray(array[slice(start, start + 1)]).tolist()).encode())
+        return digest.hexdigest()

@@ -1,0 +1,233 @@
+"""Examples that live elsewhere, in files or on other machines: read shard by shard, and never all at once."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+# What comes out of a shard and is added up over all of them.
+Totals = tuple[Any, ...]
+Task = Callable[..., Totals]
+Change = Callable[["Shard"], "Shard"]
+
+# Bytes of a shard's points, and the least rows worth a task of their own.
+SHARD_BYTES = 8 << 20
+_FEWEST_ROWS = 1 << 15
+# Shards are first added up within so many bundles of neighbours, wherever they are computed: so the sums are
+# the same numbers on one machine and on many.
+_BUNDLES = 64
+# Shards that are read while the one before is computed with.
+_AHEAD = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Some examples next to each other: points X (rows, d), targets or labels y, weights w, where there are.
+
+    `first` is the number of the first of them among all rows.
+    """
+
+    X: np.ndarray
+    y: np.ndarray | None = None
+    w: np.ndarray | None = None
+    first: int = 0
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def take(self, index: np.ndarray) -> Shard:
+        """Some of its rows."""
+        y, w = (None if a is None else a[index] for a in (self.y, self.w))
+        return Shard(self.X[index], y, w, self.first)
+
+
+class Largest:
+    """A number (or array) of which the largest is kept where others are added up.
+
+    Examples
+    --------
+    >>> (Largest(2.0) + Largest(3.0)).value
+    array(3.)
+    """
+
+    def __init__(self, value: Any):
+        self.value = np.asarray(value)
+
+    def __add__(self, other: Largest) -> Largest:
+        return Largest(np.maximum(self.value, other.value))
+
+
+class Rows:
+    """Examples in shards. Contract: `shape`, `dtype`, `sizes`, and `shard(k)`, which reads the k-th.
+
+    All work on them is a **task**: ``task(shard, *vectors)`` gives a tuple of arrays, and `total` adds these up
+    over all shards. A task goes where the shards are, so it must be possible to pickle it; it is the same
+    object from pass to pass, and may keep what it prepares, while `vectors` change. Here tasks run in this
+    process, one shard after the other, the next ones being read meanwhile.
+
+    Attributes
+    ----------
+    shape : (rows, features) of all points together
+    dtype : of the points, float32 or float64
+    sizes : tuple of int, the rows of each shard
+    names : names of the features, or None
+    has_y, has_w : are there targets, are there weights?
+    """
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    sizes: tuple[int, ...]
+    names: Sequence[str] | None = None
+    has_y = False
+    has_w = False
+
+    def shard(self, k: int) -> Shard:
+        """Read the k-th shard; several threads may ask at the same time."""
+        raise NotImplementedError
+
+    def fingerprint(self) -> str:
+        """A word that changes when the examples do: a checkpoint goes with the data it was made from."""
+        raise NotImplementedError
+
+    def recut(self, rows: int) -> Rows:
+        """The same examples in shards of so many rows, where they can be cut anew; else as they are."""
+        return self
+
+    # -- work -------------------------------------------------------------------------------------
+
+    def total(self, task: Task, *vectors: Any) -> Totals:
+        """Σ over shards of task(shard, *vectors), entry by entry."""
+        results = self.each(task, *vectors)
+        return tree_sum([added(next(results) for _ in bundle) for bundle in bundles(len(self.sizes))])
+
+    def each(self, task: Task, *vectors: Any) -> Iterator[Totals]:
+        """task(shard, *vectors) of one shard after the other, in order."""
+        for shard in self._ahead(range(len(self.sizes))):
+            yield task(shard, *vectors)
+
+    def take(self, index: np.ndarray) -> Shard:
+        """These rows, in the order of their numbers: one pass over the shards that hold them."""
+        index = np.sort(np.asarray(index, dtype=np.int64))
+        edges = np.searchsorted(index, np.cumsum([0, *self.sizes]))
+        held = [k for k in range(len(self.sizes)) if edges[k] < edges[k + 1]]
+        parts = [
+            shard.take(index[edges[k] : edges[k + 1]] - shard.first)
+            for k, shard in zip(held, self._ahead(held))
+        ]
+        return joined(parts)
+
+    def _ahead(self, numbers: Iterable[int]) -> Iterator[Shard]:
+        """Shards in this order, the next ones being read while one is in use."""
+        reader = ThreadPoolExecutor(1, "mercer-read")
+        waiting: deque[Future[Shard]] = deque()
+        try:
+            for k in numbers:
+                waiting.append(reader.submit(self.shard, k))
+                if len(waiting) > _AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            # Whoever interrupts us does not wait for a slow disk.
+            reader.shutdown(wait=False, cancel_futures=True)
+
+    # -- the same rows, seen otherwise --------------------------------------------------------------
+
+    def changed(self, change: Change, dtype: Any = None, width: int | None = None) -> Rows:
+        """Rows of which every shard has gone through `change` (which can be pickled) when it is read."""
+        return ChangedRows(self, change, dtype, width)
+
+
+class ChangedRows(Rows):
+    """Rows that go through a function shard by shard, where they are."""
+
+    def __init__(self, base: Rows, change: Change, dtype: Any = None, width: int | None = None):
+        self.base, self.change = base, change
+        self.shape = (base.shape[0], base.shape[1] if width is None else width)
+        self.dtype = base.dtype if dtype is None else np.dtype(dtype)
+        self.sizes, self.names = base.sizes, base.names if width is None else None
+        self.has_y, self.has_w = base.has_y, base.has_w
+
+    def shard(self, k):
+        return self.change(self.base.shard(k))
+
+    def fingerprint(self):
+        return self.base.fingerprint()
+
+    def recut(self, rows):
+        return self.base.recut(rows).changed(self.change, self.dtype, self.shape[1])
+
+    def each(self, task, *vectors):
+        return self.base.each(Changed(self.change, task), *vectors)
+
+    def total(self, task, *vectors):
+        return self.base.total(Changed(self.change, task), *vectors)
+
+    def take(self, index):
+        return self.change(self.base.take(index))
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A task on rows that are changed first."""
+
+    change: Change
+    task: Task
+
+    def __call__(self, shard: Shard, *vectors: Any) -> Totals:
+        return self.task(self.change(shard), *vectors)
+
+
+def rows_of_a_shard(n: int, d: int, itemsize: int, most: int = SHARD_BYTES) -> int:
+    """How many rows a shard has, if nobody says: it depends on the data only, so that sums always agree."""
+    fits = max(most // max(d * itemsize, 1), 1)
+    return min(max(math.ceil(n / _BUNDLES), _FEWEST_ROWS), fits)
+
+
+def cut(n: int, rows: int) -> tuple[int, ...]:
+    """n rows in shards of so many, the last one with what is left."""
+    whole, rest = divmod(n, rows)
+    return (rows,) * whole + ((rest,) if rest else ())
+
+
+def bundles(count: int) -> list[range]:
+    """Numbers of neighbouring shards that are added up first."""
+    edges = np.linspace(0, count, min(count, _BUNDLES) + 1).astype(int).tolist()
+    return [range(a, b) for a, b in zip(edges[:-1], edges[1:])]
+
+
+def added(results: Iterable[Totals]) -> Totals:
+    """The sum of tuples, entry by entry, from the first to the last."""
+    total: Totals | None = None
+    for result in results:
+        total = result if total is None else tuple(a + b for a, b in zip(total, result, strict=True))
+    if total is None:
+        raise ValueError("there are no rows to add anything up over")
+    return total
+
+
+def tree_sum(results: list[Totals]) -> Totals:
+    """The sum of tuples, of pairs of pairs: the order does not depend on who computed them."""
+    while len(results) > 1:
+        pairs = [results[i : i + 2] for i in range(0, len(results), 2)]
+        results = [added(pair) for pair in pairs]
+    return added(results)
+
+
+def joined(parts: list[Shard]) -> Shard:
+    """Several shards as one."""
+    if not parts:
+        raise ValueError("no rows were asked for")
+    first = parts[0]
+
+    def together(name: str) -> np.ndarray | None:
+        held = [getattr(part, name) for part in parts]
+        return None if held[0] is None else np.concatenate(held)
+
+    return replace(first, X=np.concatenate([part.X for part in parts]), y=together("y"), w=together("w"))
