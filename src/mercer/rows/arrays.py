@@ -74,13 +74,13 @@ class ArrayFile:
         row = self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=object))
         with open_plain(self.path) as file:
             file.seek(self.offset + first * row)
-            if file.readinto(memoryview(out).cast("B")) != out.nbytes:  # type: ignore[attr-defined]
+            if file.readinto(out.reshape(-1).view(np.uint8).data) != out.nbytes:
                 raise OSError(f"{self.path} ends early: it was cut short while it was read")
         return out
 
 
 def array_of(value: Any) -> Any:
-    """A path to a .npy file or a memory-mapped array as an `ArrayFile` where it can be; arrays as they are."""
+    """A .npy file's path or a memory-mapped array as an `ArrayFile`, where it can be; arrays as they are."""
     if isinstance(value, (str, os.PathLike)):
         return ArrayFile.open(value)
     if isinstance(value, np.memmap):

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,8 +67,8 @@ class Largest:
 class Rows:
     """Examples in shards. Contract: `shape`, `dtype`, `sizes`, and `shard(k)`, which reads the k-th.
 
-    All work on them is a **task**: ``task(shard, *vectors)`` gives a tuple of arrays, and `total` adds these up
-    over all shards. A task goes where the shards are, so it must be possible to pickle it; it is the same
+    All work on them is a **task**: ``task(shard, *vectors)`` gives a tuple of arrays, and `total` adds these
+    up over all shards. A task goes where the shards are, so it must be possible to pickle it; it is the same
     object from pass to pass, and may keep what it prepares, while `vectors` change. Here tasks run in this
     process, one shard after the other, the next ones being read meanwhile.
 
@@ -199,7 +200,7 @@ def cut(n: int, rows: int) -> tuple[int, ...]:
 def bundles(count: int) -> list[range]:
     """Numbers of neighbouring shards that are added up first."""
     edges = np.linspace(0, count, min(count, _BUNDLES) + 1).astype(int).tolist()
-    return [range(a, b) for a, b in zip(edges[:-1], edges[1:])]
+    return [range(a, b) for a, b in pairwise(edges)]
 
 
 def added(results: Iterable[Totals]) -> Totals:
