@@ -70,13 +70,13 @@ class ArrayFile:
 
     def __getitem__(self, rows: slice) -> np.ndarray:
         first, stop, _ = rows.indices(len(self))
-        out = np.empty((max(stop - first, 0), *self.shape[1:]), self.dtype)
-        row = self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=object))
+        count, width = max(stop - first, 0), int(np.prod(self.shape[1:], dtype=object))
         with open_plain(self.path) as file:
-            file.seek(self.offset + first * row)
-            if file.readinto(out.reshape(-1).view(np.uint8).data) != out.nbytes:
-                raise OSError(f"{self.path} ends early: it was cut short while it was read")
-        return out
+            file.seek(self.offset + first * width * self.dtype.itemsize)
+            out = np.fromfile(file, self.dtype, count * width)
+        if len(out) != count * width:
+            raise OSError(f"{self.path} ends early: it was cut short while it was read")
+        return out.reshape(count, *self.shape[1:])
 
 
 def array_of(value: Any) -> Any:
