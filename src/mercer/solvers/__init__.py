@@ -8,6 +8,7 @@ from mercer.solvers.coordinate import Coordinate
 from mercer.solvers.descent import GradientDescent
 from mercer.solvers.dual import Dual
 from mercer.solvers.newton import Newton
+from mercer.solvers.passes import Passes
 from mercer.solvers.problem import Certificate, Problem, Solution, Support
 from mercer.solvers.smoothing import Smoothing
 
@@ -21,6 +22,7 @@ __all__ = [
     "GradientDescent",
     "IncompatibleError",
     "Newton",
+    "Passes",
     "Problem",
     "Smoothing",
     "Solution",
