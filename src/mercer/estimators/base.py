@@ -30,6 +30,7 @@ from mercer.representations import Features
 from mercer.rows import lives_elsewhere, open_rows
 from mercer.solvers import Problem, Solution
 from mercer.solvers.convex import semidefinite
+from mercer.solvers.passes import Journal
 
 
 class KernelMachine(Coefficients, KernelInputs):
@@ -47,6 +48,8 @@ class KernelMachine(Coefficients, KernelInputs):
 
     # λ times the coefficients that a fit begins with, one row an example.
     _start: np.ndarray | None = None
+    # What remembers how far a fit is.
+    _journal: Journal | None = None
     holds = {"function_": Function, "coding_": TargetCoding, "solution_": Solution, "loss_": Loss}
 
     # Does it hold on to the problem after fit, and so to the examples?
@@ -119,7 +122,7 @@ class KernelMachine(Coefficients, KernelInputs):
         # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
         points, squares = self._bind(kernel, X, plan.engine, given, weights, keep=self._keeps_problem)
-        rng = generator(self.random_state)
+        rng = self._generator()
         n = {} if census is None else {"n": census.n}
         built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen, **n)
         # Losses are summed in float64, whatever the data.
@@ -157,7 +160,13 @@ class KernelMachine(Coefficients, KernelInputs):
         if not kernel.vectors:
             raise ValueError(f"{kernel!r} is no kernel on vectors, and rows that live elsewhere are vectors")
         unknowns = unknowns_elsewhere(representation, kernel, *rows.shape)
-        return Census.take(rows, unknowns, generator(self.random_state), self._factors_of())
+        return Census.take(rows, unknowns, self._generator(), self._factors_of())
+
+    def _generator(self) -> np.random.Generator:
+        """The source of all that is random in a fit; where one is to be resumed, the same again."""
+        if self._journal is not None and self.random_state is None:
+            return generator(self._journal.seed)
+        return generator(self.random_state)
 
     def _factors_of(self) -> Any:
         """labels, weights ↦ factors of the weights of classes; None where y are numbers."""
@@ -170,12 +179,25 @@ class KernelMachine(Coefficients, KernelInputs):
             return problem
         return replace(problem, start=start / problem.lam)
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
         """Fit f to (X, y).
 
-        X may live elsewhere (a path, a memory-mapped array, `Rows`, …): see `mercer.rows`. y is the name of a
-        column, then, or an array or a path, too.
+        Parameters
+        ----------
+        X : points
+            They may live elsewhere (a path, a memory-mapped array, `Rows`, a Dask collection, …): see
+            `mercer.rows`.
+        y : targets
+            Of examples that live elsewhere also the name of a column.
+        sample_weight : weights
+        checkpoint : path or Checkpoint, optional
+            Where a fit to examples that live elsewhere notes how far it is. Begun again after whatever ended
+            it, it goes on from there.
         """
+        if checkpoint is not None:
+            if not lives_elsewhere(X):
+                raise ValueError("checkpoint is for examples that live elsewhere: see mercer.rows.open_rows")
+            self._journal = Journal(checkpoint)
         self._fit(X, y, sample_weight)
         return self
 
@@ -206,8 +228,10 @@ class KernelMachine(Coefficients, KernelInputs):
             else:
                 problem, built, coding, plan = self._build(X, y, sample_weight)
         finally:
-            self.__dict__.pop("_start", None)  # it was for this fit only
-        solution = plan.solver.run(problem)
+            journal = self._journal
+            for name in ("_start", "_journal"):  # they were for this fit only
+                self.__dict__.pop(name, None)
+        solution = plan.solver.run(replace(problem, journal=journal))
         claims = solution.certificate.gap is not None
         if not self._definite or (claims and not semidefinite(problem)):
             solution = solution.without_claims()

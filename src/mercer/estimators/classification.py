@@ -84,9 +84,9 @@ class Classifier(OtherWords, Likely, KernelMachine):
         # Any label will do for an example that is absent: one that others have makes no class of its own.
         return np.where(np.isin(y, np.unique(y[weights > 0])), y, y[weights.argmax()])
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Fit f to labelled examples."""
-        super().fit(X, y, sample_weight)
+    def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
+        """Fit f to labelled examples; parameters as in `KernelRidge.fit`."""
+        super().fit(X, y, sample_weight, checkpoint=checkpoint)
         self.classes_ = self.coding_.classes
         return self
 

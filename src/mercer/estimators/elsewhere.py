@@ -16,7 +16,7 @@ from mercer.rows import Rows, Shard
 from mercer.rows.base import Totals
 from mercer.solvers import Problem
 from mercer.solvers.cost import Shape
-from mercer.solvers.passes.solver import sampled_examples
+from mercer.solvers.passes.minimise import sampled_examples
 
 # More labels than this are no classes.
 _MOST_LABELS = 10_000

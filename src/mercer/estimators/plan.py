@@ -139,16 +139,14 @@ def make_plan(
 
 def _misplaced(representation: Representation, solver: solvers.Solver, shape: Shape) -> str | None:
     """What speaks against this combination where the examples are; None if nothing does."""
-    through = isinstance(solver, solvers.Passes)
     if not shape.elsewhere:
-        return (
-            f"solver {solver!r} is for examples that live elsewhere; use solver='auto'" if through else None
-        )
+        return None
     if shape.full:
         return (
             f"{representation!r} has a coefficient for each of {shape.n:,} examples, which live elsewhere: "
             "use representation='nystrom' or 'features', or load the examples into memory"
         )
+    through = isinstance(solver, solvers.Passes)
     return None if through else f"solver {solver!r} needs the examples in memory; use solver='passes'"
 
 

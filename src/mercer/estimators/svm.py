@@ -157,11 +157,11 @@ class KernelSVC(SupportVectors, Classifier):
             return PairCoding.learn(loss, y)
         return super()._encode(loss, y)
 
-    def fit(self, X, y=None, sample_weight=None):
-        """Fit to labelled examples."""
+    def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
+        """Fit to labelled examples; parameters as in `KernelRidge.fit`."""
         if self.probability and lives_elsewhere(X):
             raise ValueError("probability=True needs the examples in memory; use KernelLogistic here")
-        super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight, checkpoint=checkpoint)
         self.__dict__.pop("calibration_", None)
         if lives_elsewhere(X):
             return self

@@ -38,11 +38,34 @@ class QuasiNewton:
         self.measure, self.curvature, self.quadratic = measure, curvature, quadratic
         self.pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_REMEMBERED)
         self.inverse: Callable[[np.ndarray], np.ndarray] | None = None
+        # Where the sample's Hessian was taken.
+        self.at: tuple[np.ndarray, Any] | None = None
 
     def renew(self, u: np.ndarray, mu: Any = None) -> None:
         """Begin anew, with the sample's Hessian at u."""
         self.pairs.clear()
-        self.inverse = self.curvature.inverse(u, mu)
+        self.inverse, self.at = self.curvature.inverse(u, mu), (u, mu)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint needs."""
+        if self.at is None:
+            return {}
+        u, mu = self.at
+        steps, changes = ([pair[i] for pair in self.pairs] for i in (0, 1))
+        return {
+            "hessian_u": u,
+            "hessian_mu": [] if mu is None else mu,
+            "steps": np.array(steps).reshape(-1, *u.shape),
+            "changes": np.array(changes).reshape(-1, *u.shape),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from where `state` was taken."""
+        if "hessian_u" not in state:
+            return
+        mu = state["hessian_mu"]
+        self.renew(state["hessian_u"], mu if mu.size else None)
+        self.pairs.extend(zip(state["steps"], state["changes"], strict=True))
 
     def step(self, point: Point, mu: Any = None) -> Point | None:
         """The next point; None if no step downhill was found."""
