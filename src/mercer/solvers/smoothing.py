@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -271,9 +272,15 @@ def _line_search(form: Form, d: Direction) -> tuple[np.ndarray, float]:
         data = (problem.data_grad(form.scores + t * d.scores) * d.scores).sum(axis=0) / problem.n
         return data + 2 * problem.lam * (d.cross + t * d.square)
 
-    low, high = np.zeros(d.scores.shape[1]), np.ones(d.scores.shape[1])
-    at_low = first = slope(low)
-    down = first < 0
+    first = slope(np.zeros(d.scores.shape[1]))
+    step = falling_to_zero(slope, first)
+    return step, -float((step * first).sum())
+
+
+def falling_to_zero(slope: Callable[[np.ndarray], np.ndarray], first: np.ndarray) -> np.ndarray:
+    """Where, between 0 and 1, slopes that are `first` at 0 and rise are nearly 0; 1 if they stay below."""
+    low, high = np.zeros(len(first)), np.ones(len(first))
+    at_low, down = first, first < 0
     step = np.where(down, high, low)
     here = at_high = slope(step)
     for _ in range(40):
@@ -288,7 +295,7 @@ def _line_search(form: Form, d: Direction) -> tuple[np.ndarray, float]:
         share = np.clip(-at_low / np.where(rise > 0, rise, 1.0), 0.1, 0.9)
         step = np.where(searching, low + share * (high - low), step)
         here = np.where(searching, slope(step), here)
-    return step, -float((step * first).sum())
+    return step
 
 
 def first_smoothing(loss: Loss, form: DualForm, offset: bool) -> tuple[np.ndarray, np.ndarray]:

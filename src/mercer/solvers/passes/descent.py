@@ -89,6 +89,9 @@ class QuasiNewton:
     def _along(self, point: Point, d: np.ndarray, slope: float, mu: Any) -> Point | None:
         if self.quadratic:
             return self._exact(point, d, slope)
+        if mu is not None:
+            d = d * self.curvature.length(point, d, mu)
+            slope = float((d * point.gradient).sum())
         t, slack = 1.0, _SLACK * abs(point.value)
         for _ in range(_TRIALS):
             with np.errstate(over="ignore", invalid="ignore"):

@@ -89,7 +89,7 @@ class Minimisation:
         self.sample = sample = _drawn(problem) if problem.sample is None else problem.sample
         self.primal = to_primal(sample, store=True)
         self.curvature = Curvature(sample, self.primal)
-        work = Slopes(problem.loss)
+        work = Slopes(problem.loss, sample.n)
         self.all = Measure(_sums(problem, work), self.primal, problem.lam, problem.n)
         self.some = Measure(_sums(sample, work), self.primal, problem.lam, sample.n)
         # What gaps are measured against.
@@ -132,7 +132,9 @@ class Minimisation:
         else:
             self._lower(self.some, before, first_steps, _SAMPLE_GAP)
             mu = before.best_mu
-        return Way(self.all(before.found.u, mu), mu, start=start), steps
+        way = Way(self.all(before.found.u, mu), mu, start=start)
+        self._focus(self.all, way)
+        return way, steps
 
     def _about(self) -> str:
         """A word for this problem, which a checkpoint must be of."""
@@ -196,17 +198,30 @@ class Minimisation:
                 return
             if left <= _LEFT * point.smoothing and np.any(mu > 0):
                 way.mu = mu * float(np.clip(np.sqrt(0.5 * tol * value / point.smoothing), _LEAST, _MOST))
-                steps.renew(point.u, way.mu)
                 way.point = measure(point.u, way.mu)
+                self._focus(measure, way)
+                steps.renew(point.u, way.mu)
             else:
-                if measure is self.some:
-                    steps.renew(point.u, mu)
+                # The Hessian changes with who is near a kink.
+                steps.renew(point.u, mu)
                 new = steps.step(point, mu)
                 if new is None:
                     return
                 way.idle = 0 if point.value - new.value > _SLACK * abs(point.value) else way.idle + 1
                 way.point = new
             self._note(measure, way, steps)
+
+    def _focus(self, measure: Measure, way: Way) -> None:
+        """Take the Hessian of examples near a kink."""
+        near = way.point.near
+        if measure is self.all and near is not None and 0 < len(near.rows) < self.problem.n:
+            A = self.problem.A
+            if isinstance(A, Elsewhere):
+                part = A.taken(near.rows)
+            else:
+                w = self.problem.weights
+                part = A.among(near.rows), self.problem.y[near.rows], None if w is None else w[near.rows]
+            self.curvature.focus(part, near.count / self.problem.n)
 
     def _missing(self, point: Point) -> float:
         """About what it costs to make slopes add up to 0, as an offset wants it; the sample says how far."""
@@ -261,7 +276,7 @@ def _sums(problem: Problem, work: Slopes) -> Callable[..., Totals]:
     A, y, weights = problem.A, problem.y, problem.weights
     if isinstance(A, Elsewhere):
         return A.adding(work)
-    return lambda *vectors: work(A, y, weights, *vectors)
+    return lambda *vectors: work(A, y, weights, 0, *vectors)
 
 
 def _drawn(problem: Problem) -> Problem:

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from mercer.losses.dual import Smoothed
-from mercer.operators import Factor
-from mercer.rows.base import Totals
+from mercer.operators import Factor, Operator
+from mercer.rows.base import Reservoir, Totals
 from mercer.solvers.coordinates import Primal
 from mercer.solvers.problem import Problem
+from mercer.solvers.smoothing import falling_to_zero
 
 # Outputs up to this number have a Hessian each; more of them share one.
 _OWN_HESSIANS = 4
-# Examples of the sample that should have curvature, for each unknown.
-_CURVED_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +24,7 @@ class Point:
     """Coordinates u, and what is known there.
 
     `value` is the (smoothed) objective, `objective` that of V itself, `smoothing` what rounding kinks off
-    costs, `gradient` that of `value` in u, `norm` its length in H_K.
+    costs, `gradient` that of `value` in u, `norm` its length in H_K; `near` are some examples near a kink.
     """
 
     u: np.ndarray
@@ -35,6 +34,7 @@ class Point:
     gradient: np.ndarray
     imbalance: np.ndarray
     norm: float
+    near: Reservoir | None = None
 
 
 class Measure:
@@ -61,7 +61,7 @@ class Measure:
         self.passes = 0
 
     def __call__(self, u: np.ndarray, mu: Any = None) -> Point:
-        value, smooth, young, G, slope = self.sums(*self.primal.back(u), mu)
+        value, smooth, young, G, slope, *near = self.sums(*self.primal.back(u), mu)
         self.passes += 1
         self.heard()
         n, pulled = self.n, self.primal.penalise(u)
@@ -70,25 +70,34 @@ class Measure:
         norm = float(np.linalg.norm(self.primal.size(gradient)))
         return Point(
             *(u, smooth / n + penalty, value / n + penalty, young / n),
-            *(gradient, np.abs(slope) / n, norm),
+            *(gradient, np.abs(slope) / n, norm, *near),
         )
 
 
 class Curvature:
-    """Approximate inverses of the Hessian, from a sample of the examples: Falkon's idea, for any loss."""
+    """Approximate inverses of the Hessian, from a sample of the examples: Falkon's idea, for any loss.
+
+    Only examples near a kink have curvature, and in a sample there may be few of these. So `focus` takes some
+    of them in the place of the sample.
+    """
 
     def __init__(self, sample: Problem, primal: Primal):
         self.sample, self.primal = sample, primal
+        self.part = _Part(primal, sample.y, sample.weights, 1.0)
+
+    def focus(self, part: tuple[Operator, Any, Any], share: float) -> None:
+        """From now on: these examples, which are drawn from a part of all, others having no curvature."""
+        A, y, w = part
+        self.part = _Part(self.primal.facing(A), y, w, share)
 
     def inverse(self, u: np.ndarray, mu: Any = None) -> Callable[[np.ndarray], np.ndarray]:
         """R ↦ about H⁻¹R, for the Hessian at u."""
-        scores = self.primal.Phi @ u
-        D = self._bends(scores, mu)
-        if self.sample.weights is not None:
-            D = D * self.sample.weights[:, None]
+        part = self.part
+        D = self._bends(part.y, part.primal.Phi @ u, mu)
+        if part.weights is not None:
+            D = D * part.weights[:, None]
         # Where no example has curvature there would be nothing to divide by.
-        mean = D.mean(axis=0)
-        D = np.where(mean > 0, D, 1.0)
+        D = np.where(D.mean(axis=0) > 0, part.share * D, 1.0)
         if D.shape[1] > _OWN_HESSIANS or self.sample.loss.joint:
             D = D.mean(axis=1, keepdims=True)
         solves = [self._solve(D[:, j]) for j in range(D.shape[1])]
@@ -101,29 +110,50 @@ class Curvature:
         return apply
 
     def _solve(self, d: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        ridge = 2 * self.sample.lam
-        if self.primal.explicit:
-            H = self.primal.Phi.gramian(d) / len(d)
-            H[np.diag_indices_from(H)] += ridge * self.primal.penalty
+        ridge, primal = 2 * self.sample.lam, self.part.primal
+        if primal.explicit:
+            H = primal.Phi.gramian(d) / len(d)
+            H[np.diag_indices_from(H)] += ridge * primal.penalty
             return Factor(H).solve
-        return self.primal.preconditioner(ridge, d, len(d), self.sample.rng)
+        return primal.preconditioner(ridge, d, len(d), self.sample.rng)
 
-    def _bends(self, scores: np.ndarray, mu: Any) -> np.ndarray:
-        """V'' of the sample's examples; of V_μ with a window that is wide enough to be seen in a sample.
+    def _bends(self, y: np.ndarray, scores: np.ndarray, mu: Any) -> np.ndarray:
+        """V'', or V_μ'', of examples."""
+        loss = self.sample.loss
+        if mu is not None:
+            return Smoothed(loss, mu).hess(y, scores)
+        if not loss.curved:
+            return np.full(scores.shape, loss.curvature or 1.0)
+        return np.maximum(loss.hess(y, scores), 0)
 
-        The mean of V_μ'' is the density of examples at the kink, whatever μ, as long as μ is small.
+    def length(self, point: Point, d: np.ndarray, mu: Any) -> np.ndarray:
+        """For each output the part of the step d, at most all of it, after which little slope is left.
+
+        The slope at the beginning is known of all examples; how it changes on the way the sample says.
         """
-        y, loss = self.sample.y, self.sample.loss
-        if mu is None:
-            if not loss.curved:
-                return np.full(scores.shape, loss.curvature or 1.0)
-            return np.maximum(loss.hess(y, scores), 0)
-        wanted = min(_CURVED_ROWS * len(self.primal.penalty), len(y) // 4)
-        width = np.array(mu, dtype=np.float64) + np.zeros(scores.shape[1])
-        for _ in range(60):
-            bends = Smoothed(loss, width).hess(y, scores)
-            few = (bends > 0).sum(axis=0) < wanted
-            if not few.any():
-                break
-            width = np.where(few, 1.5 * np.maximum(width, 1e-12), width)
-        return bends
+        sample, lam = self.sample, self.sample.lam
+        scores, along = self.primal.Phi @ point.u, self.primal.Phi @ d
+        first = (point.gradient * d).sum(axis=0)
+        square = (d * self.primal.penalise(d)).sum(axis=0)
+        loss, w = Smoothed(sample.loss, mu), sample.weights
+
+        def data(t: np.ndarray) -> np.ndarray:
+            slopes = loss.grad(sample.y, scores + t * along) * along
+            return (slopes.sum(axis=0) if w is None else w @ slopes) / sample.n
+
+        before = data(np.zeros(len(first)))
+
+        def slope(t: np.ndarray) -> np.ndarray:
+            return first + data(t) - before + 2 * lam * t * square
+
+        return falling_to_zero(slope, first)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Examples whose Hessian is taken, and which share of all they stand for."""
+
+    primal: Primal
+    y: np.ndarray
+    weights: np.ndarray | None
+    share: float
