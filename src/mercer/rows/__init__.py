@@ -2,5 +2,19 @@
 
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
+from mercer.rows.door import lives_elsewhere, open_rows
+from mercer.rows.statistics import Categories, ColumnMoments, Description, Sample, Standardise, describe
 
-__all__ = ["ArrayRows", "Rows", "Shard"]
+__all__ = [
+    "ArrayRows",
+    "Categories",
+    "Description",
+    "ColumnMoments",
+    "Rows",
+    "Sample",
+    "Shard",
+    "Standardise",
+    "describe",
+    "lives_elsewhere",
+    "open_rows",
+]

@@ -79,6 +79,7 @@ class Rows:
     sizes : tuple of int, the rows of each shard
     names : names of the features, or None
     has_y, has_w : are there targets, are there weights?
+    remarks : sentences about how they are read, for the plan
     """
 
     shape: tuple[int, int]
@@ -87,6 +88,7 @@ class Rows:
     names: Sequence[str] | None = None
     has_y = False
     has_w = False
+    remarks: tuple[str, ...] = ()
 
     def shard(self, k: int) -> Shard:
         """Read the k-th shard; several threads may ask at the same time."""
@@ -144,6 +146,19 @@ class Rows:
         """Rows of which every shard has gone through `change` (which can be pickled) when it is read."""
         return ChangedRows(self, change, dtype, width)
 
+    def standardised(self, about: Any = None) -> Rows:
+        """Rows of (x − mean) / deviation, column by column; those that are constant become 0.
+
+        Parameters
+        ----------
+        about : mercer.rows.Description, optional
+            What is known about the rows; a pass over them finds it out. ``about.standardiser()`` is the
+            change that new rows go through.
+        """
+        from mercer.rows.statistics import describe
+
+        return self.changed((about or describe(self, sample=0)).standardiser())
+
 
 class ChangedRows(Rows):
     """Rows that go through a function shard by shard, where they are."""
@@ -154,6 +169,10 @@ class ChangedRows(Rows):
         self.dtype = base.dtype if dtype is None else np.dtype(dtype)
         self.sizes, self.names = base.sizes, base.names if width is None else None
         self.has_y, self.has_w = base.has_y, base.has_w
+
+    @property
+    def remarks(self):
+        return self.base.remarks
 
     def shard(self, k):
         return self.change(self.base.shard(k))
