@@ -47,7 +47,7 @@ class ColumnMoments:
 
     @classmethod
     def _piece(cls, values: np.ndarray) -> ColumnMoments:
-        # Column after column in memory: sums along it are fast, and made in pairs, hence exact to a few units.
+        # Column after column in memory: sums along it are fast, and made in pairs, hence nearly exact.
         columns = np.ascontiguousarray(values.T, dtype=np.float64)
         missing = np.zeros(len(columns), dtype=np.int64)
         absent = None
@@ -227,7 +227,7 @@ class Standardise:
 
 
 @dataclass(frozen=True)
-class Look:
+class FirstPass:
     """The task behind `describe`."""
 
     sample: int
@@ -304,7 +304,7 @@ def describe(rows: Rows, sample: int = 10_000, seed: int = 0, categories: int = 
     >>> about.X.mean - 1e6, about.quantile(0.5) - 1e6, about.categories.counts
     (array([ 999., 1000.]), array([ 999., 1000.]), {0: 334, 1: 333, 2: 333})
     """
-    found = rows.total(Look(sample, seed, categories, rows.shape[0]))
+    found = rows.total(FirstPass(sample, seed, categories, rows.shape[0]))
     if not rows.has_y:
         return Description(rows.shape[0], found[0], None, None, found[1])
     moments, counts = found[2:]

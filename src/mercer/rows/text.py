@@ -35,6 +35,8 @@ class TextFiles(SourceFiles):
     """
 
     def __init__(self, paths: Sequence[Path]):
+        import pyarrow as pa
+
         super().__init__(paths)
         self._looks = []
         schemas = []
@@ -43,16 +45,20 @@ class TextFiles(SourceFiles):
             self._looks.append(look)
             schemas.append(schema)
             checked_names(schema.names, str(path))
-        self.schema = self.unified(schemas)
+        # Columns without a value among the first rows are numbers, until a word comes.
+        self.schema = pa.schema(
+            [
+                pa.field(f.name, pa.float64() if pa.types.is_null(f.type) else f.type)
+                for f in self.unified(schemas)
+            ]
+        )
 
     def as_numbers(self, features):
         import pyarrow as pa
 
-        # Columns without a value among the first rows are numbers, until a word comes.
         for name in features:
             j = self.schema.get_field_index(name)
-            kind = self.schema.field(j).type
-            if pa.types.is_integer(kind) or pa.types.is_null(kind):
+            if pa.types.is_integer(self.schema.field(j).type):
                 self.schema = self.schema.set(j, pa.field(name, pa.float64()))
 
     def batches(self, first, columns):
