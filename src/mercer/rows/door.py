@@ -52,8 +52,11 @@ def lives_elsewhere(X: Any) -> bool:
     if isinstance(X, (str, os.PathLike)):
         return _names_files(X)
     if isinstance(X, list):
-        paths = len(X) > 0 and all(isinstance(x, (str, os.PathLike)) for x in X)
-        return paths and all(_form(os.fspath(x)) is not None and os.path.isfile(x) for x in X)
+        # The first is asked first: a long list of words is soon known to be no list of files.
+        return len(X) > 0 and all(
+            isinstance(x, (str, os.PathLike)) and _form(os.fspath(x)) is not None and os.path.isfile(x)
+            for x in X
+        )
     return is_relation(X) or _is_dataset(X)
 
 
@@ -110,9 +113,8 @@ def open_rows(
     ((2, 2), ('area', 'rooms'), ['Bonn', 'Ulm'])
     """
     if isinstance(X, Rows):
-        if y is not None or sample_weight is not None:
-            X = BesideRows(X, y, sample_weight)
-        return X
+        _require_arrays(y, sample_weight, "rows")
+        return X if y is None and sample_weight is None else BesideRows(X, _values(y), _values(sample_weight))
     if rows is not None and rows < 1:
         raise ValueError(f"a shard must have one row at least, got rows={rows}")
     if isinstance(X, np.ndarray) or _is_npy(X):
@@ -245,11 +247,7 @@ def _arrays(X: Any, y: Any, w: Any, columns: Any, dtype: Any, rows: int | None) 
         raise ValueError(
             "columns= names columns of a table, and an array has none: X[:, [0, 2]] chooses some"
         )
-    for name, other in (("y", y), ("sample_weight", w)):
-        if isinstance(other, (str, os.PathLike)) and not _is_npy(other):
-            raise ValueError(
-                f"X is an array, so {name} is one, too, or the path of a .npy file: got {other!r}"
-            )
+    _require_arrays(y, w, "an array")
     opened = ArrayRows(X, _values(y), _values(w), rows)
     if not opened.shape[0]:
         raise ValueError(f"{X if isinstance(X, (str, os.PathLike)) else 'X'} has no rows")
@@ -271,6 +269,14 @@ def _table(
     if y is None and w is None:
         return opened
     return BesideRows(opened, _values(y), _values(w))
+
+
+def _require_arrays(y: Any, w: Any, what: str) -> None:
+    for name, other in (("y", y), ("sample_weight", w)):
+        if isinstance(other, (str, os.PathLike)) and not _is_npy(other):
+            raise ValueError(
+                f"X is {what} already, so {name} is an array or the path of a .npy file: got {other!r}"
+            )
 
 
 def _is_column(value: Any, names: Sequence[str], name: str) -> bool:

@@ -66,8 +66,8 @@ def writer_of(path: Path) -> Callable[[IO[bytes], Iterator[Block]], int]:
     ending = path.suffix.lower()
     if ending not in writers:
         raise ValueError(
-            f"{path} can't be written: its name must end in one of {', '.join(writers)}, to say what it shall "
-            "be"
+            f"{path} can't be written: its name must end in one of {', '.join(writers)}, to say what it "
+            "shall be"
         )
     if ending != ".npy":
         needed(f"writing {ending} files block by block")
