@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,20 +67,27 @@ class TextFiles(SourceFiles):
             yield from self._read(self.check(number), look, columns)
 
     def _read(self, path: Path, look: dict[str, str], columns: Sequence[str]) -> Any:
-        import pyarrow as pa
-
         types = {name: self.schema.field(name).type for name in columns}
-        try:
-            with sound(path, "table"), _opened(path, look, types) as reader:
-                yield from reader
-        except ValueError as error:
-            cause = error.__cause__
-            if isinstance(cause, pa.ArrowInvalid) and "to int64" in str(cause):
-                name = _column_of(path, look, str(cause))
-                raise NotWhole(name, f"{path}: {said(cause)}") from None
-            if isinstance(cause, pa.ArrowInvalid) and (place := _place(path, look, cause)):
-                raise ValueError(f"{path}, {place}") from None
-            raise
+        with _named(path, look), _opened(path, look, types) as reader:
+            yield from reader
+
+
+@contextmanager
+def _named(path: Path, look: dict[str, str]) -> Iterator[None]:
+    """What PyArrow says of a text, with file, line and column."""
+    import pyarrow as pa
+
+    try:
+        with sound(path, "table"):
+            yield
+    except ValueError as error:
+        cause = error.__cause__
+        if isinstance(cause, pa.ArrowInvalid) and "to int64" in str(cause):
+            name = _column_of(path, look, str(cause))
+            raise NotWhole(name, f"{path}: {said(cause)}") from None
+        if isinstance(cause, pa.ArrowInvalid) and (place := _place(path, look, cause)):
+            raise ValueError(f"{path}, {place}") from None
+        raise
 
 
 def _opened(path: Path, look: dict[str, str], types: dict[str, Any] | None = None) -> Any:
@@ -110,7 +118,7 @@ def _look(path: Path) -> tuple[dict[str, str], Any]:
     # Where semicolons separate columns a comma may begin the fraction.
     for point in (".", ",") if delimiter == ";" else (".",):
         look = {"delimiter": delimiter, "decimal_point": point}
-        with sound(path, "table"), _opened(path, look) as reader:
+        with _named(path, look), _opened(path, look) as reader:
             found.append((look, reader.schema))
     return max(found, key=lambda one: sum(pa.types.is_floating(f.type) for f in one[1]))
 
