@@ -149,7 +149,7 @@ class TableRows(Rows):
         self._asked = rows
         self._remarks: list[str] = []
         self._digest: str | None = None
-        self._store = self._place()
+        self._store, self._unplaced = self._place(), False
         if self._store is not None and self._store.rows is not None:
             n = self._store.rows
         elif source.length is not None:
@@ -167,7 +167,7 @@ class TableRows(Rows):
         self.has_y, self.has_w = columns.target is not None, columns.weight is not None
         self.sizes = cut(n, self._asked or rows_of_a_shard(n, d, self.dtype.itemsize))
         self._first = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int).tolist()
-        self._cursors = Cursors(self.source, columns)
+        self._cursors, self._lock = Cursors(self.source, columns), threading.Lock()
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -183,6 +183,10 @@ class TableRows(Rows):
                 self._without_store(f"it can't be read ({said(error)})")
         batches = self._cursors.read(first, stop)
         X, y, w = decoded(self.columns, batches)
+        if self._unplaced:
+            with self._lock:
+                if self._unplaced:
+                    self._store, self._unplaced = self._place(), False
         if (store := self._store) is not None:
             self._keep(store, first, X, y, w)
         return Shard(X, y.array() if isinstance(y, CodedWords) else y, w, first)
@@ -297,7 +301,7 @@ class TableRows(Rows):
     # -- in another process -----------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_cursors", "_store", "_first")}
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_cursors", "_lock", "_store", "_first")}
         store = self._store
         state["_store"] = store.folder if store is not None and store.rows is not None else None
         return state
@@ -308,8 +312,8 @@ class TableRows(Rows):
         # Rows that another process keeps are used where they can be seen; they are not ours to remove.
         if folder is not None:
             self._store = RowStore.found(folder, self.columns)
-        if self._store is None:
-            self._store = self._place()
+        # Else it makes a place of its own, once it has decoded something to put there.
+        self._unplaced = self._store is None
         self._settle(self.shape[0])
 
 
