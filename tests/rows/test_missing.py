@@ -54,7 +54,7 @@ def test_medians(frame, path, whole):
     expected = frame[["a", "b"]].fillna(frame[["a", "b"]].median())
     assert np.allclose(whole(rows).X, expected, rtol=1e-15)
     assert np.allclose(rows.take(np.array([7])).X, expected.iloc[[7]])
-    with pytest.raises(ValueError, match="the target is missing in row 151"):
+    with pytest.raises(ValueError, match="the target 'city' is missing in row 151"):
         open_rows(path, "city", columns=["a", "b"], missing="median")
     assert Filled(np.zeros(1)).points(np.array([[np.nan]], dtype=np.float32)).dtype == np.float32
 
@@ -63,7 +63,7 @@ def test_an_error_says_where(path):
     for columns, y, said in (
         (["a", "b"], "n", "column 'a' is missing in row 8: missing='drop'"),
         (["b"], "n", "column 'b' is missing in row 8"),
-        (["n"], "city", "the target is missing in row 151"),
+        (["n"], "city", "the target 'city' is missing in row 151"),
     ):
         rows = open_rows(path, y, columns=columns, rows=64)
         with pytest.raises(ValueError, match=said):

@@ -79,6 +79,7 @@ class Rows:
     sizes : tuple of int, the rows of each shard
     names : names of the features, or None
     has_y, has_w : are there targets, are there weights?
+    target : name of the targets' column, or names, or None where it has none
     remarks : sentences about how they are read, for the plan
     """
 
@@ -88,6 +89,7 @@ class Rows:
     names: Sequence[str] | None = None
     has_y = False
     has_w = False
+    target: str | tuple[str, ...] | None = None
     remarks: tuple[str, ...] = ()
 
     def shard(self, k: int) -> Shard:
@@ -168,7 +170,7 @@ class ChangedRows(Rows):
         self.shape = (base.shape[0], base.shape[1] if width is None else width)
         self.dtype = base.dtype if dtype is None else np.dtype(dtype)
         self.sizes, self.names = base.sizes, base.names if width is None else None
-        self.has_y, self.has_w = base.has_y, base.has_w
+        self.has_y, self.has_w, self.target = base.has_y, base.has_w, base.target
 
     @property
     def remarks(self):

@@ -21,7 +21,7 @@ class SeenRows(Rows):
     def __init__(self, base: Rows):
         self.base = base
         self.shape, self.dtype, self.sizes, self.names = base.shape, base.dtype, base.sizes, base.names
-        self.has_y, self.has_w = base.has_y, base.has_w
+        self.has_y, self.has_w, self.target = base.has_y, base.has_w, base.target
 
     @property
     def remarks(self):
@@ -48,6 +48,7 @@ class BesideRows(SeenRows):
             if values is not None and values.shape[0] != base.shape[0]:
                 raise ValueError(f"X has {base.shape[0]:,} rows, {name} {values.shape[0]:,}")
         self.has_y, self.has_w = base.has_y or y is not None, base.has_w or w is not None
+        self.target = base.target if y is None else None
 
     def shard(self, k):
         shard = self.base.shard(k)
@@ -77,7 +78,7 @@ class WholeRows(SeenRows):
     def shard(self, k):
         shard = self.base.shard(k)
         if k not in self._sound:
-            check(shard, self.names)
+            check(shard, self.names, self.target)
             self._sound.add(k)
         return shard
 
@@ -87,7 +88,7 @@ class KnownTargetRows(SeenRows):
 
     def shard(self, k):
         shard = self.base.shard(k)
-        check(shard, self.names, points=False)
+        check(shard, self.names, self.target, points=False)
         return shard
 
 
@@ -157,7 +158,7 @@ def completed(rows: Rows, missing: str) -> Rows:
     return rows.changed(Filled(about.quantile(0.5)))
 
 
-def check(shard: Shard, names: Any = None, points: bool = True) -> None:
+def check(shard: Shard, names: Any = None, target: Any = None, points: bool = True) -> None:
     """An error that names column and row of the first value that is missing, or infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
         # One sum tells, nearly always, that all is well.
@@ -165,7 +166,8 @@ def check(shard: Shard, names: Any = None, points: bool = True) -> None:
     if not sound and (wrong := ~np.isfinite(shard.X)).any():
         i, j = np.argwhere(wrong)[0]
         _refuse(shard.X[i, j], _name(names, j), shard.first + i)
-    for what, values in (("the target", shard.y), ("the weight", shard.w)):
+    called = "the target" if target is None else f"the target {target!r}"
+    for what, values in ((called, shard.y), ("the weight", shard.w)):
         if values is None:
             continue
         wrong = _absent_in(values, infinite=True)

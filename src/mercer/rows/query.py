@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from typing import Any
 
 from mercer.rows.source import TableSource, batch_rows, checked_names, needed, said
@@ -85,28 +86,36 @@ class _relation:
     def __init__(self, query: Any):
         self.query = query
         self.connection: Any = None
+        self.spill: Any = None
 
     def __enter__(self) -> Any:
         if not isinstance(self.query, str):
             return self.query
         import duckdb
 
+        # What does not fit in that memory (a sort, a join) goes to disk, and away in the end.
+        self.spill = tempfile.TemporaryDirectory(prefix="mercer-query-")
         self.connection = duckdb.connect(
             ":memory:",
             config={
                 "memory_limit": _MEMORY,
+                "temp_directory": self.spill.name,
                 "autoinstall_known_extensions": "false",
                 "allow_community_extensions": "false",
                 "python_enable_replacements": "false",
                 "threads": "2",
             },
         )
-        statements = self.connection.extract_statements(self.query)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            self.connection.close()
-            raise ValueError("a query must be one SELECT: it reads, and changes nothing")
-        return self.connection.sql(self.query)
+        try:
+            statements = self.connection.extract_statements(self.query)
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                raise ValueError("a query must be one SELECT: it reads, and changes nothing")
+            return self.connection.sql(self.query)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *error: object) -> None:
         if self.connection is not None:
             self.connection.close()
+            self.spill.cleanup()

@@ -165,6 +165,7 @@ class TableRows(Rows):
         d = len(columns.features)
         self.shape, self.dtype, self.names = (n, d), columns.dtype, columns.features
         self.has_y, self.has_w = columns.target is not None, columns.weight is not None
+        self.target = columns.target
         self.sizes = cut(n, self._asked or rows_of_a_shard(n, d, self.dtype.itemsize))
         self._first = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int).tolist()
         self._cursors, self._lock = Cursors(self.source, columns), threading.Lock()
