@@ -115,6 +115,7 @@ def test_lists_folders_and_patterns(table, save, tmp_path):
     [
         ("nowhere.csv", FileNotFoundError, "there is no file nowhere.csv"),
         ("nowhere/x.npy", FileNotFoundError, "nowhere"),
+        ("s3://bucket/x.parquet", ValueError, "not on a disk of this machine: pyarrow.dataset"),
         ("no-*.csv", FileNotFoundError, "no file is called"),
         ("EMPTY", ValueError, "has no files"),
         ("MIXED", ValueError, "a.csv is text and .*b.parquet is Parquet: .* one format"),

@@ -85,6 +85,15 @@ def test_text_that_loses_lines(numbered):
         rows.shard(1)
 
 
+def test_parts_that_are_read_whole(save, monkeypatch):
+    monkeypatch.setattr("mercer.rows.table._MUCH", 1000)
+    content = pa.table({"x": np.arange(5000.0)})
+    rows = open_rows(save(content, "one.feather", chunksize=5000))
+    assert "parts that can only be read whole" in rows.remarks[0]
+    assert open_rows(save(content, "many.feather", chunksize=100)).remarks == ()
+    assert open_rows(save(content, "one.parquet")).remarks == ()
+
+
 def test_where_a_cache_does_not_pay(numbered, monkeypatch):
     """Many times the bytes of the file, and more than the memory for them: decoded anew."""
     source = ParquetFiles([numbered["t.parquet"]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +124,9 @@ class IpcFiles(PartedFiles):
             reader = pa.ipc.open_file(opened, options=pa.ipc.IpcReadOptions(included_fields=[0]))
             rows = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
             return schema, rows
+
+    def read_whole(self):
+        return max((b - a for a, b in pairwise(self._starts)), default=0)
 
     def read(self, path, parts, columns):
         import pyarrow as pa

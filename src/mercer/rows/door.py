@@ -163,6 +163,11 @@ def files_of(X: Any) -> list[Path]:
             raise ValueError("the list of files is empty")
         found = [path for one in X for path in files_of(one)]
         return found
+    if "://" in str(X):
+        raise ValueError(
+            f"{X} is not on a disk of this machine: pyarrow.dataset.dataset({str(X)!r}) reads some such "
+            "addresses, and is taken as X"
+        )
     path = Path(X)
     if path.is_dir():
         files = sorted(f for f in path.rglob("*") if f.is_file() and not _hidden(f.relative_to(path)))

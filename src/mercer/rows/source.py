@@ -50,6 +50,10 @@ class TableSource:
         """Bytes that a pass over these columns reads, where that is known."""
         return None
 
+    def read_whole(self) -> int:
+        """Rows of the largest part that can only be read at once."""
+        return 0
+
     def as_numbers(self, features: Sequence[str]) -> None:
         """These columns shall be numbers with a fraction, whatever the first rows of a text look like."""
 

@@ -25,6 +25,8 @@ _WAITING = 2
 # Reading .npy takes a fifth of the processor time of decoding Parquet. It only pays if the disk does not have
 # to deliver many times the bytes: if they stay in memory that nobody needs, or are not many times more.
 _MORE_BYTES = 4.0
+# Bytes of a part of a file that are worth a remark if it can only be read whole.
+_MUCH = 128 << 20
 
 
 class Cursor:
@@ -150,6 +152,11 @@ class TableRows(Rows):
         self._remarks: list[str] = []
         self._digest: str | None = None
         self._store, self._unplaced = self._place(), False
+        if (size := source.read_whole() * row_bytes(columns)) > _MUCH:
+            self._remarks.append(
+                f"{source.name} has parts that can only be read whole, of {size / 1e9:.1f} GB: Parquet needs "
+                "less memory."
+            )
         if self._store is not None and self._store.rows is not None:
             n = self._store.rows
         elif source.length is not None:
