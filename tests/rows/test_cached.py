@@ -140,6 +140,20 @@ def test_a_full_disk(opened, whole, tmp_path, monkeypatch, name, after, kept):
     assert not list(tmp_path.glob("mercer-rows-*")) and not (kept and list(folder.iterdir()))
 
 
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv"])
+def test_a_disk_that_is_full_at_the_end(opened, whole, tmp_path, monkeypatch, name):
+    expected = whole(opened(False, name))
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(module, "replacing", full)
+    rows = opened(tmp_path / "cache", name)
+    for _ in range(2):
+        same(whole(rows), expected)
+    assert "No space left" in rows.remarks[0] and not list((tmp_path / "cache").iterdir())
+
+
 def test_limits_of_the_system(save, table, tmp_path):
     """The same with a real limit of file sizes."""
     resource = pytest.importorskip("resource")

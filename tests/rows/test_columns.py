@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -94,6 +95,29 @@ def test_what_can_not_be(table, options, said):
     schema = table.schema.append(pa.field("when", pa.timestamp("s")))
     with pytest.raises(ValueError, match=said):
         choose(schema, "t", **options)
+
+
+def test_row_numbers_of_pandas_are_no_features(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": [1, 2, 3]}, index=[5, 6, 8])
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert open_rows(tmp_path / "a.parquet", "y").names == ("x",)
+    frame.to_csv(tmp_path / "a.csv")
+    with pytest.raises(ValueError, match="a column without a name \\(pandas"):
+        open_rows(tmp_path / "a.csv", "y")
+    assert open_rows(tmp_path / "a.csv", "y", columns=["x"]).shape == (3, 1)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "feather"])
+def test_odd_names(save, whole, ending):
+    """Dots, quotes, prefixes of each other, and columns within columns."""
+    names = ["a.b", "a", 'q"uote', "a,b", "ä b", "a.b.c"]
+    content = pa.table({name: np.full(3, float(j)) for j, name in enumerate(names)})
+    nested = content.append_column("s", pa.array([{"a": 9.0}] * 3)) if ending != "csv" else content
+    for kept in (names, names[:1], names[1:2], ["a.b.c", "a"]):
+        rows = open_rows(save(nested, f"t.{ending}"), columns=kept, cache=False)
+        assert whole(rows).X[0].tolist() == [names.index(name) for name in kept]
+    with pytest.raises(ValueError, match="'s' of .* holds no numbers|has no column 's'"):
+        open_rows(save(nested, f"t.{ending}"), columns=["s"])
 
 
 def test_several_targets(table, save, whole):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,6 +12,8 @@ import numpy as np
 
 # Whole numbers of so few bits, and truth values, are the same numbers in float32.
 _EXACT = ("bool", "int8", "int16", "uint8", "uint16", "halffloat", "float")
+# What pandas calls row numbers that it writes into a table.
+_PANDAS = re.compile(r"__index_level_\d+__$")
 WORDS, NUMBERS = "words", "numbers"
 
 
@@ -130,7 +133,12 @@ def choose(
     for column in (*asked.names, *(columns or ())):
         known(column, schema.names, name)
     if columns is None:
-        features = tuple(column for column in schema.names if column not in asked.names)
+        features = tuple(c for c in schema.names if c not in asked.names and not _PANDAS.match(c))
+        if "" in features:
+            raise ValueError(
+                f"{name} has a column without a name (pandas writes its row numbers so, unless index=False): "
+                "name the columns that are features in columns="
+            )
     else:
         features = tuple(columns)
         if both := set(features) & set(asked.targets):

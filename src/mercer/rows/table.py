@@ -292,7 +292,10 @@ class TableRows(Rows):
         if digest is not None:
             self._digest = digest.hexdigest()
         if self._store is not None and n:
-            self._store.finish(n)
+            try:
+                self._store.finish(n)
+            except OSError as error:
+                self._without_store(said(error))
         return n
 
     def _pieces(self) -> Iterator[tuple[int, np.ndarray, Any, np.ndarray | None]]:
