@@ -4,6 +4,7 @@ from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
 from mercer.rows.door import lives_elsewhere, open_rows
 from mercer.rows.statistics import Categories, ColumnMoments, Description, Sample, Standardise, describe
+from mercer.rows.writing import write_blocks
 
 __all__ = [
     "ArrayRows",
@@ -17,4 +18,5 @@ __all__ = [
     "describe",
     "lives_elsewhere",
     "open_rows",
+    "write_blocks",
 ]

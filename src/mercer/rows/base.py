@@ -32,6 +32,12 @@ class Shard:
     """Some examples next to each other: points X (rows, d), targets or labels y, weights w, where there are.
 
     `first` is the number of the first of them among all rows.
+
+    Examples
+    --------
+    >>> shard = Shard(np.array([[1.0], [2.0], [3.0]]), y=np.array([1, 2, 3]), first=10)
+    >>> len(shard), shard.take(np.array([0, 2])).y
+    (3, array([1, 3]))
     """
 
     X: np.ndarray
@@ -81,6 +87,15 @@ class Rows:
     has_y, has_w : are there targets, are there weights?
     target : name of the targets' column, or names, or None where it has none
     remarks : sentences about how they are read, for the plan
+
+    Examples
+    --------
+    >>> class Counting(Rows):
+    ...     shape, dtype, sizes = (6, 1), np.dtype(float), (3, 3)
+    ...     def shard(self, k):
+    ...         return Shard(np.arange(3.0 * k, 3 * k + 3)[:, None], first=3 * k)
+    >>> Counting().total(lambda shard: (shard.X.sum(), len(shard)))
+    (np.float64(15.0), 6)
     """
 
     shape: tuple[int, int]

@@ -259,6 +259,13 @@ class Description:
     y : ColumnMoments of the targets, or None if they are words, or absent
     categories : Categories of the targets, or None if they are absent, or several
     sample : Sample, uniform, without replacement
+
+    Examples
+    --------
+    >>> from mercer.rows import ArrayRows
+    >>> about = describe(ArrayRows(np.array([[1.0], [2.0], [6.0]])))
+    >>> about.rows, about.X.mean, about.X.least, about.quantile(0.5)
+    (3, array([3.]), array([1.]), array([2.]))
     """
 
     rows: int
