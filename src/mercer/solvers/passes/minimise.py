@@ -13,7 +13,7 @@ from mercer.operators import Elsewhere
 from mercer.rows.base import Totals
 from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, scale_of
 from mercer.solvers.coordinates import to_primal
-from mercer.solvers.passes.certificate import Verdict
+from mercer.solvers.passes.certificate import Assessment
 from mercer.solvers.passes.descent import QuasiNewton
 from mercer.solvers.passes.journal import CheckpointError, Journal, digest
 from mercer.solvers.passes.points import Curvature, Measure, Point
@@ -265,7 +265,7 @@ class Minimisation:
                 slopes = Slopes(problem.loss).at(problem.y, A @ coef + intercept, mu)[-1]
             primal = self.primal if problem.n == self.sample.n else None
             return certify(problem, coef, intercept, self.tol, primal, slopes)
-        verdict = Verdict(problem, self.primal)
+        verdict = Assessment(problem, self.primal)
         errors = verdict.score_errors(coef)
         totals = A.adding(FinalSums(problem.loss))(coef, intercept, mu, errors)
         return verdict.measured(coef, intercept, totals, way.start, mu is not None)

@@ -83,12 +83,12 @@ class Curvature:
 
     def __init__(self, sample: Problem, primal: Primal):
         self.sample, self.primal = sample, primal
-        self.part = _Part(primal, sample.y, sample.weights, 1.0)
+        self.part = _Curved(primal, sample.y, sample.weights, 1.0)
 
     def focus(self, part: tuple[Operator, Any, Any], share: float) -> None:
         """From now on: these examples, which are drawn from a part of all, others having no curvature."""
         A, y, w = part
-        self.part = _Part(self.primal.facing(A), y, w, share)
+        self.part = _Curved(self.primal.facing(A), y, w, share)
 
     def inverse(self, u: np.ndarray, mu: Any = None) -> Callable[[np.ndarray], np.ndarray]:
         """R ↦ about H⁻¹R, for the Hessian at u."""
@@ -150,7 +150,7 @@ class Curvature:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _Curved:
     """Examples whose Hessian is taken, and which share of all they stand for."""
 
     primal: Primal
