@@ -12,9 +12,6 @@ from mercer.operators import Operator, blas_single_threaded
 from mercer.rows.base import Largest, Reservoir, Totals, added
 from mercer.solvers.spans import EPS
 
-# The window in which examples near a kink are noted, in windows of V_μ.
-_WIDER = 2.0
-
 
 class Slopes:
     """Sums over examples at scores s = A c + b, of V and, where V has kinks, of V_μ.
@@ -33,7 +30,7 @@ class Slopes:
         self.loss, self.near = loss, near
 
     def __call__(
-        self, A: Operator, y: Any, w: Any, first: int, coef: np.ndarray, b: np.ndarray, mu: Any
+        self, A: Operator, y: Any, w: Any, first: int, coef: np.ndarray, b: np.ndarray, mu: Any, reach: Any
     ) -> Totals:
         seen: dict[int, Totals] = {}
 
@@ -43,8 +40,8 @@ class Slopes:
             if weights is not None:
                 slopes = slopes * weights[:, None]
             sums: Totals = (*(_mean(part, weights) for part in (values, smooth, young)), slopes.sum(axis=0))
-            if mu is not None:
-                sums = (*sums, self.close(y[rows], S + b, mu, first + rows.start))
+            if reach is not None:
+                sums = (*sums, self.close(y[rows], S + b, mu, reach, first + rows.start))
             seen[rows.start] = sums
             return slopes
 
@@ -54,10 +51,12 @@ class Slopes:
         value, smooth, young, slope, *near = added(seen[k] for k in sorted(seen))
         return value, smooth, young, np.asarray(G, dtype=np.float64), slope, *near
 
-    def close(self, y: np.ndarray, s: np.ndarray, mu: Any, first: int) -> Reservoir:
-        """Some of the examples in a window about a kink that is wider than that of V_μ."""
-        inside = Smoothed(self.loss, _WIDER * mu).hess(y, s)
-        return Reservoir.of(first + np.flatnonzero(inside.any(axis=1)), self.near)
+    def close(self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int) -> Reservoir:
+        """Some of the examples whose slope would be another if scores changed by no more than `reach`."""
+        form = self.loss.dual(np.asarray(y, dtype=np.float64))
+        r = form.centre - s
+        moves = form.slope(r + reach, mu) > form.slope(r - reach, mu)
+        return Reservoir.of(first + np.flatnonzero(moves.any(axis=1)), self.near)
 
     def at(self, y: np.ndarray, s: np.ndarray, mu: Any) -> tuple[Any, Any, Any, np.ndarray]:
         """(V, V_μ, V + V* + a s, V'_μ) example by example."""
@@ -93,7 +92,7 @@ class FinalSums(Slopes):
         mu: Any,
         errors: np.ndarray,
     ) -> Totals:
-        sums = super().__call__(A, y, w, first, coef, b, mu)[:5]
+        sums = super().__call__(A, y, w, first, coef, b, mu, None)
         scores = A @ coef + b
         values, _, _, slopes = self.at(y, scores, mu)
         norms = A.row_norms()
