@@ -99,7 +99,7 @@ class Encoded:
             if self.factors is not None:
                 w = self.factors[index] if w is None else self.factors[index] * w
         else:
-            targets = np.asarray(coding.encode(y), dtype=np.float64)
+            targets = np.asarray(coding.loss.encode_targets(y)[0], dtype=np.float64)
         if w is not None:
             w = np.asarray(w, dtype=np.float64) * self.scale
         return replace(shard, y=targets, w=w)

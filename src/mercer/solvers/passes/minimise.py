@@ -28,11 +28,13 @@ _SAMPLE_GAP = 1e-2
 _WINDOW_SHARE, _WINDOW_TOL = 0.05, 0.3
 # Scores that may change by the next step: at first of this part of all examples …
 _FIRST_PART = 0.25
-# … and then of so many times as much as 99 of 100 changed by in the last one.
-_NEXT_REACH = 1.0
+# … and then as much as this part of them changed by no more than in the last one.
+_MOVED = 0.99
 # After so many steps without a decrease no more is to be had.
 _IDLE = 4
 _SLACK = 1e-13
+# Features of examples near a kink may take so many bytes, or as much as those of the sample.
+_WINDOW_BYTES = 128 << 20
 # Examples of the sample for each unknown, and at least.
 _SAMPLED, _SAMPLED_LEAST = 40, 20_000
 
@@ -95,7 +97,7 @@ class Minimisation:
         self.sample = sample = _drawn(problem) if problem.sample is None else problem.sample
         self.primal = to_primal(sample, store=True)
         self.curvature = Curvature(sample, self.primal)
-        work = Slopes(problem.loss, sample.n)
+        work = Slopes(problem.loss, max(sample.n, _WINDOW_BYTES // (8 * len(self.primal.penalty))))
         self.all = Measure(_sums(problem, work), self.primal, problem.lam, problem.n)
         self.some = Measure(_sums(sample, work), self.primal, problem.lam, sample.n)
         # What gaps are measured against.
@@ -193,31 +195,36 @@ class Minimisation:
 
     def _narrow(self, way: Way) -> None:
         """Solve for the examples near a kink, and narrow down who that is, until the duality gap is small."""
+        least = np.inf if way.best is None else way.best.objective
+        trust = 1.0
         while True:
             point, mu = way.point, way.mu
             gap = point.smoothing + point.norm**2 / (4 * self.problem.lam) + self._missing(point)
             value = abs(point.objective)
             way.history.append(relative_to(gap, value))
+            # Far from the minimum the gap may rise while the objective falls.
+            lower = point.objective < least - _SLACK * value
+            way.idle = 0 if gap < way.gap or lower else way.idle + 1
+            least = min(least, point.objective)
             if gap < way.gap or way.best is None:
                 way.best, way.gap, way.best_mu = point, gap, mu
-                way.idle = 0
-            else:
-                way.idle += 1
             if gap <= self.tol * value or self.all.passes >= self.limit or way.idle >= _IDLE:
                 return
             tol = max(_WINDOW_TOL * self.tol, min(_WINDOW_SHARE * relative_to(gap, value), _SAMPLE_GAP))
             u, mu = self._window(point).solve(point, mu, tol)
             d = u - point.u
-            moved = np.quantile(np.abs(self.primal.Phi @ d), 0.99, axis=0)
-            way.reach = _NEXT_REACH * np.maximum(moved, 2 * mu)
-            way.mu = mu
-            new = self.all(u, mu, way.reach)
-            for _ in range(3):
-                if new.objective <= point.objective:
-                    break
-                # Others than those in the window have come near a kink: not as far.
-                d = 0.3 * d
-                new = self.all(point.u + d, mu, way.reach)
+            moved = np.quantile(np.abs(self.primal.Phi @ d), _MOVED, axis=0)
+            # Where scores change by more than the window's width, others come near a kink: not as far, then,
+            # and a wider window the next time.
+            t = min(float((way.reach / np.maximum(moved, 1e-300)).min()), trust)
+            way.reach = np.maximum(moved, 2 * mu) if t == 1 else np.maximum(2 * way.reach, 2 * mu)
+            new = self.all(point.u + t * d, mu, way.reach)
+            # The objective before and after smoothing encloses that of any other μ.
+            if new.value > point.objective:
+                trust, way.reach = 0.25 * t, 4 * way.reach
+                new = self.all(point.u, way.mu, way.reach)
+            else:
+                trust, way.mu = min(1.0, 3 * trust), mu
             way.point = new
             self._note(self.all, way, None)
 
