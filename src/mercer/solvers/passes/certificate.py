@@ -31,7 +31,8 @@ class Assessment:
     ) -> Measured:
         """From the sums of `FinalSums`, with the slopes of a smoothed loss if `dual`."""
         problem, n, lam = self.problem, self.problem.n, self.problem.lam
-        value, _, young, G, slope, bends, shaken, sized, squares, scores, targets = totals
+        values, _, young, G, slope, bends, shaken, sized, squares, scores, targets = totals
+        value, young = float(np.sum(values)), float(np.sum(young))
         penalty, penalty_error = self.space.penalty(coef, self.sample.A @ coef)
         objective = value / n + lam * penalty
         # Wrong scores tell on the objective and, times the slopes, on the bound from below.

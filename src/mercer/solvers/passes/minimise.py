@@ -196,7 +196,7 @@ class Minimisation:
     def _narrow(self, way: Way) -> None:
         """Solve for the examples near a kink, and narrow down who that is, until the duality gap is small."""
         least = np.inf if way.best is None else way.best.objective
-        trust = 1.0
+        trust = np.ones(way.point.u.shape[1])
         while True:
             point, mu = way.point, way.mu
             gap = point.smoothing + point.norm**2 / (4 * self.problem.lam) + self._missing(point)
@@ -216,15 +216,16 @@ class Minimisation:
             moved = np.quantile(np.abs(self.primal.Phi @ d), _MOVED, axis=0)
             # Where scores change by more than the window's width, others come near a kink: not as far, then,
             # and a wider window the next time.
-            t = min(float((way.reach / np.maximum(moved, 1e-300)).min()), trust)
-            way.reach = np.maximum(moved, 2 * mu) if t == 1 else np.maximum(2 * way.reach, 2 * mu)
+            t = np.minimum(way.reach / np.maximum(moved, 1e-300), trust)
+            way.reach = np.maximum(np.where(t == 1, moved, 2 * way.reach), 2 * mu)
             new = self.all(point.u + t * d, mu, way.reach)
             # The objective before and after smoothing encloses that of any other μ.
-            if new.value > point.objective:
-                trust, way.reach = 0.25 * t, 4 * way.reach
-                new = self.all(point.u, way.mu, way.reach)
-            else:
-                trust, way.mu = min(1.0, 3 * trust), mu
+            bad = new.values > point.objectives
+            trust = np.where(bad, 0.25 * t, np.minimum(1.0, 3 * trust))
+            way.mu = np.where(bad, way.mu, mu)
+            if bad.any():
+                way.reach = np.where(bad, 4 * way.reach, way.reach)
+                new = self.all(np.where(bad, point.u, new.u), way.mu, way.reach)
             way.point = new
             self._note(self.all, way, None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class Point:
     imbalance: np.ndarray
     norm: float
     near: Reservoir | None = None
+    values: Any = None  # of each output, where outputs have kinks
+    objectives: Any = None
 
 
 class Measure:
@@ -62,13 +64,17 @@ class Measure:
         self.passes += 1
         self.heard()
         n, pulled = self.n, self.primal.penalise(u)
-        penalty = self.lam * max(float((u * pulled).sum()), 0.0)
+        each = self.lam * np.maximum((u * pulled).sum(axis=0), 0.0)
+        penalty = float(each.sum())
         gradient = self.primal.pulled_back(G, slope) / n + 2 * self.lam * pulled
         norm = float(np.linalg.norm(self.primal.size(gradient)))
-        return Point(
-            *(u, smooth / n + penalty, value / n + penalty, young / n),
-            *(gradient, np.abs(slope) / n, norm, *near),
+        point = Point(
+            *(u, float(np.sum(smooth)) / n + penalty, float(np.sum(value)) / n + penalty),
+            *(float(np.sum(young)) / n, gradient, np.abs(slope) / n, norm, *near),
         )
+        if mu is None:
+            return point
+        return replace(point, values=smooth / n + each, objectives=value / n + each)
 
 
 class Curvature:

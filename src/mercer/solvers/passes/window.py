@@ -88,7 +88,7 @@ class Window:
         form = TiltedForm(replace(problem, loss=loss), self.primal, tilt, point.u, point.value)
         track = SmoothingTrack(limit=_STEPS)
         loss = Smoothing().minimise(form, loss, track, tol)
-        return track.best[0], loss.mu
+        return form.coef, loss.mu
 
 
 def solve_sample(sample: Problem, primal: Primal, tol: float) -> tuple[np.ndarray, np.ndarray]:
@@ -97,4 +97,4 @@ def solve_sample(sample: Problem, primal: Primal, tol: float) -> tuple[np.ndarra
     form = PrimalForm(replace(sample, loss=loss), primal=primal)
     track = SmoothingTrack(limit=_STEPS)
     loss = Smoothing().minimise(form, loss, track, tol)
-    return track.best[0], loss.mu
+    return form.coef, loss.mu

@@ -17,7 +17,8 @@ class Slopes:
     """Sums over examples at scores s = A c + b, of V and, where V has kinks, of V_μ.
 
     They are Σ w V, Σ w V_μ, Σ w (V + V* + a s) ≥ 0 (what the smoothing costs), Aᵀ(w V'_μ) and Σ w V'_μ. A
-    loss without kinks is its own V_μ; of one with kinks come numbers of some examples near a kink, too.
+    loss without kinks is its own V_μ; of one with kinks sums are those of each output, and there come numbers
+    of some examples near a kink, too.
 
     Parameters
     ----------
@@ -39,7 +40,8 @@ class Slopes:
             values, smooth, young, slopes = self.at(y[rows], S + b, mu)
             if weights is not None:
                 slopes = slopes * weights[:, None]
-            sums: Totals = (*(_mean(part, weights) for part in (values, smooth, young)), slopes.sum(axis=0))
+            parts = [_mean(part, weights, mu is not None) for part in (values, smooth, young)]
+            sums: Totals = (*parts, slopes.sum(axis=0))
             if reach is not None:
                 sums = (*sums, self.close(y[rows], S + b, mu, reach, first + rows.start))
             seen[rows.start] = sums
