@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,17 +14,20 @@ import numpy as np
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Changed, Rows, Shard, Task, Totals, joined
 from mercer.rows.placing import DaskSource, Source, is_of_dask, source_of_rows
-from mercer.rows.portions import Parcel, Vectors, chosen, merged, single, unit, whole
+from mercer.rows.portions import Parcel, Vectors, chosen, job, merged, single, whole
 from mercer.rows.watch import Watch, found_client, is_passing
 
-# Units of work for each thread of the cluster: so many that one that is slow is helped by the others.
-_UNITS = 4
-# So many results are worth a task that adds them up.
-_WORTH_MERGING = 4
-# Vectors larger than this go to each worker once, and not with each unit of work.
+# Jobs for each thread of the cluster in a pass, at most; and seconds that are worth a further one.
+_JOBS = 4
+_WORTH_A_JOB = 1.0
+# Results of jobs that one task adds up, where they are large.
+_MERGED = 8
+# Bytes from which vectors go to each worker once, and not with each job, and results are added up there.
 _LARGE = 1 << 16
 # Tasks that stay ready on the workers: those of a few fits in threads of this process.
 _TASKS = 4
+# Seconds after which we ask again which workers there are.
+_LOOK = 1.0
 # Futures that will not become anything any more.
 _LOST = ("error", "cancelled", "lost")
 
@@ -68,12 +73,13 @@ class ClusterRows(Rows):
         self.shape, self.dtype, self.sizes, self.names = source.shape, source.dtype, source.sizes, source.names
         self.has_y, self.has_w = source.has_y, source.has_w
         self._bundles = source.bundles
+        self._weights = [sum(self.sizes[k] for k in bundle) for bundle in self._bundles]
         self._bundle_of = [i for i, bundle in enumerate(self._bundles) for _ in bundle]
         self._portions: list[Any] = [None] * len(self._bundles)
-        self._owners: list[str] = []
-        self._units: list[range] = []
+        self._owners: list[Any] = []
         self._workers: dict[str, int] = {}
-        self._parcels: OrderedDict[tuple[int, ...], tuple[Task, Any]] = OrderedDict()
+        self._looked = -math.inf
+        self._tasks: OrderedDict[tuple[int, ...], _Known] = OrderedDict()
 
     def _source_of(self, X: Any, y: Any, w: Any) -> Source:
         if isinstance(X, Source):
@@ -98,11 +104,11 @@ class ClusterRows(Rows):
             run.release()
 
     def each(self, task, *vectors):
-        given = self._vectors(vectors)
+        given, known = Vectors(vectors), self._known(task)
 
         def begun(k: int) -> Any:
             portion = self._ready()[self._bundle_of[k]]
-            return self.client.submit(single, self._parcel(task), portion, k, given, pure=False)
+            return self.client.submit(single, known.parcel(self.client), portion, k, given, pure=False)
 
         yield from self._in_order(begun, range(len(self.sizes)))
 
@@ -113,11 +119,11 @@ class ClusterRows(Rows):
         def first() -> Any:
             item, future = waiting.popleft()
             try:
-                return self._watch.value(future)
+                return self._watch.values([future])[0]
             except Exception as error:
                 if not is_passing(error):
                     raise
-                return self._watch.tried(lambda: self._watch.value(begin(item)))
+                return self._watch.tried(lambda: self._watch.values([begin(item)])[0])
 
         ahead = 2 * sum(self._watch.workers().values())
         try:
@@ -134,7 +140,7 @@ class ClusterRows(Rows):
     def shard(self, k):
         def attempt() -> Shard:
             portion = self._ready()[self._bundle_of[k]]
-            return self._watch.value(self.client.submit(whole, portion, k, pure=False))
+            return self._watch.values([self.client.submit(whole, portion, k, pure=False)])[0]
 
         return self._watch.tried(attempt)
 
@@ -153,53 +159,47 @@ class ClusterRows(Rows):
 
     # -- what is sent -----------------------------------------------------------------------------
 
-    def _parcel(self, task: Task) -> Any:
-        """The task as the workers have it: it goes there once, and not with each pass."""
+    def _known(self, task: Task) -> _Known:
         with self._lock:
             key = _identity(task)
-            kept, future = self._parcels.pop(key, (task, None))
-            if future is None or future.status != "finished":
-                future = self.client.scatter(Parcel(task), hash=False)
-            self._parcels[key] = kept, future
-            while len(self._parcels) > _TASKS:
-                self._parcels.popitem(last=False)
-            return future
-
-    def _vectors(self, values: tuple[Any, ...]) -> Vectors:
-        return Vectors(values)
+            known = self._tasks.pop(key, None) or _Known(task)
+            self._tasks[key] = known
+            while len(self._tasks) > _TASKS:
+                self._tasks.popitem(last=False)
+            return known
 
     # -- where portions are -----------------------------------------------------------------------
 
     def _ready(self) -> list[Any]:
         """Futures of all portions: those that are lost are made again, and work is shared anew if need be."""
         with self._lock:
-            workers = self._watch.workers()
-            lost = [i for i, f in enumerate(self._portions) if f is None or f.status in _LOST]
-            for future in (self._portions[i] for i in lost if self._portions[i] is not None):
-                if future.status == "error" and not is_passing(error := future.exception()):
-                    raise error
-            if lost or workers != self._workers:
-                self._place(workers, lost)
+            lost = [i for i, f in enumerate(self._portions) if f is None or f.status != "finished"]
+            if lost or time.monotonic() - self._looked > _LOOK:
+                workers = self._watch.workers()
+                self._looked = time.monotonic()
+                if lost or workers != self._workers:
+                    self._place(workers)
             return list(self._portions)
 
-    def _place(self, workers: dict[str, int], lost: list[int]) -> None:
-        """Make portions that are lost, share them out among these workers, and plan units of work."""
-        owners = self._where(workers)
-        moved = lost
-        if self._source.anywhere:
-            moved = sorted({*lost, *(i for i, owner in enumerate(owners) if owner is None)})
-            moved = _fair(self._rows_of_bundles(), owners, moved, workers)
+    def _place(self, workers: dict[str, int]) -> None:
+        """Make portions that are lost, and share all of them out among these workers."""
+        there = [f for f in self._portions if f is not None]
+        self._watch.done(there)
+        for future in there:
+            if future.status == "error" and not is_passing(error := future.exception()):
+                raise error
+        owners, lost = self._where(workers), [i for i, f in enumerate(self._portions) if _is_lost(f)]
+        moved = _fair(self._weights, owners, lost, workers) if self._source.anywhere else lost
         if moved:
             places = [owners[i] for i in moved]
             for i, future in zip(moved, self._source.make(self.client, moved, places), strict=True):
                 self._portions[i] = future
-            self._watch.done(self._portions)
-            owners = self._where(workers)
-        self._units = planned(owners, _UNITS * sum(workers.values()))
-        self._workers = workers
+            self._watch.done([self._portions[i] for i in moved])
+        self._owners, self._workers = self._where(workers), workers
 
-    def _rows_of_bundles(self) -> list[int]:
-        return [sum(self.sizes[k] for k in bundle) for bundle in self._bundles]
+    def _jobs(self, a_thread: int) -> list[list[int]]:
+        with self._lock:
+            return jobs_of(self._weights, self._owners, a_thread * sum(self._workers.values()))
 
     def _where(self, workers: dict[str, int]) -> list[str | None]:
         """The worker that has each portion, or None."""
@@ -213,85 +213,101 @@ class ClusterRows(Rows):
 
 
 class _Pass:
-    """One sum over all portions: units of work, and tasks that add up their results."""
+    """One sum over all portions: jobs, and tasks that add up what they find."""
 
     def __init__(self, rows: ClusterRows, task: Task, vectors: tuple[Any, ...]):
         self.rows, self.task, self.vectors = rows, task, Vectors(vectors)
-        self.units: list[range] = []
-        self.results: dict[range, Any] = {}
-        self.merges: list[Any] = []
-        self.sent: Any = None
+        self.jobs: list[list[int]] = []
+        self.results: list[Any] = []
+        self.others: list[Any] = []
 
     def attempt(self) -> Totals:
         """The sum; what had been found before a worker was lost is used again."""
+        begun = time.monotonic()
         rows, client = self.rows, self.rows.client
         portions = rows._ready()
-        self.units = self.units or rows._units
-        parcel, vectors = rows._parcel(self.task), self._given()
-        missing = [u for u in self.units if u not in self.results or self.results[u].status in _LOST]
-        some = [[portions[i] for i in u] for u in missing]
-        futures = client.map(unit, [parcel] * len(some), some, [vectors] * len(some), pure=False)
-        self.results.update(zip(missing, futures, strict=True))
-        return rows._watch.value(self._merged(len(portions)))
+        known = rows._known(self.task)
+        if not self.jobs:
+            self.jobs = rows._jobs(known.jobs_a_thread())
+            self.results = [None] * len(self.jobs)
+        missing = [j for j, f in enumerate(self.results) if _is_lost(f)]
+        numbers = [self.jobs[j] for j in missing]
+        some = [[portions[i] for i in job] for job in numbers]
+        parcel, vectors, count = known.parcel(client), self._given(), len(portions)
+        same = [[value] * len(missing) for value in (parcel, count, vectors)]
+        futures = client.map(job, same[0], some, numbers, same[1], same[2], pure=False)
+        for j, future in zip(missing, futures, strict=True):
+            self.results[j] = future
+        found = rows._watch.values(self._merged(count) if known.large else self.results)
+        [total] = merged(found, count).values()
+        known.learn(time.monotonic() - begun, total)
+        return total
 
     def _given(self) -> Any:
-        """The vectors: small ones go with the units, large ones once to each worker that needs them."""
+        """The vectors: small ones go with the jobs, large ones once to each worker that needs them."""
         if self.vectors.__sizeof__() <= _LARGE:
             return self.vectors
-        if self.sent is None or self.sent.status != "finished":
-            self.sent = self.rows.client.scatter(self.vectors, hash=False)
-        return self.sent
+        sent = self.rows.client.scatter(self.vectors, hash=False)
+        self.others.append(sent)
+        return sent
 
-    def _merged(self, count: int) -> Any:
-        """The future of the sum of all units, in pairs of pairs, as `tree_sum` has it."""
-        starts = {u.start: u for u in self.units}
-        self.merges = []
-
-        def tree(first: int, size: int) -> tuple[Any, int]:
-            """The sum over `size` portions from the first on, and how many results it is made of."""
-            here = range(first, min(first + size, count))
-            if starts.get(first) == here:
-                return self.results[here], 1
-            left, a = tree(first, size // 2)
-            if first + size // 2 >= count:
-                return left, a
-            right, b = tree(first + size // 2, size // 2)
-            return ([left, right], a + b) if a + b < _WORTH_MERGING else (self._merge([left, right]), 1)
-
-        found, _ = tree(0, 1 << (count - 1).bit_length())
-        return self._merge(found) if isinstance(found, list) else found
-
-    def _merge(self, results: list[Any]) -> Any:
-        self.merges.append(self.rows.client.submit(merged, results, pure=False))
-        return self.merges[-1]
+    def _merged(self, count: int) -> list[Any]:
+        """Results of jobs, added up on the workers until one is left: they would fill our memory."""
+        found = self.results
+        while len(found) > 1:
+            some = [found[i : i + _MERGED] for i in range(0, len(found), _MERGED)]
+            found = self.rows.client.map(merged, some, [count] * len(some), pure=False)
+            self.others += found
+        return found
 
     def release(self) -> None:
         """Let go of all that this pass has made: workers stop what they still do for it."""
-        for future in [*self.merges, *self.results.values(), *([self.sent] if self.sent else [])]:
-            future.release()
+        for future in [*self.results, *self.others]:
+            if future is not None:
+                future.release()
 
 
-def planned(owners: Sequence[Any], least: int) -> list[range]:
-    """Neighbouring portions in units of work: at least so many, each on one worker.
+class _Known:
+    """What is known of a task: where it is, and how long it took and how much it gave the last time."""
 
-    A unit is a branch of the tree in which `tree_sum` adds up, so that it can be added up on its own.
+    def __init__(self, task: Task):
+        self.task, self.large = task, True
+        self._seconds = math.inf
+        self._parcel: Any = None
+
+    def parcel(self, client: Any) -> Any:
+        """The task as the workers have it: it goes there once, and not with each pass."""
+        if self._parcel is None or self._parcel.status != "finished":
+            self._parcel = client.scatter(Parcel(self.task), hash=False)
+        return self._parcel
+
+    def jobs_a_thread(self) -> int:
+        """Many jobs let fast workers help slow ones; in a short pass they take more time than they save."""
+        return int(np.clip(self._seconds / _WORTH_A_JOB, 1, _JOBS))
+
+    def learn(self, seconds: float, total: Totals) -> None:
+        self._seconds = seconds
+        self.large = sum(getattr(value, "nbytes", 0) for value in total) > _LARGE
+
+
+def jobs_of(weights: Sequence[int], owners: Sequence[Any], least: int) -> list[list[int]]:
+    """Portions in jobs of about the same weight, each on one worker; `least` of them, if there are as many.
 
     Examples
     --------
-    >>> planned(["a", "a", "a", "a", "a", "b", "b"], 2)
-    [range(0, 2), range(2, 4), range(4, 5), range(5, 6), range(6, 7)]
+    >>> jobs_of([1] * 7, ["a", "a", "a", "a", "a", "b", "b"], 3)
+    [[0, 1], [2, 3, 4], [5, 6]]
     """
-    count, size = len(owners), 1
-    while 2 * size * least <= count:
-        size *= 2
-
-    def split(first: int, size: int) -> list[range]:
-        here = range(first, min(first + size, count))
-        if size == 1 or len({owners[i] for i in here}) == 1:
-            return [here] if here else []
-        return split(first, size // 2) + split(first + size // 2, size // 2)
-
-    return [u for first in range(0, count, size) for u in split(first, size)]
+    most = sum(weights) / least
+    found = []
+    for owner in dict.fromkeys(owners):
+        numbers = [i for i, other in enumerate(owners) if other == owner]
+        ends = np.cumsum([weights[i] for i in numbers])
+        parts = min(max(round(ends[-1] / most), 1), len(numbers))
+        # Where the middle of a portion is decides in which job it is.
+        part = ((ends - np.array([weights[i] for i in numbers]) / 2) * parts / ends[-1]).astype(int)
+        found += [[i for i, p in zip(numbers, part, strict=True) if p == q] for q in range(parts)]
+    return [some for some in found if some]
 
 
 def _fair(
@@ -317,6 +333,10 @@ def _fair(
         owners[i] = here
         spare[here] -= weights[i]
     return moved
+
+
+def _is_lost(future: Any) -> bool:
+    return future is None or future.status in _LOST
 
 
 def _identity(task: Any) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from mercer._memory import available_memory
 from mercer._threads import one_blas_thread, stop_when, stopping_point
-from mercer.rows.base import Rows, Shard, Totals, added, joined, tree_sum
+from mercer.rows.base import Branches, Rows, Shard, Totals, added, folded, joined
 
 # Tasks that a process keeps open: those of a few fits at the same time.
 _MOST_OPEN = 4
@@ -213,10 +213,14 @@ def held_portion(parts: list[Shard], numbers: Sequence[int], firsts: Sequence[in
     return HeldPortion(numbers, shards)
 
 
-def unit(parcel: Parcel, portions: list[Portion], vectors: Vectors) -> Totals:
-    """The sum of a task over some portions, neighbours all of them."""
+def job(parcel: Parcel, portions: list[Portion], numbers: list[int], count: int, vectors: Vectors) -> Branches:
+    """Sums of a task over some of `count` portions, which have these numbers."""
+    found: Branches = {}
     with stop_when(_given_up()), one_blas_thread():
-        return tree_sum([added(_results(parcel, p, p.numbers, vectors)) for p in portions])
+        for i, portion in zip(numbers, portions, strict=True):
+            found[0, i] = added(_results(parcel, portion, portion.numbers, vectors))
+            found = folded(found, count)
+    return found
 
 
 def _results(
@@ -228,9 +232,9 @@ def _results(
         yield task(shard, *vectors.values)
 
 
-def merged(tree: Any) -> Totals:
-    """The sum of results in pairs of pairs, as far as it has not been added up yet."""
-    return added(map(merged, tree)) if isinstance(tree, list) else tree
+def merged(parts: list[Branches], count: int) -> Branches:
+    """What several jobs have found, added up as far as it can be."""
+    return folded({branch: sums for part in parts for branch, sums in part.items()}, count)
 
 
 def single(parcel: Parcel, portion: Portion, k: int, vectors: Vectors) -> Totals:

@@ -83,16 +83,18 @@ class Watch:
             except TimeoutError:
                 alone.look()
 
-    def value(self, future: Any) -> Any:
-        """What a future has become."""
+    def values(self, futures: list[Any]) -> list[Any]:
+        """What futures have become."""
         while True:
-            self.done([future])
+            self.done(futures)
             try:
-                return future.result(timeout=max(self.patience, _LOOK))
+                return self.client.sync(
+                    lambda: self.client.gather(futures, asynchronous=True), callback_timeout=self.patience + _LOOK
+                )
             except TimeoutError:
-                if future.status == "error":
+                if any(future.status == "error" for future in futures):
                     raise
-                # Its worker was lost before we had it: it is computed once more.
+                # A worker was lost before we had what it found: it is computed once more.
 
     def tried(self, attempt: Callable[[], T]) -> T:
         """What attempt() returns, which is called again if a worker was lost to it."""
