@@ -29,7 +29,7 @@ _OURS = {"mercer", "numpy", "scipy", "sklearn", "llvmlite", "threadpoolctl"}
 def cpu_count() -> int:
     """Cores this process may use; 1 inside a worker that was told so (joblib), and in a task of Dask, each of
     whose threads runs a task of its own; see `at_most`."""
-    if _in_dask_task():
+    if in_dask_task():
         return 1
     try:
         allowed = len(os.sched_getaffinity(0))
@@ -42,7 +42,8 @@ def cpu_count() -> int:
     return max(min(allowed, getattr(_thread, "most", None) or allowed), 1)
 
 
-def _in_dask_task() -> bool:
+def in_dask_task() -> bool:
+    """Is this thread at a task of a Dask worker?"""
     worker = sys.modules.get("distributed.worker")
     try:
         return worker is not None and worker.get_worker() is not None

@@ -76,9 +76,11 @@ class Watch:
         from distributed import wait
 
         alone = _Alone(self)
-        while True:
+        while futures:
             try:
-                wait(futures, timeout=min(_LOOK, self.patience))
+                # The current client need not be this one.
+                with self.client.as_current():
+                    wait(futures, timeout=min(_LOOK, self.patience))
                 return
             except TimeoutError:
                 alone.look()
