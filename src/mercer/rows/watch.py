@@ -72,8 +72,8 @@ class Watch:
         return workers
 
     def done(self, futures: list[Any]) -> None:
-        """Wait until these are computed, or have failed."""
-        from distributed import wait
+        """Wait until these are computed, have failed or are lost: their status says it."""
+        from distributed import CancelledError, wait
 
         alone = _Alone(self)
         while futures:
@@ -81,6 +81,8 @@ class Watch:
                 # The current client need not be this one.
                 with self.client.as_current():
                     wait(futures, timeout=min(_LOOK, self.patience))
+                return
+            except CancelledError:
                 return
             except TimeoutError:
                 alone.look()
