@@ -87,3 +87,17 @@ def doubled(shard):
     from dataclasses import replace
 
     return replace(shard, X=2 * shard.X)
+
+
+def engine_here(engine):
+    """What computes on a worker, and what its operators say."""
+    return repr(engine.here()), repr(engine.operator(Gaussian(1.0), np.zeros((2, 1))).engine)
+
+
+def cores_of_a_fit(X, y):
+    """Threads that products use in a task; whatever the environment of the process says."""
+    from mercer import KernelRidge
+
+    os.environ.pop("OMP_NUM_THREADS", None)
+    KernelRidge().fit(X, y)
+    return cpu_count()

@@ -264,7 +264,9 @@ class Stopped(Exception):
 class _Work(Generic[T]):
     """One call of `parallel_map`: items are taken in order, by whichever of its threads is free."""
 
-    def __init__(self, function: Callable[[Any], T], items: list[Any], part_of: _Work | _Asked | None) -> None:
+    def __init__(
+        self, function: Callable[[Any], T], items: list[Any], part_of: _Work | _Asked | None
+    ) -> None:
         self.function, self.items, self.part_of = function, items, part_of
         self.results: list[Any] = [None] * len(items)
         self.errors: dict[int, BaseException] = {}

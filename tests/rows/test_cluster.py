@@ -1,5 +1,6 @@
 """Rows on a cluster of processes: the same sums as in one process, whoever computes them and whoever dies."""
 
+import gc
 import logging
 import os
 import signal
@@ -12,9 +13,9 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from cluster_tasks import Deadly, Endless, Normal, Times, broken, counted, doubled, pid
 from distributed import Client, LocalCluster
 
+from cluster_tasks import Deadly, Endless, Normal, Times, broken, counted, doubled, pid
 from mercer.rows import ArrayRows
 from mercer.rows.cluster import ClusterRows, jobs_of
 from mercer.rows.watch import NoWorkersError, found_client
@@ -41,6 +42,7 @@ def client():
 
 def settled(client):
     """How many results the client wants, and what the scheduler knows, once nothing changes any more."""
+    gc.collect()
     found = []
     while len(found) < 5 or len(set(found[-5:])) > 1:
         known = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
@@ -89,13 +91,13 @@ def test_the_same_sums_to_the_last_bit(client, placed, rows):
     assert same(there.changed(doubled).total(Times(), V), local.changed(doubled).total(Times(), V))
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-def test_whatever_the_number_of_workers(workers):
+def test_whatever_the_number_of_workers():
     local, task, v = ArrayRows(X, y, w, rows=50), Normal(X[:20]), RNG.standard_normal(20).astype(np.float32)
     expected = local.total(task, v)
-    with cluster_of(workers) as client:
+    with cluster_of(4) as client:
         there = ClusterRows(local, client=client)
-        assert same(there.total(task, v), expected)
+        assert same(there.total(task, v), expected) and len(set(there._owners)) == 4
+        client.retire_workers(list(client.nthreads())[:3])
         assert same(there.total(task, v), expected)
 
 
@@ -167,21 +169,22 @@ def test_a_worker_is_killed_in_the_middle_of_a_pass(client, placed):
         assert len({int(p) for (p,) in there.each(pid)}) == 2
 
 
-def test_a_task_that_kills_its_workers(client, tmp_path):
-    """More often than Dask would allow; then it goes well, or it does not."""
-    for i in range(5):
+def test_a_task_that_kills_its_workers(tmp_path):
+    """As often as Dask gives a task up; then it goes well."""
+    for i in range(4):
         (tmp_path / str(i)).touch()
     local = ArrayRows(X, rows=1000)
-    [found] = ClusterRows(local, client=client).total(Deadly(tmp_path, 1000), V)
+    with cluster_of(2) as client:
+        [found] = ClusterRows(local, client=client).total(Deadly(tmp_path, 1000), V)
+    assert not list(tmp_path.iterdir())
     assert np.array_equal(found, local.total(Deadly(tmp_path), V)[0])
-    client.wait_for_workers(2, timeout=20)
 
 
-def test_errors_of_a_task_come_out(placed):
-    with pytest.raises(ValueError, match="this task is wrong"):
-        placed().total(broken)
-    with pytest.raises(ValueError, match="this task is wrong"):
-        list(placed().each(broken))
+def test_errors_of_a_task_come_out(client):
+    there = ClusterRows(ArrayRows(X, rows=1000), client=client)
+    for work in (there.total, lambda task: list(there.each(task))):
+        with pytest.raises(ValueError, match="this task is wrong"):
+            work(broken)
 
 
 def test_work_that_is_given_up_ends(client, tmp_path):
@@ -264,7 +267,10 @@ def test_what_does_not_fit_together(client):
         ("X must have rows and columns", (points[:, 0],)),
         ("X must hold numbers", (points.astype(complex),)),
         ("there are no rows in any of the blocks", (points[points[:, 0] > 99],)),
-        ("X has 4 blocks of rows, y or the weights 2", (points[points[:, 0] > 0], da.zeros(4000, chunks=2000))),
+        (
+            "X has 4 blocks of rows, y or the weights 2",
+            (points[points[:, 0] > 0], da.zeros(4000, chunks=2000)),
+        ),
         ("a block of X has", (points[points[:, 0] > 0], da.zeros(4000, chunks=1000))),
     ):
         with pytest.raises(ValueError, match=words):
@@ -281,6 +287,7 @@ def test_clients():
 def test_jobs_are_of_one_worker_and_of_the_same_weight():
     owners = ["a"] * 10 + ["b"] * 20 + ["a"] * 10
     jobs = jobs_of([1] * 40, owners, 4)
-    assert sorted(sum(jobs, [])) == list(range(40)) and [len(job) for job in jobs] == [10, 10, 10, 10]
+    assert sorted(i for job in jobs for i in job) == list(range(40))
+    assert [len(job) for job in jobs] == [10, 10, 10, 10]
     assert all(len({owners[i] for i in job}) == 1 for job in jobs)
     assert jobs_of([5], ["a"], 4) == [[0]]

@@ -25,8 +25,8 @@ class Dask(Engine):
     Parameters
     ----------
     client : distributed.Client, optional
-        None: that of `address`, or the current one (`distributed.default_client()`). It stays in this process:
-        an engine that is pickled or saved has none.
+        None: that of `address`, or the current one (`distributed.default_client()`). It stays in this
+        process: an engine that is pickled or saved has none.
     address : str, optional
         Where the scheduler is, as ``"tcp://10.0.0.1:8786"``.
     engine : Engine, optional
@@ -57,11 +57,15 @@ class Dask(Engine):
     def validate(self):
         require_nonnegative(self.patience, "Dask: patience")
         if self.address is not None and not isinstance(self.address, str):
-            raise ValueError(f"Dask: address must be a string such as 'tcp://10.0.0.1:8786', got {self.address!r}")
+            raise ValueError(
+                f"Dask: address must be a string such as 'tcp://10.0.0.1:8786', got {self.address!r}"
+            )
         if self.client is not None and self.address is not None:
             raise ValueError("Dask: give a client or an address, not both")
         if self.engine is not None and (not isinstance(self.engine, Engine) or isinstance(self.engine, Dask)):
-            raise ValueError(f"Dask: engine must be another engine, that of a worker, or None; got {self.engine!r}")
+            raise ValueError(
+                f"Dask: engine must be another engine, that of a worker, or None; got {self.engine!r}"
+            )
 
     def place(self, X: Any, y: Any = None, w: Any = None) -> ClusterRows:
         """Rows on the workers: see `ClusterRows`, which takes rows, arrays, Dask arrays and data frames."""

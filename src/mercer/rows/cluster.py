@@ -6,16 +6,19 @@ import math
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Changed, Rows, Shard, Task, Totals, joined
-from mercer.rows.placing import DaskSource, Source, is_of_dask, source_of_rows
+from mercer.rows.placing import DaskSource, Source, is_of_dask, sent, source_of_rows
 from mercer.rows.portions import Parcel, Vectors, chosen, job, merged, single, whole
 from mercer.rows.watch import Watch, found_client, is_passing
+
+T = TypeVar("T")
 
 # Jobs for each thread of the cluster in a pass, at most; and seconds that are worth a further one.
 _JOBS = 4
@@ -70,7 +73,12 @@ class ClusterRows(Rows):
         self._watch.workers()
         self._source = self._source_of(X, y, w)
         source = self._source
-        self.shape, self.dtype, self.sizes, self.names = source.shape, source.dtype, source.sizes, source.names
+        self.shape, self.dtype, self.sizes, self.names = (
+            source.shape,
+            source.dtype,
+            source.sizes,
+            source.names,
+        )
         self.has_y, self.has_w = source.has_y, source.has_w
         self._bundles = source.bundles
         self._weights = [sum(self.sizes[k] for k in bundle) for bundle in self._bundles]
@@ -92,16 +100,27 @@ class ClusterRows(Rows):
         return ClusterRows(self._source.recut(rows), client=self.client, patience=self.patience)
 
     def fingerprint(self):
-        return self._watch.tried(lambda: self._source.fingerprint(self.client, self._ready()))
+        return self._tried(lambda: self._source.fingerprint(self.client, self._ready()))
 
     # -- work -------------------------------------------------------------------------------------
 
     def total(self, task, *vectors):
         run = _Pass(self, task, vectors)
         try:
-            return self._watch.tried(run.attempt)
+            return self._tried(run.attempt)
         finally:
             run.release()
+
+    def _tried(self, attempt: Callable[[], T]) -> T:
+        """What attempt() returns; if it fails with a worker, it is not taken for granted what others have."""
+        return self._watch.tried(attempt, self._forget)
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._workers = {}
+            self._source.forget()
+            for known in self._tasks.values():
+                known.forget()
 
     def each(self, task, *vectors):
         given, known = Vectors(vectors), self._known(task)
@@ -123,12 +142,12 @@ class ClusterRows(Rows):
             except Exception as error:
                 if not is_passing(error):
                     raise
-                return self._watch.tried(lambda: self._watch.values([begin(item)])[0])
+                return self._tried(lambda: self._watch.values([begin(item)])[0])
 
         ahead = 2 * sum(self._watch.workers().values())
         try:
             for item in items:
-                waiting.append((item, self._watch.tried(lambda item=item: begin(item))))
+                waiting.append((item, self._tried(partial(begin, item))))
                 if len(waiting) > ahead:
                     yield first()
             while waiting:
@@ -142,7 +161,7 @@ class ClusterRows(Rows):
             portion = self._ready()[self._bundle_of[k]]
             return self._watch.values([self.client.submit(whole, portion, k, pure=False)])[0]
 
-        return self._watch.tried(attempt)
+        return self._tried(attempt)
 
     def take(self, index):
         index = np.sort(np.asarray(index, dtype=np.int64))
@@ -174,7 +193,7 @@ class ClusterRows(Rows):
         """Futures of all portions: those that are lost are made again, and work is shared anew if need be."""
         with self._lock:
             lost = [i for i, f in enumerate(self._portions) if f is None or f.status != "finished"]
-            if lost or time.monotonic() - self._looked > _LOOK:
+            if lost or not self._workers or time.monotonic() - self._looked > _LOOK:
                 workers = self._watch.workers()
                 self._looked = time.monotonic()
                 if lost or workers != self._workers:
@@ -188,7 +207,8 @@ class ClusterRows(Rows):
         for future in there:
             if future.status == "error" and not is_passing(error := future.exception()):
                 raise error
-        owners, lost = self._where(workers), [i for i, f in enumerate(self._portions) if _is_lost(f)]
+        owners = self._where(workers)
+        lost = [i for i, f in enumerate(self._portions) if _is_lost(f) or owners[i] is None]
         moved = _fair(self._weights, owners, lost, workers) if self._source.anywhere else lost
         if moved:
             places = [owners[i] for i in moved]
@@ -277,9 +297,13 @@ class _Known:
 
     def parcel(self, client: Any) -> Any:
         """The task as the workers have it: it goes there once, and not with each pass."""
-        if self._parcel is None or self._parcel.status != "finished":
-            self._parcel = client.scatter(Parcel(self.task), hash=False)
+        if self._parcel is None or self._parcel.status in _LOST:
+            self._parcel = sent(client, Parcel(self.task))
         return self._parcel
+
+    def forget(self) -> None:
+        """It may have been lost with a worker: it is sent again."""
+        self._parcel = None
 
     def jobs_a_thread(self) -> int:
         """Many jobs let fast workers help slow ones; in a short pass they take more time than they save."""
@@ -310,9 +334,7 @@ def jobs_of(weights: Sequence[int], owners: Sequence[Any], least: int) -> list[l
     return [some for some in found if some]
 
 
-def _fair(
-    weights: list[int], owners: list[Any], moved: list[int], workers: dict[str, int]
-) -> list[int]:
+def _fair(weights: list[int], owners: list[Any], moved: list[int], workers: dict[str, int]) -> list[int]:
     """Give portions that have no worker to those with the least for their threads; neighbours together.
 
     Workers that have more than their share give some away. Fills in `owners`, and returns what has moved.

@@ -1,7 +1,8 @@
 """How examples come to the workers of a cluster, and come back when a worker is lost.
 
-Each source makes portions as futures of Dask. Files are read by the workers themselves; arrays of this process
-are sent, and sent again if they are lost; the blocks of Dask's own arrays and data frames stay where they are.
+Each source makes portions as futures of Dask. Files are read by the workers themselves; arrays of this
+process are sent, and sent again if they are lost; blocks of Dask's own arrays and data frames stay where they
+are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer.rows.base import Rows, Shard, bundles
-from mercer.rows.portions import HeldPortion, Parcel, ends, held_portion, read_portion
+from mercer.rows.portions import HeldPortion, Parcel, as_it_is, ends, held_portion, read_portion
 
 # An object whose arrays take more than this holds its examples; what takes less says where they are.
 _LIGHT = 1 << 20
@@ -29,6 +30,7 @@ class Source:
     names: Sequence[str] | None
     has_y: bool
     has_w: bool
+    bundles: list[range]
     # Can a portion be made on any worker, so that work is shared anew when workers come and go?
     anywhere = True
 
@@ -36,11 +38,21 @@ class Source:
         """Futures of portions with these numbers, each on its worker; None: where Dask would have it."""
         raise NotImplementedError
 
+    def forget(self) -> None:
+        """What was sent may have been lost with a worker: it is sent again when it is needed."""
+
     def fingerprint(self, client: Any, portions: list[Any]) -> str:
         raise NotImplementedError
 
     def recut(self, rows: int) -> Source:
         return self
+
+
+def sent(client: Any, parcel: Parcel) -> Any:
+    """The future of a parcel. A light one stays with the scheduler, too: no lost worker takes it along."""
+    if parcel.__sizeof__() <= _LIGHT:
+        return client.submit(as_it_is, parcel, pure=False)
+    return client.scatter(parcel, hash=False)
 
 
 def bundle_bytes(source: Source, bundle: range) -> int:
@@ -72,9 +84,12 @@ class ReadSource(_RowsSource):
         super().__init__(rows)
         self._parcel: Any = None
 
+    def forget(self):
+        self._parcel = None
+
     def make(self, client, wanted, workers):
-        if self._parcel is None or self._parcel.status != "finished":
-            self._parcel = client.scatter(Parcel(self.rows), hash=False)
+        if self._parcel is None:
+            self._parcel = sent(client, Parcel(self.rows))
         found: dict[int, Any] = {}
         for worker in dict.fromkeys(workers):
             some = [i for i, where in zip(wanted, workers, strict=True) if where == worker]
@@ -190,9 +205,7 @@ class DaskSource(Source):
         parts = [[self._at_hand.pop(i) for i in some] for some in blocks]
         numbers = [self.bundles[i] for i in wanted]
         firsts = [[self._firsts[k] for k in bundle] for bundle in numbers]
-        return client.map(
-            held_portion, parts, numbers, firsts, [self.dtype.str] * len(numbers), pure=False
-        )
+        return client.map(held_portion, parts, numbers, firsts, [self.dtype.str] * len(numbers), pure=False)
 
     def fingerprint(self, client, portions):
         rows = client.gather(client.map(ends, portions, pure=False))
@@ -234,8 +247,8 @@ def _fitting(other: Any, X: Any) -> Any:
     blocks, count = _blocks(other), X.npartitions
     if len(blocks) != count:
         raise ValueError(
-            f"X has {count} blocks of rows, y or the weights {len(blocks)}, and where rows belong is not known: "
-            "take both from one data frame, or call compute_chunk_sizes() on arrays first"
+            f"X has {count} blocks of rows, y or the weights {len(blocks)}, and which rows belong together "
+            "is not known: take both from one data frame, or call compute_chunk_sizes() on arrays first"
         )
     return blocks
 

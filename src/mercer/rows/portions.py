@@ -200,11 +200,17 @@ def _most() -> int:
 # -- what is done ---------------------------------------------------------------------------------
 
 
+def as_it_is(value: Any) -> Any:
+    return value
+
+
 def read_portion(parcel: Parcel, numbers: Sequence[int], size: int) -> ReadPortion:
     return ReadPortion(parcel, numbers, size)
 
 
-def held_portion(parts: list[Shard], numbers: Sequence[int], firsts: Sequence[int], dtype: str) -> HeldPortion:
+def held_portion(
+    parts: list[Shard], numbers: Sequence[int], firsts: Sequence[int], dtype: str
+) -> HeldPortion:
     """Shards that were made where they are; each is told the number of its first row."""
     shards = [
         replace(part, X=np.asarray(part.X, dtype=dtype), first=first)
@@ -213,7 +219,9 @@ def held_portion(parts: list[Shard], numbers: Sequence[int], firsts: Sequence[in
     return HeldPortion(numbers, shards)
 
 
-def job(parcel: Parcel, portions: list[Portion], numbers: list[int], count: int, vectors: Vectors) -> Branches:
+def job(
+    parcel: Parcel, portions: list[Portion], numbers: list[int], count: int, vectors: Vectors
+) -> Branches:
     """Sums of a task over some of `count` portions, which have these numbers."""
     found: Branches = {}
     with stop_when(_given_up()), one_blas_thread():
@@ -223,9 +231,7 @@ def job(parcel: Parcel, portions: list[Portion], numbers: list[int], count: int,
     return found
 
 
-def _results(
-    parcel: Parcel, portion: Portion, numbers: Sequence[int], vectors: Vectors
-) -> Iterator[Totals]:
+def _results(parcel: Parcel, portion: Portion, numbers: Sequence[int], vectors: Vectors) -> Iterator[Totals]:
     task = opened(parcel)
     for shard in portion.shards(numbers):
         stopping_point()

@@ -1,4 +1,4 @@
-"""Waiting for a cluster: with an eye on whether it is still there, and another try where a worker was lost."""
+"""Waiting for a cluster: is it still there? And another try where a worker was lost."""
 
 from __future__ import annotations
 
@@ -93,15 +93,16 @@ class Watch:
             self.done(futures)
             try:
                 return self.client.sync(
-                    lambda: self.client.gather(futures, asynchronous=True), callback_timeout=self.patience + _LOOK
+                    lambda: self.client.gather(futures, asynchronous=True),
+                    callback_timeout=self.patience + _LOOK,
                 )
             except TimeoutError:
                 if any(future.status == "error" for future in futures):
                     raise
                 # A worker was lost before we had what it found: it is computed once more.
 
-    def tried(self, attempt: Callable[[], T]) -> T:
-        """What attempt() returns, which is called again if a worker was lost to it."""
+    def tried(self, attempt: Callable[[], T], failed: Callable[[], None] = lambda: None) -> T:
+        """What attempt() returns, which is called again, after failed(), if a worker was lost to it."""
         for times in range(_ATTEMPTS):
             try:
                 return attempt()
@@ -109,11 +110,12 @@ class Watch:
                 if not is_passing(error):
                     raise
                 last = error
+            failed()
             _Alone(self).look()
             time.sleep(0.05 * 2**times)
         raise ClusterError(
-            f"workers were lost at this work {_ATTEMPTS} times, the last time by {type(last).__name__}: {last}. "
-            "Look into their logs: they may have too little memory for a shard and its part of the work"
+            f"workers were lost at this work {_ATTEMPTS} times, the last time by {type(last).__name__}: "
+            f"{last}. Look into their logs: they may have too little memory for a shard"
         ) from last
 
 
@@ -132,16 +134,16 @@ class _Alone:
             workers = None
         if workers is None:
             raise SchedulerLostError(
-                f"the scheduler of the cluster does not answer any more ({client.status}): start it again, make "
-                "a new client, and fit again; with a checkpoint the fit goes on where it was"
+                f"the scheduler of the cluster does not answer any more ({client.status}): start it again, "
+                "make a new client, and fit again; with a checkpoint the fit goes on where it was"
             )
         now = time.monotonic()
         self.since = now if workers or not self.since else self.since
         if now - self.since > self.watch.patience:
             raise NoWorkersError(
                 f"there has been no worker in the cluster for {self.watch.patience:g} seconds: start some "
-                f"(dask worker {client.scheduler.address}) and fit again; with a checkpoint the fit goes on where it "
-                "was. Dask(patience=…) waits longer"
+                f"(dask worker {client.scheduler.address}) and fit again; with a checkpoint the fit goes on "
+                "where it was. Dask(patience=…) waits longer"
             )
         return workers
 
