@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 from cluster_tasks import Deadly, Endless, Normal, Times, broken, counted, doubled, pid
 from mercer.rows import ArrayRows
 from mercer.rows.cluster import ClusterRows, jobs_of
-from mercer.rows.watch import NoWorkersError, found_client
+from mercer.rows.watch import NoWorkersError, SchedulerLostError, found_client
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((4000, 3)).astype(np.float32)
@@ -132,8 +132,8 @@ def test_nothing_is_left_behind(client, placed):
     assert settled(client) == before
 
 
-def test_two_threads_of_the_client(placed):
-    there, tasks = placed(), [Times(), Normal(X[:20])]
+def test_two_threads_of_the_client(client):
+    there, tasks = ClusterRows(ArrayRows(X, y, w, rows=100), client=client), [Times(), Normal(X[:20])]
     vectors = [V, RNG.standard_normal(20).astype(np.float32)]
     found = {}
 
@@ -157,7 +157,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_pass(client, placed):
     there, task = placed(), Times(0.01)
     expected = ArrayRows(X, y, w, rows=100).total(Times(), V)
     there.total(Times(), V)
-    for wait in (0.02, 0.1) if there._source.anywhere else (0.05,):
+    for wait in (0.02, 0.1) if there._origin.anywhere else (0.1,):
         victim = next(iter(client.run(os.getpid).values()))
         timer = threading.Timer(wait, os.kill, (victim, signal.SIGKILL))
         timer.start()
@@ -165,7 +165,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_pass(client, placed):
         timer.join()
         client.wait_for_workers(2, timeout=20)
     assert same(there.total(task, V), expected)
-    if there._source.anywhere:  # who came later takes part
+    if there._origin.anywhere:  # who came later takes part
         assert len({int(p) for (p,) in there.each(pid)}) == 2
 
 
@@ -207,7 +207,7 @@ def test_work_that_is_given_up_ends(client, tmp_path):
     assert there.total(counted)[0] == 4000
 
 
-def test_no_worker_is_left():
+def test_no_worker_and_no_scheduler_is_left():
     with cluster_of(0) as client:
         begun = time.monotonic()
         with pytest.raises(NoWorkersError, match=r"no worker in the cluster for 0\.3 seconds: start some"):
@@ -219,6 +219,10 @@ def test_no_worker_is_left():
         there._watch.patience = 0.3
         client.cluster.scale(0)
         with pytest.raises(NoWorkersError):
+            for _ in range(1000):
+                there.total(counted)
+        client.cluster.close()
+        with pytest.raises(SchedulerLostError, match="start it again, make a new client"):
             for _ in range(1000):
                 there.total(counted)
 

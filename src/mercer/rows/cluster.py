@@ -14,8 +14,8 @@ import numpy as np
 
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Changed, Rows, Shard, Task, Totals, joined
-from mercer.rows.placing import DaskSource, Source, is_of_dask, sent, source_of_rows
-from mercer.rows.portions import Parcel, Vectors, chosen, job, merged, single, whole
+from mercer.rows.placing import DaskOrigin, Origin, is_of_dask, origin_of_rows, sent
+from mercer.rows.portions import Arguments, Parcel, chosen, job, merged, single, whole
 from mercer.rows.watch import Watch, found_client, is_passing
 
 T = TypeVar("T")
@@ -71,16 +71,16 @@ class ClusterRows(Rows):
         self.client, self.patience = found_client(client), float(patience)
         self._watch, self._lock = Watch(self.client, self.patience), threading.RLock()
         self._watch.workers()
-        self._source = self._source_of(X, y, w)
-        source = self._source
+        self._origin = self._origin_of(X, y, w)
+        origin = self._origin
         self.shape, self.dtype, self.sizes, self.names = (
-            source.shape,
-            source.dtype,
-            source.sizes,
-            source.names,
+            origin.shape,
+            origin.dtype,
+            origin.sizes,
+            origin.names,
         )
-        self.has_y, self.has_w = source.has_y, source.has_w
-        self._bundles = source.bundles
+        self.has_y, self.has_w = origin.has_y, origin.has_w
+        self._bundles = origin.bundles
         self._weights = [sum(self.sizes[k] for k in bundle) for bundle in self._bundles]
         self._bundle_of = [i for i, bundle in enumerate(self._bundles) for _ in bundle]
         self._portions: list[Any] = [None] * len(self._bundles)
@@ -89,18 +89,18 @@ class ClusterRows(Rows):
         self._looked = -math.inf
         self._tasks: OrderedDict[tuple[int, ...], _Known] = OrderedDict()
 
-    def _source_of(self, X: Any, y: Any, w: Any) -> Source:
-        if isinstance(X, Source):
+    def _origin_of(self, X: Any, y: Any, w: Any) -> Origin:
+        if isinstance(X, Origin):
             return X
         if is_of_dask(X):
-            return self._watch.tried(lambda: DaskSource(self.client, X, y, w))
-        return source_of_rows(X if isinstance(X, Rows) else ArrayRows(X, y, w))
+            return self._watch.tried(lambda: DaskOrigin(self.client, X, y, w))
+        return origin_of_rows(X if isinstance(X, Rows) else ArrayRows(X, y, w))
 
     def recut(self, rows):
-        return ClusterRows(self._source.recut(rows), client=self.client, patience=self.patience)
+        return ClusterRows(self._origin.recut(rows), client=self.client, patience=self.patience)
 
     def fingerprint(self):
-        return self._tried(lambda: self._source.fingerprint(self.client, self._ready()))
+        return self._tried(lambda: self._origin.fingerprint(self.client, self._ready()))
 
     # -- work -------------------------------------------------------------------------------------
 
@@ -118,12 +118,12 @@ class ClusterRows(Rows):
     def _forget(self) -> None:
         with self._lock:
             self._workers = {}
-            self._source.forget()
+            self._origin.forget()
             for known in self._tasks.values():
                 known.forget()
 
     def each(self, task, *vectors):
-        given, known = Vectors(vectors), self._known(task)
+        given, known = Arguments(vectors), self._known(task)
 
         def begun(k: int) -> Any:
             portion = self._ready()[self._bundle_of[k]]
@@ -209,10 +209,10 @@ class ClusterRows(Rows):
                 raise error
         owners = self._where(workers)
         lost = [i for i, f in enumerate(self._portions) if _is_lost(f) or owners[i] is None]
-        moved = _fair(self._weights, owners, lost, workers) if self._source.anywhere else lost
+        moved = _fair(self._weights, owners, lost, workers) if self._origin.anywhere else lost
         if moved:
             places = [owners[i] for i in moved]
-            for i, future in zip(moved, self._source.make(self.client, moved, places), strict=True):
+            for i, future in zip(moved, self._origin.make(self.client, moved, places), strict=True):
                 self._portions[i] = future
             self._watch.done([self._portions[i] for i in moved])
         self._owners, self._workers = self._where(workers), workers
@@ -236,7 +236,7 @@ class _Pass:
     """One sum over all portions: jobs, and tasks that add up what they find."""
 
     def __init__(self, rows: ClusterRows, task: Task, vectors: tuple[Any, ...]):
-        self.rows, self.task, self.vectors = rows, task, Vectors(vectors)
+        self.rows, self.task, self.vectors = rows, task, Arguments(vectors)
         self.jobs: list[list[int]] = []
         self.results: list[Any] = []
         self.others: list[Any] = []

@@ -1,6 +1,6 @@
 """How examples come to the workers of a cluster, and come back when a worker is lost.
 
-Each source makes portions as futures of Dask. Files are read by the workers themselves; arrays of this
+Each origin makes portions as futures of Dask. Files are read by the workers themselves; arrays of this
 process are sent, and sent again if they are lost; blocks of Dask's own arrays and data frames stay where they
 are.
 """
@@ -21,7 +21,7 @@ from mercer.rows.portions import HeldPortion, Parcel, as_it_is, ends, held_porti
 _LIGHT = 1 << 20
 
 
-class Source:
+class Origin:
     """Where portions come from: `make`, and what `Rows` has to know."""
 
     shape: tuple[int, int]
@@ -44,7 +44,7 @@ class Source:
     def fingerprint(self, client: Any, portions: list[Any]) -> str:
         raise NotImplementedError
 
-    def recut(self, rows: int) -> Source:
+    def recut(self, rows: int) -> Origin:
         return self
 
 
@@ -55,13 +55,13 @@ def sent(client: Any, parcel: Parcel) -> Any:
     return client.scatter(parcel, hash=False)
 
 
-def bundle_bytes(source: Source, bundle: range) -> int:
+def bundle_bytes(origin: Origin, bundle: range) -> int:
     """Bytes of the points, targets and weights of some shards, about."""
-    width = source.shape[1] * source.dtype.itemsize + 8 * (source.has_y + source.has_w)
-    return width * sum(source.sizes[k] for k in bundle)
+    width = origin.shape[1] * origin.dtype.itemsize + 8 * (origin.has_y + origin.has_w)
+    return width * sum(origin.sizes[k] for k in bundle)
 
 
-class _RowsSource(Source):
+class _RowsOrigin(Origin):
     """Any rows: what `Rows` has to know is what they know."""
 
     def __init__(self, rows: Rows):
@@ -77,7 +77,7 @@ class _RowsSource(Source):
         return type(self)(self.rows.recut(rows))
 
 
-class ReadSource(_RowsSource):
+class ReadOrigin(_RowsOrigin):
     """Rows that every worker can read: files on a disk they share."""
 
     def __init__(self, rows: Rows):
@@ -102,7 +102,7 @@ class ReadSource(_RowsSource):
         return [found[i] for i in wanted]
 
 
-class SentSource(_RowsSource):
+class SentOrigin(_RowsOrigin):
     """Rows that only this process has: they are sent to the workers, shard by shard."""
 
     def make(self, client, wanted, workers):
@@ -114,22 +114,22 @@ class SentSource(_RowsSource):
         return made
 
 
-def source_of_rows(rows: Rows) -> Source:
+def origin_of_rows(rows: Rows) -> Origin:
     """Rows that travel as a few words (or numbers) are read by the workers, others are sent."""
     buffers: list[Any] = []
     try:
         # Arrays are not copied for this: they are handed to the callback as they are.
         words = pickle.dumps(rows, protocol=5, buffer_callback=buffers.append)
     except (pickle.PicklingError, TypeError, AttributeError):
-        return SentSource(rows)
+        return SentOrigin(rows)
     light = len(words) + sum(b.raw().nbytes for b in buffers) <= _LIGHT
-    return ReadSource(rows) if light else SentSource(rows)
+    return ReadOrigin(rows) if light else SentOrigin(rows)
 
 
 # -- collections of Dask --------------------------------------------------------------------------
 
 
-class DaskSource(Source):
+class DaskOrigin(Origin):
     """Dask's arrays, or a data frame: each block of rows is a shard, where it lies.
 
     Blocks without rows, as a filter leaves them, are left out. How many rows the others have is asked of

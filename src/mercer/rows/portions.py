@@ -43,7 +43,7 @@ class Parcel:
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors:
+class Arguments:
     """What a task is called with besides a shard."""
 
     values: tuple[Any, ...]
@@ -220,7 +220,7 @@ def held_portion(
 
 
 def job(
-    parcel: Parcel, portions: list[Portion], numbers: list[int], count: int, vectors: Vectors
+    parcel: Parcel, portions: list[Portion], numbers: list[int], count: int, vectors: Arguments
 ) -> Branches:
     """Sums of a task over some of `count` portions, which have these numbers."""
     found: Branches = {}
@@ -231,7 +231,9 @@ def job(
     return found
 
 
-def _results(parcel: Parcel, portion: Portion, numbers: Sequence[int], vectors: Vectors) -> Iterator[Totals]:
+def _results(
+    parcel: Parcel, portion: Portion, numbers: Sequence[int], vectors: Arguments
+) -> Iterator[Totals]:
     task = opened(parcel)
     for shard in portion.shards(numbers):
         stopping_point()
@@ -243,7 +245,7 @@ def merged(parts: list[Branches], count: int) -> Branches:
     return folded({branch: sums for part in parts for branch, sums in part.items()}, count)
 
 
-def single(parcel: Parcel, portion: Portion, k: int, vectors: Vectors) -> Totals:
+def single(parcel: Parcel, portion: Portion, k: int, vectors: Arguments) -> Totals:
     """What a task gives for one shard."""
     with stop_when(_given_up()), one_blas_thread():
         return next(_results(parcel, portion, [k], vectors))
