@@ -11,6 +11,7 @@ from mercer.kernels.sets import MeanEmbedding
 from mercer.operators import KernelOperator
 from mercer.operators.counted import CountedOperator
 from mercer.operators.sets import SetsOperator
+from mercer.rows import Rows
 
 
 class Engine(Params):
@@ -52,6 +53,14 @@ class Engine(Params):
 
     def usable(self) -> Engine:
         """Itself, or the engine of the CPU in its place where its device is not there."""
+        return self
+
+    def place(self, rows: Rows) -> Rows:
+        """Rows that live elsewhere, brought to where this engine computes: most compute where they are."""
+        return rows
+
+    def at_rows(self) -> Engine:
+        """The engine that computes where examples live: itself, unless they live on other machines."""
         return self
 
     def single_threaded(self) -> Engine:

@@ -15,9 +15,10 @@ from mercer import _resolve
 from mercer._state import require
 from mercer._xp import given_up
 from mercer.estimators.auto_lam import choose, forecast
+from mercer.estimators.elsewhere import Census
 from mercer.estimators.inputs import Coefficients, KernelInputs, checked_weights, finite_scores, like
 from mercer.estimators.lam import check_lam, is_auto
-from mercer.estimators.plan import Plan, make_plan, sizes_of
+from mercer.estimators.plan import Plan, make_plan, sizes_of, solver_in_memory, unknowns_elsewhere
 from mercer.estimators.tensors import on_host
 from mercer.features.base import generator
 from mercer.functions import Function
@@ -26,8 +27,10 @@ from mercer.kernels.base import Kernel
 from mercer.losses import Loss
 from mercer.losses.coding import TargetCoding
 from mercer.representations import Features
+from mercer.rows import lives_elsewhere, open_rows
 from mercer.solvers import Problem, Solution
 from mercer.solvers.convex import semidefinite
+from mercer.solvers.passes import Journal
 
 
 class KernelMachine(Coefficients, KernelInputs):
@@ -45,6 +48,8 @@ class KernelMachine(Coefficients, KernelInputs):
 
     # λ times the coefficients that a fit begins with, one row an example.
     _start: np.ndarray | None = None
+    # What remembers how far a fit is.
+    _journal: Journal | None = None
     holds = {"function_": Function, "coding_": TargetCoding, "solution_": Solution, "loss_": Loss}
 
     # Does it hold on to the problem after fit, and so to the examples?
@@ -65,8 +70,10 @@ class KernelMachine(Coefficients, KernelInputs):
 
     # -- fit --------------------------------------------------------------------------------------
 
-    def _prepare(self, X: Any, y: Any) -> tuple[Kernel, Any, Loss, np.ndarray, Any, Plan]:
-        """Everything up to the first kernel evaluation."""
+    def _prepare(
+        self, X: Any, y: Any, census: Census | None = None
+    ) -> tuple[Kernel, Any, Loss, np.ndarray, Any, Plan]:
+        """Everything up to the first kernel evaluation; where there is a census, X and y are its sample."""
         representation = _resolve.representation_of(self.representation)
         solver = _resolve.solver_of(self.solver)
         check_lam(self.lam)
@@ -74,10 +81,14 @@ class KernelMachine(Coefficients, KernelInputs):
         kernel, engine, X = self._door(X, representation, solver)
         y = self._check_y(y)
         check_consistent_length(X, y)
-        loss = clone(self.loss_for(y))
-        targets, coding = self._encode(loss, y)
+        known = y if census is None or census.labels is None else census.labels
+        loss = clone(self.loss_for(known))
+        targets, coding = self._encode(loss, known)
+        targets = targets if known is y else coding.encode(y)
         loss = coding.loss  # a loss of the user's own has been looked at there
-        plan = make_plan(kernel, loss, representation, solver, engine, sizes_of(X, targets.shape[1], kernel))
+        sizes = sizes_of(X, targets.shape[1], kernel)
+        sizes = sizes if census is None else census.sizes(sizes)
+        plan = make_plan(kernel, loss, representation, solver, engine, sizes)
         remarks = (*_engine_remarks(kernel, X, plan), *self._remarks(loss, targets))
         plan = replace(plan, reasons=(*plan.reasons, *remarks))
         return kernel, X, loss, targets, coding, forecast(plan, loss) if is_auto(self.lam) else plan
@@ -99,26 +110,39 @@ class KernelMachine(Coefficients, KernelInputs):
         """
         return clone(self)._prepare(X, y)[-1]
 
-    def _build(self, X: Any, y: Any, sample_weight: Any):
+    def _build(self, X: Any, y: Any, sample_weight: Any, census: Census | None = None):
         """The problem to be solved, and what is needed to make a function of its solution."""
         given = X
-        counted = None if y is None else self._example_weights(y, on_host(sample_weight))
-        kernel, X, loss, targets, coding, plan = self._prepare(X, self._without_absent(y, counted))
+        if census is not None:
+            counted = census.weights()
+        else:
+            counted = None if y is None else self._example_weights(y, on_host(sample_weight))
+        kernel, X, loss, targets, coding, plan = self._prepare(X, self._without_absent(y, counted), census)
         weights, total = _weights(counted, X, X.shape[0])
         # Weight 0 means absent: such rows have no say in the kernel's parameters or centres either.
         seen = None if weights is None or weights.all() else np.flatnonzero(weights)
         points, squares = self._bind(kernel, X, plan.engine, given, weights, keep=self._keeps_problem)
-        rng = generator(self.random_state)
-        built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen)
+        rng = self._generator()
+        n = {} if census is None else {"n": census.n}
+        built = plan.representation.build(self.kernel_, points, rng, plan.engine, seen, **n)
         # Losses are summed in float64, whatever the data.
         targets = np.array(targets, dtype=np.float64)
         problem = Problem(built.A, built.B, targets, loss, 1.0, weights, bool(self.offset), rng=rng)
         if is_auto(self.lam):
-            lam, reason = choose(problem, X, squares, total, plan.solver)
+            solver = (
+                plan.solver if census is None else solver_in_memory(kernel, loss, plan, X, targets.shape[1])
+            )
+            lam, reason = choose(problem, X, squares, total, solver)
+            if census is not None:
+                # λn is what stays about the same with more rows.
+                lam *= len(targets) / census.n
+                reason = f"lam = {lam:.3g} for all {census.n:,} rows; of a sample: {reason}"
             plan = replace(plan, reasons=(*plan.reasons[:-1], reason))
         else:
+            total = total if census is None else census.weight
             lam = self.lam.value(total) if hasattr(self.lam, "value") else float(self.lam)
-        return self._adapt(replace(problem, lam=lam)), built, coding, plan
+        problem = self._adapt(replace(problem, lam=lam))
+        return problem if census is None else census.everywhere(problem, built, coding), built, coding, plan
 
     def _example_weights(self, y: Any, sample_weight: Any) -> Any:
         """The weights of examples; classifiers may weigh classes, too."""
@@ -128,6 +152,26 @@ class KernelMachine(Coefficients, KernelInputs):
         """y without what only examples of weight 0, which count as absent, bring along: classes."""
         return y
 
+    def _census(self, X: Any, y: Any, sample_weight: Any) -> Census:
+        """One look at all of the examples, which live elsewhere."""
+        representation = _resolve.representation_of(self.representation)
+        kernel, engine = _resolve.kernel_of(self.kernel), _resolve.engine_of(self.engine)
+        rows = engine.place(open_rows(X, y, sample_weight))
+        if not kernel.vectors:
+            raise ValueError(f"{kernel!r} is no kernel on vectors, and rows that live elsewhere are vectors")
+        unknowns = unknowns_elsewhere(representation, kernel, *rows.shape)
+        return Census.take(rows, unknowns, self._generator(), self._factors_of())
+
+    def _generator(self) -> np.random.Generator:
+        """The source of all that is random in a fit; where one is to be resumed, the same again."""
+        if self._journal is not None and self.random_state is None:
+            return generator(self._journal.seed)
+        return generator(self.random_state)
+
+    def _factors_of(self) -> Any:
+        """labels, weights ↦ factors of the weights of classes; None where y are numbers."""
+        return None
+
     def _adapt(self, problem: Problem) -> Problem:
         """What a subclass wants said differently, or besides, to the solver."""
         start = self._start
@@ -135,8 +179,25 @@ class KernelMachine(Coefficients, KernelInputs):
             return problem
         return replace(problem, start=start / problem.lam)
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit f to (X, y)."""
+    def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
+        """Fit f to (X, y).
+
+        Parameters
+        ----------
+        X : points
+            They may live elsewhere (a path, a memory-mapped array, `Rows`, a Dask collection, …): see
+            `mercer.rows`.
+        y : targets
+            Of examples that live elsewhere also the name of a column.
+        sample_weight : weights
+        checkpoint : path or Checkpoint, optional
+            Where a fit to examples that live elsewhere notes how far it is. Begun again after whatever ended
+            it, it goes on from there.
+        """
+        if checkpoint is not None:
+            if not lives_elsewhere(X):
+                raise ValueError("checkpoint is for examples that live elsewhere: see mercer.rows.open_rows")
+            self._journal = Journal(checkpoint)
         self._fit(X, y, sample_weight)
         return self
 
@@ -161,10 +222,16 @@ class KernelMachine(Coefficients, KernelInputs):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """Everything `fit` does; returns the problem that was solved."""
         try:
-            problem, built, coding, plan = self._build(X, y, sample_weight)
+            if lives_elsewhere(X):
+                census = self._census(X, y, sample_weight)
+                problem, built, coding, plan = self._build(census.sample.X, census.sample.y, None, census)
+            else:
+                problem, built, coding, plan = self._build(X, y, sample_weight)
         finally:
-            self.__dict__.pop("_start", None)  # it was for this fit only
-        solution = plan.solver.run(problem)
+            journal = self._journal
+            for name in ("_start", "_journal"):  # they were for this fit only
+                self.__dict__.pop(name, None)
+        solution = plan.solver.run(replace(problem, journal=journal))
         claims = solution.certificate.gap is not None
         if not self._definite or (claims and not semidefinite(problem)):
             solution = solution.without_claims()

@@ -69,6 +69,14 @@ class Classifier(OtherWords, Likely, KernelMachine):
             )
         return weights
 
+    def _factors_of(self):
+        chosen = getattr(self, "class_weight", None)
+
+        def factors(labels: np.ndarray, weights: np.ndarray) -> np.ndarray | None:
+            return None if chosen is None else _class_factors(chosen, labels, weights)
+
+        return factors
+
     def _without_absent(self, y, weights):
         if getattr(weights, "ndim", 0) != 1 or weights.all() or not weights.any():
             return y
@@ -76,9 +84,9 @@ class Classifier(OtherWords, Likely, KernelMachine):
         # Any label will do for an example that is absent: one that others have makes no class of its own.
         return np.where(np.isin(y, np.unique(y[weights > 0])), y, y[weights.argmax()])
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit f to labelled examples."""
-        super().fit(X, y, sample_weight)
+    def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
+        """Fit f to labelled examples; parameters as in `KernelRidge.fit`."""
+        super().fit(X, y, sample_weight, checkpoint=checkpoint)
         self.classes_ = self.coding_.classes
         return self
 

@@ -42,6 +42,8 @@ _LOOKED_AT, _FEW_COUNTED = 5_000, 2_000
 # Without a loss: up to here a pass over all pairs takes about a second; more on a GPU.
 _ALL_PAIRS, _ALL_PAIRS_REMOTE = 30_000, 1_000_000
 _LARGEST_EXPLICIT = 8_000
+# Centres for examples that live elsewhere: a pass over a hundred million takes minutes with so many.
+_CENTRES_ELSEWHERE = 2_000
 # Of features or distances at a time: 32 MB of doubles.
 _ENTRIES = 1 << 22
 
@@ -123,7 +125,7 @@ def make_plan(
         solver = first(_solvers(loss, representation, shape))
     else:
         reasons.append(f"{solver!r} was asked for")
-    refusal = solver.refusal(loss, representation.penalty)
+    refusal = solver.refusal(loss, representation.penalty) or _misplaced(representation, solver, shape)
     if refusal is not None:
         raise solvers.IncompatibleError(refusal)
     cost = solver.cost(shape)
@@ -133,6 +135,19 @@ def make_plan(
         *(representation, solver, engine, sizes.n, shape.unknowns, cost.memory, cost.flops),
         *(tuple(reasons), tuple(passed)),
     )
+
+
+def _misplaced(representation: Representation, solver: solvers.Solver, shape: Shape) -> str | None:
+    """What speaks against this combination where the examples are; None if nothing does."""
+    if not shape.elsewhere:
+        return None
+    if shape.full:
+        return (
+            f"{representation!r} has a coefficient for each of {shape.n:,} examples, which live elsewhere: "
+            "use representation='nystrom' or 'features', or load the examples into memory"
+        )
+    through = isinstance(solver, solvers.Passes)
+    return None if through else f"solver {solver!r} needs the examples in memory; use solver='passes'"
 
 
 def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Option]:
@@ -145,6 +160,12 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
         f"the kernel has {p:.0f} explicit coordinates, fewer than the {n:,} examples: solved there",
         None if fewer else f"the kernel has {size}, for {n:,} examples",
     )
+    if sizes.elsewhere:
+        m = centres_elsewhere(n)
+        yield Option(
+            Nystrom(n_centres=m),
+            f"{n:,} examples live elsewhere: {m:,} Nyström centres; Nystrom(n_centres=…) takes more or fewer",
+        )
     if isinstance(kernel, (Finite, Precomputed)):
         yield Option(Full(), "the kernel is given by its matrix: solved exactly")
     if _swept(loss) and sizes.entries:
@@ -180,6 +201,25 @@ def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Optio
     )
 
 
+def centres_elsewhere(n: int) -> int:
+    """How many centres n examples that live elsewhere get, if nobody says."""
+    return min(Nystrom().size(None, n, 0), _CENTRES_ELSEWHERE)
+
+
+def unknowns_elsewhere(representation: Representation | None, kernel: Kernel, n: int, d: int) -> int:
+    """How many unknowns a plan for examples that live elsewhere will have."""
+    if representation is not None:
+        return representation.size(kernel, n, d)
+    p = kernel.expansion_size(d)
+    return int(p) if p < n and p <= LARGEST_FACTOR else centres_elsewhere(n)
+
+
+def solver_in_memory(kernel: Kernel, loss: Loss, plan: Plan, X: Any, outputs: int) -> solvers.Solver:
+    """What would solve the problem of a sample."""
+    sizes = sizes_of(X, outputs, kernel)
+    return make_plan(kernel, loss, plan.representation, None, plan.engine, sizes).solver
+
+
 def _kinked(loss: Loss) -> bool:
     return not loss.smooth and loss.has_dual
 
@@ -190,6 +230,10 @@ def _swept(loss: Loss) -> bool:
 
 
 def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterator[Option]:
+    if shape.elsewhere:
+        yield Option(
+            solvers.Passes(), "quasi-Newton steps upon the Hessian of a sample, a pass over all rows each"
+        )
     lasso = representation.penalty == "lasso"
     yield Option(
         solvers.Coordinate(),

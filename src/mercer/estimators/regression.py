@@ -159,8 +159,11 @@ class KernelRidge(Regressor):
         return Squared()
 
     def _fit(self, X, y, sample_weight):
-        self._problem = super()._fit(X, y, sample_weight)
-        return self._problem
+        problem = super()._fit(X, y, sample_weight)
+        self.__dict__.pop("_problem", None)
+        if problem.sample is None:
+            self._problem = problem
+        return problem
 
     def loo_residuals(self) -> np.ndarray:
         """Leave-one-out residuals y_i − f₋ᵢ(x_i) in closed form, computed when first asked for.
@@ -171,7 +174,8 @@ class KernelRidge(Regressor):
         if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
             if "_problem" not in self.__dict__:
                 raise NotFittedError(
-                    "loo_residuals needs the training data, which a saved or unfitted machine lacks; fit it"
+                    "loo_residuals needs the training data, which a saved or unfitted machine lacks, and one "
+                    "whose examples live elsewhere; fit it to arrays"
                 )
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
             residuals = residuals[:, 0] if self.coding_.one_dimensional else residuals

@@ -27,6 +27,7 @@ from mercer.losses.base import Array, floating
 from mercer.losses.coding import TargetCoding
 from mercer.losses.dual import DualForm
 from mercer.losses.pairs import PairCoding
+from mercer.rows import lives_elsewhere
 
 _SHARE = 0.6
 
@@ -156,15 +157,19 @@ class KernelSVC(SupportVectors, Classifier):
             return PairCoding.learn(loss, y)
         return super()._encode(loss, y)
 
-    def fit(self, X, y, sample_weight=None):
-        """Fit to labelled examples."""
-        super().fit(X, y, sample_weight)
+    def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
+        """Fit to labelled examples; parameters as in `KernelRidge.fit`."""
+        if self.probability and lives_elsewhere(X):
+            raise ValueError("probability=True needs the examples in memory; use KernelLogistic here")
+        super().fit(X, y, sample_weight, checkpoint=checkpoint)
+        self.__dict__.pop("calibration_", None)
+        if lives_elsewhere(X):
+            return self
         labels, sample_weight = self._check_y(on_host(y)), on_host(sample_weight)
         if self.solution_.dual_coef is not None:
             places = np.searchsorted(self.classes_, labels)[self.support_]
             self._counts = np.bincount(places, minlength=len(self.classes_))
             self._group(places)
-        self.__dict__.pop("calibration_", None)
         if self.probability:
             weights = self._example_weights(y, sample_weight)
             self.calibration_ = Calibration.learn(self, self.check_new(X), labels, sample_weight, weights)

@@ -14,6 +14,8 @@ import numpy as np
 
 from mercer import engines
 from mercer._xp import frozen, require_sound
+from mercer.estimators.elsewhere import by_shards
+from mercer.rows import lives_elsewhere, open_rows
 
 
 def is_tensor(X: Any) -> bool:
@@ -46,10 +48,15 @@ def remember(engine: Any, array: Any, X: Any) -> None:
 
 
 def follows_data(method: Callable) -> Callable:
-    """A method of X whose numeric result comes back as a tensor on X's device, if X is one."""
+    """A method of X whose numeric result comes back as a tensor on X's device, if X is one.
+
+    Rows that live elsewhere are answered for shard by shard.
+    """
 
     @wraps(method)
     def wrapped(self, X, *args, **kwargs):
+        if lives_elsewhere(X):
+            return by_shards(self, method, open_rows(X))
         result = method(self, X, *args, **kwargs)
         if is_tensor(X) and isinstance(result, np.ndarray) and result.dtype.kind in "fiub":
             import torch

@@ -124,7 +124,7 @@ class LabelCoding:
                 "add examples of another class, or predict this one always."
             )
         coding = cls(loss, classes)
-        return coding._targets(index), coding
+        return coding.targets(index), coding
 
     @property
     def n_outputs(self) -> int:
@@ -137,6 +137,15 @@ class LabelCoding:
 
     def encode(self, y: ArrayLike) -> Array:
         """Return the targets for further labels; all must be of the known classes."""
+        return self.targets(self.index(y))
+
+    def index(self, y: ArrayLike) -> Array:
+        """Return the position in `classes` of each of these labels; all must be known."""
+        y = np.asarray(y)
+        if y.ndim == 1 and y.dtype.kind in "iuf" and self.classes.dtype.kind in "iuf":
+            place = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+            if (self.classes[place] == y).all():  # no need to sort them
+                return place
         values, index = _distinct(y)
         position = {label: i for i, label in enumerate(self.classes.tolist())}
         unseen = [label for label in values.tolist() if label not in position]
@@ -144,7 +153,7 @@ class LabelCoding:
             raise ValueError(
                 f"y holds {_named(unseen)}, not among the known classes {_named(list(position))}."
             )
-        return self._targets(np.array([position[label] for label in values.tolist()], dtype=np.intp)[index])
+        return np.array([position[label] for label in values.tolist()], dtype=np.intp)[index]
 
     def decode(self, scores: ArrayLike) -> Array:
         """Return the label of the best score; of equal ones, the first."""
@@ -172,7 +181,8 @@ class LabelCoding:
             p = _normalised(p, best)
         return favouring(p, best)
 
-    def _targets(self, index: Array) -> Array:
+    def targets(self, index: Array) -> Array:
+        """Return the targets of classes given by their positions."""
         if self._one_column:
             return np.where(index == 1, 1.0, -1.0)[:, np.newaxis]
         targets = np.full((len(index), len(self.classes)), 0.0 if self.loss.joint else -1.0)

@@ -55,7 +55,7 @@ class PairCoding(LabelCoding):
         sides[second, np.arange(self.n_outputs)] = -1.0
         return sides
 
-    def _targets(self, index: Array) -> Array:
+    def targets(self, index: Array) -> Array:
         return self.sides[index]
 
     def votes(self, scores: ArrayLike, soft: bool = False) -> Array:

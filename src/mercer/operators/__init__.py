@@ -3,12 +3,16 @@
 from mercer.operators.base import Operator, Transpose, squares_of
 from mercer.operators.composed import Composed, FeatureOperator, WithOnes
 from mercer.operators.dense import L1, STORED_SHARE, Identity, Matrix, blas_single_threaded, in_memory
+from mercer.operators.elsewhere import Elsewhere, FacingColumns, FacingFeatures
 from mercer.operators.factor import Factor, NotPositiveDefinite
 from mercer.operators.kernel import KernelOperator, result_dtype
 
 __all__ = [
     "STORED_SHARE",
     "Composed",
+    "Elsewhere",
+    "FacingColumns",
+    "FacingFeatures",
     "Factor",
     "FeatureOperator",
     "Identity",

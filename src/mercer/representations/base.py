@@ -18,36 +18,47 @@ from mercer.operators import Operator
 SMALL = 50_000_000
 
 
-def precise(kernel: Kernel, X: Any, unknowns: int) -> Any:
+def precise(kernel: Kernel, X: Any, unknowns: int, n: int | None = None) -> Any:
     """The points, in float64 where the problem is so small that float32 would save nothing.
 
     Coefficients of both signs are large and cancel, and kernel values of points far from 0 differ little:
-    rounded to float32, what matters may be lost.
+    rounded to float32, what matters may be lost. `n` counts all points, where these are a sample.
     """
-    small = kernel.vectors and X.dtype == np.float32 and X.shape[0] * unknowns <= SMALL
+    small = kernel.vectors and X.dtype == np.float32 and (n or X.shape[0]) * unknowns <= SMALL
     return X.astype(np.float64) if small else X
 
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A, B of the problem, and the way from coefficients to a function."""
+    """A, B of the problem, and the way from coefficients to a function.
+
+    `facing` makes A of other points; it can be sent to where they are. None: there is no such way.
+    """
 
     A: Operator
     B: Operator
     lift: Callable[[np.ndarray], Function]
+    facing: Callable[[np.ndarray], Operator] | None = None
 
 
 class Representation(Params):
     """Contract: `build` → Built; `size(kernel, n, d)` → number of unknowns.
 
-    `seen` names the rows of positive weight (None for all): what is learned from data is learned there.
+    `seen` names the rows of positive weight (None for all): what is learned from data is learned there. `n`
+    is the number of all examples where X is a sample of them.
     """
 
     name = ""
     penalty = "ridge"
 
     def build(
-        self, kernel: Kernel, X: Any, rng: np.random.Generator, engine: Engine, seen: np.ndarray | None = None
+        self,
+        kernel: Kernel,
+        X: Any,
+        rng: np.random.Generator,
+        engine: Engine,
+        seen: np.ndarray | None = None,
+        n: int | None = None,
     ) -> Built:
         """A, B and the way back, for a resolved kernel and checked points."""
         raise NotImplementedError

@@ -9,7 +9,7 @@ from mercer._memory import available_memory
 from mercer._xp import issparse
 from mercer.features import CountedFeatures, ExplicitFeatures, RandomFourierFeatures
 from mercer.functions import FeatureFunction
-from mercer.operators import L1, STORED_SHARE, FeatureOperator, Identity, Matrix
+from mercer.operators import L1, STORED_SHARE, FacingFeatures, FeatureOperator, Identity, Matrix
 from mercer.representations.base import Built, Representation, precise
 
 _LARGEST_EXPLICIT = 20_000
@@ -44,12 +44,14 @@ class Features(Representation):
         self.map = map
         self.n_features = n_features
 
-    def build(self, kernel, X, rng, engine, seen=None):
+    def build(self, kernel, X, rng, engine, seen=None, n=None):
         given = X.dtype
-        X = precise(kernel, X, self.size(kernel, *X.shape)) if kernel.vectors else X
+        X = precise(kernel, X, self.size(kernel, n or X.shape[0], X.shape[1]), n) if kernel.vectors else X
         map, Phi = self.mapped(kernel, X, rng, seen)
         double = X.dtype != given
-        return Built(Phi, self._penalty(Phi.shape[1]), lambda c: FeatureFunction(map, c, double))
+        p, dtype = Phi.shape[1], np.dtype(getattr(X, "dtype", np.float64))
+        facing = FacingFeatures(map, p, dtype)
+        return Built(Phi, self._penalty(p), lambda c: FeatureFunction(map, c, double), facing)
 
     def mapped(self, kernel, X, rng, seen=None):
         """(the feature map, fitted; Φ(X) as an operator)"""

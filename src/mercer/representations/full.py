@@ -22,7 +22,7 @@ class Full(Representation):
     def size(self, kernel, n, d):
         return n
 
-    def build(self, kernel, X, rng, engine, seen=None):
+    def build(self, kernel, X, rng, engine, seen=None, n=None):
         X = X if engine.remote else precise(kernel, X, X.shape[0])
         K = engine.operator(kernel, X)
 

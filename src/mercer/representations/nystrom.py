@@ -10,7 +10,7 @@ from mercer._xp import frozen
 from mercer.features.centres import Centres, centres_of
 from mercer.functions import KernelFunction
 from mercer.kernels.points import double
-from mercer.operators import Matrix
+from mercer.operators import FacingColumns, Matrix
 from mercer.representations.base import Built, Representation, precise
 
 # K(Z, Z) of more centres than this is not kept: it is wanted a product at a time.
@@ -56,12 +56,13 @@ class Nystrom(Representation):
             return len(self.centres)
         return min(n, max(1000, int(4 * math.sqrt(n))) if self.n_centres is None else int(self.n_centres))
 
-    def build(self, kernel, X, rng, engine, seen=None):
+    def build(self, kernel, X, rng, engine, seen=None, n=None):
         self.validate()
-        X = precise(kernel, X, self.size(kernel, X.shape[0], 0))
+        n = n or X.shape[0]
+        X = precise(kernel, X, self.size(kernel, n, 0), n)
         if isinstance(self.centres, (str, Centres)):
             among = X if seen is None else X[seen]
-            m = min(self.size(kernel, X.shape[0], 0), among.shape[0])
+            m = min(self.size(kernel, n, 0), among.shape[0])
             Z = among[centres_of(self.centres).choose(engine.operator(kernel, among), m, rng)]
         else:
             Z = frozen(kernel.points(self.centres))
@@ -76,4 +77,4 @@ class Nystrom(Representation):
             B = Matrix(np.asarray(B.dense(), dtype=np.float64))
             if not np.isfinite(B.values).all():
                 raise ValueError(f"{kernel!r} gives NaN or infinity between the centres")
-        return Built(A, B, lambda c: KernelFunction(kernel, Z, c, engine))
+        return Built(A, B, lambda c: KernelFunction(kernel, Z, c, engine), FacingColumns(engine, kernel, Z))

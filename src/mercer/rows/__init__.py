@@ -2,5 +2,6 @@
 
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
+from mercer.rows.door import lives_elsewhere, open_rows
 
-__all__ = ["ArrayRows", "Rows", "Shard"]
+__all__ = ["ArrayRows", "Rows", "Shard", "lives_elsewhere", "open_rows"]

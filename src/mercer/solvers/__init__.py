@@ -8,12 +8,15 @@ from mercer.solvers.coordinate import Coordinate
 from mercer.solvers.descent import GradientDescent
 from mercer.solvers.dual import Dual
 from mercer.solvers.newton import Newton
+from mercer.solvers.passes import Checkpoint, CheckpointError, Passes
 from mercer.solvers.problem import Certificate, Problem, Solution, Support
 from mercer.solvers.smoothing import Smoothing
 
 __all__ = [
     "CG",
     "Certificate",
+    "Checkpoint",
+    "CheckpointError",
     "Cholesky",
     "ConvergenceWarning",
     "Coordinate",
@@ -21,6 +24,7 @@ __all__ = [
     "GradientDescent",
     "IncompatibleError",
     "Newton",
+    "Passes",
     "Problem",
     "Smoothing",
     "Solution",

@@ -247,9 +247,14 @@ def _unbalanced(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:
     rounded = 4 * EPS * (np.abs(rho) * (1 + np.abs(scores))).sum(axis=0)
     curved = problem.loss.curved
     bend = problem.data_hess(scores).sum(axis=0) / problem.n if curved else np.zeros(len(total))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cost = np.where(total == 0, 0.0, np.where(bend > 0, total**2 / (2 * bend), np.inf))
+    cost = cost_of_imbalance(total, bend)
     return float(np.where(total <= 4 * EPS * np.abs(rho).sum(axis=0), np.minimum(cost, rounded), cost).sum())
+
+
+def cost_of_imbalance(total: np.ndarray, bend: np.ndarray) -> np.ndarray:
+    """What the objective can still fall by a change of b alone, for a slope and a curvature in b."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(total == 0, 0.0, np.where(bend > 0, total**2 / (2 * bend), np.inf))
 
 
 def _missing(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:

@@ -101,6 +101,11 @@ class Primal:
         """Those of ⟨u, φ(·)⟩ + offset."""
         return np.vstack([u, (offset + self.means @ u)[None, :]]) if self.offset else u
 
+    def pulled_back(self, G: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """Φᵀv, from Aᵀv and Σv."""
+        inner = G if self.T is None else self.T.T @ G
+        return np.vstack([inner - self.means[:, None] * g, g[None, :]]) if self.offset else inner
+
     def measured(self, G: np.ndarray, roots: np.ndarray) -> tuple[float, float, float]:
         """Of a gradient in c: its length in H_K, what that makes of rounding in G (in units of `roots`, which
         are √k(z,z)), and how far from orthonormal the coordinates may be."""

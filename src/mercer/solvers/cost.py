@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mercer.operators import STORED_SHARE
 from mercer.representations.base import SMALL
+from mercer.rows.base import SHARD_BYTES
 
 # Beyond this many unknowns a square matrix of that size is not worth its memory.
 LARGEST_FACTOR = 8000
@@ -35,6 +36,7 @@ class Shape:
     points: int = 0  # bytes of the examples
     entries: int = 0  # of the features of all examples that are not 0, where features are sparse
     free: float = float("inf")  # bytes of memory
+    elsewhere: bool = False  # do examples live elsewhere, so that nothing as long as y is in memory?
 
     @property
     def full(self) -> bool:
@@ -47,7 +49,12 @@ class Shape:
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes of what every solver has: tiles, a few vectors as long as y, and the machine's own points."""
+        """Bytes of what every solver has: tiles, a few vectors as long as y, and the machine's own points.
+
+        Of examples that live elsewhere there are some shards, and a sample.
+        """
+        if self.elsewhere:
+            return _TILES + 6 * SHARD_BYTES + 2 * self.points
         return _TILES + 6 * self.n * self.outputs * 8 + self.points
 
     @property

@@ -27,6 +27,10 @@ class Problem:
     offset_price : float
         The coefficient of b in the objective, beyond what the loss says; for one-class problems.
     start : (n, t) coefficients to begin from, or None; for one coefficient per example
+    sample : Problem, or None
+        Where examples live elsewhere: the problem of a sample of them, in memory. `y` has no rows then.
+    journal : Journal, or None
+        What hears of every pass over examples that live elsewhere, and remembers where a solver is.
     rng : source of randomness for preconditioners
     """
 
@@ -39,6 +43,8 @@ class Problem:
     offset: bool = False
     offset_price: float = 0.0
     start: np.ndarray | None = None
+    sample: Problem | None = None
+    journal: Any = None
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     @property

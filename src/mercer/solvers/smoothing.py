@@ -291,6 +291,18 @@ def _line_search(form: Form, d: Direction) -> tuple[np.ndarray, float]:
     return step, -float((step * first).sum())
 
 
+def first_smoothing(loss: Loss, form: DualForm, offset: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(the spread of the targets, μ to begin with) of each output: nearly all examples within the window."""
+    centre, scale = form.centre, np.ones(form.centre.shape[1])
+    if not loss.classification:
+        low, middle, high = np.percentile(centre, [10, 50, 90], axis=0)
+        scale = high - low + (0 if offset else np.abs(middle))
+        scale = np.where(scale > 0, scale, np.abs(centre).max(axis=0))
+        scale = np.where(scale > 0, scale, 1.0)
+    width = (form.upper - form.lower).max(axis=0)
+    return scale, np.maximum(2 * scale / np.where(width > 0, width, 1.0) - form.curvature, 0)
+
+
 class Rounded(Smoothed):
     """V_μ of given examples, one μ for each output, with what depends on y computed once."""
 
@@ -303,16 +315,8 @@ class Rounded(Smoothed):
         form = problem.loss.dual(problem.y)
         centre, lower, upper = (np.asarray(v, np.float64) for v in (form.centre, form.lower, form.upper))
         form = DualForm(centre, lower, upper, form.kink, form.curvature)
-        if problem.loss.classification:
-            scale = np.ones(centre.shape[1])
-        else:
-            low, middle, high = np.percentile(centre, [10, 50, 90], axis=0)
-            scale = high - low + (0 if problem.offset else np.abs(middle))
-            scale = np.where(scale > 0, scale, np.abs(centre).max(axis=0))
-            scale = np.where(scale > 0, scale, 1.0)
-        width = (upper - lower).max(axis=0)
-        mu = 2 * scale / np.where(width > 0, width, 1.0) - form.curvature
-        return cls(problem.loss, np.maximum(mu, 0), form, scale)
+        scale, mu = first_smoothing(problem.loss, form, problem.offset)
+        return cls(problem.loss, mu, form, scale)
 
     def at(self, mu: np.ndarray) -> Rounded:
         """With another μ; none where the loss is as smooth by itself."""

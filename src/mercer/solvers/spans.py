@@ -88,10 +88,15 @@ class CentreSpan(Examples):
         self.primal, self.words = primal, primal.words
 
     def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
+        here, start = np.split(self.A.adjoint(np.hstack([rho, zero])), 2, axis=1)
+        return self.lengths(here, start, _summed(rho, self.x), coef)
+
+    def lengths(
+        self, here: np.ndarray, start: np.ndarray, summed: np.ndarray, coef: np.ndarray
+    ) -> tuple[float, float, float]:
+        """The same, from Aᵀρ at both points, and from what rounding may make of the first of these sums."""
         lam = self.problem.lam
-        both = self.A.adjoint(np.hstack([rho, zero]))
-        here, start = np.split(both, 2, axis=1)
-        each = self.eps * _summed(rho, self.x) + EPS * 2 * lam * _summed(coef, self.z)
+        each = self.eps * summed + EPS * 2 * lam * _summed(coef, self.z)
         gradient = here + 2 * lam * (self.problem.B @ coef)
         # Below the jitter nothing can be told apart: what is bounded is the minimum with λ·shift·‖c‖² added.
         shift, z = self.primal.shift, self.z
@@ -123,11 +128,14 @@ class FeatureSpan:
         return square, 2 * EPS * square
 
     def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:
-        lam = self.problem.lam
         here, start = np.split(self.A.adjoint(np.hstack([rho, zero])), 2, axis=1)
-        blur = self.eps * float(np.linalg.norm(_summed(rho, self.x))) + 4 * EPS * lam * float(
-            np.linalg.norm(coef)
-        )
+        return self.lengths(here, start, _summed(rho, self.x), coef)
+
+    def lengths(
+        self, here: np.ndarray, start: np.ndarray, summed: np.ndarray, coef: np.ndarray
+    ) -> tuple[float, float, float]:
+        lam = self.problem.lam
+        blur = self.eps * float(np.linalg.norm(summed)) + 4 * EPS * lam * float(np.linalg.norm(coef))
         return float(np.linalg.norm(here + 2 * lam * coef)), blur, float(np.linalg.norm(start))
 
 

@@ -1,0 +1,227 @@
+"""Examples that live elsewhere, at the door of an estimator: a look at all of them, and a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.losses.coding import LabelCoding
+from mercer.operators import Elsewhere
+from mercer.representations import Built
+from mercer.rows import Rows, Shard
+from mercer.rows.base import Totals
+from mercer.solvers import Problem
+from mercer.solvers.cost import Shape
+from mercer.solvers.passes.minimise import sampled_examples
+
+# More labels than this are no classes.
+_MOST_LABELS = 10_000
+
+
+class Labels:
+    """Labels and what their examples weigh, which add up.
+
+    Examples
+    --------
+    >>> both = Labels.of(np.array(["b", "a", "b"])) + Labels.of(np.array(["c"]))
+    >>> both.weights
+    {'a': 1.0, 'b': 2.0, 'c': 1.0}
+    """
+
+    def __init__(self, weights: dict[Any, float]):
+        self.weights = weights
+
+    @classmethod
+    def of(cls, y: np.ndarray, w: np.ndarray | None = None) -> Labels:
+        if y.dtype.kind in "fcO" and np.any(y != y):
+            raise ValueError("y contains NaN where a label should be; drop those examples.")
+        labels, index = np.unique(y, return_inverse=True)
+        if len(labels) > _MOST_LABELS:
+            raise ValueError(
+                f"y has more than {_MOST_LABELS:,} different labels; for numbers use a regressor such as "
+                "KernelRidge or KernelRegressor"
+            )
+        weights = np.bincount(index.reshape(-1), w, minlength=len(labels)).tolist()
+        return cls(dict(zip(labels.tolist(), map(float, weights))))
+
+    def __add__(self, other: Labels) -> Labels:
+        both = dict(self.weights)
+        for label, weight in other.weights.items():
+            both[label] = both.get(label, 0.0) + weight
+        return Labels(dict(sorted(both.items())))
+
+
+@dataclass(frozen=True)
+class Look:
+    """The task of the first pass: are numbers finite, what do weights add up to, which labels are there?"""
+
+    labelled: bool
+
+    def __call__(self, shard: Shard) -> Totals:
+        X, y, w = shard.X, shard.y, shard.w
+        with np.errstate(over="ignore", invalid="ignore"):
+            sound = np.isfinite(X.sum())
+        if not sound and not np.isfinite(X).all():
+            row, column = np.argwhere(~np.isfinite(X))[0]
+            raise ValueError(
+                f"row {shard.first + row:,} has NaN or infinity in column {column} of X: leave such rows out "
+                "(missing='drop') or fill them in"
+            )
+        if y is not None and not self.labelled and y.dtype.kind == "f" and not np.isfinite(y).all():
+            row = int(np.flatnonzero(~np.isfinite(y).reshape(len(y), -1).all(axis=1))[0])
+            raise ValueError(f"row {shard.first + row:,} has NaN or infinity as its target: leave it out")
+        if w is not None and not (np.isfinite(w).all() and (w >= 0).all()):
+            raise ValueError("sample_weight must be nonnegative and finite")
+        present = float(len(X)) if w is None else float((w > 0).sum())
+        weight = float(len(X)) if w is None else float(w.sum(dtype=np.float64))
+        labels = Labels.of(y, w) if self.labelled and y is not None else Labels({})
+        return weight, present, labels
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """What is done to every shard that is read: y becomes targets, weights get mean 1."""
+
+    coding: Any
+    factors: np.ndarray | None  # of the classes' weights
+    scale: float  # of all weights
+
+    def __call__(self, shard: Shard) -> Shard:
+        y, w, coding = shard.y, shard.w, self.coding
+        assert y is not None
+        if isinstance(coding, LabelCoding):
+            index = self._positions(y, w)
+            targets = coding.targets(index)
+            if self.factors is not None:
+                w = self.factors[index] if w is None else self.factors[index] * w
+        else:
+            targets = np.asarray(coding.encode(y), dtype=np.float64)
+        if w is not None:
+            w = np.asarray(w, dtype=np.float64) * self.scale
+        return replace(shard, y=targets, w=w)
+
+    def _positions(self, y: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        """Positions of labels among the classes; an example of weight 0 is absent, whatever its label."""
+        if w is None or w.all():
+            return self.coding.index(y)
+        place = np.zeros(len(y), np.intp)
+        place[w > 0] = self.coding.index(y[w > 0])
+        return place
+
+
+@dataclass(eq=False)
+class Census:
+    """What one look at all examples says, and a sample of them in memory.
+
+    Attributes
+    ----------
+    rows : Rows
+    sample : Shard, whose weights are those of the examples as given
+    weight : Σw over all examples
+    labels : the classes, sorted, or None
+    factors : of the weights of each class, or None
+    """
+
+    rows: Rows
+    sample: Shard
+    weight: float
+    labels: np.ndarray | None = None
+    factors: np.ndarray | None = None
+
+    @property
+    def n(self) -> int:
+        return self.rows.shape[0]
+
+    def sizes(self, of_sample: Shape) -> Shape:
+        """Those of the whole problem."""
+        return replace(of_sample, n=self.n, elsewhere=True)
+
+    @classmethod
+    def take(
+        cls,
+        rows: Rows,
+        unknowns: int,
+        rng: np.random.Generator,
+        factors_of: Callable[[np.ndarray, np.ndarray], np.ndarray | None] | None,
+    ) -> Census:
+        """Look at all rows, and draw a sample that suits so many unknowns.
+
+        `factors_of(labels, weights)` gives the factors of classes; None: y are numbers.
+        """
+        if rows.shape[0] == 0:
+            raise ValueError("Found array with 0 sample(s): there are no rows")
+        if not rows.has_y:
+            raise ValueError("no target was named: say which column (or array) is y")
+        weight, present, found = rows.total(Look(factors_of is not None))
+        if weight == 0:
+            raise ValueError("sample_weight is zero everywhere: there is nothing to learn from")
+        n = rows.shape[0]
+        # Rows without weight are absent; more are drawn, so that enough are left.
+        size = min(n, int(sampled_examples(n, unknowns) * min(n / present, 10.0)))
+        sample = rows.take(np.sort(rng.choice(n, size, replace=False)))
+        if sample.w is not None and not sample.w.all():
+            sample = sample.take(np.flatnonzero(sample.w))
+        census = cls(rows, sample, weight)
+        if factors_of is not None:
+            kept = {label: value for label, value in found.weights.items() if value > 0}
+            census.labels = np.array(list(kept), dtype=_kind(list(kept)))
+            census.factors = factors_of(census.labels, np.array(list(kept.values())))
+            if census.factors is not None:
+                census.weight = float((census.factors * np.array(list(kept.values()))).sum())
+        return census
+
+    def weights(self) -> np.ndarray | None:
+        """Those of the sample's examples, classes' factors included."""
+        w = None if self.sample.w is None else np.asarray(self.sample.w, dtype=np.float64)
+        if self.factors is None:
+            return w
+        assert self.labels is not None and self.sample.y is not None
+        own = self.factors[np.searchsorted(self.labels, self.sample.y)]
+        return own if w is None else own * w
+
+    def everywhere(self, sample: Problem, built: Built, coding: Any) -> Problem:
+        """The problem of all examples, from that of the sample."""
+        if built.facing is None:
+            raise ValueError("this representation needs all examples in memory: use 'nystrom' or 'features'")
+        encoded = Encoded(coding, self.factors, self.n / self.weight)
+        A = Elsewhere(self.rows.changed(encoded), built.facing, built.A.shape[1], built.A.dtype)
+        A.of_kernel = built.A.of_kernel
+        return replace(sample, A=A, y=sample.y[:0], weights=None, sample=sample)
+
+
+def _kind(labels: list[Any]) -> Any:
+    """The dtype of labels that NumPy would give an array of them; of mixed kinds, objects."""
+    kinds = {type(label) for label in labels}
+    return None if len(kinds) == 1 else object
+
+
+def by_shards(machine: Any, method: Callable[..., np.ndarray], rows: Rows) -> np.ndarray:
+    """What a method of a fitted machine says of rows, shard by shard, as one array."""
+    return np.concatenate(list(answers(machine, method, rows)))
+
+
+def answers(machine: Any, method: Callable[..., np.ndarray], rows: Rows) -> Iterator[np.ndarray]:
+    """What a method of a fitted machine says of each shard of rows."""
+    machine = copy(machine)
+    names = machine.__dict__.pop("feature_names_in_", None)  # shards are plain numbers
+    if names is not None and rows.names is not None and list(rows.names) != list(names):
+        raise ValueError(
+            f"the rows have the columns {list(rows.names)}, the machine learned from {list(names)}"
+        )
+    for (answer,) in rows.each(Answer(machine, method)):
+        yield answer
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A task: what a method of a machine says of the points of a shard."""
+
+    machine: Any
+    method: Callable[..., np.ndarray]
+
+    def __call__(self, shard: Shard) -> Totals:
+        return (self.method(self.machine, shard.X),)

@@ -1,0 +1,60 @@
+"""What a solution is worth, from sums over examples that live elsewhere: see `solvers.certify`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.rows.base import Totals
+from mercer.solvers.certify import Measured, cost_of_imbalance, scale_of
+from mercer.solvers.coordinates import Primal
+from mercer.solvers.problem import Problem
+from mercer.solvers.spans import EPS, space_of
+
+
+class Verdict:
+    """Measures points of a problem whose examples live elsewhere.
+
+    Rounding of scores is looked at in the sample, where kernel values can be computed in float64.
+    """
+
+    def __init__(self, problem: Problem, primal: Primal):
+        assert problem.sample is not None
+        self.problem, self.sample, self.primal = problem, problem.sample, primal
+        self.space = space_of(problem.sample, primal)
+
+    def score_errors(self, coef: np.ndarray) -> np.ndarray:
+        """(t,): by how much A c may be off."""
+        return np.asarray(self.space.score_errors(coef, self.sample.A @ coef)).max(axis=0)
+
+    def measured(
+        self, coef: np.ndarray, intercept: np.ndarray, totals: Totals, start: float, dual: bool
+    ) -> Measured:
+        """From the sums of `FinalSums`, with the slopes of a smoothed loss if `dual`."""
+        problem, n, lam = self.problem, self.problem.n, self.problem.lam
+        value, _, young, G, slope, bends, shaken, sized, squares, scores, targets = totals
+        penalty, penalty_error = self.space.penalty(coef, self.sample.A @ coef)
+        objective = value / n + lam * penalty
+        # Wrong scores tell on the objective and, times the slopes, on the bound from below.
+        rounding = 2 * shaken / n + lam * penalty_error + 4 * EPS * abs(objective)
+        summed = (sized + 4 * np.sqrt(squares)) / n
+        gradient, blur, _ = self.space.lengths(G / n, np.zeros_like(G), summed, coef)
+        gap, doubt = None, 0.0
+        if problem.loss.convex and not (problem.offset and problem.loss.joint):
+            apart = young / n
+            if problem.offset:
+                total = np.abs(slope) / n
+                # Slopes in a box must add up to 0, and one of them gives way; smooth ones follow b.
+                missing = total * (scores.value + targets.value)
+                apart += float((missing if dual else cost_of_imbalance(total, bends / n)).sum())
+            gap = (gradient + blur) ** 2 / (4 * lam) + apart + rounding
+            if problem.loss.quadratic:  # squared errors are not negative, so neither is the minimum
+                gap = min(gap, objective + rounding)
+            if problem.A.dtype == np.float32:
+                doubt = max(gap - rounding - gradient**2 / (4 * lam) - apart, 0.0)
+        if problem.offset:
+            gradient = float(np.hypot(gradient, np.linalg.norm(slope) / n))
+        known = gap if gap is not None and np.isfinite(gap) else None
+        unit = scale_of(self.sample)
+        return Measured(
+            *(intercept, objective, known, rounding, gradient, blur, start, unit, self.space.words, doubt)
+        )

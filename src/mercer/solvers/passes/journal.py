@@ -1,0 +1,176 @@
+"""Where a long minimisation is, kept in a file, so that it can go on after whatever ended it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer._files import replacing
+from mercer._params import Params, require_count, require_nonnegative
+from mercer._warnings import frames_inside
+
+_VERSION = 1
+# Longest array that is read from a checkpoint: coordinates and pairs of them, never examples.
+_MOST_BYTES = 1 << 34
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that can't be used: of another fit, damaged, or in a place that can't be written to."""
+
+
+class Checkpoint(Params):
+    """Where, and how often, a fit to examples that live elsewhere notes how far it is.
+
+    The file is written in one step (a reader finds the old one or the new one), before the first step, after
+    steps, and when the fit is interrupted; a fit that succeeds removes it. The same fit begun again goes on
+    from there, to the same solution.
+
+    Parameters
+    ----------
+    path : str or PathLike
+    passes : int
+        Write after so many passes over the examples,
+    minutes : float
+        but no more often than this.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.rows import ArrayRows
+    >>> X = np.random.default_rng(0).uniform(-2, 2, (3000, 1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = Checkpoint(folder + "/ridge.checkpoint", minutes=0)
+    ...     machine = KernelRidge(lam=1e-4).fit(ArrayRows(X, np.sin(X[:, 0])), checkpoint=kept)
+    >>> machine.solution_.converged
+    True
+    """
+
+    def __init__(self, path, passes=1, minutes=0.5):
+        self.path = path
+        self.passes = passes
+        self.minutes = minutes
+
+    def validate(self) -> None:
+        require_count(self.passes, "Checkpoint: passes", 1)
+        require_nonnegative(self.minutes, "Checkpoint: minutes")
+
+
+class Journal:
+    """Reads and writes the checkpoint of one fit; without one, does nothing."""
+
+    def __init__(self, checkpoint: Any = None):
+        if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+            checkpoint = Checkpoint(checkpoint)
+        if checkpoint is not None:
+            checkpoint.validate()
+        self.checkpoint: Checkpoint | None = checkpoint
+        self.path = None if checkpoint is None else Path(os.fspath(checkpoint.path))
+        self.about = ""
+        self._state: dict[str, Any] = {}
+        self._written = -np.inf
+        self._since = 0
+        self._warned = False
+        self._found = self._read()
+        # Whatever is random in the fit follows from this number, so that it comes out the same again.
+        self.seed = int(self._found.get("seed", np.random.default_rng().integers(2**62)))
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def _read(self) -> dict[str, Any]:
+        if self.path is None or not self.path.exists():
+            return {}
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                if sum(entry.file_size for entry in archive.infolist()) > _MOST_BYTES:
+                    raise ValueError("it is too large")
+            with np.load(self.path, allow_pickle=False) as file:
+                state = {name: file[name] for name in file.files}
+            if int(state.get("version", 0)) != _VERSION:
+                raise ValueError("it is of another version")
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+            raise CheckpointError(
+                f"{self.path} is no checkpoint that can be read ({error}): delete it to begin anew, or name "
+                "another file"
+            ) from None
+        return state
+
+    def resume(self, about: str) -> dict[str, Any]:
+        """What was noted of the fit that this word stands for; {} if it has not begun."""
+        self.about = about
+        found, self._found = self._found, {}
+        if found and str(found.get("about", "")) not in ("", about):
+            raise CheckpointError(
+                f"{self.path} is the checkpoint of another fit (other data, or another machine): delete it "
+                "to begin anew, or name another file"
+            )
+        return found if "u" in found else {}
+
+    # -- writing ----------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Write for the first time: a place that can't be written to is found out before the work."""
+        if self.path is None:
+            return
+        try:
+            self._write()
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint can't be written to {self.path} ({error.strerror or error}): free some "
+                "space, or name another file"
+            ) from error
+
+    def note(self, state: dict[str, Any]) -> None:
+        """Remember where the fit is, in the file if it is time."""
+        if self.checkpoint is None:
+            return
+        self._state, self._since = state, self._since + 1
+        waited = time.monotonic() - self._written
+        if self._since >= self.checkpoint.passes and waited >= 60 * self.checkpoint.minutes:
+            self.keep()
+
+    def keep(self) -> None:
+        """Write now; if that fails the file that is there stays, and the fit goes on."""
+        if self.path is None or not self._state:
+            return
+        try:
+            self._write()
+        except OSError as error:
+            if not self._warned:
+                self._warned = True
+                warnings.warn(
+                    f"the checkpoint {self.path} could not be renewed ({error.strerror or error}); the fit "
+                    "goes on",
+                    RuntimeWarning,
+                    stacklevel=frames_inside(),
+                )
+
+    def _write(self) -> None:
+        assert self.path is not None
+        words = {"version": _VERSION, "seed": self.seed, "about": self.about, **self._state}
+        with replacing(self.path) as file:
+            np.savez(file, allow_pickle=False, **{name: np.asarray(value) for name, value in words.items()})
+        self._written, self._since = time.monotonic(), 0
+
+    def done(self) -> None:
+        """The fit has succeeded."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def digest(*parts: Any) -> str:
+    """A word for arrays and words."""
+    found = hashlib.sha256()
+    for part in parts:
+        array = isinstance(part, np.ndarray)
+        found.update(np.ascontiguousarray(part).tobytes() if array else repr(part).encode())
+        found.update(b"|")
+    return found.hexdigest()

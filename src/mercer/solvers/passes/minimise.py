@@ -1,0 +1,282 @@
+"""One minimisation: the sample's problem first, then, from its solution on, that of all examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.losses.dual import DualForm
+from mercer.operators import Elsewhere
+from mercer.rows.base import Totals
+from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, scale_of
+from mercer.solvers.coordinates import to_primal
+from mercer.solvers.passes.certificate import Verdict
+from mercer.solvers.passes.descent import QuasiNewton
+from mercer.solvers.passes.journal import CheckpointError, Journal, digest
+from mercer.solvers.passes.points import Curvature, Measure, Point
+from mercer.solvers.passes.work import FinalSums, Slopes
+from mercer.solvers.problem import Problem, Solution, relative_to
+from mercer.solvers.smoothing import first_smoothing
+
+# How well the sample's problem is solved for a start: its solution is off by more than that in any case.
+_SAMPLE_TOL = 1e-3
+_SAMPLE_GAP = 1e-2
+# μ is lowered once what is left to the steps is no more than this part of what the smoothing costs,
+_LEFT = 0.5
+# to so much of what it was.
+_LEAST, _MOST = 0.15, 0.7
+# After so many steps without a decrease no more is to be had.
+_IDLE = 4
+_SLACK = 1e-13
+# Examples of the sample for each unknown, and at least.
+_SAMPLED, _SAMPLED_LEAST = 40, 20_000
+
+
+def sampled_examples(n: int, unknowns: int) -> int:
+    """Examples of the sample for so many unknowns."""
+    return min(n, max(_SAMPLED * unknowns, _SAMPLED_LEAST))
+
+
+@dataclass
+class Way:
+    """Where a minimisation is, the best point so far with the smoothing it had, and how it went."""
+
+    point: Point
+    mu: Any = None
+    best: Point | None = None
+    best_mu: Any = None
+    gap: float = np.inf
+    start: float = 0.0
+    idle: int = 0
+    history: list[float] = field(default_factory=list)
+
+    @property
+    def found(self) -> Point:
+        return self.point if self.best is None else self.best
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint needs."""
+        found = self.found
+        return {
+            **{name: getattr(self.point, name) for name in ("u", "gradient", "imbalance")},
+            "numbers": [self.point.value, self.point.objective, self.point.smoothing, self.point.norm],
+            **{"mu": [] if self.mu is None else self.mu, "history": self.history},
+            **{"best_u": found.u, "best_mu": [] if self.best_mu is None else self.best_mu},
+            "way": [self.gap, self.start, self.idle, found.objective],
+        }
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Way:
+        value, objective, smoothing, norm = state["numbers"].tolist()
+        gap, start, idle, least = state["way"].tolist()
+        point = Point(*(state["u"], value, objective, smoothing, state["gradient"], state["imbalance"], norm))
+        mu, best_mu = (state[name] if state[name].size else None for name in ("mu", "best_mu"))
+        best = None if mu is None else replace(point, u=state["best_u"], objective=least)
+        return cls(point, mu, best, best_mu, gap, start, int(idle), state["history"].tolist())
+
+
+class Minimisation:
+    """From a problem to its solution, a pass over the examples a step.
+
+    Examples may be in memory, too; then they are one shard.
+    """
+
+    def __init__(self, problem: Problem, tol: float, limit: int, journal: Journal):
+        self.problem, self.tol, self.limit, self.journal = problem, tol, limit, journal
+        self.sample = sample = _drawn(problem) if problem.sample is None else problem.sample
+        self.primal = to_primal(sample, store=True)
+        self.curvature = Curvature(sample, self.primal)
+        work = Slopes(problem.loss)
+        self.all = Measure(_sums(problem, work), self.primal, problem.lam, problem.n)
+        self.some = Measure(_sums(sample, work), self.primal, problem.lam, sample.n)
+        # What gaps are measured against.
+        self.unit = scale_of(sample)
+
+    def solution(self, name: str) -> Solution:
+        try:
+            way, steps = self._begun()
+            with_kinks = not self.problem.loss.smooth
+            (self._lower if with_kinks else self._descend)(self.all, way, steps, self.tol)
+            solution = self._finished(way, name)
+        except BaseException:
+            self.journal.keep()
+            raise
+        self.journal.done()
+        return solution
+
+    # -- the beginning ------------------------------------------------------------------------------
+
+    def _begun(self) -> tuple[Way, QuasiNewton]:
+        """At the sample's solution, or where a checkpoint says."""
+        steps = QuasiNewton(self.all, self.curvature, self.problem.loss.quadratic)
+        state = self.journal.resume(self._about())
+        if state:
+            return self._resumed(state, steps), steps
+        self.journal.begin()
+        u = np.zeros((len(self.primal.penalty), self.sample.y.shape[1]))
+        if self.problem.offset:
+            u[-1] = best_constant(self.sample)[0]
+        mu = None
+        if not self.problem.loss.smooth:
+            form = self.problem.loss.dual(np.asarray(self.sample.y, dtype=np.float64))
+            _, mu = first_smoothing(self.problem.loss, _spread_out(form), self.problem.offset)
+        start = self.all(u, mu).norm
+        before = Way(self.some(u, mu), mu)
+        before.start = before.point.norm
+        first_steps = QuasiNewton(self.some, self.curvature, self.problem.loss.quadratic)
+        if mu is None:
+            self._descend(self.some, before, first_steps, _SAMPLE_TOL)
+        else:
+            self._lower(self.some, before, first_steps, _SAMPLE_GAP)
+            mu = before.best_mu
+        return Way(self.all(before.found.u, mu), mu, start=start), steps
+
+    def _about(self) -> str:
+        """A word for this problem, which a checkpoint must be of."""
+        problem, A = self.problem, self.problem.A
+        rows = A.rows_elsewhere.fingerprint() if isinstance(A, Elsewhere) else ""
+        ones = self.sample.B @ np.ones((self.sample.B.shape[1], 1))
+        words = (problem.loss, problem.lam, problem.offset, problem.n, A.shape, str(A.dtype), rows)
+        return "" if self.journal.path is None else digest(words, self.sample.y, ones)
+
+    def _resumed(self, state: dict[str, Any], steps: QuasiNewton) -> Way:
+        shape = (len(self.primal.penalty), self.sample.y.shape[1])
+        try:
+            way = Way.restored(state)
+            sound = all(
+                array.shape == shape and np.isfinite(array).all()
+                for array in (way.point.u, way.point.gradient, way.found.u)
+            )
+            if not sound:
+                raise ValueError("its numbers are not those of this fit")
+            steps.restore(state)
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise CheckpointError(
+                f"{self.journal.path} is damaged ({error}): delete it to begin anew"
+            ) from None
+        return way
+
+    # -- steps --------------------------------------------------------------------------------------
+
+    def _descend(self, measure: Measure, way: Way, steps: QuasiNewton, tol: float) -> None:
+        """Steps until the gradient is small."""
+        while measure.passes < self.limit and way.idle < _IDLE:
+            point = way.point
+            way.history.append(relative_to(point.norm, way.start))
+            if self._small(point, way.start, tol):
+                return
+            if measure is self.some:
+                steps.renew(point.u)
+            new = steps.step(point)
+            if new is None:
+                return
+            falls = point.value - new.value > _SLACK * abs(point.value) or new.norm < 0.9 * point.norm
+            way.idle = 0 if falls else way.idle + 1
+            way.point = new
+            self._note(measure, way, steps)
+
+    def _small(self, point: Point, start: float, tol: float) -> bool:
+        """Is the gradient small, and the objective near its minimum?"""
+        near = point.norm**2 <= 4 * self.problem.lam * 0.5 * max(tol, DOUBT) * self.unit
+        return point.norm <= tol * start and near
+
+    def _lower(self, measure: Measure, way: Way, steps: QuasiNewton, tol: float) -> None:
+        """Steps for V_μ, and μ lowered, until the duality gap is small."""
+        while True:
+            point, mu = way.point, way.mu
+            left = point.norm**2 / (4 * self.problem.lam) + self._missing(point)
+            gap, value = point.smoothing + left, abs(point.objective)
+            if gap < way.gap or way.best is None:
+                way.best, way.gap, way.best_mu = point, gap, mu
+            way.history.append(relative_to(gap, value))
+            if gap <= tol * value or measure.passes >= self.limit or way.idle >= _IDLE:
+                return
+            if left <= _LEFT * point.smoothing and np.any(mu > 0):
+                way.mu = mu * float(np.clip(np.sqrt(0.5 * tol * value / point.smoothing), _LEAST, _MOST))
+                steps.renew(point.u, way.mu)
+                way.point = measure(point.u, way.mu)
+            else:
+                if measure is self.some:
+                    steps.renew(point.u, mu)
+                new = steps.step(point, mu)
+                if new is None:
+                    return
+                way.idle = 0 if point.value - new.value > _SLACK * abs(point.value) else way.idle + 1
+                way.point = new
+            self._note(measure, way, steps)
+
+    def _missing(self, point: Point) -> float:
+        """About what it costs to make slopes add up to 0, as an offset wants it; the sample says how far."""
+        if not self.problem.offset:
+            return 0.0
+        scores = self.primal.Phi @ point.u
+        reach = np.abs(scores).max(axis=0) + np.abs(self.sample.y).max(axis=0)
+        return float((point.imbalance * reach).sum())
+
+    def _note(self, measure: Measure, way: Way, steps: QuasiNewton) -> None:
+        if measure is self.all and self.journal.path is not None:
+            self.journal.note({**way.state(), **steps.state()})
+
+    # -- the end ------------------------------------------------------------------------------------
+
+    def _finished(self, way: Way, name: str) -> Solution:
+        coef, intercept = self.primal.back(way.found.u)
+        dual, loss = way.mu is not None, self.problem.loss
+        reached = way.gap <= self.tol * abs(way.found.objective) if dual else False
+        reached = reached or (not dual and self._small(way.point, way.start, self.tol))
+        status = "converged" if reached else "max_iter" if self.all.passes >= self.limit else "stalled"
+        measured = self._measured(coef, intercept, way)
+        if dual:
+            above = np.inf if measured.gap is None else measured.gap - measured.rounding
+            small = above <= self.tol * abs(measured.objective)
+            status = status if small or status != "converged" else "stalled"
+            status = measured.verdict(status, self.tol, 0.0)
+        elif loss.convex:
+            status = measured.verdict(status, self.tol)
+        elif status == "converged":
+            status = "stationary"
+        certificate = measured.certificate(jitter=self.primal.jitter)
+        passes, history = self.all.passes + 1, tuple(way.history)
+        return Solution(coef, measured.intercept, status, passes, certificate, history, name)
+
+    def _measured(self, coef: np.ndarray, intercept: np.ndarray, way: Way) -> Measured:
+        problem, A, mu = self.problem, self.problem.A, way.best_mu
+        if not isinstance(A, Elsewhere):
+            slopes = None
+            if mu is not None:
+                slopes = Slopes(problem.loss).at(problem.y, A @ coef + intercept, mu)[-1]
+            primal = self.primal if problem.n == self.sample.n else None
+            return certify(problem, coef, intercept, self.tol, primal, slopes)
+        verdict = Verdict(problem, self.primal)
+        errors = verdict.score_errors(coef)
+        totals = A.adding(FinalSums(problem.loss))(coef, intercept, mu, errors)
+        return verdict.measured(coef, intercept, totals, way.start, mu is not None)
+
+
+def _sums(problem: Problem, work: Slopes) -> Callable[..., Totals]:
+    """vectors ↦ sums over the examples of a problem, wherever they are."""
+    A, y, weights = problem.A, problem.y, problem.weights
+    if isinstance(A, Elsewhere):
+        return A.adding(work)
+    return lambda *vectors: work(A, y, weights, *vectors)
+
+
+def _drawn(problem: Problem) -> Problem:
+    """The problem of a sample of examples in memory."""
+    usable = np.arange(problem.n) if problem.weights is None else np.flatnonzero(problem.weights)
+    size = sampled_examples(len(usable), problem.A.shape[1])
+    if size == problem.n:
+        return problem
+    rows = np.sort(problem.rng.choice(usable, size, replace=False))
+    w = None if problem.weights is None else problem.weights[rows]
+    w = None if w is None else w / w.mean()
+    return replace(problem, A=problem.A.among(rows), y=problem.y[rows], weights=w)
+
+
+def _spread_out(form: DualForm) -> DualForm:
+    """The same with bounds as arrays."""
+    centre, lower, upper = (np.asarray(v, np.float64) for v in (form.centre, form.lower, form.upper))
+    return DualForm(centre, lower, upper, form.kink, form.curvature)

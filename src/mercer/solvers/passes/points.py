@@ -1,0 +1,129 @@
+"""Where a minimisation is: a point in coordinates, what a pass measured there, and Hessians of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.losses.dual import Smoothed
+from mercer.operators import Factor
+from mercer.rows.base import Totals
+from mercer.solvers.coordinates import Primal
+from mercer.solvers.problem import Problem
+
+# Outputs up to this number have a Hessian each; more of them share one.
+_OWN_HESSIANS = 4
+# Examples of the sample that should have curvature, for each unknown.
+_CURVED_ROWS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Coordinates u, and what is known there.
+
+    `value` is the (smoothed) objective, `objective` that of V itself, `smoothing` what rounding kinks off
+    costs, `gradient` that of `value` in u, `norm` its length in H_K.
+    """
+
+    u: np.ndarray
+    value: float
+    objective: float
+    smoothing: float
+    gradient: np.ndarray
+    imbalance: np.ndarray
+    norm: float
+
+
+class Measure:
+    """u ↦ Point, at the price of a pass over the examples.
+
+    Parameters
+    ----------
+    sums : vectors ↦ totals, as `Slopes` gives them
+    primal : Primal
+    lam : float
+    n : number of examples
+    heard : called after each pass
+    """
+
+    def __init__(
+        self,
+        sums: Callable[..., Totals],
+        primal: Primal,
+        lam: float,
+        n: int,
+        heard: Callable[[], None] = lambda: None,
+    ):
+        self.sums, self.primal, self.lam, self.n, self.heard = sums, primal, lam, n, heard
+        self.passes = 0
+
+    def __call__(self, u: np.ndarray, mu: Any = None) -> Point:
+        value, smooth, young, G, slope = self.sums(*self.primal.back(u), mu)
+        self.passes += 1
+        self.heard()
+        n, pulled = self.n, self.primal.penalise(u)
+        penalty = self.lam * max(float((u * pulled).sum()), 0.0)
+        gradient = self.primal.pulled_back(G, slope) / n + 2 * self.lam * pulled
+        norm = float(np.linalg.norm(self.primal.size(gradient)))
+        return Point(
+            *(u, smooth / n + penalty, value / n + penalty, young / n),
+            *(gradient, np.abs(slope) / n, norm),
+        )
+
+
+class Curvature:
+    """Approximate inverses of the Hessian, from a sample of the examples: Falkon's idea, for any loss."""
+
+    def __init__(self, sample: Problem, primal: Primal):
+        self.sample, self.primal = sample, primal
+
+    def inverse(self, u: np.ndarray, mu: Any = None) -> Callable[[np.ndarray], np.ndarray]:
+        """R ↦ about H⁻¹R, for the Hessian at u."""
+        scores = self.primal.Phi @ u
+        D = self._bends(scores, mu)
+        if self.sample.weights is not None:
+            D = D * self.sample.weights[:, None]
+        # Where no example has curvature there would be nothing to divide by.
+        mean = D.mean(axis=0)
+        D = np.where(mean > 0, D, 1.0)
+        if D.shape[1] > _OWN_HESSIANS or self.sample.loss.joint:
+            D = D.mean(axis=1, keepdims=True)
+        solves = [self._solve(D[:, j]) for j in range(D.shape[1])]
+
+        def apply(R: np.ndarray) -> np.ndarray:
+            if len(solves) == 1:
+                return solves[0](R)
+            return np.hstack([solve(R[:, j : j + 1]) for j, solve in enumerate(solves)])
+
+        return apply
+
+    def _solve(self, d: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        ridge = 2 * self.sample.lam
+        if self.primal.explicit:
+            H = self.primal.Phi.gramian(d) / len(d)
+            H[np.diag_indices_from(H)] += ridge * self.primal.penalty
+            return Factor(H).solve
+        return self.primal.preconditioner(ridge, d, len(d), self.sample.rng)
+
+    def _bends(self, scores: np.ndarray, mu: Any) -> np.ndarray:
+        """V'' of the sample's examples; of V_μ with a window that is wide enough to be seen in a sample.
+
+        The mean of V_μ'' is the density of examples at the kink, whatever μ, as long as μ is small.
+        """
+        y, loss = self.sample.y, self.sample.loss
+        if mu is None:
+            if not loss.curved:
+                return np.full(scores.shape, loss.curvature or 1.0)
+            return np.maximum(loss.hess(y, scores), 0)
+        wanted = min(_CURVED_ROWS * len(self.primal.penalty), len(y) // 4)
+        width = np.array(mu, dtype=np.float64) + np.zeros(scores.shape[1])
+        for _ in range(60):
+            bends = Smoothed(loss, width).hess(y, scores)
+            few = (bends > 0).sum(axis=0) < wanted
+            if not few.any():
+                break
+            width = np.where(few, 1.5 * np.maximum(width, 1e-12), width)
+        return bends

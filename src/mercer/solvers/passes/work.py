@@ -1,0 +1,103 @@
+"""What is added up over examples that live elsewhere, in one pass: losses, slopes, and Aᵀ times these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.losses import Loss
+from mercer.losses.dual import Smoothed
+from mercer.operators import Operator, blas_single_threaded
+from mercer.rows.base import Largest, Totals, added
+from mercer.solvers.spans import EPS
+
+
+class Slopes:
+    """Sums over examples at scores s = A c + b, of V and, where V has kinks, of V_μ.
+
+    They are Σ w V, Σ w V_μ, Σ w (V + V* + a s) ≥ 0 (what the smoothing costs), Aᵀ(w V'_μ) and Σ w V'_μ. A
+    loss without kinks is its own V_μ.
+
+    Parameters
+    ----------
+    loss : Loss
+    """
+
+    def __init__(self, loss: Loss):
+        self.loss = loss
+
+    def __call__(self, A: Operator, y: Any, w: Any, coef: np.ndarray, b: np.ndarray, mu: Any) -> Totals:
+        seen: dict[int, Totals] = {}
+
+        def middle(rows: slice, S: np.ndarray) -> np.ndarray:
+            weights = None if w is None else w[rows]
+            values, smooth, young, slopes = self.at(y[rows], S + b, mu)
+            if weights is not None:
+                slopes = slopes * weights[:, None]
+            seen[rows.start] = (
+                *(_mean(part, weights) for part in (values, smooth, young)),
+                slopes.sum(axis=0),
+            )
+            return slopes
+
+        with blas_single_threaded(A):
+            G = A.sandwich(coef, middle)
+        # Threads come in any order; numbers are added up in that of the examples.
+        value, smooth, young, slope = added(seen[k] for k in sorted(seen))
+        return value, smooth, young, np.asarray(G, dtype=np.float64), slope
+
+    def at(self, y: np.ndarray, s: np.ndarray, mu: Any) -> tuple[Any, Any, Any, np.ndarray]:
+        """(V, V_μ, V + V* + a s, V'_μ) example by example."""
+        if mu is None:
+            values = self.loss.value(y, s)
+            return values, values, 0.0, self.loss.grad(y, s)
+        form = self.loss.dual(np.asarray(y, dtype=np.float64))
+        r = form.centre - s
+        a = form.slope(r, mu)
+        values = form.value(s)
+        # a r − κ|a| − ½ δ a² is V_μ but for the ½ μ a² taken off, and what V has more is the cost.
+        line = a * (r - 0.5 * form.curvature * a)
+        if form.kink:
+            line = line - form.kink * np.abs(a)
+        return values, line - 0.5 * mu * a * a, np.maximum(values - line, 0.0), -a
+
+
+class FinalSums(Slopes):
+    """The sums that a certificate needs, besides: what rounding may have done, and the offset's curvature.
+
+    After those of `Slopes` come Σ w V'' of each output; by how much Σ w V changes if scores are wrong by
+    `errors`; Σ w|V'| √k(x,x) and Σ (w V')² k(x,x), and the largest |s| and |y|.
+    """
+
+    def __call__(
+        self, A: Operator, y: Any, w: Any, coef: np.ndarray, b: np.ndarray, mu: Any, errors: np.ndarray
+    ) -> Totals:
+        first = super().__call__(A, y, w, coef, b, mu)
+        scores = A @ coef + b
+        values, _, _, slopes = self.at(y, scores, mu)
+        norms = A.row_norms()
+        x = np.sqrt(A.row_squares()) if norms is None else norms
+        sized = np.abs(slopes) * (x if w is None else x * w)[:, None]
+        bends = np.zeros(scores.shape[1])
+        if mu is None and self.loss.curved:
+            bends = _mean(np.maximum(self.loss.hess(y, scores), 0), w, outputs=True)
+        elif mu is not None:
+            bends = _mean(Smoothed(self.loss, mu).hess(y, scores), w, outputs=True)
+        shaken = np.zeros_like(values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for sign in (1, -1):
+                off = scores + sign * (errors + EPS * np.abs(scores))
+                shaken = np.maximum(shaken, np.abs(self.at(y, off, mu)[0] - values))
+        extremes = (Largest(np.abs(v).max(axis=0)) for v in (scores, np.asarray(y, dtype=np.float64)))
+        return (*first, bends, _mean(shaken, w), sized.sum(axis=0), np.square(sized).sum(axis=0), *extremes)
+
+
+def _mean(values: Any, weights: np.ndarray | None, outputs: bool = False) -> Any:
+    """Σ w v, over outputs, too, unless these are asked for; what has weight 0 is absent, were it infinite."""
+    if np.ndim(values) == 0:
+        return 0.0
+    if weights is not None:
+        weights = weights if values.ndim == 1 else weights[:, None]
+        values = np.where(weights > 0, values, 0) * weights
+    return values.sum(axis=0) if outputs else float(values.sum())
