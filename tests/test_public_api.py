@@ -23,6 +23,7 @@ ROOMS = [
     "online",
     "onnx",
     "representations",
+    "rows",
     "selection",
     "solvers",
     "tables",

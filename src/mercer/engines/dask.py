@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from mercer._params import require_nonnegative
 from mercer._threads import in_dask_task
 from mercer.engines.base import Engine
 from mercer.engines.cuda import Cuda
 from mercer.engines.tiled import Tiled
-
-if TYPE_CHECKING:
-    from mercer.rows.cluster import ClusterRows
+from mercer.rows import open_rows
+from mercer.rows.placing import is_of_dask
 
 
 class Dask(Engine):
@@ -67,19 +65,24 @@ class Dask(Engine):
                 f"Dask: engine must be another engine, that of a worker, or None; got {self.engine!r}"
             )
 
-    def place(self, X: Any, y: Any = None, w: Any = None) -> ClusterRows:
+    def place(self, X, y=None, w=None):
         """Rows on the workers: see `ClusterRows`, which takes rows, arrays, Dask arrays and data frames."""
         from mercer.rows.cluster import ClusterRows
         from mercer.rows.watch import found_client
 
         self.validate()
+        if not is_of_dask(X):
+            X, y, w = open_rows(X, y, w), None, None
+            if isinstance(X, ClusterRows):
+                return X
         return ClusterRows(X, y, w, found_client(self.client, self.address), self.patience)
+
+    def at_rows(self):
+        return _best() if self.engine is None else self.engine.usable()
 
     def here(self) -> Engine:
         """What computes in this process: on a worker its own engine, elsewhere that of the CPU."""
-        if not in_dask_task():
-            return Tiled()
-        return _best() if self.engine is None else self.engine.usable()
+        return self.at_rows() if in_dask_task() else Tiled()
 
     def operator(self, kernel, X, Z=None):
         self.validate()

@@ -3,5 +3,20 @@
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
 from mercer.rows.door import lives_elsewhere, open_rows
+from mercer.rows.statistics import Categories, ColumnMoments, Description, Sample, Standardise, describe
+from mercer.rows.writing import write_blocks
 
-__all__ = ["ArrayRows", "Rows", "Shard", "lives_elsewhere", "open_rows"]
+__all__ = [
+    "ArrayRows",
+    "Categories",
+    "Description",
+    "ColumnMoments",
+    "Rows",
+    "Sample",
+    "Shard",
+    "Standardise",
+    "describe",
+    "lives_elsewhere",
+    "open_rows",
+    "write_blocks",
+]

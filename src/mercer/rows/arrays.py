@@ -125,6 +125,8 @@ class ArrayRows(Rows):
         if self.X.dtype.kind not in "fiub":
             raise ValueError(f"X must hold numbers, got {self.X.dtype}")
         self.shape = (int(self.X.shape[0]), int(self.X.shape[1]))
+        if not self.shape[1]:
+            raise ValueError("X has no columns")
         self.dtype = np.dtype(np.float32 if self.X.dtype in (np.float32, np.float16) else np.float64)
         self.names, self.has_y, self.has_w = names, y is not None, w is not None
         n, d = self.shape
@@ -142,9 +144,14 @@ class ArrayRows(Rows):
 
     def fingerprint(self):
         digest = hashlib.sha256(repr((self.shape, self.dtype.str, self.sizes)).encode())
-        n = self.shape[0]
-        for start in np.unique(np.linspace(0, max(n - 1, 0), min(n, _LOOKED_AT)).astype(int)):
-            for array in (self.X, self.y, self.w):
-                if array is not None:
-                    digest.update(repr(np.asarray(array[slice(start, start + 1)]).tolist()).encode())
+        for array in (self.X, self.y, self.w):
+            if array is not None:
+                digest.update(look_at(array).encode())
         return digest.hexdigest()
+
+
+def look_at(array: Any) -> str:
+    """Some rows of an array, evenly spread, as text."""
+    n = array.shape[0]
+    some = np.unique(np.linspace(0, max(n - 1, 0), min(n, _LOOKED_AT)).astype(int))
+    return repr([np.asarray(array[slice(start, start + 1)]).tolist() for start in some])

@@ -34,6 +34,12 @@ class Shard:
     """Some examples next to each other: points X (rows, d), targets or labels y, weights w, where there are.
 
     `first` is the number of the first of them among all rows.
+
+    Examples
+    --------
+    >>> shard = Shard(np.array([[1.0], [2.0], [3.0]]), y=np.array([1, 2, 3]), first=10)
+    >>> len(shard), shard.take(np.array([0, 2])).y
+    (3, array([1, 3]))
     """
 
     X: np.ndarray
@@ -81,6 +87,17 @@ class Rows:
     sizes : tuple of int, the rows of each shard
     names : names of the features, or None
     has_y, has_w : are there targets, are there weights?
+    target : name of the targets' column, or names, or None where it has none
+    remarks : sentences about how they are read, for the plan
+
+    Examples
+    --------
+    >>> class Counting(Rows):
+    ...     shape, dtype, sizes = (6, 1), np.dtype(float), (3, 3)
+    ...     def shard(self, k):
+    ...         return Shard(np.arange(3.0 * k, 3 * k + 3)[:, None], first=3 * k)
+    >>> Counting().total(lambda shard: (shard.X.sum(), len(shard)))
+    (np.float64(15.0), 6)
     """
 
     shape: tuple[int, int]
@@ -89,6 +106,8 @@ class Rows:
     names: Sequence[str] | None = None
     has_y = False
     has_w = False
+    target: str | tuple[str, ...] | None = None
+    remarks: tuple[str, ...] = ()
 
     def shard(self, k: int) -> Shard:
         """Read the k-th shard; several threads may ask at the same time."""
@@ -146,6 +165,19 @@ class Rows:
         """Rows of which every shard has gone through `change` (which can be pickled) when it is read."""
         return ChangedRows(self, change, dtype, width)
 
+    def standardised(self, about: Any = None) -> Rows:
+        """Rows of (x − mean) / deviation, column by column; those that are constant become 0.
+
+        Parameters
+        ----------
+        about : mercer.rows.Description, optional
+            What is known about the rows; a pass over them finds it out. ``about.standardiser()`` is the
+            change that new rows go through.
+        """
+        from mercer.rows.statistics import describe
+
+        return self.changed((about or describe(self, sample=0)).standardiser())
+
 
 class ChangedRows(Rows):
     """Rows that go through a function shard by shard, where they are."""
@@ -155,7 +187,11 @@ class ChangedRows(Rows):
         self.shape = (base.shape[0], base.shape[1] if width is None else width)
         self.dtype = base.dtype if dtype is None else np.dtype(dtype)
         self.sizes, self.names = base.sizes, base.names if width is None else None
-        self.has_y, self.has_w = base.has_y, base.has_w
+        self.has_y, self.has_w, self.target = base.has_y, base.has_w, base.target
+
+    @property
+    def remarks(self):
+        return self.base.remarks
 
     def shard(self, k):
         return self.change(self.base.shard(k))

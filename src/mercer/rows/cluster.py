@@ -80,6 +80,7 @@ class ClusterRows(Rows):
             origin.names,
         )
         self.has_y, self.has_w = origin.has_y, origin.has_w
+        self.target, self.remarks = origin.target, origin.remarks
         self._bundles = origin.bundles
         self._weights = [sum(self.sizes[k] for k in bundle) for bundle in self._bundles]
         self._bundle_of = [i for i, bundle in enumerate(self._bundles) for _ in bundle]

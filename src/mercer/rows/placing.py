@@ -30,6 +30,8 @@ class Origin:
     names: Sequence[str] | None
     has_y: bool
     has_w: bool
+    target: str | tuple[str, ...] | None = None
+    remarks: tuple[str, ...] = ()
     bundles: list[range]
     # Can a portion be made on any worker, so that work is shared anew when workers come and go?
     anywhere = True
@@ -68,6 +70,7 @@ class _RowsOrigin(Origin):
         self.rows = rows
         self.shape, self.dtype, self.sizes, self.names = rows.shape, rows.dtype, rows.sizes, rows.names
         self.has_y, self.has_w = rows.has_y, rows.has_w
+        self.target, self.remarks = rows.target, rows.remarks
         self.bundles = bundles(len(self.sizes))
 
     def fingerprint(self, client, portions):
@@ -153,6 +156,7 @@ class DaskOrigin(Origin):
                 raise ValueError(f"there is no column {name!r}: {there}")
         self.has_y, self.has_w = y is not None, w is not None
         self.names = [str(c) for c in X.columns if c not in columns] if frame else None
+        self.target = y if isinstance(y, str) else None
         X = X if frame else _whole_rows(X)
         self._X = _blocks(X)
         self._others = [value if isinstance(value, str) else _fitting(value, X) for value in (y, w)]
@@ -213,8 +217,8 @@ class DaskOrigin(Origin):
 
 
 def is_of_dask(value: Any) -> bool:
-    """Is it one of Dask's collections?"""
-    return hasattr(value, "__dask_graph__")
+    """Is it an array, a data frame or a series of Dask's?"""
+    return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
 
 
 def _whole_rows(X: Any) -> Any:

@@ -1,0 +1,100 @@
+"""Rows: sums over shards, rows by their numbers, the same rows changed."""
+
+import threading
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mercer.rows import ArrayRows, Rows, Shard
+from mercer.rows.base import (
+    Largest,
+    added,
+    bundles,
+    cut,
+    joined,
+    rows_of_a_shard,
+    tree_sum,
+)
+
+
+@given(n=st.integers(1, 400), rows=st.integers(1, 50), seed=st.integers(0, 9))
+@settings(max_examples=40, deadline=None)
+def test_sums_and_single_rows(n, rows, seed):
+    rng = np.random.default_rng(seed)
+    X, y, w = rng.random((n, 2)), rng.random(n), rng.random(n)
+    found = ArrayRows(X, y, w, rows=rows)
+    assert sum(found.sizes) == n and max(found.sizes) <= rows
+    total, most, count = found.total(lambda s, v: (s.w @ s.X * v, Largest(s.y.max()), len(s)), 2.0)
+    assert np.allclose(total, 2 * w @ X) and most.value == y.max() and count == n
+    index = rng.choice(n, min(n, 20), replace=False)
+    taken, order = found.take(index), np.sort(index)
+    assert np.array_equal(taken.X, X[order]) and np.array_equal(taken.y, y[order])
+    assert np.array_equal(taken.w, w[order])
+
+
+@given(st.integers(0, 500))
+def test_bundles(count):
+    """Neighbours, every shard once, at most 64."""
+    found = bundles(count)
+    assert [k for bundle in found for k in bundle] == list(range(count)) and len(found) <= 64
+    assert all(a.stop == b.start for a, b in pairwise(found)) and all(len(b) for b in found)
+
+
+def test_trees():
+    assert tree_sum([(k, k * k) for k in range(13)]) == (78, 650)
+    assert added([("a",), ("b",), ("c",)]) == ("abc",)
+    for empty in (added, tree_sum):
+        with pytest.raises(ValueError, match="no rows"):
+            empty([])
+    with pytest.raises(ValueError, match="no rows were asked for"):
+        joined([])
+
+
+def test_sizes_depend_on_the_data_only():
+    assert cut(10, 4) == (4, 4, 2) and cut(8, 4) == (4, 4) and cut(0, 4) == ()
+    assert rows_of_a_shard(100, 9, 4) == 1 << 15
+    assert rows_of_a_shard(10**8, 9, 4) == (8 << 20) // 36
+    assert rows_of_a_shard(10**8, 10**9, 8) == 1
+
+
+def test_changed():
+    X = np.arange(10.0).reshape(5, 2)
+    rows = ArrayRows(X, rows=2).changed(lambda s: Shard(2 * s.X[:, :1], s.y, s.w, s.first), np.float64, 1)
+    assert rows.shape == (5, 1) and rows.sizes == (2, 2, 1) and rows.remarks == ()
+    assert np.array_equal(rows.take(np.arange(5)).X, 2 * X[:, :1])
+    assert rows.total(lambda s: (s.X.sum(),))[0] == 40 and rows.shard(2).X.tolist() == [[16.0]]
+    assert rows.recut(5).sizes == (5,) and rows.recut(5).shape == (5, 1)
+    assert rows.fingerprint() == ArrayRows(X, rows=2).fingerprint()
+
+
+class Slow(Rows):
+    """Counts what is read, and fails in the fifth shard if it shall."""
+
+    shape, dtype, sizes = (8, 1), np.dtype(float), (1,) * 8
+
+    def __init__(self, fails=False):
+        self.fails, self.read, self.threads = fails, [], set()
+
+    def shard(self, k):
+        self.read.append(k)
+        self.threads.add(threading.current_thread().name)
+        if self.fails and k == 4:
+            raise OSError("the disk is gone")
+        return Shard(np.full((1, 1), float(k)), first=k)
+
+
+def test_reading_ahead():
+    """The next shards are read in another thread, and only some of them."""
+    rows = Slow()
+    each = rows.each(lambda shard: (shard.X[0, 0],))
+    assert next(each) == (0.0,) and len(rows.read) <= 4
+    assert [x for (x,) in each] == list(range(1, 8)) and rows.read == list(range(8))
+    assert all(name.startswith("mercer-read") for name in rows.threads)
+    found = []
+    with pytest.raises(OSError, match="the disk is gone"):
+        for (x,) in Slow(fails=True).each(lambda shard: (shard.X[0, 0],)):
+            found.append(x)
+    assert found == [0, 1, 2, 3]
