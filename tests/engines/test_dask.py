@@ -5,8 +5,11 @@ import logging
 import pickle
 import re
 
+import dask.array as da
+import dask.dataframe as dd
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 from sklearn.base import clone
@@ -17,6 +20,7 @@ from mercer import KernelRidge
 from mercer.engines import Dask, Tiled
 from mercer.io import load, save
 from mercer.kernels import Gaussian
+from mercer.representations import Nystrom
 from mercer.rows import ArrayRows
 
 RNG = np.random.default_rng(0)
@@ -88,6 +92,23 @@ def test_what_computes_where(client):
         assert client.submit(engine_here, engine).result() == (repr(told), repr(told))
     auto = client.submit(engine_here, Dask(client)).result()
     assert auto[0] == auto[1] and auto[0].startswith(("Tiled(", "Cuda("))
+
+
+def test_a_fit_on_the_cluster_is_that_of_one_process(client):
+    points, targets = X.astype(np.float32), np.sin(X[:, 0])
+    machine = KernelRidge(Gaussian(1.0), lam=1e-3, representation=Nystrom(20), random_state=0)
+    alone = clone(machine).set_params(engine=Tiled(threads=1)).fit(ArrayRows(points, targets, rows=50))
+    frame = pd.DataFrame(points, columns=["a", "b", "c"]).assign(y=targets)
+    for given in (
+        (ArrayRows(points, targets, rows=50),),
+        (da.from_array(points, chunks=(50, 3)), da.from_array(targets, chunks=50)),
+        (dd.from_pandas(frame, npartitions=4), "y"),
+    ):
+        there = clone(machine).set_params(engine=Dask(client)).fit(*given)
+        assert np.array_equal(there.predict(points), alone.predict(points))
+    with client.as_current():  # Dask's collections need no engine: they are where they are
+        there = clone(machine).fit(*given)
+        assert np.array_equal(there.predict(points), alone.predict(points))
 
 
 def test_a_search_over_the_cluster_uses_each_core_once(client):
