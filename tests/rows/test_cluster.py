@@ -115,6 +115,8 @@ def test_one_by_one_and_some_rows(placed):
     index = RNG.permutation(4000)[:300]
     for a, b in ((there.take(index), local.take(index)), (there.shard(7), local.shard(7))):
         assert same((a.X, a.y, a.w), (b.X, b.y, b.w)) and a.first == b.first
+    large = np.zeros((3, 20000), np.float32)
+    assert all(map(same, there.each(Times(), large), local.each(Times(), large)))
     unfinished = there.each(Times(0.01), V)
     next(unfinished)
     unfinished.close()
@@ -181,6 +183,15 @@ def test_errors_of_a_task_come_out(client):
     for work in (there.total, lambda task: list(there.each(task))):
         with pytest.raises(ValueError, match="this task is wrong"):
             work(broken)
+
+
+def test_files_that_workers_do_not_see(client, tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    there = ClusterRows(ArrayRows(tmp_path / "X.npy"), client=client)
+    (tmp_path / "X.npy").unlink()
+    with pytest.raises(FileNotFoundError) as found:
+        there.total(counted)
+    assert "on a disk that all of them see" in found.value.__notes__[-1]
 
 
 def test_work_that_is_given_up_ends(client, tmp_path):

@@ -114,7 +114,11 @@ class ClusterRows(Rows):
 
     def _tried(self, attempt: Callable[[], T]) -> T:
         """What attempt() returns; if it fails with a worker, it is not taken for granted what others have."""
-        return self._watch.tried(attempt, self._forget)
+        try:
+            return self._watch.tried(attempt, self._forget)
+        except FileNotFoundError as error:
+            error.add_note("Workers read files themselves: they must be on a disk that all of them see.")
+            raise
 
     def _forget(self) -> None:
         with self._lock:
@@ -124,16 +128,19 @@ class ClusterRows(Rows):
                 known.forget()
 
     def each(self, task, *vectors):
-        given, known = Arguments(vectors), self._known(task)
+        given, known = _Given(vectors), self._known(task)
 
         def begun(k: int) -> Any:
-            portion = self._ready()[self._bundle_of[k]]
-            return self.client.submit(single, known.parcel(self.client), portion, k, given, pure=False)
+            portion, client = self._ready()[self._bundle_of[k]], self.client
+            return client.submit(single, known.parcel(client), portion, k, given.ready(client), pure=False)
 
-        yield from self._in_order(begun, range(len(self.sizes)))
+        try:
+            yield from self._in_order(begun, range(len(self.sizes)), given.release)
+        finally:
+            given.release()
 
-    def _in_order(self, begin: Any, items: Iterable[Any]) -> Any:
-        """What begin(item) becomes, item by item, a few of them being under way."""
+    def _in_order(self, begin: Any, items: Iterable[Any], again: Callable[[], None] = lambda: None) -> Any:
+        """What begin(item) becomes, item by item, a few being under way; again() comes before another try."""
         waiting: deque[tuple[Any, Any]] = deque()
 
         def first() -> Any:
@@ -143,6 +150,7 @@ class ClusterRows(Rows):
             except Exception as error:
                 if not is_passing(error):
                     raise
+                again()
                 return self._tried(lambda: self._watch.values([begin(item)])[0])
 
         ahead = 2 * sum(self._watch.workers().values())
@@ -237,7 +245,7 @@ class _Pass:
     """One sum over all portions: jobs, and tasks that add up what they find."""
 
     def __init__(self, rows: ClusterRows, task: Task, vectors: tuple[Any, ...]):
-        self.rows, self.task, self.vectors = rows, task, Arguments(vectors)
+        self.rows, self.task, self.vectors = rows, task, _Given(vectors)
         self.jobs: list[list[int]] = []
         self.results: list[Any] = []
         self.others: list[Any] = []
@@ -248,13 +256,15 @@ class _Pass:
         rows, client = self.rows, self.rows.client
         portions = rows._ready()
         known = rows._known(self.task)
-        if not self.jobs:
+        if self.jobs:  # not for the first time: what was sent may be lost
+            self.vectors.release()
+        else:
             self.jobs = rows._jobs(known.jobs_a_thread())
             self.results = [None] * len(self.jobs)
         missing = [j for j, f in enumerate(self.results) if _is_lost(f)]
         numbers = [self.jobs[j] for j in missing]
         some = [[portions[i] for i in job] for job in numbers]
-        parcel, vectors, count = known.parcel(client), self._given(), len(portions)
+        parcel, vectors, count = known.parcel(client), self.vectors.ready(client), len(portions)
         same = [[value] * len(missing) for value in (parcel, count, vectors)]
         futures = client.map(job, same[0], some, numbers, same[1], same[2], pure=False)
         for j, future in zip(missing, futures, strict=True):
@@ -263,14 +273,6 @@ class _Pass:
         [total] = merged(found, count).values()
         known.learn(time.monotonic() - begun, total)
         return total
-
-    def _given(self) -> Any:
-        """The vectors: small ones go with the jobs, large ones once to each worker that needs them."""
-        if self.vectors.__sizeof__() <= _LARGE:
-            return self.vectors
-        sent = self.rows.client.scatter(self.vectors, hash=False)
-        self.others.append(sent)
-        return sent
 
     def _merged(self, count: int) -> list[Any]:
         """Results of jobs, added up on the workers until one is left: they would fill our memory."""
@@ -286,6 +288,27 @@ class _Pass:
         for future in [*self.results, *self.others]:
             if future is not None:
                 future.release()
+        self.vectors.release()
+
+
+class _Given:
+    """Vectors of a pass: small ones go with the jobs, large ones once to each worker that needs them."""
+
+    def __init__(self, vectors: tuple[Any, ...]):
+        self._vectors = Arguments(vectors)
+        self._sent: Any = None
+
+    def ready(self, client: Any) -> Any:
+        if self._vectors.__sizeof__() <= _LARGE:
+            return self._vectors
+        if _is_lost(self._sent):
+            self._sent = client.scatter(self._vectors, hash=False)
+        return self._sent
+
+    def release(self) -> None:
+        if self._sent is not None:
+            self._sent.release()
+            self._sent = None
 
 
 class _Known:
