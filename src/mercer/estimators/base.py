@@ -225,6 +225,9 @@ class KernelMachine(Coefficients, KernelInputs):
             if lives_elsewhere(X):
                 census = self._census(X, y, sample_weight)
                 problem, built, coding, plan = self._build(census.sample.X, census.sample.y, None, census)
+                plan = replace(plan, reasons=(*plan.reasons, *census.rows.remarks))
+                if census.rows.names is not None:
+                    self.feature_names_in_ = np.array(census.rows.names, dtype=object)
             else:
                 problem, built, coding, plan = self._build(X, y, sample_weight)
         finally:

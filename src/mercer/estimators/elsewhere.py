@@ -12,7 +12,7 @@ import numpy as np
 from mercer.losses.coding import LabelCoding
 from mercer.operators import Elsewhere
 from mercer.representations import Built
-from mercer.rows import Rows, Shard
+from mercer.rows import Rows, Shard, open_rows
 from mercer.rows.base import Totals
 from mercer.solvers import Problem
 from mercer.solvers.cost import Shape
@@ -199,19 +199,24 @@ def _kind(labels: list[Any]) -> Any:
     return None if len(kinds) == 1 else object
 
 
-def by_shards(machine: Any, method: Callable[..., np.ndarray], rows: Rows) -> np.ndarray:
-    """What a method of a fitted machine says of rows, shard by shard, as one array."""
-    return np.concatenate(list(answers(machine, method, rows)))
+def by_shards(machine: Any, method: Callable[..., np.ndarray], X: Any) -> np.ndarray:
+    """What a method of a fitted machine says of rows that live elsewhere, shard by shard, as one array."""
+    return np.concatenate(list(answers(machine, method, X)))
 
 
-def answers(machine: Any, method: Callable[..., np.ndarray], rows: Rows) -> Iterator[np.ndarray]:
-    """What a method of a fitted machine says of each shard of rows."""
+def answers(machine: Any, method: Callable[..., np.ndarray], X: Any) -> Iterator[np.ndarray]:
+    """What a method of a fitted machine says of each shard."""
     machine = copy(machine)
     names = machine.__dict__.pop("feature_names_in_", None)  # shards are plain numbers
-    if names is not None and rows.names is not None and list(rows.names) != list(names):
-        raise ValueError(
-            f"the rows have the columns {list(rows.names)}, the machine learned from {list(names)}"
-        )
+    if isinstance(X, Rows):
+        rows = X
+        if names is not None and rows.names is not None and list(rows.names) != list(names):
+            raise ValueError(
+                f"the rows have the columns {list(rows.names)}, and the machine learned from {list(names)}"
+            )
+    else:
+        # Columns are found by their names, whatever else there is in a file.
+        rows = open_rows(X, columns=None if names is None else list(names), cache=False)
     for (answer,) in rows.each(Answer(machine, method)):
         yield answer
 
@@ -225,3 +230,11 @@ class Answer:
 
     def __call__(self, shard: Shard) -> Totals:
         return (self.method(self.machine, shard.X),)
+
+
+def columns_of(answer: np.ndarray, name: str, classes: Any = None) -> dict[str, np.ndarray]:
+    """Answers as columns with names: one, or one for each class or output."""
+    if answer.ndim == 1:
+        return {name: answer}
+    labels = range(answer.shape[1]) if classes is None or len(classes) != answer.shape[1] else classes
+    return {f"{name}_{label}": answer[:, j] for j, label in enumerate(labels)}

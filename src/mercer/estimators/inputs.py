@@ -20,6 +20,7 @@ from mercer._state import parameters_of, require
 from mercer._warnings import frames_inside
 from mercer._xp import as_csr, frozen, n_points
 from mercer.engines import Engine
+from mercer.estimators.elsewhere import answers, columns_of
 from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Finite, Gaussian, Linear, Precomputed
@@ -28,6 +29,7 @@ from mercer.kernels.door import admit
 from mercer.kernels.named import needed
 from mercer.kernels.points import FOR_OBJECTS, as_objects, require_one_kind, shortened
 from mercer.losses.coding import LabelCoding
+from mercer.rows import write_blocks
 
 # What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
 GAUSSIAN = Gaussian()
@@ -179,6 +181,44 @@ class KernelInputs(BaseEstimator):
     def admit_points(self, points: Any) -> bool:
         """The door: refuse what is no kernel on these points, or say that it is none."""
         return admit(self.kernel_, points, self._if_indefinite, frames_inside())
+
+    def write(self, X: Any, path: Any, method: str = "predict", *, replace: bool = False) -> int:
+        """Answer for rows that live elsewhere, from file to file, in the memory of a few shards.
+
+        Parameters
+        ----------
+        X : path, Rows, …
+            What `mercer.rows.open_rows` takes; columns are found by their names, where `fit` had names.
+        path : path of a .parquet, .csv, .tsv or .npy file
+            It appears when it is whole.
+        method : str
+            "predict", "predict_proba", "decision_function", "transform": what the machine has.
+        replace : bool
+            Replace a file that is there.
+
+        Returns
+        -------
+        int
+            How many rows were written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from mercer import KernelRidge
+        >>> X = np.linspace(0, 1, 50)[:, None]
+        >>> machine = KernelRidge().fit(X, X[:, 0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.save(folder + "/new.npy", X)
+        ...     machine.write(folder + "/new.npy", folder + "/answers.npy")
+        50
+        """
+        call = getattr(type(self), method, None)
+        if not callable(call) or not hasattr(self, method):
+            raise AttributeError(f"{type(self).__name__} has no method {method!r} for points")
+        classes = getattr(self, "classes_", None)
+        blocks = (columns_of(answer, method, classes) for answer in answers(self, call, X))
+        return write_blocks(path, blocks, replace=replace)
 
     # -- what is remembered: see `mercer._state` ----------------------------------------------------
 

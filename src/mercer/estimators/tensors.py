@@ -15,7 +15,7 @@ import numpy as np
 from mercer import engines
 from mercer._xp import frozen, require_sound
 from mercer.estimators.elsewhere import by_shards
-from mercer.rows import lives_elsewhere, open_rows
+from mercer.rows import lives_elsewhere
 
 
 def is_tensor(X: Any) -> bool:
@@ -56,7 +56,7 @@ def follows_data(method: Callable) -> Callable:
     @wraps(method)
     def wrapped(self, X, *args, **kwargs):
         if lives_elsewhere(X):
-            return by_shards(self, method, open_rows(X))
+            return by_shards(self, method, X)
         result = method(self, X, *args, **kwargs)
         if is_tensor(X) and isinstance(result, np.ndarray) and result.dtype.kind in "fiub":
             import torch

@@ -13,7 +13,7 @@ from mercer.operators.composed import FeatureOperator
 from mercer.rows import Rows, Shard
 from mercer.rows.base import Totals
 
-# work(A of a shard, its targets, its weights, *vectors) → what is added up
+# work(A of a shard, its targets, its weights, the number of its first row, *vectors) → what is added up
 Work = Callable[..., Totals]
 
 
@@ -62,7 +62,7 @@ class OnShards:
     work: Work
 
     def __call__(self, shard: Shard, *vectors: Any) -> Totals:
-        return self.work(self.facing(shard.X), shard.y, shard.w, *vectors)
+        return self.work(self.facing(shard.X), shard.y, shard.w, shard.first, *vectors)
 
 
 class Elsewhere(Operator):
@@ -87,7 +87,7 @@ class Elsewhere(Operator):
     >>> from mercer.rows import ArrayRows
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> A = Elsewhere(ArrayRows(X, rows=20), FacingColumns(Tiled(), Gaussian(1.0), X[:3]), 3, X.dtype)
-    >>> sums = A.adding(lambda A, y, w, v: (A.adjoint(A @ v),))
+    >>> sums = A.adding(lambda A, y, w, first, v: (A.adjoint(A @ v),))
     >>> K = Gaussian(1.0)(X, X[:3])
     >>> bool(np.allclose(sums(np.ones(3))[0], K.T @ (K @ np.ones(3))))
     True
@@ -100,13 +100,18 @@ class Elsewhere(Operator):
         self.shape, self.dtype = (rows.shape[0], columns), np.dtype(dtype)
 
     def adding(self, work: Work) -> Callable[..., Totals]:
-        """vectors ↦ Σ over shards of work(A, y, w, *vectors); in each call one pass over all rows."""
+        """vectors ↦ Σ over shards of work(A, y, w, first, *vectors); a call is a pass over all rows."""
         task = OnShards(self.facing, work)
 
         def total(*vectors: Any) -> Totals:
             return self.rows_elsewhere.total(task, *vectors)
 
         return total
+
+    def taken(self, index: np.ndarray) -> tuple[Operator, Any, Any]:
+        """(A, y, w) of some rows, given by their numbers in order: in memory."""
+        shard = self.rows_elsewhere.take(index)
+        return self.facing(shard.X), shard.y, shard.w
 
     def blocks(self):
         raise TypeError("the rows of this operator live elsewhere: only sums over them can be had (adding)")

@@ -72,6 +72,48 @@ class Largest:
         return Largest(np.maximum(self.value, other.value))
 
 
+class Reservoir:
+    """Numbers of some rows, drawn at random from those that were offered; drawn again, they are the same.
+
+    Every row has a key of its own, and those with the smallest keys are kept: so it does not matter in which
+    order, or on which machine, rows are offered.
+
+    Examples
+    --------
+    >>> both = Reservoir.of(np.arange(100), 3, seed=1) + Reservoir.of(np.arange(100, 200), 3, seed=1)
+    >>> both.count, bool((both.rows == Reservoir.of(np.arange(200), 3, seed=1).rows).all())
+    (200, True)
+    """
+
+    def __init__(self, rows: np.ndarray, keys: np.ndarray, size: int, count: int):
+        self.rows, self.keys, self.size, self.count = rows, keys, size, count
+
+    @classmethod
+    def of(cls, rows: np.ndarray, size: int, seed: int = 0) -> Reservoir:
+        """So many, at most, of these rows."""
+        return cls(rows, _keys(rows, seed), size, len(rows))._kept()
+
+    def _kept(self) -> Reservoir:
+        if len(self.rows) > self.size:
+            first = np.argpartition(self.keys, self.size)[: self.size]
+            self.rows, self.keys = self.rows[first], self.keys[first]
+        order = np.argsort(self.rows, kind="stable")
+        self.rows, self.keys = self.rows[order], self.keys[order]
+        return self
+
+    def __add__(self, other: Reservoir) -> Reservoir:
+        rows, keys = (np.concatenate(both) for both in ((self.rows, other.rows), (self.keys, other.keys)))
+        return Reservoir(rows, keys, self.size, self.count + other.count)._kept()
+
+
+def _keys(rows: np.ndarray, seed: int) -> np.ndarray:
+    """Random-looking 64-bit numbers of row numbers (the mixing steps of splitmix64)."""
+    z = np.asarray(rows, dtype=np.uint64) + np.uint64(seed % 2**32) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
 class Rows:
     """Examples in shards. Contract: `shape`, `dtype`, `sizes`, and `shard(k)`, which reads the k-th.
 

@@ -62,6 +62,15 @@ class Primal:
         other.Phi, other._sampled = self.Phi.among(rows), None
         return other
 
+    def facing(self, A: Operator) -> Primal:
+        """The same coordinates for other examples, whose operator is A; their features are kept in memory."""
+        other = copy(self)
+        Phi = A if self.T is None else Composed(A, self.T)
+        if self.explicit:
+            Phi = Matrix(np.asarray(Phi.dense(), dtype=np.float64) - self.means)
+        other.Phi, other._sampled = WithOnes(Phi) if self.offset else Phi, None
+        return other
+
     def quick(self, tol: float) -> Operator:
         """Φ for many products whose result need not be better than this."""
         return self.Phi
@@ -138,6 +147,11 @@ class CentreCoefficients(Primal):
     def among(self, rows):
         other: Any = super().among(rows)
         other.A = other.Phi.A if self.offset else other.Phi
+        return other
+
+    def facing(self, A):
+        other: Any = super().facing(A)
+        other.A = A
         return other
 
     def quick(self, tol):

@@ -147,9 +147,9 @@ class Form:
 class PrimalForm(Form):
     """One coefficient per feature; the offset, if any, is the last of them and not penalised."""
 
-    def __init__(self, problem: Problem, rank: int | None = None):
+    def __init__(self, problem: Problem, rank: int | None = None, primal: Primal | None = None):
         super().__init__(problem)
-        self.primal = self.coordinates = to_primal(problem, store=True)
+        self.primal = self.coordinates = to_primal(problem, store=True) if primal is None else primal
         self.Phi = self.primal.Phi
         p, t = self.Phi.shape[1], problem.y.shape[1]
         self.coef, self.offset = np.zeros((p, t)), np.zeros((0, t))

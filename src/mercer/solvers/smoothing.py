@@ -107,17 +107,17 @@ class Smoothing(Solver):
         loss = Rounded.of(problem)
         form = form_of(replace(problem, loss=loss), self.rank)
         start = form.norm
-        track = _Track(limit=self.max_iter)
+        track = SmoothingTrack(limit=self.max_iter)
         rows = self._sample(form)
         if rows is not None:
             assert isinstance(form, PrimalForm)
-            some, before = loss.rows(rows), _Track(limit=self.max_iter)
+            some, before = loss.rows(rows), SmoothingTrack(limit=self.max_iter)
             part = form.among(rows, some)
-            loss = loss.at(self._minimise(part, some, before, _SAMPLE_TOL).mu)
+            loss = loss.at(self.minimise(part, some, before, _SAMPLE_TOL).mu)
             form.coef, track.iterations = part.coef, before.iterations
             form.refresh()
         # A little further than asked, so that computing all anew does not undo it.
-        loss = self._minimise(form, loss, track, 0.95 * self.tol)
+        loss = self.minimise(form, loss, track, 0.95 * self.tol)
         solution, dual = self._solution(form, loss, track, start)
         share = relative_to(solution.certificate.gap or 0.0, solution.certificate.objective)
         advice, found = "Increase tol, lam or max_iter", f"the duality gap is {share:.1e} of the objective"
@@ -135,7 +135,7 @@ class Smoothing(Solver):
             return None
         return np.sort(problem.rng.choice(usable, size, replace=False))
 
-    def _minimise(self, form: Form, loss: Rounded, track: _Track, tol: float) -> Rounded:
+    def minimise(self, form: Form, loss: Rounded, track: SmoothingTrack, tol: float) -> Rounded:
         """Lower μ until the gap is small enough; the loss as last smoothed."""
         _settle(form, loss)
         first = form.norm
@@ -179,7 +179,7 @@ class Smoothing(Solver):
         form.advance(direction, _line_search(form, direction)[0])
 
     def _solution(
-        self, form: Form, loss: Rounded, track: _Track, start: float
+        self, form: Form, loss: Rounded, track: SmoothingTrack, start: float
     ) -> tuple[Solution, np.ndarray]:
         """The best point seen, with all its numbers computed anew, and its point of the dual."""
         form.coef, form.offset = track.best
@@ -211,7 +211,7 @@ class Smoothing(Solver):
 
 
 @dataclass
-class _Track:
+class SmoothingTrack:
     """How far a run is: the least objective and the best dual value seen, of which the gap is the sum."""
 
     limit: int
@@ -291,23 +291,16 @@ def _line_search(form: Form, d: Direction) -> tuple[np.ndarray, float]:
     return step, -float((step * first).sum())
 
 
-def first_smoothing(loss: Loss, form: DualForm, offset: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(the spread of the targets, μ to begin with) of each output: nearly all examples within the window."""
-    centre, scale = form.centre, np.ones(form.centre.shape[1])
-    if not loss.classification:
-        low, middle, high = np.percentile(centre, [10, 50, 90], axis=0)
-        scale = high - low + (0 if offset else np.abs(middle))
-        scale = np.where(scale > 0, scale, np.abs(centre).max(axis=0))
-        scale = np.where(scale > 0, scale, 1.0)
-    width = (form.upper - form.lower).max(axis=0)
-    return scale, np.maximum(2 * scale / np.where(width > 0, width, 1.0) - form.curvature, 0)
-
-
 class Rounded(Smoothed):
-    """V_μ of given examples, one μ for each output, with what depends on y computed once."""
+    """V_μ of given examples, one μ for each output, with what depends on y computed once.
 
-    def __init__(self, loss: Loss, mu: np.ndarray, form: DualForm, scale: np.ndarray):
-        self.loss, self.mu, self.form, self.scale = loss, mu, form, scale
+    `owed` is what Σ w_i a_i is with the best offset: 0, unless there are further examples, whose a stand.
+    """
+
+    def __init__(
+        self, loss: Loss, mu: np.ndarray, form: DualForm, scale: np.ndarray, owed: np.ndarray | float = 0.0
+    ):
+        self.loss, self.mu, self.form, self.scale, self.owed = loss, mu, form, scale, owed
 
     @classmethod
     def of(cls, problem: Problem) -> Rounded:
@@ -315,12 +308,21 @@ class Rounded(Smoothed):
         form = problem.loss.dual(problem.y)
         centre, lower, upper = (np.asarray(v, np.float64) for v in (form.centre, form.lower, form.upper))
         form = DualForm(centre, lower, upper, form.kink, form.curvature)
-        scale, mu = first_smoothing(problem.loss, form, problem.offset)
-        return cls(problem.loss, mu, form, scale)
+        if problem.loss.classification:
+            scale = np.ones(centre.shape[1])
+        else:
+            low, middle, high = np.percentile(centre, [10, 50, 90], axis=0)
+            scale = high - low + (0 if problem.offset else np.abs(middle))
+            scale = np.where(scale > 0, scale, np.abs(centre).max(axis=0))
+            scale = np.where(scale > 0, scale, 1.0)
+        width = (upper - lower).max(axis=0)
+        mu = 2 * scale / np.where(width > 0, width, 1.0) - form.curvature
+        return cls(problem.loss, np.maximum(mu, 0), form, scale)
 
     def at(self, mu: np.ndarray) -> Rounded:
         """With another μ; none where the loss is as smooth by itself."""
-        return Rounded(self.loss, np.where(mu < self.form.curvature, 0.0, mu), self.form, self.scale)
+        mu = np.where(mu < self.form.curvature, 0.0, mu)
+        return Rounded(self.loss, mu, self.form, self.scale, self.owed)
 
     def rows(self, rows: np.ndarray) -> Rounded:
         return Rounded(self.loss, self.mu, self.form.rows(rows), self.scale)
@@ -335,7 +337,8 @@ class Rounded(Smoothed):
         inside = f.inside(r, a)
         centre = f.centre - f.kink * np.sign(r) * inside
         lower, upper = np.where(inside, -np.inf, a), np.where(inside, np.inf, a)
-        return Rounded(self.loss, mu, DualForm(centre, lower, upper, 0.0, f.curvature), self.scale)
+        frozen = DualForm(centre, lower, upper, 0.0, f.curvature)
+        return Rounded(self.loss, mu, frozen, self.scale, self.owed)
 
     @property
     def bend(self) -> np.ndarray:
@@ -351,13 +354,13 @@ class Rounded(Smoothed):
         return float(values.sum()) / len(s), float(young.sum()) / len(s)
 
     def balance(self, s: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """What to add to the scores of each output so that Σ w_i a_i = 0, which falls in pieces of lines."""
+        """What to add to the scores of each output so that Σ w_i a_i = owed; it falls in pieces of lines."""
         f, w = self.form, np.ones(len(s)) if weights is None else weights
         r = f.centre - s
 
         def sums(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             a = f.slope(r - b, self.mu)
-            return -(w @ a), w @ np.abs(a)
+            return self.owed - w @ a, np.abs(self.owed) + w @ np.abs(a)
 
         def bend(b: np.ndarray) -> np.ndarray:
             return w @ f.inside(r - b, f.slope(r - b, self.mu)) / self.bend

@@ -11,7 +11,7 @@ from mercer.solvers.problem import Problem
 from mercer.solvers.spans import EPS, space_of
 
 
-class Verdict:
+class Assessment:
     """Measures points of a problem whose examples live elsewhere.
 
     Rounding of scores is looked at in the sample, where kernel values can be computed in float64.

@@ -39,38 +39,34 @@ class QuasiNewton:
         self.pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_REMEMBERED)
         self.inverse: Callable[[np.ndarray], np.ndarray] | None = None
         # Where the sample's Hessian was taken.
-        self.at: tuple[np.ndarray, Any] | None = None
+        self.at: np.ndarray | None = None
 
-    def renew(self, u: np.ndarray, mu: Any = None) -> None:
+    def renew(self, u: np.ndarray) -> None:
         """Begin anew, with the sample's Hessian at u."""
         self.pairs.clear()
-        self.inverse, self.at = self.curvature.inverse(u, mu), (u, mu)
+        self.inverse, self.at = self.curvature.inverse(u), u
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint needs."""
         if self.at is None:
             return {}
-        u, mu = self.at
         steps, changes = ([pair[i] for pair in self.pairs] for i in (0, 1))
         return {
-            "hessian_u": u,
-            "hessian_mu": [] if mu is None else mu,
-            "steps": np.array(steps).reshape(-1, *u.shape),
-            "changes": np.array(changes).reshape(-1, *u.shape),
+            "hessian_at": self.at,
+            "steps": np.array(steps).reshape(-1, *self.at.shape),
+            "changes": np.array(changes).reshape(-1, *self.at.shape),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from where `state` was taken."""
-        if "hessian_u" not in state:
-            return
-        mu = state["hessian_mu"]
-        self.renew(state["hessian_u"], mu if mu.size else None)
-        self.pairs.extend(zip(state["steps"], state["changes"], strict=True))
+        if "hessian_at" in state:
+            self.renew(state["hessian_at"])
+            self.pairs.extend(zip(state["steps"], state["changes"], strict=True))
 
-    def step(self, point: Point, mu: Any = None) -> Point | None:
+    def step(self, point: Point) -> Point | None:
         """The next point; None if no step downhill was found."""
         if self.inverse is None:
-            self.renew(point.u, mu)
+            self.renew(point.u)
         d = -self._applied(point.gradient)
         slope = float((d * point.gradient).sum())
         if not slope < 0 and self.pairs:
@@ -79,20 +75,20 @@ class QuasiNewton:
             slope = float((d * point.gradient).sum())
         if not slope < 0:
             return None
-        new = self._along(point, d, slope, mu)
+        new = self._along(point, d, slope)
         if new is not None:
             s, y = new.u - point.u, new.gradient - point.gradient
             if float((s * y).sum()) > 1e-12 * float(np.linalg.norm(s) * np.linalg.norm(y)):
                 self.pairs.append((s, y))
         return new
 
-    def _along(self, point: Point, d: np.ndarray, slope: float, mu: Any) -> Point | None:
+    def _along(self, point: Point, d: np.ndarray, slope: float) -> Point | None:
         if self.quadratic:
             return self._exact(point, d, slope)
         t, slack = 1.0, _SLACK * abs(point.value)
         for _ in range(_TRIALS):
             with np.errstate(over="ignore", invalid="ignore"):
-                new = self.measure(point.u + t * d, mu)
+                new = self.measure(point.u + t * d)
             if np.isfinite(new.value) and np.isfinite(new.norm):
                 if new.value <= point.value + _ENOUGH * t * slope + slack:
                     # Near the minimum a decrease drowns in rounding; then a step is judged by its slopes.

@@ -8,26 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from mercer.losses.dual import DualForm
 from mercer.operators import Elsewhere
 from mercer.rows.base import Totals
 from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, scale_of
 from mercer.solvers.coordinates import to_primal
-from mercer.solvers.passes.certificate import Verdict
+from mercer.solvers.passes.certificate import Assessment
 from mercer.solvers.passes.descent import QuasiNewton
 from mercer.solvers.passes.journal import CheckpointError, Journal, digest
 from mercer.solvers.passes.points import Curvature, Measure, Point
+from mercer.solvers.passes.window import Window, solve_sample
 from mercer.solvers.passes.work import FinalSums, Slopes
 from mercer.solvers.problem import Problem, Solution, relative_to
-from mercer.solvers.smoothing import first_smoothing
+from mercer.solvers.smoothing import Rounded
 
 # How well the sample's problem is solved for a start: its solution is off by more than that in any case.
 _SAMPLE_TOL = 1e-3
 _SAMPLE_GAP = 1e-2
-# μ is lowered once what is left to the steps is no more than this part of what the smoothing costs,
-_LEFT = 0.5
-# to so much of what it was.
-_LEAST, _MOST = 0.15, 0.7
+# The gap of a window's problem, in gaps of the whole, and next to what is asked for in the end.
+_WINDOW_SHARE, _WINDOW_TOL = 0.05, 0.3
+# Scores that may change by the next step: at first of this part of all examples …
+_FIRST_PART = 0.25
+# … and then of so many times as much as 99 of 100 changed by in the last one.
+_NEXT_REACH = 1.0
 # After so many steps without a decrease no more is to be had.
 _IDLE = 4
 _SLACK = 1e-13
@@ -46,6 +48,7 @@ class Way:
 
     point: Point
     mu: Any = None
+    reach: Any = None
     best: Point | None = None
     best_mu: Any = None
     gap: float = np.inf
@@ -64,6 +67,7 @@ class Way:
             **{name: getattr(self.point, name) for name in ("u", "gradient", "imbalance")},
             "numbers": [self.point.value, self.point.objective, self.point.smoothing, self.point.norm],
             **{"mu": [] if self.mu is None else self.mu, "history": self.history},
+            "reach": [] if self.reach is None else self.reach,
             **{"best_u": found.u, "best_mu": [] if self.best_mu is None else self.best_mu},
             "way": [self.gap, self.start, self.idle, found.objective],
         }
@@ -73,9 +77,11 @@ class Way:
         value, objective, smoothing, norm = state["numbers"].tolist()
         gap, start, idle, least = state["way"].tolist()
         point = Point(*(state["u"], value, objective, smoothing, state["gradient"], state["imbalance"], norm))
-        mu, best_mu = (state[name] if state[name].size else None for name in ("mu", "best_mu"))
+        mu, reach, best_mu = (
+            state[name] if state[name].size else None for name in ("mu", "reach", "best_mu")
+        )
         best = None if mu is None else replace(point, u=state["best_u"], objective=least)
-        return cls(point, mu, best, best_mu, gap, start, int(idle), state["history"].tolist())
+        return cls(point, mu, reach, best, best_mu, gap, start, int(idle), state["history"].tolist())
 
 
 class Minimisation:
@@ -89,7 +95,7 @@ class Minimisation:
         self.sample = sample = _drawn(problem) if problem.sample is None else problem.sample
         self.primal = to_primal(sample, store=True)
         self.curvature = Curvature(sample, self.primal)
-        work = Slopes(problem.loss)
+        work = Slopes(problem.loss, sample.n)
         self.all = Measure(_sums(problem, work), self.primal, problem.lam, problem.n)
         self.some = Measure(_sums(sample, work), self.primal, problem.lam, sample.n)
         # What gaps are measured against.
@@ -98,8 +104,10 @@ class Minimisation:
     def solution(self, name: str) -> Solution:
         try:
             way, steps = self._begun()
-            with_kinks = not self.problem.loss.smooth
-            (self._lower if with_kinks else self._descend)(self.all, way, steps, self.tol)
+            if self.problem.loss.smooth:
+                self._descend(self.all, way, steps, self.tol)
+            else:
+                self._narrow(way)
             solution = self._finished(way, name)
         except BaseException:
             self.journal.keep()
@@ -119,20 +127,18 @@ class Minimisation:
         u = np.zeros((len(self.primal.penalty), self.sample.y.shape[1]))
         if self.problem.offset:
             u[-1] = best_constant(self.sample)[0]
-        mu = None
         if not self.problem.loss.smooth:
-            form = self.problem.loss.dual(np.asarray(self.sample.y, dtype=np.float64))
-            _, mu = first_smoothing(self.problem.loss, _spread_out(form), self.problem.offset)
-        start = self.all(u, mu).norm
-        before = Way(self.some(u, mu), mu)
+            mu = Rounded.of(self.sample).mu
+            start = self.all(u, mu).norm
+            u, mu = solve_sample(self.sample, self.primal, _SAMPLE_GAP)
+            reach = self._first_reach(u)
+            return Way(self.all(u, mu, reach), mu, reach, start=start), steps
+        start = self.all(u).norm
+        before = Way(self.some(u))
         before.start = before.point.norm
         first_steps = QuasiNewton(self.some, self.curvature, self.problem.loss.quadratic)
-        if mu is None:
-            self._descend(self.some, before, first_steps, _SAMPLE_TOL)
-        else:
-            self._lower(self.some, before, first_steps, _SAMPLE_GAP)
-            mu = before.best_mu
-        return Way(self.all(before.found.u, mu), mu, start=start), steps
+        self._descend(self.some, before, first_steps, _SAMPLE_TOL)
+        return Way(self.all(before.point.u), start=start), steps
 
     def _about(self) -> str:
         """A word for this problem, which a checkpoint must be of."""
@@ -153,6 +159,8 @@ class Minimisation:
             if not sound:
                 raise ValueError("its numbers are not those of this fit")
             steps.restore(state)
+            if way.mu is not None:  # who is near a kink is not kept
+                way.point = self.all(way.point.u, way.mu, way.reach)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise CheckpointError(
                 f"{self.journal.path} is damaged ({error}): delete it to begin anew"
@@ -183,30 +191,53 @@ class Minimisation:
         near = point.norm**2 <= 4 * self.problem.lam * 0.5 * max(tol, DOUBT) * self.unit
         return point.norm <= tol * start and near
 
-    def _lower(self, measure: Measure, way: Way, steps: QuasiNewton, tol: float) -> None:
-        """Steps for V_μ, and μ lowered, until the duality gap is small."""
+    def _narrow(self, way: Way) -> None:
+        """Solve for the examples near a kink, and narrow down who that is, until the duality gap is small."""
         while True:
             point, mu = way.point, way.mu
-            left = point.norm**2 / (4 * self.problem.lam) + self._missing(point)
-            gap, value = point.smoothing + left, abs(point.objective)
+            gap = point.smoothing + point.norm**2 / (4 * self.problem.lam) + self._missing(point)
+            value = abs(point.objective)
+            way.history.append(relative_to(gap, value))
             if gap < way.gap or way.best is None:
                 way.best, way.gap, way.best_mu = point, gap, mu
-            way.history.append(relative_to(gap, value))
-            if gap <= tol * value or measure.passes >= self.limit or way.idle >= _IDLE:
-                return
-            if left <= _LEFT * point.smoothing and np.any(mu > 0):
-                way.mu = mu * float(np.clip(np.sqrt(0.5 * tol * value / point.smoothing), _LEAST, _MOST))
-                steps.renew(point.u, way.mu)
-                way.point = measure(point.u, way.mu)
+                way.idle = 0
             else:
-                if measure is self.some:
-                    steps.renew(point.u, mu)
-                new = steps.step(point, mu)
-                if new is None:
-                    return
-                way.idle = 0 if point.value - new.value > _SLACK * abs(point.value) else way.idle + 1
-                way.point = new
-            self._note(measure, way, steps)
+                way.idle += 1
+            if gap <= self.tol * value or self.all.passes >= self.limit or way.idle >= _IDLE:
+                return
+            tol = max(_WINDOW_TOL * self.tol, min(_WINDOW_SHARE * relative_to(gap, value), _SAMPLE_GAP))
+            u, mu = self._window(point).solve(point, mu, tol)
+            d = u - point.u
+            moved = np.quantile(np.abs(self.primal.Phi @ d), 0.99, axis=0)
+            way.reach = _NEXT_REACH * np.maximum(moved, 2 * mu)
+            way.mu = mu
+            new = self.all(u, mu, way.reach)
+            for _ in range(3):
+                if new.objective <= point.objective:
+                    break
+                # Others than those in the window have come near a kink: not as far.
+                d = 0.3 * d
+                new = self.all(point.u + d, mu, way.reach)
+            way.point = new
+            self._note(self.all, way, None)
+
+    def _window(self, point: Point) -> Window:
+        """The examples near a kink; the sample, where there is none."""
+        near, problem = point.near, self.problem
+        if near is None or not len(near.rows):
+            return Window(self.primal, self.sample.y, self.sample.weights, 1.0, problem)
+        A, w = problem.A, problem.weights
+        if isinstance(A, Elsewhere):
+            A, y, w = A.taken(near.rows)
+        else:
+            A, y, w = A.among(near.rows), problem.y[near.rows], None if w is None else w[near.rows]
+        return Window(self.primal.facing(A), y, w, near.count / problem.n, problem)
+
+    def _first_reach(self, u: np.ndarray) -> np.ndarray:
+        """How far from its kink a part of the examples is."""
+        form = self.problem.loss.dual(np.asarray(self.sample.y, dtype=np.float64))
+        away = np.abs(np.abs(form.centre - self.primal.Phi @ u) - form.kink)
+        return np.quantile(away, _FIRST_PART, axis=0)
 
     def _missing(self, point: Point) -> float:
         """About what it costs to make slopes add up to 0, as an offset wants it; the sample says how far."""
@@ -216,9 +247,9 @@ class Minimisation:
         reach = np.abs(scores).max(axis=0) + np.abs(self.sample.y).max(axis=0)
         return float((point.imbalance * reach).sum())
 
-    def _note(self, measure: Measure, way: Way, steps: QuasiNewton) -> None:
+    def _note(self, measure: Measure, way: Way, steps: QuasiNewton | None) -> None:
         if measure is self.all and self.journal.path is not None:
-            self.journal.note({**way.state(), **steps.state()})
+            self.journal.note({**way.state(), **({} if steps is None else steps.state())})
 
     # -- the end ------------------------------------------------------------------------------------
 
@@ -250,7 +281,7 @@ class Minimisation:
                 slopes = Slopes(problem.loss).at(problem.y, A @ coef + intercept, mu)[-1]
             primal = self.primal if problem.n == self.sample.n else None
             return certify(problem, coef, intercept, self.tol, primal, slopes)
-        verdict = Verdict(problem, self.primal)
+        verdict = Assessment(problem, self.primal)
         errors = verdict.score_errors(coef)
         totals = A.adding(FinalSums(problem.loss))(coef, intercept, mu, errors)
         return verdict.measured(coef, intercept, totals, way.start, mu is not None)
@@ -261,7 +292,7 @@ def _sums(problem: Problem, work: Slopes) -> Callable[..., Totals]:
     A, y, weights = problem.A, problem.y, problem.weights
     if isinstance(A, Elsewhere):
         return A.adding(work)
-    return lambda *vectors: work(A, y, weights, *vectors)
+    return lambda *vectors: work(A, y, weights, 0, *vectors)
 
 
 def _drawn(problem: Problem) -> Problem:
@@ -274,9 +305,3 @@ def _drawn(problem: Problem) -> Problem:
     w = None if problem.weights is None else problem.weights[rows]
     w = None if w is None else w / w.mean()
     return replace(problem, A=problem.A.among(rows), y=problem.y[rows], weights=w)
-
-
-def _spread_out(form: DualForm) -> DualForm:
-    """The same with bounds as arrays."""
-    centre, lower, upper = (np.asarray(v, np.float64) for v in (form.centre, form.lower, form.upper))
-    return DualForm(centre, lower, upper, form.kink, form.curvature)

@@ -8,16 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.losses.dual import Smoothed
-from mercer.operators import Factor
-from mercer.rows.base import Totals
+from mercer.rows.base import Reservoir, Totals
 from mercer.solvers.coordinates import Primal
 from mercer.solvers.problem import Problem
 
 # Outputs up to this number have a Hessian each; more of them share one.
 _OWN_HESSIANS = 4
-# Examples of the sample that should have curvature, for each unknown.
-_CURVED_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +21,7 @@ class Point:
     """Coordinates u, and what is known there.
 
     `value` is the (smoothed) objective, `objective` that of V itself, `smoothing` what rounding kinks off
-    costs, `gradient` that of `value` in u, `norm` its length in H_K.
+    costs, `gradient` that of `value` in u, `norm` its length in H_K; `near` are some examples near a kink.
     """
 
     u: np.ndarray
@@ -35,6 +31,7 @@ class Point:
     gradient: np.ndarray
     imbalance: np.ndarray
     norm: float
+    near: Reservoir | None = None
 
 
 class Measure:
@@ -60,8 +57,8 @@ class Measure:
         self.sums, self.primal, self.lam, self.n, self.heard = sums, primal, lam, n, heard
         self.passes = 0
 
-    def __call__(self, u: np.ndarray, mu: Any = None) -> Point:
-        value, smooth, young, G, slope = self.sums(*self.primal.back(u), mu)
+    def __call__(self, u: np.ndarray, mu: Any = None, reach: Any = None) -> Point:
+        value, smooth, young, G, slope, *near = self.sums(*self.primal.back(u), mu, reach)
         self.passes += 1
         self.heard()
         n, pulled = self.n, self.primal.penalise(u)
@@ -70,7 +67,7 @@ class Measure:
         norm = float(np.linalg.norm(self.primal.size(gradient)))
         return Point(
             *(u, smooth / n + penalty, value / n + penalty, young / n),
-            *(gradient, np.abs(slope) / n, norm),
+            *(gradient, np.abs(slope) / n, norm, *near),
         )
 
 
@@ -80,15 +77,13 @@ class Curvature:
     def __init__(self, sample: Problem, primal: Primal):
         self.sample, self.primal = sample, primal
 
-    def inverse(self, u: np.ndarray, mu: Any = None) -> Callable[[np.ndarray], np.ndarray]:
+    def inverse(self, u: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """R ↦ about H⁻¹R, for the Hessian at u."""
-        scores = self.primal.Phi @ u
-        D = self._bends(scores, mu)
+        D = self._bends(self.primal.Phi @ u)
         if self.sample.weights is not None:
             D = D * self.sample.weights[:, None]
         # Where no example has curvature there would be nothing to divide by.
-        mean = D.mean(axis=0)
-        D = np.where(mean > 0, D, 1.0)
+        D = np.where(D.mean(axis=0) > 0, D, 1.0)
         if D.shape[1] > _OWN_HESSIANS or self.sample.loss.joint:
             D = D.mean(axis=1, keepdims=True)
         solves = [self._solve(D[:, j]) for j in range(D.shape[1])]
@@ -101,29 +96,14 @@ class Curvature:
         return apply
 
     def _solve(self, d: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        ridge = 2 * self.sample.lam
-        if self.primal.explicit:
-            H = self.primal.Phi.gramian(d) / len(d)
-            H[np.diag_indices_from(H)] += ridge * self.primal.penalty
-            return Factor(H).solve
-        return self.primal.preconditioner(ridge, d, len(d), self.sample.rng)
+        ridge, primal = 2 * self.sample.lam, self.primal
+        if primal.explicit:
+            return primal.hessian_factor(ridge, d).solve
+        return primal.preconditioner(ridge, d, len(d), self.sample.rng)
 
-    def _bends(self, scores: np.ndarray, mu: Any) -> np.ndarray:
-        """V'' of the sample's examples; of V_μ with a window that is wide enough to be seen in a sample.
-
-        The mean of V_μ'' is the density of examples at the kink, whatever μ, as long as μ is small.
-        """
+    def _bends(self, scores: np.ndarray) -> np.ndarray:
+        """V'' of the sample's examples."""
         y, loss = self.sample.y, self.sample.loss
-        if mu is None:
-            if not loss.curved:
-                return np.full(scores.shape, loss.curvature or 1.0)
-            return np.maximum(loss.hess(y, scores), 0)
-        wanted = min(_CURVED_ROWS * len(self.primal.penalty), len(y) // 4)
-        width = np.array(mu, dtype=np.float64) + np.zeros(scores.shape[1])
-        for _ in range(60):
-            bends = Smoothed(loss, width).hess(y, scores)
-            few = (bends > 0).sum(axis=0) < wanted
-            if not few.any():
-                break
-            width = np.where(few, 1.5 * np.maximum(width, 1e-12), width)
-        return bends
+        if not loss.curved:
+            return np.full(scores.shape, loss.curvature or 1.0)
+        return np.maximum(loss.hess(y, scores), 0)

@@ -9,7 +9,7 @@ import numpy as np
 from mercer.losses import Loss
 from mercer.losses.dual import Smoothed
 from mercer.operators import Operator, blas_single_threaded
-from mercer.rows.base import Largest, Totals, added
+from mercer.rows.base import Largest, Reservoir, Totals, added
 from mercer.solvers.spans import EPS
 
 
@@ -17,17 +17,21 @@ class Slopes:
     """Sums over examples at scores s = A c + b, of V and, where V has kinks, of V_μ.
 
     They are Σ w V, Σ w V_μ, Σ w (V + V* + a s) ≥ 0 (what the smoothing costs), Aᵀ(w V'_μ) and Σ w V'_μ. A
-    loss without kinks is its own V_μ.
+    loss without kinks is its own V_μ; of one with kinks come numbers of some examples near a kink, too.
 
     Parameters
     ----------
     loss : Loss
+    near : int
+        How many examples near a kink are wanted.
     """
 
-    def __init__(self, loss: Loss):
-        self.loss = loss
+    def __init__(self, loss: Loss, near: int = 0):
+        self.loss, self.near = loss, near
 
-    def __call__(self, A: Operator, y: Any, w: Any, coef: np.ndarray, b: np.ndarray, mu: Any) -> Totals:
+    def __call__(
+        self, A: Operator, y: Any, w: Any, first: int, coef: np.ndarray, b: np.ndarray, mu: Any, reach: Any
+    ) -> Totals:
         seen: dict[int, Totals] = {}
 
         def middle(rows: slice, S: np.ndarray) -> np.ndarray:
@@ -35,17 +39,24 @@ class Slopes:
             values, smooth, young, slopes = self.at(y[rows], S + b, mu)
             if weights is not None:
                 slopes = slopes * weights[:, None]
-            seen[rows.start] = (
-                *(_mean(part, weights) for part in (values, smooth, young)),
-                slopes.sum(axis=0),
-            )
+            sums: Totals = (*(_mean(part, weights) for part in (values, smooth, young)), slopes.sum(axis=0))
+            if reach is not None:
+                sums = (*sums, self.close(y[rows], S + b, mu, reach, first + rows.start))
+            seen[rows.start] = sums
             return slopes
 
         with blas_single_threaded(A):
             G = A.sandwich(coef, middle)
         # Threads come in any order; numbers are added up in that of the examples.
-        value, smooth, young, slope = added(seen[k] for k in sorted(seen))
-        return value, smooth, young, np.asarray(G, dtype=np.float64), slope
+        value, smooth, young, slope, *near = added(seen[k] for k in sorted(seen))
+        return value, smooth, young, np.asarray(G, dtype=np.float64), slope, *near
+
+    def close(self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int) -> Reservoir:
+        """Some of the examples whose slope would be another if scores changed by no more than `reach`."""
+        form = self.loss.dual(np.asarray(y, dtype=np.float64))
+        r = form.centre - s
+        moves = form.slope(r + reach, mu) > form.slope(r - reach, mu)
+        return Reservoir.of(first + np.flatnonzero(moves.any(axis=1)), self.near)
 
     def at(self, y: np.ndarray, s: np.ndarray, mu: Any) -> tuple[Any, Any, Any, np.ndarray]:
         """(V, V_μ, V + V* + a s, V'_μ) example by example."""
@@ -71,9 +82,17 @@ class FinalSums(Slopes):
     """
 
     def __call__(
-        self, A: Operator, y: Any, w: Any, coef: np.ndarray, b: np.ndarray, mu: Any, errors: np.ndarray
+        self,
+        A: Operator,
+        y: Any,
+        w: Any,
+        first: int,
+        coef: np.ndarray,
+        b: np.ndarray,
+        mu: Any,
+        errors: np.ndarray,
     ) -> Totals:
-        first = super().__call__(A, y, w, coef, b, mu)
+        sums = super().__call__(A, y, w, first, coef, b, mu, None)
         scores = A @ coef + b
         values, _, _, slopes = self.at(y, scores, mu)
         norms = A.row_norms()
@@ -90,7 +109,7 @@ class FinalSums(Slopes):
                 off = scores + sign * (errors + EPS * np.abs(scores))
                 shaken = np.maximum(shaken, np.abs(self.at(y, off, mu)[0] - values))
         extremes = (Largest(np.abs(v).max(axis=0)) for v in (scores, np.asarray(y, dtype=np.float64)))
-        return (*first, bends, _mean(shaken, w), sized.sum(axis=0), np.square(sized).sum(axis=0), *extremes)
+        return (*sums, bends, _mean(shaken, w), sized.sum(axis=0), np.square(sized).sum(axis=0), *extremes)
 
 
 def _mean(values: Any, weights: np.ndarray | None, outputs: bool = False) -> Any:
