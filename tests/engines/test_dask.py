@@ -99,16 +99,18 @@ def test_a_fit_on_the_cluster_is_that_of_one_process(client):
     machine = KernelRidge(Gaussian(1.0), lam=1e-3, representation=Nystrom(20), random_state=0)
     alone = clone(machine).set_params(engine=Tiled(threads=1)).fit(ArrayRows(points, targets, rows=50))
     frame = pd.DataFrame(points, columns=["a", "b", "c"]).assign(y=targets)
-    for given in (
-        (ArrayRows(points, targets, rows=50),),
-        (da.from_array(points, chunks=(50, 3)), da.from_array(targets, chunks=50)),
-        (dd.from_pandas(frame, npartitions=4), "y"),
+    named, expected = frame[["a", "b", "c"]], alone.predict(points)
+    for asked, given in (
+        (points, (ArrayRows(points, targets, rows=50),)),
+        (points, (da.from_array(points, chunks=(50, 3)), da.from_array(targets, chunks=50))),
+        (named, (dd.from_pandas(frame, npartitions=4), "y")),
     ):
         there = clone(machine).set_params(engine=Dask(client)).fit(*given)
-        assert np.array_equal(there.predict(points), alone.predict(points))
+        assert np.array_equal(there.predict(asked), expected)
     with client.as_current():  # Dask's collections need no engine: they are where they are
         there = clone(machine).fit(*given)
-        assert np.array_equal(there.predict(points), alone.predict(points))
+        assert np.array_equal(there.predict(named), expected)
+        assert np.array_equal(there.predict(dd.from_pandas(named, npartitions=2)), expected)
 
 
 def test_a_search_over_the_cluster_uses_each_core_once(client):
