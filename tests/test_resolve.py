@@ -104,7 +104,7 @@ def test_every_kernel_without_arguments_has_a_name():
         (_resolve.loss_of, "hinges", "unknown loss 'hinges', did you mean 'hinge'"),
         (_resolve.solver_of, "newtn", "unknown solver 'newtn', did you mean 'newton'"),
         (_resolve.representation_of, "feature", "unknown representation 'feature', did you mean 'features'"),
-        (_resolve.engine_of, "gpu", "unknown engine 'gpu'; known: 'auto', 'cuda', 'numpy', 'tiled'"),
+        (_resolve.engine_of, "gpu", "unknown engine 'gpu'; known: 'auto', 'cuda', 'dask', 'numpy', 'tiled'"),
         (_resolve.representation_of, Features("rff"), "map must be a feature map"),
     ],
     ids=lambda v: getattr(v, "__name__", None) or str(v),

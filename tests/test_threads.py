@@ -5,18 +5,21 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mercer._threads import (
+    Stopped,
     at_most,
     cpu_count,
     interruptible,
     one_blas_thread,
     one_thread,
     parallel_map,
+    stop_when,
     stopping_point,
 )
 from mercer.engines import Tiled
@@ -334,6 +337,27 @@ def test_an_interruption_ends_long_tasks():
         parallel_map(task, [0, 1], 2)
     assert len(turns) < 5_000
     stopping_point()  # outside of such work it does nothing
+
+
+def test_tasks_end_when_somebody_says_so():
+    """Those on other threads, too, and only while they were asked to."""
+    asked, turns = threading.Event(), []
+
+    def task(item):
+        for turn in range(10_000):
+            stopping_point()
+            turns.append(turn)
+            if len(turns) > 20:
+                asked.set()
+            time.sleep(0.001)
+
+    with stop_when(asked.is_set):
+        with pytest.raises(Stopped):
+            parallel_map(task, [0, 1], 2)
+        with stop_when(lambda: False), pytest.raises(Stopped):  # part of work that is given up
+            stopping_point()
+    assert len(turns) < 5_000
+    stopping_point()
 
 
 @pytest.mark.parametrize(

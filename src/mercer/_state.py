@@ -11,6 +11,7 @@ attributes it has besides. Of values and dataclasses the parameters are all; of 
     check_state()                  ValueError if what is fitted does not belong together
     try_state()                    calls once what predicts: parts of the wrong kind show there
     from_state(parameters, state)  makes the object, where the constructor alone would not do
+    stays_here                     parameters that mean nothing elsewhere, and are not written: a connection
 
 Loading a file checks and tries every object in it, so that one that was made by hand fails there, and not
 later in a loop that looks up by number what is not there.

@@ -27,7 +27,10 @@ _OURS = {"mercer", "numpy", "scipy", "sklearn", "llvmlite", "threadpoolctl"}
 
 
 def cpu_count() -> int:
-    """Cores this process may use; 1 inside a worker that was told so (joblib, Dask); see `at_most`."""
+    """Cores this process may use; 1 inside a worker that was told so (joblib), and in a task of Dask, each of
+    whose threads runs a task of its own; see `at_most`."""
+    if in_dask_task():
+        return 1
     try:
         allowed = len(os.sched_getaffinity(0))
     except AttributeError:
@@ -37,6 +40,15 @@ def cpu_count() -> int:
         if value.isdigit() and int(value) > 0:
             allowed = min(allowed, int(value))
     return max(min(allowed, getattr(_thread, "most", None) or allowed), 1)
+
+
+def in_dask_task() -> bool:
+    """Is this thread at a task of a Dask worker?"""
+    worker = sys.modules.get("distributed.worker")
+    try:
+        return worker is not None and worker.get_worker() is not None
+    except ValueError:  # no worker is at work in this thread
+        return False
 
 
 @contextmanager
@@ -252,7 +264,9 @@ class Stopped(Exception):
 class _Work(Generic[T]):
     """One call of `parallel_map`: items are taken in order, by whichever of its threads is free."""
 
-    def __init__(self, function: Callable[[Any], T], items: list[Any], part_of: _Work | None) -> None:
+    def __init__(
+        self, function: Callable[[Any], T], items: list[Any], part_of: _Work | _Asked | None
+    ) -> None:
         self.function, self.items, self.part_of = function, items, part_of
         self.results: list[Any] = [None] * len(items)
         self.errors: dict[int, BaseException] = {}
@@ -285,6 +299,28 @@ def stopping_point() -> None:
         if work.given_up:
             raise Stopped
         work = work.part_of
+
+
+class _Asked:
+    """Work that is given up when somebody else says so."""
+
+    def __init__(self, asked: Callable[[], bool], part_of: Any) -> None:
+        self._asked, self.part_of = asked, part_of
+
+    @property
+    def given_up(self) -> bool:
+        return self._asked()
+
+
+@contextmanager
+def stop_when(asked: Callable[[], bool]) -> Iterator[None]:
+    """Long tasks inside a ``with`` block end, by `Stopped`, at their next stopping point once `asked()`."""
+    outer = getattr(_thread, "work", None)
+    _thread.work = _Asked(asked, outer)
+    try:
+        yield
+    finally:
+        _thread.work = outer
 
 
 class _Pool:

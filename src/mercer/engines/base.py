@@ -11,7 +11,7 @@ from mercer.kernels.sets import MeanEmbedding
 from mercer.operators import KernelOperator
 from mercer.operators.counted import CountedOperator
 from mercer.operators.sets import SetsOperator
-from mercer.rows import Rows
+from mercer.rows import Rows, open_rows
 
 
 class Engine(Params):
@@ -55,9 +55,9 @@ class Engine(Params):
         """Itself, or the engine of the CPU in its place where its device is not there."""
         return self
 
-    def place(self, rows: Rows) -> Rows:
-        """Rows that live elsewhere, brought to where this engine computes: most compute where they are."""
-        return rows
+    def place(self, X: Any, y: Any = None, w: Any = None) -> Rows:
+        """Examples that live elsewhere, as rows where this engine computes: most compute where they are."""
+        return open_rows(X, y, w)
 
     def at_rows(self) -> Engine:
         """The engine that computes where examples live: itself, unless they live on other machines."""

@@ -27,7 +27,7 @@ from mercer.kernels.base import Kernel
 from mercer.losses import Loss
 from mercer.losses.coding import TargetCoding
 from mercer.representations import Features
-from mercer.rows import lives_elsewhere, open_rows
+from mercer.rows import lives_elsewhere
 from mercer.solvers import Problem, Solution
 from mercer.solvers.convex import semidefinite
 from mercer.solvers.passes import Journal
@@ -156,7 +156,7 @@ class KernelMachine(Coefficients, KernelInputs):
         """One look at all of the examples, which live elsewhere."""
         representation = _resolve.representation_of(self.representation)
         kernel, engine = _resolve.kernel_of(self.kernel), _resolve.engine_of(self.engine)
-        rows = engine.place(open_rows(X, y, sample_weight))
+        rows = engine.place(X, y, sample_weight)
         if not kernel.vectors:
             raise ValueError(f"{kernel!r} is no kernel on vectors, and rows that live elsewhere are vectors")
         unknowns = unknowns_elsewhere(representation, kernel, *rows.shape)

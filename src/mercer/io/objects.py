@@ -35,7 +35,8 @@ class ObjectKind(Kind):
 
     def encode(self, x, put, encoder, path):
         cls: Any = type(x)
-        parameters = {name: getattr(x, name) for name in _state.parameters_of(cls)}
+        names = [name for name in _state.parameters_of(cls) if name not in getattr(cls, "stays_here", ())]
+        parameters = {name: getattr(x, name) for name in names}
         row = {
             "class": name_of(cls),
             "parameters": {name: put(value, f".{name}") for name, value in parameters.items()},

@@ -36,7 +36,8 @@ class FacingColumns:
     def __call__(self, X: np.ndarray) -> Operator:
         bound = self._bound
         if bound is None:
-            engine = self.engine.at_rows()
+            # Shards may be small, but there are many of them: a compiled loop pays.
+            engine = self.engine.at_rows().expecting(np.inf)
             bound = self._bound = engine.operator(self.kernel, self.Z[:1], self.Z)
         return bound.facing(X.astype(self.Z.dtype, copy=False))
 

@@ -2,17 +2,23 @@
 
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
+from mercer.rows.cluster import ClusterRows
 from mercer.rows.door import lives_elsewhere, open_rows
 from mercer.rows.statistics import Categories, ColumnMoments, Description, Sample, Standardise, describe
+from mercer.rows.watch import ClusterError, NoWorkersError, SchedulerLostError
 from mercer.rows.writing import write_blocks
 
 __all__ = [
     "ArrayRows",
     "Categories",
-    "Description",
+    "ClusterError",
+    "ClusterRows",
     "ColumnMoments",
+    "Description",
+    "NoWorkersError",
     "Rows",
     "Sample",
+    "SchedulerLostError",
     "Shard",
     "Standardise",
     "describe",

@@ -15,6 +15,8 @@ import numpy as np
 # What comes out of a shard and is added up over all of them.
 Totals = tuple[Any, ...]
 Task = Callable[..., Totals]
+# Sums over branches of the tree in which bundles are added up, by level (0: one bundle) and number.
+Branches = dict[tuple[int, int], Totals]
 Change = Callable[["Shard"], "Shard"]
 
 # Bytes of a shard's points, and the least rows worth a task of their own.
@@ -293,10 +295,28 @@ def added(results: Iterable[Totals]) -> Totals:
 
 def tree_sum(results: list[Totals]) -> Totals:
     """The sum of tuples, of pairs of pairs: the order does not depend on who computed them."""
-    while len(results) > 1:
-        pairs = [results[i : i + 2] for i in range(0, len(results), 2)]
-        results = [added(pair) for pair in pairs]
-    return added(results)
+    if not results:
+        raise ValueError("there are no rows to add anything up over")
+    [total] = folded({(0, i): result for i, result in enumerate(results)}, len(results)).values()
+    return total
+
+
+def folded(branches: Branches, count: int) -> Branches:
+    """Sums of branches of a tree of `count` bundles, added up in pairs wherever both of a pair are there.
+
+    Examples
+    --------
+    >>> folded({(0, 0): (1,), (0, 1): (2,), (0, 3): (4,), (0, 4): (5,)}, 5)
+    {(0, 3): (4,), (1, 0): (3,), (2, 1): (5,)}
+    """
+    found, level, width = dict(branches), 0, count
+    while width > 1:
+        for i in range(0, width, 2):
+            pair = [(level, i), (level, i + 1)][: width - i]
+            if all(branch in found for branch in pair):
+                found[level + 1, i // 2] = added([found.pop(branch) for branch in pair])
+        level, width = level + 1, (width + 1) // 2
+    return found
 
 
 def joined(parts: list[Shard]) -> Shard:

@@ -15,6 +15,7 @@ from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
 from mercer.rows.columns import choose, known
 from mercer.rows.missing import BesideRows, completed
+from mercer.rows.placing import is_of_dask
 from mercer.rows.query import QuerySource, is_query, is_relation
 from mercer.rows.source import TableSource, identity_of, needed
 from mercer.rows.table import TableRows
@@ -36,7 +37,7 @@ _SMALL = 64 << 20
 
 
 def lives_elsewhere(X: Any) -> bool:
-    """Is X for `open_rows`: rows, a path, a large memory-mapped array, a dataset, a relation, a query?
+    """Is X for `open_rows`: rows, a path, a large memory-mapped array, a dataset, a relation, a query, Dask?
 
     Nothing is imported or opened for the answer.
 
@@ -57,7 +58,7 @@ def lives_elsewhere(X: Any) -> bool:
             isinstance(x, (str, os.PathLike)) and _form(os.fspath(x)) is not None and os.path.isfile(x)
             for x in X
         )
-    return is_relation(X) or _is_dataset(X)
+    return is_relation(X) or _is_dataset(X) or is_of_dask(X)
 
 
 def open_rows(
@@ -79,7 +80,8 @@ def open_rows(
         The path of a file, a folder, a pattern ("part-*.parquet") or a list of files: Parquet, CSV or TSV
         (.gz, too), Arrow or Feather, .npy. A memory-mapped array; an array in memory. A
         ``pyarrow.dataset.Dataset``. A relation of DuckDB's, or the text of a query ("select … from 'a.csv'").
-        Rows, which are taken as they are.
+        An array or a data frame of Dask's, which is computed with on the workers of the current client. Rows,
+        which are taken as they are.
     y : the targets
         The name of a column, or names of several; an array, or the path of a .npy file; None if there are
         none.
@@ -115,6 +117,10 @@ def open_rows(
     if isinstance(X, Rows):
         _require_arrays(y, sample_weight, "rows")
         return X if y is None and sample_weight is None else BesideRows(X, _values(y), _values(sample_weight))
+    if is_of_dask(X):
+        from mercer.rows.cluster import ClusterRows
+
+        return ClusterRows(X, y, sample_weight)
     if rows is not None and rows < 1:
         raise ValueError(f"a shard must have one row at least, got rows={rows}")
     if isinstance(X, np.ndarray) or _is_npy(X):
