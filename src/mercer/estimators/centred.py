@@ -15,9 +15,12 @@ from mercer._threads import interruptible
 from mercer._warnings import frames_inside
 from mercer.engines import available_memory
 from mercer.estimators.plan import parts_of
-from mercer.operators import KernelOperator, Operator, blas_single_threaded
+from mercer.estimators.unlabelled import Survey
+from mercer.operators import Elsewhere, KernelOperator, Operator, blas_single_threaded
+from mercer.representations import Built
 from mercer.solvers import ConvergenceWarning
 from mercer.solvers.eigen import largest_eigenpairs
+from mercer.solvers.passes.scatter import spread
 
 # Up to here, or where a good part of the spectrum is wanted, the matrix is decomposed whole.
 _DENSE_EXAMPLES, _DENSE_SHARE = 1000, 8
@@ -112,6 +115,16 @@ def _decomposed(K: KernelOperator, count: int) -> tuple[np.ndarray, np.ndarray]:
     return w[::-1], U[:, ::-1]
 
 
+def signs(vectors: np.ndarray) -> np.ndarray:
+    """Signs that make the largest entry of every column positive: the same each time."""
+    if vectors.size == 0:
+        return np.ones(vectors.shape[1])
+    size = np.abs(vectors)
+    # The first of those that are as large as any but for rounding.
+    first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
+    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Number, mean and scatter of points seen so far, in coordinates of their own."""
@@ -129,6 +142,17 @@ class Moments:
         mean = Phi.mean(axis=0)
         centred = Phi - mean
         return cls(len(Phi), mean, centred.T @ centred, squares)
+
+    @classmethod
+    def elsewhere(cls, survey: Survey, built: Built, T: np.ndarray | None) -> Moments:
+        """Those of all examples of a survey, which live elsewhere, from one pass over them."""
+        if survey.rows.has_w:
+            raise ValueError("there are no weights in KernelPCA: open the rows without them")
+        survey.require(built.facing)
+        assert built.facing is not None
+        n, p = built.A.shape
+        A = Elsewhere(survey.rows, built.facing, p, built.A.dtype)
+        return cls(*spread(A, built.A.adjoint(np.ones(n)) / n, T))
 
     def and_of(self, other: Moments) -> Moments:
         """Those of both together: no large numbers are subtracted from each other."""

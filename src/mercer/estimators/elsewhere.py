@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels.base import Kernel
 from mercer.losses.coding import LabelCoding
 from mercer.operators import Elsewhere
 from mercer.representations import Built
@@ -152,20 +153,10 @@ class Census:
 
         `factors_of(labels, weights)` gives the factors of classes; None: y are numbers.
         """
-        if rows.shape[0] == 0:
-            raise ValueError("Found array with 0 sample(s): there are no rows")
-        if not rows.has_y:
+        if rows.shape[0] and not rows.has_y:
             raise ValueError("no target was named: say which column (or array) is y")
-        weight, present, found = rows.total(Look(factors_of is not None))
-        if weight == 0:
-            raise ValueError("sample_weight is zero everywhere: there is nothing to learn from")
-        n = rows.shape[0]
-        # Rows without weight are absent; more are drawn, so that enough are left.
-        size = min(n, int(sampled_examples(n, unknowns) * min(n / present, 10.0)))
-        sample = rows.take(np.sort(rng.choice(n, size, replace=False)))
-        if sample.w is not None and not sample.w.all():
-            sample = sample.take(np.flatnonzero(sample.w))
-        census = cls(rows, sample, weight)
+        size = sampled_examples(rows.shape[0], unknowns)
+        census, found = cls.drawn(rows, size, rng, factors_of is not None)
         if factors_of is not None:
             kept = {label: value for label, value in found.weights.items() if value > 0}
             census.labels = np.array(list(kept), dtype=_kind(list(kept)))
@@ -173,6 +164,24 @@ class Census:
             if census.factors is not None:
                 census.weight = float((census.factors * np.array(list(kept.values()))).sum())
         return census
+
+    @classmethod
+    def drawn(
+        cls, rows: Rows, size: int, rng: np.random.Generator, labelled: bool = False
+    ) -> tuple[Census, Labels]:
+        """Look at all rows, and draw so many of them; the labels that were seen."""
+        n = rows.shape[0]
+        if n == 0:
+            raise ValueError("Found array with 0 sample(s): there are no rows")
+        weight, present, found = rows.total(Look(labelled))
+        if weight == 0:
+            raise ValueError("sample_weight is zero everywhere: there is nothing to learn from")
+        # Rows without weight are absent; more are drawn, so that enough are left.
+        size = min(n, int(size * min(n / present, 10.0)))
+        sample = rows.take(np.sort(rng.choice(n, size, replace=False)))
+        if sample.w is not None and not sample.w.all():
+            sample = sample.take(np.flatnonzero(sample.w))
+        return cls(rows, sample, weight), found
 
     def weights(self) -> np.ndarray | None:
         """Those of the sample's examples, classes' factors included."""
@@ -193,6 +202,15 @@ class Census:
         return replace(sample, A=A, y=sample.y[:0], weights=None, sample=sample)
 
 
+def require_vectors(kernel: Kernel) -> None:
+    """Refuse kernels on other things than vectors, for rows that live elsewhere."""
+    if not kernel.vectors:
+        raise ValueError(
+            f"{kernel!r} is no kernel on vectors, and rows that live elsewhere are vectors: give it its "
+            "points in memory, as a list or an array"
+        )
+
+
 def _kind(labels: list[Any]) -> Any:
     """The dtype of labels that NumPy would give an array of them; of mixed kinds, objects."""
     kinds = {type(label) for label in labels}
@@ -206,14 +224,19 @@ def by_shards(machine: Any, method: Callable[..., np.ndarray], rows: Rows) -> np
 
 def answers(machine: Any, method: Callable[..., np.ndarray], rows: Rows) -> Iterator[np.ndarray]:
     """What a method of a fitted machine says of each shard of rows."""
+    for (answer,) in rows.each(Answer(nameless(machine, rows), method)):
+        yield answer
+
+
+def nameless(machine: Any, rows: Rows) -> Any:
+    """A fitted machine for shards of these rows, which are plain numbers: without names of features."""
     machine = copy(machine)
-    names = machine.__dict__.pop("feature_names_in_", None)  # shards are plain numbers
+    names = machine.__dict__.pop("feature_names_in_", None)
     if names is not None and rows.names is not None and list(rows.names) != list(names):
         raise ValueError(
             f"the rows have the columns {list(rows.names)}, the machine learned from {list(names)}"
         )
-    for (answer,) in rows.each(Answer(machine, method)):
-        yield answer
+    return machine
 
 
 @dataclass(frozen=True, eq=False)

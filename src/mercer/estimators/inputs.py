@@ -28,6 +28,7 @@ from mercer.kernels.door import admit
 from mercer.kernels.named import needed
 from mercer.kernels.points import FOR_OBJECTS, as_objects, require_one_kind, shortened
 from mercer.losses.coding import LabelCoding
+from mercer.rows import Rows, lives_elsewhere
 
 # What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
 GAUSSIAN = Gaussian()
@@ -70,6 +71,7 @@ class KernelInputs(BaseEstimator):
         """Points as this kernel takes them; `reset`: their features are those that `predict` will expect."""
         if not reset and self._needs_no_check(X):
             return X
+        self._require_here(X, kernel)
         if kernel.vectors or isinstance(kernel, Precomputed):
             require_numbers(X, "X")
             sparse: Any = "csr" if kernel.sparse else False
@@ -92,6 +94,16 @@ class KernelInputs(BaseEstimator):
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
         return points
+
+    def _require_here(self, X: Any, kernel: Kernel) -> None:
+        """Refuse examples that live elsewhere where an array is needed; one that is mapped will do."""
+        known = isinstance(X, Rows) or (kernel.vectors and not isinstance(X, np.memmap))
+        if known and lives_elsewhere(X):
+            raise ValueError(
+                f"{type(self).__name__} needs these examples in memory, and they live elsewhere: load some, "
+                "open_rows(X).take(index).X. What fits them where they are, with centres or features, are "
+                "kernel regressors and classifiers, KernelPCA and KernelKMeans"
+            )
 
     def _needs_no_check(self, X: Any) -> bool:
         """Are these plain finite numbers, as many a row as there were in `fit`?
@@ -117,6 +129,18 @@ class KernelInputs(BaseEstimator):
             if part is not None:
                 part.validate()
         return kernel, engine, self.check_X(on_host(X), kernel, reset=True)
+
+    # Does it learn from examples that live elsewhere?
+    takes_rows = False
+
+    def learns_elsewhere(self, X: Any) -> bool:
+        """Do these examples live elsewhere, to be learned from there, and not as an array in memory?
+
+        A memory-mapped array is an array to those that take no others: some machines, kernels not on vectors.
+        """
+        if not self.takes_rows or not lives_elsewhere(X):
+            return False
+        return not isinstance(X, np.memmap) or _resolve.kernel_of(self.kernel).vectors
 
     def require_y(self, y: Any) -> Any:
         """Targets on the host, or a ValueError if there are none."""

@@ -20,7 +20,7 @@ from mercer.solvers.cluster_sums import CoordinateSums, Sums
 from mercer.solvers.eigen import largest_eigenpairs
 
 # A squared distance below so many roundings of the squares it comes from counts as none.
-_ROUNDINGS = 64
+ROUNDINGS = 64
 # Of distances looked at together: 32 MB of doubles.
 _ENTRIES = 1 << 22
 # Where more points than this share of them are in doubt, all are looked at, without copying rows.
@@ -45,7 +45,7 @@ class Cloud:
         if self.scale is not None:
             columns = columns * self.scale[:, None] * self.scale[index]
         gaps = ends - 2 * columns
-        gaps[gaps <= _ROUNDINGS * self.sums.precision * ends] = 0
+        gaps[gaps <= ROUNDINGS * self.sums.precision * ends] = 0
         gaps[index, np.arange(len(index))] = 0
         return gaps
 
@@ -175,7 +175,7 @@ def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> LloydR
     def energy_of(means: Means) -> float:
         energy = whole - float((means.powers * means.share).sum())
         # Below 0 by more than rounding where K is a graph's matrix and no kernel's.
-        nothing = abs(energy) <= _ROUNDINGS * sums.precision * whole
+        nothing = abs(energy) <= ROUNDINGS * sums.precision * whole
         return max(energy, 0.0) if nothing else energy
 
     members = np.array(labels, dtype=np.intp)
@@ -339,7 +339,7 @@ def _teleported(means: Means, labels: np.ndarray, counts: np.ndarray) -> np.ndar
     """Labels where every empty cluster has the farthest point of those whose cluster has others."""
     cloud, counts = means.cloud, counts.copy()
     gaps, labels = means.gaps(labels), labels.copy()
-    away = (cloud.masses > 0) & (gaps > _ROUNDINGS * cloud.sums.precision * cloud.squares)
+    away = (cloud.masses > 0) & (gaps > ROUNDINGS * cloud.sums.precision * cloud.squares)
     candidates = np.flatnonzero(away)
     farthest = iter(candidates[np.argsort(-gaps[candidates], kind="stable")])
     for j in np.flatnonzero(counts == 0):
