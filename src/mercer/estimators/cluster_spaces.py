@@ -15,6 +15,7 @@ from mercer.estimators.unlabelled import Survey
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Finite
 from mercer.kernels.base import Kernel
+from mercer.kernels.points import double
 from mercer.operators import (
     Elsewhere,
     FacingFeatures,
@@ -82,10 +83,12 @@ def given_start(init: Any, kernel: Kernel, points: Any, clusters: int, engine: E
             f"(for kernels on vectors) of {k} points; got "
             + (f"an array of shape {given.shape}" if given.ndim else repr(init))
         )
+    # Far from 0 the differences would be lost in float32.
+    Z = double(Z)
     norms, labels = kernel.diagonal(Z), np.empty(n, dtype=np.intp)
-    K = engine.operator(kernel, points, Z)
+    K = engine.operator(kernel, Z)
     for rows in parts_of(n, k):
-        labels[rows] = (norms - 2 * K.among(rows).dense()).argmin(axis=1)
+        labels[rows] = (norms - 2 * K.facing(double(points[rows])).dense()).argmin(axis=1)
     return labels
 
 

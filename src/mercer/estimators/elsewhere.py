@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses.coding import LabelCoding
 from mercer.operators import Elsewhere
@@ -204,7 +205,7 @@ class Census:
 
 def require_vectors(kernel: Kernel) -> None:
     """Refuse kernels on other things than vectors, for rows that live elsewhere."""
-    if not kernel.vectors:
+    if not kernel.vectors or isinstance(kernel, Precomputed):
         raise ValueError(
             f"{kernel!r} is no kernel on vectors, and rows that live elsewhere are vectors: give it its "
             "points in memory, as a list or an array"

@@ -140,7 +140,8 @@ class KernelInputs(BaseEstimator):
         """
         if not self.takes_rows or not lives_elsewhere(X):
             return False
-        return not isinstance(X, np.memmap) or _resolve.kernel_of(self.kernel).vectors
+        kernel = _resolve.kernel_of(self.kernel)
+        return not isinstance(X, np.memmap) or (kernel.vectors and not isinstance(kernel, Precomputed))
 
     def require_y(self, y: Any) -> Any:
         """Targets on the host, or a ValueError if there are none."""
