@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer import _resolve
 from mercer._params import require_count, require_positive
 from mercer._state import COUNT, NUMBER, ArraySpec, require, require_held
-from mercer._threads import interruptible
+from mercer._threads import cpu_count, interruptible
 from mercer.estimators import preimages
 from mercer.estimators.centred import Decomposition, Moments, OrthonormalCoordinates, eigenpairs, signs
 from mercer.estimators.inputs import GAUSSIAN, KernelInputs, like
@@ -262,7 +262,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if not isinstance(self.kernel_, Linear):
             self._examples = preimages.sampled(None, 0, points)
         p, why = built.A.shape[1], f"{survey.why}; one pass over all rows, after a first look"
-        self.plan_ = survey.plan(engine, float(survey.n) * p * p, 64 * p * p, why)
+        # Centres among themselves, factors, and the sums of each thread.
+        self.plan_ = survey.plan(engine, float(survey.n) * p * p, 8 * (6 + 2 * cpu_count()) * p * p, why)
         self._decompose()
 
     def _see(self, X: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer import _resolve
+from mercer._threads import cpu_count
 from mercer.engines import Engine
 from mercer.estimators.elsewhere import Census, require_vectors
 from mercer.estimators.plan import Plan, representation_without_loss
@@ -17,8 +18,8 @@ from mercer.rows import Rows, Shard, open_rows
 
 # Rows of a sample: so many, and for each coordinate and each cluster.
 _SAMPLE, _EACH_COORDINATE, _EACH_CLUSTER = 20_000, 4, 20
-# Shards in memory at a time, and what blocks of rows of A take besides.
-_SHARDS, _BLOCKS = 4, 96 << 20
+# Shards in memory at a time, and what blocks of rows of A take for each thread, with what is freed and kept.
+_SHARDS, _BLOCKS = 4, 128 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Survey:
     def plan(self, engine: Engine, flops: float, stored: int, *reasons: str) -> Plan:
         """What is done and why; memory beyond that for rows and blocks is `stored`."""
         shard = max(self.rows.sizes) * self.rows.shape[1] * self.rows.dtype.itemsize
-        memory = self.sample.X.nbytes + _SHARDS * shard + _BLOCKS + stored
+        memory = self.sample.X.nbytes + _SHARDS * shard + cpu_count() * _BLOCKS + stored
         return Plan(
             *(self.representation, None, engine, self.n, self.unknowns, memory, flops), reasons=reasons
         )

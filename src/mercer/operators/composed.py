@@ -115,6 +115,11 @@ class Composed(Operator):
         for rows, block in self.A.blocks():
             yield rows, self._times_T(np.asarray(block, dtype=np.float64))
 
+    def reduce(self, step):
+        return self.A.reduce(
+            lambda rows, block: step(rows, self._times_T(np.asarray(block, dtype=np.float64)))
+        )
+
     def sandwich(self, V, middle):
         # See `gramian` for the order.
         if self.dtype == np.float64:
