@@ -129,6 +129,8 @@ def test_single_precision_kernel():
 def test_rows_on_a_device_are_shifted_in_their_sums():
     A = Matrix(M)
     A.remote = True
+    for U in (M[:, 0], M[:, :2]):
+        assert np.allclose(Shifted(A, M[0]).adjoint(U), (M - M[0]).T @ U, atol=1e-11)
     for w in (None, RNG.uniform(0, 2, 37)):
         for T_ in (None, T):
             expected = Shifted(Matrix(M), M[0]).gramian(w, T_)

@@ -271,9 +271,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if self.kernel_.vectors and not isinstance(self.kernel_, Linear):
             seen = self.moments_.count if hasattr(self, "moments_") else 0
             self._examples = preimages.sampled(getattr(self, "_examples", None), seen, X)
-        for rows, Phi in self._coordinates.blocks(X):
-            fresh = Moments.of(Phi, float(np.sum(self.kernel_.diagonal(X[rows]), dtype=np.float64)))
-            self.moments_ = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
+        squares = float(np.sum(self.kernel_.diagonal(X), dtype=np.float64))
+        fresh = Moments.of(self._coordinates.operator(X), self._coordinates.whitening, squares)
+        self.moments_ = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
         self._decompose()
 
     def _decompose(self) -> None:

@@ -19,7 +19,8 @@ class FeatureOperator(Operator):
 
     def __init__(self, map: Any, X: Any, size: int):
         self.map, self.X = map, X
-        self.shape, self.dtype = (X.shape[0], size), np.dtype(X.dtype)
+        dtype = np.dtype(getattr(X, "dtype", np.float64))
+        self.shape, self.dtype = (X.shape[0], size), dtype if dtype.kind == "f" else np.dtype(np.float64)
 
     def blocks(self):
         for rows in row_blocks(self.shape, self.dtype):
@@ -67,10 +68,16 @@ class Shifted(Operator):
     def reduce(self, step):
         return self.A.reduce(lambda rows, block: step(rows, self._moved(block)))
 
+    def adjoint(self, U):
+        if not self.A.remote:
+            return super().adjoint(U)
+        # Where blocks are on a device they stay there; values of a kernel are near enough to 0 for float64.
+        U = np.asarray(U)
+        return self.A.adjoint(U) - np.multiply.outer(self.mean, U.sum(axis=0))
+
     def gramian(self, w=None, T=None):
         if not self.A.remote:
             return super().gramian(w, T)
-        # Where blocks live elsewhere they stay there; values of a kernel are near enough to 0 for float64.
         G, sums = self.A.gramian(w, T), self.A.adjoint(np.ones(self.shape[0]) if w is None else w)
         mean, total = self.mean, float(self.shape[0] if w is None else w.sum())
         if T is not None:

@@ -32,9 +32,9 @@ class ScatterSums:
     def __call__(self, A: Operator, y: Any, w: Any) -> Totals:
         near, norms = Shifted(A, self.mean), A.row_norms()
         squares = 0.0 if norms is None else float(norms @ norms)
-        if A.remote:  # rows stay where they are
-            return A.shape[0], near.adjoint(np.ones(A.shape[0])), near.gramian(None, self.T), squares
         B: Operator = near if self.T is None else Composed(near, self.T)
+        if A.remote:  # rows stay where they are
+            return A.shape[0], B.adjoint(np.ones(A.shape[0])), near.gramian(None, self.T), squares
         p = B.shape[1]
         both = B.summed(_sums_of, (p + 1, p))
         return A.shape[0], both[p], both[:p], squares
@@ -55,7 +55,7 @@ def _sums_of(rows: slice, block: Any) -> np.ndarray:
 
 
 def spread(
-    A: Elsewhere, mean: np.ndarray, T: np.ndarray | None = None
+    A: Operator, mean: np.ndarray, T: np.ndarray | None = None
 ) -> tuple[int, np.ndarray, np.ndarray, float]:
     """Of the rows of A, or of A T: their number, mean and scatter, and Σ k(x, x), from one pass.
 
@@ -78,9 +78,10 @@ def spread(
     # float32 rows carry more noise than that in any case, and half the work will do.
     first = T is not None and A.dtype == np.float64
     mean = np.asarray(mean, A.dtype).astype(np.float64)  # as it is subtracted
-    n, sums, G, squares = A.adding(ScatterSums(mean, T if first else None))()
+    work = ScatterSums(mean, T if first else None)
+    n, sums, G, squares = A.adding(work)() if isinstance(A, Elsewhere) else work(A, None, None)
     if T is not None:
         G = G if first else T.T @ G @ T
-        mean, sums = mean @ T, sums if first and not A.remote else sums @ T
+        mean, sums = mean @ T, sums if first else sums @ T
     scatter = G - np.outer(sums, sums) / n
     return n, mean + sums / n, 0.5 * (scatter + scatter.T), squares
