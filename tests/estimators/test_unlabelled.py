@@ -246,3 +246,30 @@ def test_a_mapped_array_is_an_array_to_machines_that_take_no_rows(tmp_path):
     assert np.array_equal(KernelOneClass().fit(mapped).predict(mapped), KernelOneClass().fit(X).predict(X))
     machine = KernelRidge("precomputed", lam=0.1)
     assert np.allclose(machine.fit(K, y).predict(K), machine.fit(np.array(K), y).predict(np.array(K)))
+
+
+# -- where tasks travel -------------------------------------------------------------------------------------
+
+
+class SentRows(ArrayRows):
+    """Rows whose tasks are pickled, as they are on their way to another machine."""
+
+    def each(self, task, *vectors):
+        return super().each(*pickle.loads(pickle.dumps((task, *vectors))))
+
+
+@pytest.mark.parametrize("representation", [CENTRES, Features(n_features=20)])
+def test_tasks_can_be_sent(representation):
+    kernel = Gaussian(2.0)
+    rows, sent = (kind(X, w=None, rows=50) for kind in (ArrayRows, SentRows))
+    here, there = (
+        KernelPCA(kernel, n_components=2, representation=representation, random_state=0).fit(r)
+        for r in (rows, sent)
+    )
+    assert np.allclose(here.transform(X), there.transform(X), atol=1e-12)
+    here, there = (
+        KernelKMeans(kernel, 3, representation=representation, random_state=0).fit(r) for r in (rows, sent)
+    )
+    assert there.inertia_ == pytest.approx(here.inertia_) and there.score(sent) == pytest.approx(
+        -here.inertia_
+    )
