@@ -154,6 +154,25 @@ def test_clusters_are_those_in_memory_from_the_same_start(kernel, representation
     assert "passes over all rows" in str(there.plan_)
 
 
+@pytest.mark.parametrize("kernel, representation", [(Gaussian(3.0), "centres"), (Polynomial(2), Features())])
+def test_normalised_cuts(kernel, representation, small_sample):
+    Y, w = blobs(), np.random.default_rng(1).integers(0, 3, 240).astype(float)
+    representation = Nystrom(centres=Y[::12]) if representation == "centres" else representation
+    settings = dict(normalized=True, representation=representation, random_state=0, tol=0.0)
+    there = KernelKMeans(kernel, 4, **settings).fit(ArrayRows(Y, w=w, rows=37))
+    assert there.n_iter_ > 1 and (np.diff(there.energies_) <= 0).all()
+    # In memory nothing moves from there.
+    labels = there.predict(Y)
+    here = KernelKMeans(kernel, 4, init=labels, **settings).fit(Y, sample_weight=w)
+    assert here.n_iter_ == 1 and np.array_equal(here.labels_, labels)
+    assert there.inertia_ == pytest.approx(here.inertia_, rel=1e-9)
+    assert there.normalized_cut_ == pytest.approx(here.normalized_cut_, rel=1e-9)
+    assert there.masses_ == pytest.approx(here.masses_, rel=1e-9)
+    assert np.allclose(there.transform(Y), here.transform(Y), rtol=1e-6)
+    with pytest.raises(ValueError, match="a kernel without negative values"):
+        KernelKMeans(Linear(), 2, normalized=True).fit(ArrayRows(Y, rows=37))
+
+
 def test_weights_are_repetitions(small_sample):
     Y, w = blobs(), np.random.default_rng(1).integers(0, 4, 240).astype(np.float32)
     init = Y[w > 0][:3]
@@ -209,7 +228,6 @@ def test_repeated_points_and_labels():
         (KernelKMeans(representation="full"), "use representation='nystrom' or 'features'"),
         (KernelPCA(Spectrum(2)), "as a list or an array"),
         (KernelKMeans("precomputed"), "as a list or an array"),
-        (KernelKMeans(n_clusters=2, normalized=True), r"fit to a sample of the rows, then predict\(rows\)"),
         (KernelKMeans(n_clusters=2, init=[0, 1]), "give 2 points to begin with"),
         (KernelPCA(n_components=0), "n_components"),
         (KernelPerceptron(), "load some"),

@@ -184,7 +184,13 @@ def _centres(
 
 
 def from_sample(
-    survey: Survey, space: ClusterSpace, sample: LloydRun, max_iter: int, tol: float, engine: Engine
+    survey: Survey,
+    space: ClusterSpace,
+    sample: LloydRun,
+    max_iter: int,
+    tol: float,
+    engine: Engine,
+    normalised: bool,
 ) -> tuple[PassedRun, tuple[Function, np.ndarray], Plan]:
     """Lloyd's algorithm over all examples, which live elsewhere, from the means of a sample's clusters.
 
@@ -195,8 +201,11 @@ def from_sample(
     assert span is not None and isinstance(sums, CoordinateSums)
     A = Elsewhere(survey.rows, span.facing, sums.A.shape[1], sums.A.dtype)
     sums.restart(sample.members)
-    start = Clusters(sums.G, sample.totals, sample.totals > 0, span.T)
-    run = LloydPasses(A).run(start, max_iter, tol)
+    totals = sample.totals
+    if normalised:  # degrees grow with the number of points, and so do means of φ/d shrink
+        totals = totals * (survey.weight / sums.weights.sum())
+    start = Clusters(sums.G, totals, totals > 0, span.T)
+    run = LloydPasses(A, normalised).run(start, max_iter, tol)
     p, k, some = A.shape[1], sums.clusters, len(survey.sample)
     how = f"from {space.how}, of a sample of {some:,}: {run.passes} passes over all rows, after a first look"
     flops = float(run.passes) * survey.n * p * (4 * k + 2 * survey.rows.shape[1])

@@ -179,10 +179,6 @@ class KernelKMeans(ClusterMeans):
 
     def _surveyed(self, X: Any, sample_weight: Any) -> Survey:
         """A look at examples that live elsewhere."""
-        if self.normalized:
-            raise ValueError(
-                "normalized=True needs its points in memory: fit to a sample of the rows, then predict(rows)"
-            )
         if not isinstance(self.init, str) and np.ndim(self.init) != 2:
             raise ValueError(
                 "init: indices and labels are of points in memory; for rows that live elsewhere give "
@@ -194,7 +190,8 @@ class KernelKMeans(ClusterMeans):
         self, survey: Survey, space: ClusterSpace, sample: lloyd.LloydRun, engine: Any
     ) -> KernelKMeans:
         """From the clusters of a sample to those of all examples."""
-        run, means, self.plan_ = from_sample(survey, space, sample, int(self.max_iter), self.tol, engine)
+        limits = int(self.max_iter), float(self.tol)
+        run, means, self.plan_ = from_sample(survey, space, sample, *limits, engine, bool(self.normalized))
         for name in ("labels_", "start_"):
             self.__dict__.pop(name, None)
         self._keep(run, means)

@@ -74,13 +74,17 @@ def plain(sums: Sums) -> Cloud:
 def normalised(sums: Sums) -> Cloud:
     """The cloud whose energy is the normalised cut, up to a constant."""
     degrees = sums.product(sums.weights[:, None])[:, 0]
-    least = float(degrees.min())
+    require_degrees(float(degrees.min()))
+    return Cloud(sums, sums.weights * degrees, sums.squares / degrees**2, 1 / degrees)
+
+
+def require_degrees(least: float) -> None:
+    """Refuse degrees that can't be divided by, of which this is the least."""
     if not least > 0:
         raise ValueError(
             f"normalized=True divides by the degrees Σ_l k(x_i,x_l), and the least of them is {least:.3g}: "
             f"take a kernel without negative values, such as Gaussian, and if need be representation='full'"
         )
-    return Cloud(sums, sums.weights * degrees, sums.squares / degrees**2, 1 / degrees)
 
 
 # -- seeding ----------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mercer.operators import Elsewhere, Operator, blas_single_threaded
-from mercer.rows.base import Totals, added
+from mercer.rows.base import Largest, Totals, added
 from mercer.solvers.cluster_sums import in_span
-from mercer.solvers.lloyd import ROUNDINGS
+from mercer.solvers.lloyd import ROUNDINGS, require_degrees
 
 # Of distances looked at together: 32 MB of doubles.
 _ENTRIES = 1 << 22
@@ -19,73 +19,93 @@ _ENTRIES = 1 << 22
 class Assigned:
     """Sums over examples, each of which goes to the nearest of k means.
 
-    `coef` are coefficients of −2μ_j, `norms` ‖μ_j‖². They are Aᵀ and the weights of each cluster, added up;
-    how many of its examples have a weight; Σ w (‖φ − μ‖² − ‖φ‖²), and, if it is asked for, Σ w ‖φ‖².
+    `coef` are coefficients of −2μ_j, `norms` ‖μ_j‖². They are w a(x), added up over each cluster; its mass;
+    how many of its examples have a weight; Σ m (‖ψ − μ‖² − ‖ψ‖²); Σ m ‖ψ‖², if it is asked for; and the
+    least degree. Masses m, degrees d and ψ are those of `solvers.lloyd`: where coefficients have one more
+    column, it is that of d, and m = w d, ψ = φ/d. Otherwise m = w, d = 1 and ψ = φ.
     """
 
     def __call__(
         self, A: Operator, y: Any, w: Any, coef: np.ndarray, norms: np.ndarray, squares: bool
     ) -> Totals:
         seen: dict[int, Totals] = {}
-        k = len(norms)
+        k, own = len(norms), np.ones(A.shape[0]) if w is None else w
+        lengths = _squares(A) if squares else None
 
         def middle(rows: slice, S: np.ndarray) -> np.ndarray:
-            D = S + norms
+            D, d = _distances(S, norms)
             best, every = D.argmin(axis=1), np.arange(len(D))
-            own = np.ones(len(D)) if w is None else w[rows]
-            fall = float(own @ D[every, best])
+            here, mass = own[rows], own[rows] * d
             seen[rows.start] = (
-                np.bincount(best, own, minlength=k),
-                np.bincount(best[own > 0], minlength=k),
-                fall,
+                np.bincount(best, mass, minlength=k),
+                np.bincount(best[here > 0], minlength=k),
+                float(mass @ D[every, best]),
+                0.0 if lengths is None else float(here @ _over(lengths[rows], d)),
+                Largest(-d.min()),
             )
-            D[:] = 0
-            D[every, best] = own
-            return D
+            V = np.zeros_like(S)
+            V[every, best] = here
+            return V
 
         with blas_single_threaded(A):
             G = A.sandwich(coef, middle)
         # Threads come in any order; numbers are added up in that of the examples.
-        totals, counts, fall = added(seen[i] for i in sorted(seen))
-        whole = 0.0
-        if squares:
-            own = np.ones(A.shape[0]) if w is None else w
-            whole = float(own @ _squares(A))
-        return np.asarray(G, dtype=np.float64), totals, counts, fall, whole
+        return np.asarray(G, dtype=np.float64)[:, :k], *added(seen[i] for i in sorted(seen))
 
 
 class Farther:
     """Examples far from their means, the farthest first, of which the first few are kept when more come."""
 
-    def __init__(
-        self, most: int, gaps: np.ndarray, labels: np.ndarray, weights: np.ndarray, rows: np.ndarray
-    ):
+    def __init__(self, most: int, gaps: np.ndarray, labels: np.ndarray, masses: np.ndarray, rows: np.ndarray):
         first = np.argsort(-gaps, kind="stable")[:most]
         self.most, self.gaps, self.labels = most, gaps[first], labels[first]
-        self.weights, self.rows = weights[first], rows[first]
+        self.masses, self.rows = masses[first], rows[first]
 
     def __add__(self, other: Farther) -> Farther:
-        names = ("gaps", "labels", "weights", "rows")
+        names = ("gaps", "labels", "masses", "rows")
         return Farther(self.most, *(np.concatenate([getattr(a, v) for a in (self, other)]) for v in names))
 
 
 class Farthest:
-    """The examples that are farthest from the nearest of k means, with their rows of A."""
+    """The examples that are farthest from the nearest of k means, with w times their rows of A."""
 
     def __call__(self, A: Operator, y: Any, w: Any, coef: np.ndarray, norms: np.ndarray, most: int) -> Totals:
         n, squares = A.shape[0], _squares(A)
         own = np.ones(n) if w is None else w
-        gaps, labels = np.empty(n), np.empty(n, dtype=np.intp)
+        gaps, labels, masses = np.empty(n), np.empty(n, dtype=np.intp), own.copy()
         step = max(_ENTRIES // len(norms), 1)
         for i in range(0, n, step):
             part = slice(i, min(i + step, n))
-            D = A.among(part) @ coef + norms
+            D, d = _distances(A.among(part) @ coef, norms)
             labels[part] = D.argmin(axis=1)
+            masses[part] *= d
+            squares[part] /= d * d
             gaps[part] = squares[part] + D[np.arange(len(D)), labels[part]]
         # What may be rounding is no distance.
         away = np.flatnonzero((own > 0) & (gaps > ROUNDINGS * float(np.finfo(A.dtype).eps) * squares))
         away = away[np.argsort(-gaps[away], kind="stable")[:most]]
-        return (Farther(most, gaps[away], labels[away], own[away], A.rows(away)),)
+        return (Farther(most, gaps[away], labels[away], masses[away], own[away, None] * A.rows(away)),)
+
+
+class WeightedSum:
+    """Σ w a(x) over all examples."""
+
+    def __call__(self, A: Operator, y: Any, w: Any) -> Totals:
+        return (A.adjoint(np.ones(A.shape[0]) if w is None else w),)
+
+
+def _distances(S: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """‖ψ − μ_j‖² − ‖ψ‖², and degrees, from products of rows of A with coefficients."""
+    if S.shape[1] == len(norms):
+        return S + norms, np.ones(len(S))
+    d = S[:, -1]
+    return _over(S[:, :-1], d[:, None]) + norms, d
+
+
+def _over(values: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    """Divided by degrees, among which there may be a 0, of which somebody else says something."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return values / degrees
 
 
 def _squares(A: Operator) -> np.ndarray:
@@ -96,10 +116,10 @@ def _squares(A: Operator) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """What is known of clusters: sums of rows of A, weights and numbers of their examples."""
+    """What is known of clusters: sums of rows of A, masses and numbers of their examples."""
 
     G: np.ndarray  # (p, k)
-    totals: np.ndarray  # (k,)
+    totals: np.ndarray  # (k,) masses
     counts: np.ndarray  # (k,)
     T: np.ndarray | None  # which makes A orthonormal
 
@@ -148,6 +168,8 @@ class LloydPasses:
     Parameters
     ----------
     A : Elsewhere
+    normalised : bool
+        Is it the normalised cut?
 
     Examples
     --------
@@ -165,13 +187,18 @@ class LloydPasses:
     (array([[ 0.5, 10. ]]), [2.5, 2.5])
     """
 
-    def __init__(self, A: Elsewhere):
-        self.A = A
+    def __init__(self, A: Elsewhere, normalised: bool = False):
+        self.A, self.normalised = A, normalised
+        self.degree = np.zeros((A.shape[1], 0))
         self.assign, self.look = A.adding(Assigned()), A.adding(Farthest())
         self.passes, self.whole = 0, 0.0
 
     def run(self, start: Clusters, max_iter: int, tol: float) -> PassedRun:
         """From the means of other clusters, such as those of a sample, until the energy falls no more."""
+        if self.normalised:
+            self.passes += 1
+            (total,) = self.A.adding(WeightedSum())()
+            self.degree = in_span(total[:, None], start.T)[1]
         clusters, _ = self.assigned(start, squares=True)
         energies, status = [self.energy_of(clusters)], "max_iter"
         for _ in range(max_iter):
@@ -190,11 +217,16 @@ class LloydPasses:
         return PassedRun(clusters, energies, status, self.passes)
 
     def assigned(self, before: Clusters, squares: bool = False) -> tuple[Clusters, float]:
-        """Every example to the nearest mean: the clusters, and Σ w (‖φ − μ‖² − ‖φ‖²)."""
+        """Every example to the nearest mean: the clusters, and Σ m (‖ψ − μ‖² − ‖ψ‖²)."""
         self.passes += 1
-        G, totals, counts, fall, whole = self.assign(*before.means(), squares)
+        G, totals, counts, fall, whole, most = self.assign(*self.means(before), squares)
+        require_degrees(-float(most.value))
         self.whole = whole if squares else self.whole
         return Clusters(G, totals, counts, before.T), fall
+
+    def means(self, clusters: Clusters) -> tuple[np.ndarray, np.ndarray]:
+        coef, norms = clusters.means()
+        return np.hstack([coef, self.degree]), norms
 
     def energy_of(self, clusters: Clusters) -> float:
         return self.sound(self.whole - float((clusters.powers * clusters.share).sum()))
@@ -209,16 +241,16 @@ class LloydPasses:
         self.passes += 1
         k = len(found.counts)
         # Of a cluster's examples the last is not taken, so that at most k are passed over.
-        (far,) = self.look(*before.means(), k + int((found.counts == 0).sum()))
+        (far,) = self.look(*self.means(before), k + int((found.counts == 0).sum()))
         G, totals, counts = found.G.copy(), found.totals.copy(), found.counts.copy()
         candidates = iter(range(len(far.gaps)))
         for j in np.flatnonzero(counts == 0):
             i = next((i for i in candidates if counts[far.labels[i]] > 1), None)
             if i is None:  # fewer different points than clusters
                 break
-            old, part = far.labels[i], far.weights[i] * far.rows[i]
-            G[:, old] -= part
-            totals[old] -= far.weights[i]
+            old = far.labels[i]
+            G[:, old] -= far.rows[i]
+            totals[old] -= far.masses[i]
             counts[old] -= 1
-            G[:, j], totals[j], counts[j] = part, far.weights[i], 1
+            G[:, j], totals[j], counts[j] = far.rows[i], far.masses[i], 1
         return Clusters(G, totals, counts, found.T)
