@@ -279,12 +279,15 @@ class SentRows(ArrayRows):
 @pytest.mark.parametrize("representation", [CENTRES, Features(n_features=20)])
 def test_tasks_can_be_sent(representation):
     kernel = Gaussian(2.0)
-    rows, sent = (kind(X, w=None, rows=50) for kind in (ArrayRows, SentRows))
+    rows, sent = (kind(X, rows=50, names=list("abc")) for kind in (ArrayRows, SentRows))
     here, there = (
         KernelPCA(kernel, n_components=2, representation=representation, random_state=0).fit(r)
         for r in (rows, sent)
     )
-    assert np.allclose(here.transform(X), there.transform(X), atol=1e-12)
+    assert np.allclose(here.transform(rows), there.transform(rows), atol=1e-12)
+    assert here.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="columns"):
+        here.transform(ArrayRows(X, names=list("abd")))
     here, there = (
         KernelKMeans(kernel, 3, representation=representation, random_state=0).fit(r) for r in (rows, sent)
     )

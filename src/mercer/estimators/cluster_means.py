@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._state import ArraySpec, require
-from mercer.estimators.elsewhere import nameless
 from mercer.estimators.inputs import KernelInputs, checked_weights, like
 from mercer.estimators.plan import parts_of
 from mercer.estimators.tensors import follows_data, on_host, remember
@@ -121,8 +121,9 @@ class ClusterMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def score(self, X, y=None, sample_weight=None):
         """−E of these points, each in the cluster with the nearest mean."""
         if lives_elsewhere(X):
-            every = open_rows(X, None, sample_weight)
-            return every.total(Scored(nameless(self, every)))[0]
+            machine = copy(self)
+            machine.__dict__.pop("feature_names_in_", None)  # shards are plain numbers
+            return open_rows(X, None, sample_weight).total(Scored(machine))[0]
         X = on_host(X)
         total, weights = 0.0, None
         for rows, D, masses in self._distances(X, squared=True):

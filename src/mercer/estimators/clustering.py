@@ -195,6 +195,7 @@ class KernelKMeans(ClusterMeans):
         for name in ("labels_", "start_"):
             self.__dict__.pop(name, None)
         self._keep(run, means)
+        survey.name_features(self)
         return self
 
     def admit_points(self, points):

@@ -258,6 +258,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         survey = surveyed(self, X, centres=self._centres())
         points, engine = self._start(survey.sample.X)
         built = self._span(survey.representation, points, engine, n=survey.n)
+        survey.name_features(self)
         self.moments_: Moments = Moments.elsewhere(survey, built, self._coordinates.whitening)
         if not isinstance(self.kernel_, Linear):
             self._examples = preimages.sampled(None, 0, points)

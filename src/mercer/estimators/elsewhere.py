@@ -225,19 +225,14 @@ def by_shards(machine: Any, method: Callable[..., np.ndarray], rows: Rows) -> np
 
 def answers(machine: Any, method: Callable[..., np.ndarray], rows: Rows) -> Iterator[np.ndarray]:
     """What a method of a fitted machine says of each shard of rows."""
-    for (answer,) in rows.each(Answer(nameless(machine, rows), method)):
-        yield answer
-
-
-def nameless(machine: Any, rows: Rows) -> Any:
-    """A fitted machine for shards of these rows, which are plain numbers: without names of features."""
     machine = copy(machine)
-    names = machine.__dict__.pop("feature_names_in_", None)
+    names = machine.__dict__.pop("feature_names_in_", None)  # shards are plain numbers
     if names is not None and rows.names is not None and list(rows.names) != list(names):
         raise ValueError(
             f"the rows have the columns {list(rows.names)}, the machine learned from {list(names)}"
         )
-    return machine
+    for (answer,) in rows.each(Answer(machine, method)):
+        yield answer
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,6 +55,11 @@ class Survey:
                 "'features'"
             )
 
+    def name_features(self, machine: Any) -> None:
+        """Tell a machine the names of the columns it has learned from, if they have any."""
+        if self.rows.names is not None:
+            machine.feature_names_in_ = np.array(self.rows.names, dtype=object)
+
     def plan(self, engine: Engine, flops: float, stored: int, *reasons: str) -> Plan:
         """What is done and why; memory beyond that for rows and blocks is `stored`."""
         shard = max(self.rows.sizes) * self.rows.shape[1] * self.rows.dtype.itemsize
