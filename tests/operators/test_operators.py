@@ -15,6 +15,7 @@ from mercer.operators import (
     Identity,
     Matrix,
     Operator,
+    Shifted,
     Transpose,
     WithOnes,
 )
@@ -64,6 +65,9 @@ CASES = {
     "composed": (Composed(Tiled().operator(Gaussian(1.0), X, Z), T), K @ T),
     "composed, matrix": (Composed(Matrix(M), T), M @ T),
     "composed, float32": (Composed(Matrix(M.astype(np.float32)), T), M.astype(np.float32) @ T),
+    "shifted": (Shifted(Tiled().operator(Gaussian(1.0), X, Z), M[0]), K - M[0]),
+    "shifted, sparse": (Shifted(Matrix(csr_array(np.maximum(M, 0))), M[0]), np.maximum(M, 0) - M[0]),
+    "shifted, features": (Shifted(FeatureOperator(PHI, X, 10), M[0, :10]), PHI.transform(X) - M[0, :10]),
     "with ones": (WithOnes(Matrix(M)), np.hstack([M, np.ones((37, 1))])),
     "with ones, sparse": (
         WithOnes(Matrix(csr_array(np.maximum(M, 0)))),
@@ -120,6 +124,17 @@ def test_single_precision_kernel():
     square = Tiled().operator(Gaussian(1.0), X).at(np.float32)
     assert square.X is square.Z  # so that half the work is saved there too
     check_operator(A)
+
+
+def test_rows_on_a_device_are_shifted_in_their_sums():
+    A = Matrix(M)
+    A.remote = True
+    for U in (M[:, 0], M[:, :2]):
+        assert np.allclose(Shifted(A, M[0]).adjoint(U), (M - M[0]).T @ U, atol=1e-11)
+    for w in (None, RNG.uniform(0, 2, 37)):
+        for T_ in (None, T):
+            expected = Shifted(Matrix(M), M[0]).gramian(w, T_)
+            assert np.allclose(Shifted(A, M[0]).gramian(w, T_), expected, atol=1e-11)
 
 
 def test_columns():

@@ -15,7 +15,7 @@ from mercer import _resolve
 from mercer._state import require
 from mercer._xp import given_up
 from mercer.estimators.auto_lam import choose, forecast
-from mercer.estimators.elsewhere import Census
+from mercer.estimators.elsewhere import Census, require_vectors
 from mercer.estimators.inputs import Coefficients, KernelInputs, checked_weights, finite_scores, like
 from mercer.estimators.lam import check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of, solver_in_memory, unknowns_elsewhere
@@ -52,6 +52,7 @@ class KernelMachine(Coefficients, KernelInputs):
     _journal: Journal | None = None
     holds = {"function_": Function, "coding_": TargetCoding, "solution_": Solution, "loss_": Loss}
 
+    takes_rows = True
     # Does it hold on to the problem after fit, and so to the examples?
     _keeps_problem = False
     _if_indefinite = (
@@ -157,8 +158,7 @@ class KernelMachine(Coefficients, KernelInputs):
         representation = _resolve.representation_of(self.representation)
         kernel, engine = _resolve.kernel_of(self.kernel), _resolve.engine_of(self.engine)
         rows = engine.place(X, y, sample_weight)
-        if not kernel.vectors:
-            raise ValueError(f"{kernel!r} is no kernel on vectors, and rows that live elsewhere are vectors")
+        require_vectors(kernel)
         unknowns = unknowns_elsewhere(representation, kernel, *rows.shape)
         return Census.take(rows, unknowns, self._generator(), self._factors_of())
 
@@ -222,7 +222,7 @@ class KernelMachine(Coefficients, KernelInputs):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """Everything `fit` does; returns the problem that was solved."""
         try:
-            if lives_elsewhere(X):
+            if self.learns_elsewhere(X):
                 census = self._census(X, y, sample_weight)
                 problem, built, coding, plan = self._build(census.sample.X, census.sample.y, None, census)
                 plan = replace(plan, reasons=(*plan.reasons, *census.rows.remarks))

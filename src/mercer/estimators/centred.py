@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,17 @@ from mercer._state import ArraySpec
 from mercer._threads import interruptible
 from mercer._warnings import frames_inside
 from mercer.engines import available_memory
-from mercer.estimators.plan import parts_of
-from mercer.operators import KernelOperator, Operator, blas_single_threaded
+from mercer.estimators.unlabelled import Survey
+from mercer.operators import Elsewhere, FeatureOperator, KernelOperator, Operator, blas_single_threaded
+from mercer.representations import Built
 from mercer.solvers import ConvergenceWarning
 from mercer.solvers.eigen import largest_eigenpairs
+from mercer.solvers.passes.scatter import spread
 
 # Up to here, or where a good part of the spectrum is wanted, the matrix is decomposed whole.
 _DENSE_EXAMPLES, _DENSE_SHARE = 1000, 8
+# Rows whose mean is near enough to that of all.
+_SOME = 256
 # Relative residuals that products in float32 still reach.
 _ROUGH = 1e-5
 
@@ -112,6 +116,16 @@ def _decomposed(K: KernelOperator, count: int) -> tuple[np.ndarray, np.ndarray]:
     return w[::-1], U[:, ::-1]
 
 
+def signs(vectors: np.ndarray) -> np.ndarray:
+    """Signs that make the largest entry of every column positive: the same each time."""
+    if vectors.size == 0:
+        return np.ones(vectors.shape[1])
+    size = np.abs(vectors)
+    # The first of those that are as large as any but for rounding.
+    first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
+    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Number, mean and scatter of points seen so far, in coordinates of their own."""
@@ -124,11 +138,23 @@ class Moments:
     holds = {"mean": ArraySpec("f", "p"), "scatter": ArraySpec("f", "p", "p")}
 
     @classmethod
-    def of(cls, Phi: np.ndarray, squares: float) -> Moments:
-        """Those of a few rows."""
-        mean = Phi.mean(axis=0)
-        centred = Phi - mean
-        return cls(len(Phi), mean, centred.T @ centred, squares)
+    def of(cls, A: Operator, T: np.ndarray | None, squares: float) -> Moments:
+        """Those of the rows of A, or of A T."""
+        some = min(A.shape[0], _SOME)
+        near = A.among(slice(0, some)).adjoint(np.ones(some)) / some
+        count, mean, scatter, _ = spread(A, near, T)
+        return cls(count, mean, scatter, squares)
+
+    @classmethod
+    def elsewhere(cls, survey: Survey, built: Built, T: np.ndarray | None) -> Moments:
+        """Those of all examples of a survey, which live elsewhere, from one pass over them."""
+        if survey.rows.has_w:
+            raise ValueError("there are no weights in KernelPCA: open the rows without them")
+        survey.require(built.facing)
+        assert built.facing is not None
+        n, p = built.A.shape
+        A = Elsewhere(survey.rows, built.facing, p, built.A.dtype)
+        return cls(*spread(A, built.A.adjoint(np.ones(n)) / n, T))
 
     def and_of(self, other: Moments) -> Moments:
         """Those of both together: no large numbers are subtracted from each other."""
@@ -156,9 +182,10 @@ class OrthonormalCoordinates:
         """Of the function with coordinates v."""
         return v if self.whitening is None else self.whitening @ v
 
-    def blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """(rows, coordinates of X[rows]), a bounded number at a time."""
-        whole = None if self.whitening is None else self.lift(self.whitening)
-        for rows in parts_of(X.shape[0], len(self)):
-            Phi = self.zero.map.transform(X[rows]) if whole is None else whole(X[rows])
-            yield rows, np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else Phi, dtype=np.float64)
+    def operator(self, X: Any) -> Operator:
+        """A whose rows, times the whitening matrix if there is one, are the coordinates of X."""
+        return (
+            self.zero.facing(X)
+            if self.whitening is not None
+            else FeatureOperator(self.zero.map, X, len(self))
+        )

@@ -10,14 +10,26 @@ import numpy as np
 
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.estimators.plan import parts_of
+from mercer.estimators.plan import Plan, parts_of
+from mercer.estimators.unlabelled import Survey
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Finite
 from mercer.kernels.base import Kernel
-from mercer.operators import KernelOperator, Matrix, Operator, in_memory
+from mercer.kernels.points import double
+from mercer.operators import (
+    Elsewhere,
+    FacingFeatures,
+    FacingShifted,
+    KernelOperator,
+    Matrix,
+    Operator,
+    in_memory,
+)
 from mercer.representations import Features, Nystrom, Representation
-from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, about_mean
+from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, about_mean, in_span
 from mercer.solvers.coordinates import whitening
+from mercer.solvers.lloyd import LloydRun
+from mercer.solvers.passes.clusters import Clusters, LloydPasses, PassedRun
 
 # Up to here K is kept (in float32: 1 GB); beyond, memory is slower than computing it again.
 _STORED = 16_384
@@ -29,12 +41,26 @@ Lift = Callable[[np.ndarray, np.ndarray], tuple[Function, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
+class Span:
+    """Coordinates of points wherever they live.
+
+    `facing` makes A of points, T its rows orthonormal, and `lift` means of the sums of its rows (p, k) and
+    1/mass of each cluster, as `ClusterSpace.lift` does.
+    """
+
+    facing: Callable[[np.ndarray], Operator]
+    T: np.ndarray | None
+    lift: Lift
+
+
+@dataclass(frozen=True, eq=False)
 class ClusterSpace:
     """What k-means works with."""
 
     stages: list[Sums]  # the last are those asked for, one before them is a quicker way to get near
     how: str  # in words
     lift: Lift  # (members, 1/mass of each cluster) → the means, and for features a point amid the data
+    span: Span | None = None  # None where there are no coordinates
 
 
 def given_start(init: Any, kernel: Kernel, points: Any, clusters: int, engine: Engine) -> np.ndarray:
@@ -57,10 +83,12 @@ def given_start(init: Any, kernel: Kernel, points: Any, clusters: int, engine: E
             f"(for kernels on vectors) of {k} points; got "
             + (f"an array of shape {given.shape}" if given.ndim else repr(init))
         )
+    # Far from 0 the differences would be lost in float32.
+    Z = double(Z)
     norms, labels = kernel.diagonal(Z), np.empty(n, dtype=np.intp)
-    K = engine.operator(kernel, points, Z)
+    K = engine.operator(kernel, Z)
     for rows in parts_of(n, k):
-        labels[rows] = (norms - 2 * K.among(rows).dense()).argmin(axis=1)
+        labels[rows] = (norms - 2 * K.facing(double(points[rows])).dense()).argmin(axis=1)
     return labels
 
 
@@ -85,13 +113,17 @@ def place(
     engine: Engine,
     *,
     about_zero: bool,
+    n: int | None = None,
 ) -> ClusterSpace:
-    """The space of a representation; `about_zero`: inner products matter, and not only distances."""
+    """The space of a representation; `about_zero`: inner products matter, and not only distances.
+
+    `n` is the number of all points where X is a sample of them.
+    """
     engine = engine.expecting(len(X) ** 2)
     if isinstance(representation, Features):
         return _features(representation, X, rng, about_zero)
     if isinstance(representation, Nystrom):
-        return _centres(representation, X, rng, engine)
+        return _centres(representation, X, rng, engine, n)
     return _full(X, engine)
 
 
@@ -133,23 +165,63 @@ def _in_float32(K: KernelOperator) -> KernelOperator | None:
 
 
 def _centres(
-    representation: Nystrom, X: ClusterPoints, rng: np.random.Generator, engine: Engine
+    representation: Nystrom, X: ClusterPoints, rng: np.random.Generator, engine: Engine, n: int | None
 ) -> ClusterSpace:
     seen = None if X.weights.all() else np.flatnonzero(X.weights)
-    built = representation.build(X.kernel, X.points, rng, engine, seen)
+    built = representation.build(X.kernel, X.points, rng, engine, seen, **({} if n is None else {"n": n}))
     K: Any = built.A  # its points may have become float64
     T = whitening(np.asarray(built.B.dense(), np.float64), K.dtype)
     A = K if engine.remote else in_memory(K)
 
     sums = CoordinateSums(A, X.weights, X.squares, X.clusters, T, K.against(K).columns)
 
-    def lift(members: np.ndarray, share: np.ndarray) -> tuple[Function, np.ndarray]:
-        sums.restart(members)
-        sums.powers(members)
-        return built.lift(sums.coef * share), np.zeros(0)
+    def lift(G: np.ndarray, share: np.ndarray) -> tuple[Function, np.ndarray]:
+        return built.lift(in_span(G, T)[1] * share), np.zeros(0)
 
     how = f"K with {K.shape[1]:,} centres " + ("in memory" if A is not K else "computed as needed")
-    return ClusterSpace([sums], how, lift)
+    span = None if built.facing is None else Span(built.facing, T, lift)
+    return ClusterSpace([sums], how, _of_members(sums, lift), span)
+
+
+def from_sample(
+    survey: Survey,
+    space: ClusterSpace,
+    sample: LloydRun,
+    max_iter: int,
+    tol: float,
+    engine: Engine,
+    normalised: bool,
+) -> tuple[PassedRun, tuple[Function, np.ndarray], Plan]:
+    """Lloyd's algorithm over all examples, which live elsewhere, from the means of a sample's clusters.
+
+    Returns what it came to, the means, as `ClusterSpace.lift` does, and what was done in words.
+    """
+    span, sums = space.span, space.stages[-1]
+    survey.require(span)
+    assert span is not None and isinstance(sums, CoordinateSums)
+    A = Elsewhere(survey.rows, span.facing, sums.A.shape[1], sums.A.dtype)
+    sums.restart(sample.members)
+    totals = sample.totals
+    if normalised:  # degrees grow with the number of points, and so do means of φ/d shrink
+        totals = totals * (survey.weight / sums.weights.sum())
+    start = Clusters(sums.G, totals, totals > 0, span.T)
+    run = LloydPasses(A, normalised).run(start, max_iter, tol)
+    p, k, some = A.shape[1], sums.clusters, len(survey.sample)
+    how = f"from {space.how}, of a sample of {some:,}: {run.passes} passes over all rows, after a first look"
+    flops = float(run.passes) * survey.n * p * (4 * k + 2 * survey.rows.shape[1])
+    stored = (some * A.dtype.itemsize + 8 * (3 * p + 6 * k)) * p
+    plan = survey.plan(engine, flops, stored, survey.why, how)
+    return run, span.lift(run.clusters.G, run.clusters.share), plan
+
+
+def _of_members(sums: CoordinateSums, lift: Lift) -> Lift:
+    """From members to means, by way of sums."""
+
+    def means(members: np.ndarray, share: np.ndarray) -> tuple[Function, np.ndarray]:
+        sums.restart(members)
+        return lift(sums.G, share)
+
+    return means
 
 
 def _features(
@@ -159,9 +231,11 @@ def _features(
     A, shift = (Phi, np.zeros(Phi.shape[1])) if about_zero else about_mean(Phi)
     sums = CoordinateSums(A, X.weights, A.row_squares(), X.clusters)
 
-    def lift(members: np.ndarray, share: np.ndarray) -> tuple[Function, np.ndarray]:
-        sums.restart(members)
-        return FeatureFunction(map, np.where(share > 0, sums.G * share + shift[:, None], 0)), shift
+    def lift(G: np.ndarray, share: np.ndarray) -> tuple[Function, np.ndarray]:
+        return FeatureFunction(map, np.where(share > 0, G * share + shift[:, None], 0)), shift
 
     stored = "in memory" if isinstance(Phi, Matrix) else "computed as needed"
-    return ClusterSpace([sums], f"{Phi.shape[1]:,} coordinates {stored}", lift)
+    facing: Any = FacingFeatures(map, Phi.shape[1], Phi.dtype)
+    span = Span(FacingShifted(facing, shift) if shift.any() else facing, None, lift)
+    how = f"{Phi.shape[1]:,} coordinates {stored}"
+    return ClusterSpace([sums], how, _of_members(sums, lift), span)

@@ -9,33 +9,36 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
 from mercer._params import require_count, require_flag, require_nonnegative
-from mercer._state import ArraySpec, require
 from mercer._threads import one_blas_thread
 from mercer._warnings import frames_inside
-from mercer.estimators.cluster_spaces import INITS, ClusterPoints, ClusterSpace, given_start, place
-from mercer.estimators.inputs import GAUSSIAN, KernelInputs, checked_weights, like
-from mercer.estimators.plan import Plan, parts_of, representation_without_loss
-from mercer.estimators.tensors import follows_data, on_host, remember
+from mercer.estimators.cluster_means import ClusterMeans
+from mercer.estimators.cluster_spaces import (
+    INITS,
+    ClusterPoints,
+    ClusterSpace,
+    from_sample,
+    given_start,
+    place,
+)
+from mercer.estimators.inputs import GAUSSIAN, checked_weights
+from mercer.estimators.plan import Plan, representation_without_loss
+from mercer.estimators.tensors import on_host
+from mercer.estimators.unlabelled import Survey, surveyed
 from mercer.features import ExplicitFeatures
 from mercer.features.base import generator
-from mercer.functions import FeatureFunction, Function, KernelFunction
-from mercer.kernels import Linear, Precomputed
+from mercer.functions import FeatureFunction, Function
+from mercer.kernels import Linear
 from mercer.kernels.door import require_symmetry
-from mercer.operators import squares_of
 from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning, lloyd
-
-# Rows, their squared distances to the means, their masses.
-Blocks = Iterator[tuple[slice, np.ndarray, np.ndarray]]
+from mercer.solvers.passes.clusters import PassedRun
 
 
 @dataclass(eq=False, repr=False)
-class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, KernelInputs):
+class KernelKMeans(ClusterMeans):
     """Kernel k-means: clusters around means in feature space.
 
     minimise E = Σ_i w_i ‖φ(x_i) − μ_{a(i)}‖² over assignments a, where μ_j is the weighted mean of the φ(x_i)
@@ -71,11 +74,11 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
 
     Attributes
     ----------
-    labels_ : (n,)
+    labels_ : (n,); not there after a fit to rows that live elsewhere, for which `predict` gives them
     inertia_ : E
     energies_ : (n_iter_ + 1,) E at the start and after each iteration of the best run
     n_iter_ : iterations of that run, with the one that found nothing to change
-    start_ : (n,) the labels the best run began with
+    start_ : (n,) the labels the best run began with; not there for rows that live elsewhere, either
     means_ : Function with k outputs, x ↦ ⟨φ(x), μ_j⟩: the means as elements of H_K
     squared_norms_ : (k,) ‖μ_j‖², infinite for one that is empty for want of different points
     masses_ : (k,) weight of each cluster; with ``normalized`` its volume Σ w_i d_i
@@ -112,6 +115,8 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     True
     """
 
+    takes_rows = True
+
     kernel: Any = GAUSSIAN
     n_clusters: int = 8
     init: Any = "k-means++"
@@ -123,21 +128,19 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     engine: Any = "auto"
     random_state: Any = None
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.masses_)
-
     # -- fit --------------------------------------------------------------------------------------
 
     def fit(self, X, y=None, sample_weight=None):
-        """Find the clusters; y is not used."""
+        """Find the clusters; y is not used.
+
+        X may live elsewhere (a path, a memory-mapped array, `Rows`, …): see `mercer.rows`. The best of all
+        starts is found on a sample, then there is a pass over all of X an iteration.
+        """
         self._validate()
         representation: Any = _resolve.representation_of(self.representation)
+        survey = self._surveyed(X, sample_weight) if self.learns_elsewhere(X) else None
+        if survey is not None:
+            X, sample_weight = survey.sample.X, survey.sample.w
         given = X
         kernel, engine, X = self._door(X, representation)
         weights = checked_weights(on_host(sample_weight), X)
@@ -149,7 +152,9 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
             )
         points, squares = self._bind(kernel, X, engine, given, weights)
         rng = generator(self.random_state)
-        if representation is None and isinstance(self.kernel_, Linear):
+        if survey is not None:
+            representation, why = survey.representation, survey.why
+        elif representation is None and isinstance(self.kernel_, Linear):
             representation, why = Features(ExplicitFeatures()), "means of the linear kernel are points"
         else:
             representation, why = representation_without_loss(representation, self.kernel_, points, engine)
@@ -157,15 +162,40 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if not isinstance(self.init, str):
             start = given_start(self.init, self.kernel_, points, int(self.n_clusters), engine)
         everyone = ClusterPoints(self.kernel_, points, weights, squares, int(self.n_clusters))
-        space = place(representation, everyone, rng, engine, about_zero=bool(self.normalized))
+        n = None if survey is None else survey.n
+        space = place(representation, everyone, rng, engine, about_zero=bool(self.normalized), n=n)
         # Blocks are shared out among threads of our own; those of BLAS would be in their way.
         with one_blas_thread():
             run = self._run(space, start, rng)
         if not math.isfinite(run.energy):
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")
-        self._keep(space, run)
+        if survey is not None:
+            return self._finish_elsewhere(survey, space, run, engine)
+        self._keep(run, space.lift(run.members, _shares(run)))
+        self.labels_ = run.labels
         reasons = (why, space.how)
         self.plan_ = Plan(representation, None, engine, len(weights), len(self.means_), reasons=reasons)
+        return self
+
+    def _surveyed(self, X: Any, sample_weight: Any) -> Survey:
+        """A look at examples that live elsewhere."""
+        if not isinstance(self.init, str) and np.ndim(self.init) != 2:
+            raise ValueError(
+                "init: indices and labels are of points in memory; for rows that live elsewhere give "
+                f"{self.n_clusters} points to begin with, or one of {', '.join(map(repr, INITS))}"
+            )
+        return surveyed(self, X, sample_weight, clusters=int(self.n_clusters))
+
+    def _finish_elsewhere(
+        self, survey: Survey, space: ClusterSpace, sample: lloyd.LloydRun, engine: Any
+    ) -> KernelKMeans:
+        """From the clusters of a sample to those of all examples."""
+        limits = int(self.max_iter), float(self.tol)
+        run, means, self.plan_ = from_sample(survey, space, sample, *limits, engine, bool(self.normalized))
+        for name in ("labels_", "start_"):
+            self.__dict__.pop(name, None)
+        self._keep(run, means)
+        survey.name_features(self)
         return self
 
     def admit_points(self, points):
@@ -215,15 +245,14 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         draws = 1 if self.init == "k-means++" else 2 + int(math.log(k))
         return lloyd.nearest_seed(cloud, lloyd.plus_plus(cloud, k, rng, draws))
 
-    def _keep(self, space: ClusterSpace, run: lloyd.LloydRun) -> None:
+    def _keep(self, run: lloyd.LloydRun | PassedRun, means: tuple[Function, np.ndarray]) -> None:
         """What is learned, on the machine."""
-        filled = run.totals > 0
-        share = np.divide(1, run.totals, out=np.zeros(len(filled)), where=filled)
-        self.means_, self._shift = space.lift(run.members, share)
+        filled, share = run.totals > 0, _shares(run)
+        self.means_, self._shift = means
         explicit = isinstance(self.means_, FeatureFunction)
         norms = np.square(self.means_.coef).sum(axis=0) if explicit else run.powers * share**2
         self.squared_norms_ = np.where(filled, norms, np.inf)
-        self.labels_, self.masses_ = run.labels, run.totals
+        self.masses_ = run.totals
         self.energies_ = np.array(run.energies)
         self.inertia_, self.n_iter_ = run.energy, len(run.energies) - 1
         for name in ("centroids_", "normalized_cut_"):
@@ -255,101 +284,7 @@ class KernelKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
                 f"init must be one of {', '.join(map(repr, INITS))} or an array, got {self.init!r}"
             )
 
-    # -- predict ----------------------------------------------------------------------------------
 
-    def _distances(self, X: Any, squared: bool) -> Blocks:
-        """Of blocks of points the squared distances to the means, and the masses a point has by itself.
-
-        Without `squared`, ‖ψ(x)‖² is left out: of a point outside a precomputed matrix it isn't known.
-        """
-        check_is_fitted(self, "means_")
-        given, X = X, self.check_new(X)
-        if squared and isinstance(self.input_kernel_, Precomputed):
-            raise ValueError(
-                "k(x,x) of new points is not in the rows of a precomputed matrix, so their distances are "
-                "unknown: predict does without, and fit_transform knows those of the examples"
-            )
-        f = self.means_
-        if isinstance(f, KernelFunction):
-            X = self.kernel_.points(X)
-            remember(f.engine, X, given)
-        return self._to_means(X, squared)
-
-    def _to_means(self, X: Any, squared: bool) -> Blocks:
-        """`_distances` of points as the kernel takes them."""
-        f, k = self.means_, len(self.masses_)
-        width = k if isinstance(f, KernelFunction) else max(len(f), k)
-        norms = np.where(self.masses_ > 0, self.squared_norms_, np.inf)
-        if isinstance(f, FeatureFunction):
-            coef = f.coef - self._shift[:, None]
-            norms = np.where(self.masses_ > 0, np.square(coef).sum(axis=0), np.inf)
-        for rows in parts_of(X.shape[0], width):
-            whole = rows.stop - rows.start == X.shape[0]
-            part = X if whole else X[rows]  # itself, because an engine may know it
-            if isinstance(f, FeatureFunction):
-                Phi = f.map.transform(part)
-                Phi = Phi if not self._shift.any() else Phi - self._shift
-                inner, squares = Phi @ coef, squares_of(Phi)
-            else:
-                inner = np.asarray(f(part), np.float64)
-                squares = (
-                    np.asarray(self.kernel_.diagonal(part), np.float64) if squared else np.zeros(len(inner))
-                )
-            masses = np.ones(len(inner))
-            if hasattr(self, "normalized_cut_"):
-                masses = inner @ self.masses_
-                scale = np.divide(1, masses, out=np.zeros(len(inner)), where=masses > 0)
-                inner, squares = inner * scale[:, None], squares * scale**2
-            yield rows, squares[:, None] - 2 * inner + norms, masses
-
-    @follows_data
-    def predict(self, X):
-        """The cluster with the nearest mean."""
-        parts = [D.argmin(axis=1) for _, D, _ in self._distances(X, squared=False)]
-        return np.concatenate(parts)
-
-    @follows_data
-    def transform(self, X):
-        """Distances in feature space to all means, shape (n, n_clusters)."""
-        return _roots(self._distances(X, squared=True), on_host(X))
-
-    @follows_data
-    def fit_transform(self, X, y=None, sample_weight=None):
-        """Find the clusters; the distances of all points to all means. y is not used."""
-        self.fit(X, sample_weight=sample_weight)
-        if not isinstance(self.input_kernel_, Precomputed):
-            return self.transform(X)
-        # As examples, and not as rows: then their k(x,x) is known.
-        return _roots(self._to_means(np.arange(len(self.labels_)), squared=True), on_host(X))
-
-    def score(self, X, y=None, sample_weight=None):
-        """−E of these points, each in the cluster with the nearest mean."""
-        X = on_host(X)
-        total, weights = 0.0, None
-        for rows, D, masses in self._distances(X, squared=True):
-            if sample_weight is not None and weights is None:
-                weights = checked_weights(on_host(sample_weight), X)
-            w = masses if weights is None else masses * weights[rows]
-            total += float(w @ np.maximum(D.min(axis=1), 0))
-        return -total
-
-    holds = {
-        "means_": Function,
-        "masses_": ArraySpec("f8", "k"),
-        "squared_norms_": ArraySpec("f8", "k"),
-        "_shift": ArraySpec("f8", None),
-        "energies_": ArraySpec("f8", None),
-    }
-    fitted_by = "means_"
-
-    def check_state(self) -> None:
-        super().check_state()
-        f, k = self.means_, len(self.masses_)
-        shifted = not isinstance(f, FeatureFunction) or len(self._shift) == len(f)
-        require(shifted and f.outputs == k, f"the means of {k} clusters do not fit together")
-
-
-def _roots(blocks: Blocks, X: Any) -> np.ndarray:
-    """Distances from blocks of squared ones, in the precision of X."""
-    D = np.concatenate([D for _, D, _ in blocks])
-    return like(np.sqrt(np.maximum(D, 0, out=D), out=D), X)
+def _shares(run: lloyd.LloydRun | PassedRun) -> np.ndarray:
+    """1/mass of each cluster; 0 of an empty one."""
+    return np.divide(1, run.totals, out=np.zeros(len(run.totals)), where=run.totals > 0)

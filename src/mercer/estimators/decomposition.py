@@ -14,16 +14,17 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from mercer import _resolve
 from mercer._params import require_count, require_positive
 from mercer._state import COUNT, NUMBER, ArraySpec, require, require_held
-from mercer._threads import interruptible
+from mercer._threads import cpu_count, interruptible
 from mercer.estimators import preimages
-from mercer.estimators.centred import Decomposition, Moments, OrthonormalCoordinates, eigenpairs
+from mercer.estimators.centred import Decomposition, Moments, OrthonormalCoordinates, eigenpairs, signs
 from mercer.estimators.inputs import GAUSSIAN, KernelInputs, like
 from mercer.estimators.plan import Plan, has_few_coordinates, representation_without_loss
 from mercer.estimators.tensors import follows_data, on_host
+from mercer.estimators.unlabelled import surveyed
 from mercer.features.base import generator
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Linear, Precomputed
-from mercer.representations import Features, Full, Nystrom, Representation
+from mercer.representations import Built, Features, Full, Nystrom, Representation
 from mercer.solvers.coordinates import whitening
 
 # A leading part of the spectrum needs few centres, and the work grows with their square.
@@ -94,6 +95,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     _if_indefinite = "only directions of positive variance are components, and shares are those of their sum"
 
+    takes_rows = True
     kernel: Any = GAUSSIAN
     n_components: Any = None
     representation: Any = "auto"
@@ -114,7 +116,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     # -- fit --------------------------------------------------------------------------------------
 
     def fit(self, X, y=None):
-        """Find the components; y is not used."""
+        """Find the components; y is not used.
+
+        X may live elsewhere (a path, a memory-mapped array, `Rows`, …; see `mercer.rows`): it takes one pass.
+        """
         self._fit(X)
         return self
 
@@ -127,6 +132,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     def _fit(self, X: Any) -> np.ndarray | None:
         """Find the components; the embedding of the examples where it comes for nothing."""
+        if self.learns_elsewhere(X):
+            self._fit_elsewhere(X)
+            return None
         points, engine = self._start(X)
         representation = self._representation(points, engine)
         if isinstance(representation, Full):
@@ -172,13 +180,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
             )
         return self._plan(Nystrom(min(_CENTRES, rows)), engine, "batches need a fixed number of coordinates")
 
-    def _start(self, X: Any) -> tuple[Any, Any]:
-        """Check everything; forget an earlier fit."""
+    def _validate(self):
         if self.n_components is not None:
             require_count(self.n_components, "n_components", 1, " (or None, for all)")
         if self.preimage not in ("learned", "fixed_point"):
             raise ValueError(f"preimage must be 'learned' or 'fixed_point', got {self.preimage!r}")
         require_positive(self.tol, "tol")
+
+    def _start(self, X: Any) -> tuple[Any, Any]:
+        """Check everything; forget an earlier fit."""
+        self._validate()
         kernel, engine, points = self._door(X)
         for name in ("moments_", "_coordinates", "_inverse", "_examples", "components_", "mean_"):
             self.__dict__.pop(name, None)
@@ -187,9 +198,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     def _representation(self, points: Any, engine: Any) -> Representation:
         """What is asked for, or chosen, with the reason in `plan_`."""
         asked = _resolve.representation_of(self.representation)
-        centres = max(_CENTRES, 10 * (self.n_components or 0))
-        chosen, why = representation_without_loss(asked, self.kernel_, points, engine, centres)
+        chosen, why = representation_without_loss(asked, self.kernel_, points, engine, self._centres())
         return self._plan(chosen, engine, why)
+
+    def _centres(self) -> int:
+        return max(_CENTRES, 10 * (self.n_components or 0))
 
     def _plan(self, chosen: Representation, engine: Any, why: str) -> Representation:
         self.plan_ = Plan(chosen, None, engine, 0, reasons=(why,))
@@ -214,7 +227,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if self.n_components is None:
             values, vectors, there = values[there], vectors[:, there], there[there]
         roots = np.sqrt(np.where(there, values, 1))
-        vectors = np.where(there, vectors * _signs(vectors), 0)
+        vectors = np.where(there, vectors * signs(vectors), 0)
         coef = vectors / roots
 
         def lift(c: np.ndarray) -> KernelFunction:
@@ -228,21 +241,44 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
 
     def _begin(self, representation: Representation, X: Any, engine: Any) -> None:
         """Orthonormal coordinates for the span of centres or features, and the first batch in them."""
-        built = representation.build(self.kernel_, X, generator(self.random_state), engine)
+        self._span(representation, X, engine)
+        self._see(X)
+
+    def _span(self, representation: Any, X: Any, engine: Any, **n: int) -> Built:
+        built = representation.build(self.kernel_, X, generator(self.random_state), engine, **n)
         T = None
         if not isinstance(representation, Features):
-            T = whitening(np.asarray(built.B.dense(), np.float64), np.dtype(np.float64))
+            T = whitening(np.asarray(built.B.dense(), np.float64), built.A.dtype)
         self._coordinates = OrthonormalCoordinates(built.lift(np.zeros(built.A.shape[1])), T)
-        self._see(X)
+        return built
+
+    def _fit_elsewhere(self, X: Any) -> None:
+        """One look at all rows, which live elsewhere, and one pass for their scatter."""
+        self._validate()
+        survey = surveyed(self, X, centres=self._centres())
+        points, engine = self._start(survey.sample.X)
+        built = self._span(survey.representation, points, engine, n=survey.n)
+        survey.name_features(self)
+        self.moments_: Moments = Moments.elsewhere(survey, built, self._coordinates.whitening)
+        if not isinstance(self.kernel_, Linear):
+            self._examples = preimages.sampled(None, 0, points)
+        p, why = built.A.shape[1], f"{survey.why}; one pass over all rows, after a first look"
+        # Centres among themselves, factors, and the sums of each thread.
+        self.plan_ = survey.plan(engine, float(survey.n) * p * p, 8 * (6 + 2 * cpu_count()) * p * p, why)
+        self._decompose()
 
     def _see(self, X: Any) -> None:
         """Take in rows, and decompose the scatter of all that were seen."""
         if self.kernel_.vectors and not isinstance(self.kernel_, Linear):
             seen = self.moments_.count if hasattr(self, "moments_") else 0
             self._examples = preimages.sampled(getattr(self, "_examples", None), seen, X)
-        for rows, Phi in self._coordinates.blocks(X):
-            fresh = Moments.of(Phi, float(np.sum(self.kernel_.diagonal(X[rows]), dtype=np.float64)))
-            self.moments_: Moments = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
+        squares = float(np.sum(self.kernel_.diagonal(X), dtype=np.float64))
+        fresh = Moments.of(self._coordinates.operator(X), self._coordinates.whitening, squares)
+        self.moments_ = self.moments_.and_of(fresh) if hasattr(self, "moments_") else fresh
+        self._decompose()
+
+    def _decompose(self) -> None:
+        """Components from the scatter."""
         moments, coordinates = self.moments_, self._coordinates
         p = len(moments.mean)
         count = min(self.n_components or p, p)
@@ -273,9 +309,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
     def _signs(self, vectors: np.ndarray) -> np.ndarray:
         """Signs of components: by their values at the centres, which do not depend on coordinates."""
         if self._coordinates.whitening is None:
-            return _signs(vectors)
+            return signs(vectors)
         f = self._coordinates.lift(self._coordinates.coefficients(vectors))
-        return _signs(f.at_points(f.points))
+        return signs(f.at_points(f.points))
 
     def _keep(self, lift: Callable, coef, mean, shift, squared_mean: float) -> None:
         self.function_ = lift(coef)
@@ -362,13 +398,3 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelInputs)
         if self.preimage == "learned":
             return start
         return preimages.fixed_point(self.function_, self.mean_function_, T, start)
-
-
-def _signs(vectors: np.ndarray) -> np.ndarray:
-    """Signs that make the largest entry of every column positive: the same each time."""
-    if vectors.size == 0:
-        return np.ones(vectors.shape[1])
-    size = np.abs(vectors)
-    # The first of those that are as large as any but for rounding.
-    first = (size >= (1 - 1e-6) * size.max(axis=0)).argmax(axis=0)
-    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer.kernels import Precomputed
+from mercer.kernels.base import Kernel
 from mercer.losses.coding import LabelCoding
 from mercer.operators import Elsewhere
 from mercer.representations import Built
-from mercer.rows import Rows, Shard, open_rows
+from mercer.rows import Rows, Shard, open_rows, write_blocks
 from mercer.rows.base import Totals
 from mercer.solvers import Problem
 from mercer.solvers.cost import Shape
@@ -152,20 +154,10 @@ class Census:
 
         `factors_of(labels, weights)` gives the factors of classes; None: y are numbers.
         """
-        if rows.shape[0] == 0:
-            raise ValueError("Found array with 0 sample(s): there are no rows")
-        if not rows.has_y:
+        if rows.shape[0] and not rows.has_y:
             raise ValueError("no target was named: say which column (or array) is y")
-        weight, present, found = rows.total(Look(factors_of is not None))
-        if weight == 0:
-            raise ValueError("sample_weight is zero everywhere: there is nothing to learn from")
-        n = rows.shape[0]
-        # Rows without weight are absent; more are drawn, so that enough are left.
-        size = min(n, int(sampled_examples(n, unknowns) * min(n / present, 10.0)))
-        sample = rows.take(np.sort(rng.choice(n, size, replace=False)))
-        if sample.w is not None and not sample.w.all():
-            sample = sample.take(np.flatnonzero(sample.w))
-        census = cls(rows, sample, weight)
+        size = sampled_examples(rows.shape[0], unknowns)
+        census, found = cls.drawn(rows, size, rng, factors_of is not None)
         if factors_of is not None:
             kept = {label: value for label, value in found.weights.items() if value > 0}
             census.labels = np.array(list(kept), dtype=_kind(list(kept)))
@@ -173,6 +165,24 @@ class Census:
             if census.factors is not None:
                 census.weight = float((census.factors * np.array(list(kept.values()))).sum())
         return census
+
+    @classmethod
+    def drawn(
+        cls, rows: Rows, size: int, rng: np.random.Generator, labelled: bool = False
+    ) -> tuple[Census, Labels]:
+        """Look at all rows, and draw so many of them; the labels that were seen."""
+        n = rows.shape[0]
+        if n == 0:
+            raise ValueError("Found array with 0 sample(s): there are no rows")
+        weight, present, found = rows.total(Look(labelled))
+        if weight == 0:
+            raise ValueError("sample_weight is zero everywhere: there is nothing to learn from")
+        # Rows without weight are absent; more are drawn, so that enough are left.
+        size = min(n, int(size * min(n / present, 10.0)))
+        sample = rows.take(np.sort(rng.choice(n, size, replace=False)))
+        if sample.w is not None and not sample.w.all():
+            sample = sample.take(np.flatnonzero(sample.w))
+        return cls(rows, sample, weight), found
 
     def weights(self) -> np.ndarray | None:
         """Those of the sample's examples, classes' factors included."""
@@ -191,6 +201,15 @@ class Census:
         A = Elsewhere(self.rows.changed(encoded), built.facing, built.A.shape[1], built.A.dtype)
         A.of_kernel = built.A.of_kernel
         return replace(sample, A=A, y=sample.y[:0], weights=None, sample=sample)
+
+
+def require_vectors(kernel: Kernel) -> None:
+    """Refuse kernels on other things than vectors, for rows that live elsewhere."""
+    if not kernel.vectors or isinstance(kernel, Precomputed):
+        raise ValueError(
+            f"{kernel!r} is no kernel on vectors, and rows that live elsewhere are vectors: give it its "
+            "points in memory, as a list or an array"
+        )
 
 
 def _kind(labels: list[Any]) -> Any:
@@ -238,3 +257,45 @@ def columns_of(answer: np.ndarray, name: str, classes: Any = None) -> dict[str, 
         return {name: answer}
     labels = range(answer.shape[1]) if classes is None or len(classes) != answer.shape[1] else classes
     return {f"{name}_{label}": answer[:, j] for j, label in enumerate(labels)}
+
+
+class FileToFile:
+    """A machine that answers for rows that live elsewhere into a file."""
+
+    def write(self, X: Any, path: Any, method: str = "predict", *, replace: bool = False) -> int:
+        """Answer for rows that live elsewhere, from file to file, in the memory of a few shards.
+
+        Parameters
+        ----------
+        X : path, Rows, …
+            What `mercer.rows.open_rows` takes; columns are found by their names, where `fit` had names.
+        path : path of a .parquet, .csv, .tsv or .npy file
+            It appears when it is whole.
+        method : str
+            "predict", "predict_proba", "decision_function", "transform": what the machine has.
+        replace : bool
+            Replace a file that is there.
+
+        Returns
+        -------
+        int
+            How many rows were written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from mercer import KernelRidge
+        >>> X = np.linspace(0, 1, 50)[:, None]
+        >>> machine = KernelRidge().fit(X, X[:, 0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     np.save(folder + "/new.npy", X)
+        ...     machine.write(folder + "/new.npy", folder + "/answers.npy")
+        50
+        """
+        call = getattr(type(self), method, None)
+        if not callable(call) or not hasattr(self, method):
+            raise AttributeError(f"{type(self).__name__} has no method {method!r} for points")
+        classes = getattr(self, "classes_", None)
+        blocks = (columns_of(answer, method, classes) for answer in answers(self, call, X))
+        return write_blocks(path, blocks, replace=replace)

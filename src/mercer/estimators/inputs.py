@@ -20,7 +20,7 @@ from mercer._state import parameters_of, require
 from mercer._warnings import frames_inside
 from mercer._xp import as_csr, frozen, n_points
 from mercer.engines import Engine
-from mercer.estimators.elsewhere import answers, columns_of
+from mercer.estimators.elsewhere import FileToFile
 from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Finite, Gaussian, Linear, Precomputed
@@ -29,7 +29,7 @@ from mercer.kernels.door import admit
 from mercer.kernels.named import needed
 from mercer.kernels.points import FOR_OBJECTS, as_objects, require_one_kind, shortened
 from mercer.losses.coding import LabelCoding
-from mercer.rows import write_blocks
+from mercer.rows import Rows, lives_elsewhere
 
 # What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
 GAUSSIAN = Gaussian()
@@ -39,7 +39,7 @@ MOST_FEATURES = 1 << 22
 _NO_NUMBERS = ("could not convert string", "setting an array element", "float() argument must be")
 
 
-class KernelInputs(BaseEstimator):
+class KernelInputs(FileToFile, BaseEstimator):
     """An estimator on points of a kernel."""
 
     kernel: Any
@@ -72,6 +72,7 @@ class KernelInputs(BaseEstimator):
         """Points as this kernel takes them; `reset`: their features are those that `predict` will expect."""
         if not reset and self._needs_no_check(X):
             return X
+        self._require_here(X, kernel)
         if kernel.vectors or isinstance(kernel, Precomputed):
             require_numbers(X, "X")
             sparse: Any = "csr" if kernel.sparse else False
@@ -94,6 +95,16 @@ class KernelInputs(BaseEstimator):
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
         return points
+
+    def _require_here(self, X: Any, kernel: Kernel) -> None:
+        """Refuse examples that live elsewhere where an array is needed; one that is mapped will do."""
+        known = isinstance(X, Rows) or (kernel.vectors and not isinstance(X, np.memmap))
+        if known and lives_elsewhere(X):
+            raise ValueError(
+                f"{type(self).__name__} needs these examples in memory, and they live elsewhere: load some, "
+                "open_rows(X).take(index).X. What fits them where they are, with centres or features, are "
+                "kernel regressors and classifiers, KernelPCA and KernelKMeans"
+            )
 
     def _needs_no_check(self, X: Any) -> bool:
         """Are these plain finite numbers, as many a row as there were in `fit`?
@@ -119,6 +130,19 @@ class KernelInputs(BaseEstimator):
             if part is not None:
                 part.validate()
         return kernel, engine, self.check_X(on_host(X), kernel, reset=True)
+
+    # Does it learn from examples that live elsewhere?
+    takes_rows = False
+
+    def learns_elsewhere(self, X: Any) -> bool:
+        """Do these examples live elsewhere, to be learned from there, and not as an array in memory?
+
+        A memory-mapped array is an array to those that take no others: some machines, kernels not on vectors.
+        """
+        if not self.takes_rows or not lives_elsewhere(X):
+            return False
+        kernel = _resolve.kernel_of(self.kernel)
+        return not isinstance(X, np.memmap) or (kernel.vectors and not isinstance(kernel, Precomputed))
 
     def require_y(self, y: Any) -> Any:
         """Targets on the host, or a ValueError if there are none."""
@@ -181,44 +205,6 @@ class KernelInputs(BaseEstimator):
     def admit_points(self, points: Any) -> bool:
         """The door: refuse what is no kernel on these points, or say that it is none."""
         return admit(self.kernel_, points, self._if_indefinite, frames_inside())
-
-    def write(self, X: Any, path: Any, method: str = "predict", *, replace: bool = False) -> int:
-        """Answer for rows that live elsewhere, from file to file, in the memory of a few shards.
-
-        Parameters
-        ----------
-        X : path, Rows, …
-            What `mercer.rows.open_rows` takes; columns are found by their names, where `fit` had names.
-        path : path of a .parquet, .csv, .tsv or .npy file
-            It appears when it is whole.
-        method : str
-            "predict", "predict_proba", "decision_function", "transform": what the machine has.
-        replace : bool
-            Replace a file that is there.
-
-        Returns
-        -------
-        int
-            How many rows were written.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import numpy as np
-        >>> from mercer import KernelRidge
-        >>> X = np.linspace(0, 1, 50)[:, None]
-        >>> machine = KernelRidge().fit(X, X[:, 0])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     np.save(folder + "/new.npy", X)
-        ...     machine.write(folder + "/new.npy", folder + "/answers.npy")
-        50
-        """
-        call = getattr(type(self), method, None)
-        if not callable(call) or not hasattr(self, method):
-            raise AttributeError(f"{type(self).__name__} has no method {method!r} for points")
-        classes = getattr(self, "classes_", None)
-        blocks = (columns_of(answer, method, classes) for answer in answers(self, call, X))
-        return write_blocks(path, blocks, replace=replace)
 
     # -- what is remembered: see `mercer._state` ----------------------------------------------------
 

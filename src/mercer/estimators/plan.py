@@ -17,6 +17,7 @@ from mercer.kernels import Finite, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses import Loss
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
+from mercer.rows import Rows
 from mercer.solvers.cost import LARGEST_FACTOR, SQUARES, Shape
 
 # Up to here an exact solution takes seconds on an ordinary machine.
@@ -142,12 +143,16 @@ def _misplaced(representation: Representation, solver: solvers.Solver, shape: Sh
     if not shape.elsewhere:
         return None
     if shape.full:
-        return (
-            f"{representation!r} has a coefficient for each of {shape.n:,} examples, which live elsewhere: "
-            "use representation='nystrom' or 'features', or load the examples into memory"
-        )
+        return _one_each(representation, shape.n)
     through = isinstance(solver, solvers.Passes)
     return None if through else f"solver {solver!r} needs the examples in memory; use solver='passes'"
+
+
+def _one_each(representation: Representation, n: int) -> str:
+    return (
+        f"{representation!r} has a coefficient for each of {n:,} examples, which live elsewhere: "
+        "use representation='nystrom' or 'features', or load the examples into memory"
+    )
 
 
 def _representations(kernel: Kernel, loss: Loss, sizes: Shape) -> Iterator[Option]:
@@ -329,18 +334,26 @@ def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Shape:
 def representation_without_loss(
     asked: Representation | None, kernel: Kernel, points: Any, engine: Engine, centres: int | None = None
 ) -> tuple[Representation, str]:
-    """The representation asked for, or one for "auto" (with so many centres, where it has such), and why."""
+    """The representation asked for, or one for "auto" (with so many centres, where it has such), and why.
+
+    Points may be `Rows` that live elsewhere.
+    """
     if isinstance(asked, Lasso):
         raise ValueError(
             "there is no penalty here: Features() in place of Lasso(), or representation='features'"
         )
+    n, elsewhere = points.shape[0], isinstance(points, Rows)
     if asked is not None:
         asked.validate()
+        if elsewhere and isinstance(asked, Full):
+            raise ValueError(_one_each(asked, n))
         return asked, "asked for"
-    n = points.shape[0]
     if has_few_coordinates(kernel, points) and own_coordinates(kernel, points) < n:
         p = int(own_coordinates(kernel, points))
         return Features(), f"the kernel has {p} coordinates, fewer than the {n:,} points"
+    if elsewhere:
+        m = min(n, centres or centres_elsewhere(n))
+        return Nystrom(m), f"{n:,} points live elsewhere: {m:,} centres; Nystrom(n_centres=…) takes others"
     limit = _ALL_PAIRS_REMOTE if engine.remote else _ALL_PAIRS
     if n <= limit or isinstance(kernel, Finite):
         return Full(), f"{n:,} points (up to {limit:,})"

@@ -27,7 +27,6 @@ from mercer.losses.base import Array, floating
 from mercer.losses.coding import TargetCoding
 from mercer.losses.dual import DualForm
 from mercer.losses.pairs import PairCoding
-from mercer.rows import lives_elsewhere
 
 _SHARE = 0.6
 
@@ -159,11 +158,11 @@ class KernelSVC(SupportVectors, Classifier):
 
     def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
         """Fit to labelled examples; parameters as in `KernelRidge.fit`."""
-        if self.probability and lives_elsewhere(X):
+        if self.probability and self.learns_elsewhere(X):
             raise ValueError("probability=True needs the examples in memory; use KernelLogistic here")
         super().fit(X, y, sample_weight, checkpoint=checkpoint)
         self.__dict__.pop("calibration_", None)
-        if lives_elsewhere(X):
+        if self.learns_elsewhere(X):
             return self
         labels, sample_weight = self._check_y(on_host(y)), on_host(sample_weight)
         if self.solution_.dual_coef is not None:
@@ -325,6 +324,8 @@ class KernelOneClass(OutlierMixin, SupportVectors):
     engine: Any = "auto"
     warm_start: bool = False
     random_state: Any = None
+
+    takes_rows = False  # the price of its offset is none that a pass over rows could set
 
     def loss_for(self, y):
         return _Below()

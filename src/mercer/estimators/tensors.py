@@ -50,12 +50,13 @@ def remember(engine: Any, array: Any, X: Any) -> None:
 def follows_data(method: Callable) -> Callable:
     """A method of X whose numeric result comes back as a tensor on X's device, if X is one.
 
-    Rows that live elsewhere are answered for shard by shard.
+    Rows that live elsewhere are answered for shard by shard; what fits sees all of them itself.
     """
+    fits = method.__name__.startswith("fit")
 
     @wraps(method)
     def wrapped(self, X, *args, **kwargs):
-        if lives_elsewhere(X):
+        if not fits and lives_elsewhere(X):
             return by_shards(self, method, X)
         result = method(self, X, *args, **kwargs)
         if is_tensor(X) and isinstance(result, np.ndarray) and result.dtype.kind in "fiub":

@@ -1,9 +1,9 @@
 """Operators: linear maps that can multiply without being matrices; all that solvers see of a problem."""
 
 from mercer.operators.base import Operator, Transpose, squares_of
-from mercer.operators.composed import Composed, FeatureOperator, WithOnes
+from mercer.operators.composed import Composed, FeatureOperator, Shifted, WithOnes
 from mercer.operators.dense import L1, STORED_SHARE, Identity, Matrix, blas_single_threaded, in_memory
-from mercer.operators.elsewhere import Elsewhere, FacingColumns, FacingFeatures
+from mercer.operators.elsewhere import Elsewhere, FacingColumns, FacingFeatures, FacingShifted
 from mercer.operators.factor import Factor, NotPositiveDefinite
 from mercer.operators.kernel import KernelOperator, result_dtype
 
@@ -13,6 +13,7 @@ __all__ = [
     "Elsewhere",
     "FacingColumns",
     "FacingFeatures",
+    "FacingShifted",
     "Factor",
     "FeatureOperator",
     "Identity",
@@ -21,6 +22,7 @@ __all__ = [
     "Matrix",
     "NotPositiveDefinite",
     "Operator",
+    "Shifted",
     "Transpose",
     "WithOnes",
     "blas_single_threaded",

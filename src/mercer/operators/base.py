@@ -13,6 +13,7 @@ from mercer._xp import issparse
 from mercer.operators.factor import Factor
 
 Middle = Callable[[slice, np.ndarray], np.ndarray]
+Step = Callable[[slice, Any], "np.ndarray | None"]
 
 BLOCK_BYTES = 32 << 20
 
@@ -108,11 +109,33 @@ class Operator:
 
     def gramian(self, w: np.ndarray | None = None, T: np.ndarray | None = None) -> np.ndarray:
         """Aᵀ diag(w) A, or (A T)ᵀ diag(w) (A T), in float64 throughout."""
+
+        def step(rows, block):
+            return weighted_gram(block, None if w is None else w[rows], T)
+
         size = self.shape[1] if T is None else T.shape[1]
-        out = np.zeros((size, size))
+        return self.summed(step, (size, size))
+
+    def reduce(self, step: Step) -> list[np.ndarray | None]:
+        """step(rows, A[rows]) for blocks of rows, in parallel where an engine can.
+
+        For reductions the others do not cover. `step` returns an array or None; arrays may be added up on the
+        way, so that of the list that comes back only the sum means anything.
+        """
+        total = None
         for rows, block in self.blocks():
-            out += weighted_gram(block, None if w is None else w[rows], T)
-        return out
+            part = step(rows, block)
+            if part is not None:
+                total = part.astype(np.float64) if total is None else np.add(total, part, out=total)
+        return [total]
+
+    def summed(self, step: Step, shape: tuple[int, int]) -> np.ndarray:
+        """The sum of what `step` gives, which has this shape."""
+        parts = [part for part in self.reduce(step) if part is not None]
+        total = parts.pop() if parts else np.zeros(shape)
+        for part in parts:
+            total = total + part
+        return total
 
     def column_squares(self, w: np.ndarray | None = None) -> np.ndarray:
         """diag(Aᵀ diag(w) A)."""

@@ -1,4 +1,4 @@
-"""Operators made of others: features of points, other coordinates, a column of ones."""
+"""Operators made of others: features of points, other coordinates, another origin, a column of ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class FeatureOperator(Operator):
 
     def __init__(self, map: Any, X: Any, size: int):
         self.map, self.X = map, X
-        self.shape, self.dtype = (X.shape[0], size), np.dtype(X.dtype)
+        dtype = np.dtype(getattr(X, "dtype", np.float64))
+        self.shape, self.dtype = (X.shape[0], size), dtype if dtype.kind == "f" else np.dtype(np.float64)
 
     def blocks(self):
         for rows in row_blocks(self.shape, self.dtype):
@@ -28,6 +29,61 @@ class FeatureOperator(Operator):
     def among(self, rows=None, columns=None):
         some = self if rows is None else FeatureOperator(self.map, self.X[rows], self.shape[1])
         return some if columns is None else Matrix(some.dense()[:, columns])
+
+
+class Shifted(Operator):
+    """A − 1 mᵀ, a block at a time: of rows that are far from 0 and near m nothing is lost to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A = Shifted(Matrix(np.array([[10.0, 20.0], [12.0, 21.0]])), np.array([10.0, 20.0]))
+    >>> A.dense()
+    array([[0., 0.],
+           [2., 1.]])
+    >>> A.gramian()
+    array([[4., 2.],
+           [2., 1.]])
+    """
+
+    def __init__(self, A: Operator, mean: np.ndarray):
+        self.A, self.mean, self.threaded = A, mean, A.threaded
+        self.shape, self.dtype = A.shape, A.dtype
+
+    def blocks(self):
+        for rows, block in self.A.blocks():
+            yield rows, self._moved(block)
+
+    def _moved(self, block: Any) -> np.ndarray:
+        return (block.toarray() if issparse(block) else block) - self.mean.astype(self.dtype, copy=False)
+
+    def rows(self, index):
+        return self.A.rows(index) - self.mean
+
+    def among(self, rows=None, columns=None):
+        if columns is None:
+            return Shifted(self.A.among(rows), self.mean)
+        return Shifted(self.A.among(rows, columns), self.mean[columns])
+
+    def reduce(self, step):
+        return self.A.reduce(lambda rows, block: step(rows, self._moved(block)))
+
+    def adjoint(self, U):
+        if not self.A.remote:
+            return super().adjoint(U)
+        # Where blocks are on a device they stay there; values of a kernel are near enough to 0 for float64.
+        U = np.asarray(U)
+        return self.A.adjoint(U) - np.multiply.outer(self.mean, U.sum(axis=0))
+
+    def gramian(self, w=None, T=None):
+        if not self.A.remote:
+            return super().gramian(w, T)
+        G, sums = self.A.gramian(w, T), self.A.adjoint(np.ones(self.shape[0]) if w is None else w)
+        mean, total = self.mean, float(self.shape[0] if w is None else w.sum())
+        if T is not None:
+            mean, sums = mean @ T, sums @ T
+        cross = np.outer(sums, mean)
+        return G - cross - cross.T + total * np.outer(mean, mean)
 
 
 class Composed(Operator):
@@ -65,6 +121,11 @@ class Composed(Operator):
         # T amplifies rounding, so the product is taken in float64 whatever A comes in.
         for rows, block in self.A.blocks():
             yield rows, self._times_T(np.asarray(block, dtype=np.float64))
+
+    def reduce(self, step):
+        return self.A.reduce(
+            lambda rows, block: step(rows, self._times_T(np.asarray(block, dtype=np.float64)))
+        )
 
     def sandwich(self, V, middle):
         # See `gramian` for the order.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.operators.base import Operator
-from mercer.operators.composed import FeatureOperator
+from mercer.operators.composed import FeatureOperator, Shifted
 from mercer.rows import Rows, Shard
 from mercer.rows.base import Totals
 
@@ -52,6 +52,17 @@ class FacingFeatures:
 
     def __call__(self, X: np.ndarray) -> Operator:
         return FeatureOperator(self.map, X.astype(self.dtype, copy=False), self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class FacingShifted:
+    """X ↦ A(X) − 1 mᵀ for a way of making A."""
+
+    facing: Callable[[np.ndarray], Operator]
+    mean: np.ndarray
+
+    def __call__(self, X: np.ndarray) -> Operator:
+        return Shifted(self.facing(X), self.mean)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,7 @@ from mercer._threads import at_most, cpu_count
 from mercer._xp import issparse, take
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import by_rule
-from mercer.operators.base import Middle, Operator, row_blocks, weighted_gram
-
-Step = Callable[[slice, np.ndarray], "np.ndarray | None"]
+from mercer.operators.base import Middle, Operator, row_blocks
 
 
 class KernelOperator(Operator):
@@ -175,7 +173,7 @@ class KernelOperator(Operator):
             K = K.astype(dtype, copy=False)
             return K.T @ middle(rows, K @ V)
 
-        return self._sum(step, (self.shape[1], V.shape[1])).astype(dtype, copy=False)
+        return self.summed(step, (self.shape[1], V.shape[1])).astype(dtype, copy=False)
 
     def normal(self, V: np.ndarray, w: np.ndarray | None = None) -> np.ndarray:
         """Kᵀ (w ∘ (K V)), w of shape (n,) or (n, t); None counts as ones."""
@@ -190,28 +188,6 @@ class KernelOperator(Operator):
         require_columns(V, self.shape[1])
         out = self._sandwich(columns, weigh)
         return out[:, 0] if V.ndim == 1 else out
-
-    def gramian(self, w=None, T=None):
-        def step(rows, K):
-            return weighted_gram(K, None if w is None else w[rows], T)
-
-        size = self.shape[1] if T is None else T.shape[1]
-        return self._sum(step, (size, size))
-
-    def reduce(self, step: Step) -> list[np.ndarray | None]:
-        """step(rows, K[rows]) for blocks of rows, in parallel where the engine can.
-
-        For reductions the others do not cover. `step` returns an array or None; arrays may be added up on the
-        way, so that of the list that comes back only the sum means anything.
-        """
-        return [step(rows, block) for rows, block in self.blocks()]
-
-    def _sum(self, step: Step, shape: tuple[int, int]) -> np.ndarray:
-        parts = [part for part in self.reduce(step) if part is not None]
-        total = parts.pop() if parts else np.zeros(shape)
-        for part in parts:
-            total = total + part
-        return total
 
     # -- other points, other precision, other ways --------------------------------------------------
 

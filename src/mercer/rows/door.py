@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._memory import available_memory
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
 from mercer.rows.columns import choose, known
@@ -32,8 +33,9 @@ _FORMATS = {
     ".ipc": "Arrow",
     ".npy": ".npy",
 }
-# A memory-mapped array of fewer bytes is an array like any other.
-_SMALL = 64 << 20
+# A memory-mapped array of fewer bytes, or that takes less than this share of free memory, is an array like any
+# other: joblib hands arrays to its workers that way.
+_SMALL, _SHARE = 64 << 20, 0.25
 
 
 def lives_elsewhere(X: Any) -> bool:
@@ -49,7 +51,7 @@ def lives_elsewhere(X: Any) -> bool:
     if isinstance(X, Rows):
         return True
     if isinstance(X, np.memmap):
-        return X.nbytes >= _SMALL and X.ndim == 2
+        return X.ndim == 2 and X.nbytes > max(_SMALL, _SHARE * available_memory())
     if isinstance(X, (str, os.PathLike)):
         return _names_files(X)
     if isinstance(X, list):

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._threads import cpu_count, parallel_map
 from mercer._xp import issparse
-from mercer.operators import FeatureOperator, Matrix, Operator
+from mercer.operators import FeatureOperator, Matrix, Operator, Shifted
 
 # Of inner products at a time: a block that stays in cache or, where an engine computes it, is worth a call.
 _NEAR, _FAR = 1 << 15, 1 << 20
@@ -220,10 +220,7 @@ class CoordinateSums(Sums):
         self.G += self.A.among(index).adjoint(self._members(index, *signed))
 
     def powers(self, labels):
-        self.coef = self._whitened = self.G
-        if self.T is not None:
-            self._whitened = self.T.T @ self.G
-            self.coef = self.T @ self._whitened
+        self._whitened, self.coef = in_span(self.G, self.T)
         return np.square(self._whitened).sum(axis=0)
 
     def coordinates(self):
@@ -253,22 +250,12 @@ class CoordinateSums(Sums):
         return A @ (total if self.T is None else self.T @ (self.T.T @ total))
 
 
-class _Shifted(Operator):
-    """A − 1 mᵀ, a block at a time."""
-
-    def __init__(self, A: Operator, mean: np.ndarray):
-        self.A, self.mean = A, mean
-        self.shape, self.dtype = A.shape, A.dtype
-
-    def blocks(self):
-        for rows, block in self.A.blocks():
-            yield rows, block - self.mean
-
-    def rows(self, index):
-        return self.A.rows(index) - self.mean
-
-    def among(self, rows, columns=None):
-        return _Shifted(self.A.among(rows), self.mean)
+def in_span(G: np.ndarray, T: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """P_j in orthonormal coordinates, and its coefficients, from sums G_j = Σ w a(x_i) of rows of A."""
+    if T is None:
+        return G, G
+    whitened = T.T @ G
+    return whitened, T @ whitened
 
 
 def about_mean(A: Operator) -> tuple[Operator, np.ndarray]:
@@ -284,7 +271,7 @@ def about_mean(A: Operator) -> tuple[Operator, np.ndarray]:
         total += block.sum(axis=0, dtype=np.float64)
     mean = (total / n).astype(A.dtype)
     if isinstance(A, FeatureOperator):
-        return _Shifted(A, mean), mean.astype(np.float64)
+        return Shifted(A, mean), mean.astype(np.float64)
     values: Any = A.values  # type: ignore[attr-defined]
     # By rows, because rows are what moves.
     return Matrix(np.subtract(values, mean, order="C")), mean.astype(np.float64)

@@ -20,7 +20,7 @@ from mercer.solvers.cluster_sums import CoordinateSums, Sums
 from mercer.solvers.eigen import largest_eigenpairs
 
 # A squared distance below so many roundings of the squares it comes from counts as none.
-_ROUNDINGS = 64
+ROUNDINGS = 64
 # Of distances looked at together: 32 MB of doubles.
 _ENTRIES = 1 << 22
 # Where more points than this share of them are in doubt, all are looked at, without copying rows.
@@ -45,7 +45,7 @@ class Cloud:
         if self.scale is not None:
             columns = columns * self.scale[:, None] * self.scale[index]
         gaps = ends - 2 * columns
-        gaps[gaps <= _ROUNDINGS * self.sums.precision * ends] = 0
+        gaps[gaps <= ROUNDINGS * self.sums.precision * ends] = 0
         gaps[index, np.arange(len(index))] = 0
         return gaps
 
@@ -74,13 +74,17 @@ def plain(sums: Sums) -> Cloud:
 def normalised(sums: Sums) -> Cloud:
     """The cloud whose energy is the normalised cut, up to a constant."""
     degrees = sums.product(sums.weights[:, None])[:, 0]
-    least = float(degrees.min())
+    require_degrees(float(degrees.min()))
+    return Cloud(sums, sums.weights * degrees, sums.squares / degrees**2, 1 / degrees)
+
+
+def require_degrees(least: float) -> None:
+    """Refuse degrees that can't be divided by, of which this is the least."""
     if not least > 0:
         raise ValueError(
             f"normalized=True divides by the degrees Σ_l k(x_i,x_l), and the least of them is {least:.3g}: "
             f"take a kernel without negative values, such as Gaussian, and if need be representation='full'"
         )
-    return Cloud(sums, sums.weights * degrees, sums.squares / degrees**2, 1 / degrees)
 
 
 # -- seeding ----------------------------------------------------------------------------------------------
@@ -175,7 +179,7 @@ def lloyd(cloud: Cloud, labels: np.ndarray, max_iter: int, tol: float) -> LloydR
     def energy_of(means: Means) -> float:
         energy = whole - float((means.powers * means.share).sum())
         # Below 0 by more than rounding where K is a graph's matrix and no kernel's.
-        nothing = abs(energy) <= _ROUNDINGS * sums.precision * whole
+        nothing = abs(energy) <= ROUNDINGS * sums.precision * whole
         return max(energy, 0.0) if nothing else energy
 
     members = np.array(labels, dtype=np.intp)
@@ -339,7 +343,7 @@ def _teleported(means: Means, labels: np.ndarray, counts: np.ndarray) -> np.ndar
     """Labels where every empty cluster has the farthest point of those whose cluster has others."""
     cloud, counts = means.cloud, counts.copy()
     gaps, labels = means.gaps(labels), labels.copy()
-    away = (cloud.masses > 0) & (gaps > _ROUNDINGS * cloud.sums.precision * cloud.squares)
+    away = (cloud.masses > 0) & (gaps > ROUNDINGS * cloud.sums.precision * cloud.squares)
     candidates = np.flatnonzero(away)
     farthest = iter(candidates[np.argsort(-gaps[candidates], kind="stable")])
     for j in np.flatnonzero(counts == 0):
