@@ -20,6 +20,7 @@ ROOMS = [
     "io",
     "kernels",
     "losses",
+    "network",
     "online",
     "onnx",
     "representations",

@@ -1,0 +1,128 @@
+"""The three ways from rows at nodes to what the network predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.engines import Engine
+from mercer.estimators import KernelRidge
+from mercer.functions import KernelFunction
+from mercer.network.combined import Agreed, Gathered
+from mercer.network.coordinates import SharedCoordinates
+from mercer.network.faults import Faults
+from mercer.network.flooding import NEVER, flood
+from mercer.network.gluing import Knowledge
+from mercer.network.members import Members
+from mercer.network.node import NetworkRules, NodeSetup
+from mercer.network.preparation import Prepared
+from mercer.network.rounds import Course, InProcess, run_rounds
+from mercer.network.topology import diameter, laplacian_range, neighbours
+
+# α: as much of the news as still damps what goes to and fro between two nodes.
+_RELAXATION = 0.9
+# ρ in units of 1/√(λ₂ λ_N) of the graph's Laplacian, for quadratics that are the same at all nodes. Tried on rings,
+# grids, random geometric graphs, small worlds and complete graphs: between 1 and 1.6 is best on all of them.
+_STIFFNESS = 1.3
+# For coefficients, whose quadratics differ from node to node: in units of their mean curvature.
+_SOFTER, _SOFTEST = 0.06, 0.1
+_NUMBER = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Nodes, what they agreed on before, and what will happen to them."""
+
+    members: Members
+    faults: Faults
+    prepared: Prepared
+    engine: Engine
+    client: Any = None
+
+
+def agree(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -> tuple[Agreed, Course]:
+    """Rounds of consensus, after which every node has the pooled solution."""
+    graph, prepared = network.members.graph, network.prepared
+    near = neighbours(graph)
+    coordinates = SharedCoordinates(prepared.kernel, prepared.centres, network.engine, machine.offset)
+    rules = _rules(machine, network, len(X))
+    setups = [
+        NodeSetup(X[rows], targets[rows], coordinates, prepared.lam, machine.exchange, near[i], rules)
+        for i, rows in enumerate(network.members.rows)
+    ]
+    carrier: Any
+    if network.client is None:
+        carrier = InProcess(setups)
+    else:
+        from mercer.network.actors import DaskCarrier
+
+        carrier = DaskCarrier(network.client, setups)
+    horizon = diameter(graph)
+    if network.faults.loss or network.faults.delay:
+        horizon += network.faults.patience  # what has not come can't disturb the quiet
+    course = run_rounds(carrier, near, network.faults, horizon, machine.max_rounds, machine.record)
+    coef, b = _lifted(coordinates, carrier.solutions())
+    empty = np.zeros((len(prepared.centres), targets.shape[1]))
+    base = KernelFunction(prepared.kernel, prepared.centres, empty, network.engine)
+    past: tuple[Any, Any] = (None, None)
+    if machine.record:
+        parts = [_lifted(coordinates, solutions) for solutions in course.history]
+        past = np.array([c for c, _ in parts]), np.array([b for _, b in parts])
+    return Agreed(base, coef, b, course.up, *past), course
+
+
+def _lifted(coordinates: SharedCoordinates, solutions: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    pairs = [coordinates.coefficients(theta) for theta in solutions]
+    return np.array([c for c, _ in pairs]), np.array([b for _, b in pairs])
+
+
+def _rules(machine: Any, network: Network, n: int) -> NetworkRules:
+    """ρ from what all nodes know: the graph, whose edges were flooded, and n."""
+    graph = network.members.graph
+    low, high = laplacian_range(graph)
+    stiffness = _STIFFNESS / np.sqrt(low * high)
+    if machine.exchange == "coefficients":
+        degree = max(2 * len(graph.edges) / graph.n_nodes, 1.0)
+        stiffness = n / graph.n_nodes * max(_SOFTER / np.sqrt(low * high), _SOFTEST / degree)
+    return NetworkRules(float(stiffness), _RELAXATION, network.faults.patience, float(machine.tol))
+
+
+def gather(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -> tuple[Gathered, Course]:
+    """Each node fits its own rows; the functions are flooded.
+
+    For the mean, each is fitted with the λ of all n rows: too little for the few it has, so that it follows their
+    noise, which the mean takes out again. For gluing, each sees the noise that there is: λ_i n_i = λn.
+    """
+    members, prepared, n = network.members, network.prepared, len(X)
+    machines: list[Any] = []
+    for rows in members.rows:
+        lam = prepared.lam if machine.combine == "average" else prepared.lam * n / max(len(rows), 1)
+        own = KernelRidge(prepared.kernel, lam, offset=machine.offset, engine=network.engine, random_state=0)
+        machines.append(own.fit(X[rows], targets[rows]) if len(rows) else None)
+    width = X.shape[1] + targets.shape[1]
+    terms = np.array([0 if m is None else len(m.function_) for m in machines])
+    sizes = _NUMBER * (terms * width + targets.shape[1] + 1)
+    said = flood(members.graph, sizes, network.faults, machine.max_rounds)
+    how = "average" if machine.combine == "average" else machine.weights
+    places = [X[r].mean(axis=0, dtype=np.float64) if len(r) else np.zeros(X.shape[1]) for r in members.rows]
+    known: list[Knowledge | None] = [None] * len(machines)
+    if how == "precision":
+        alpha = prepared.lam * n
+        known = [
+            None if m is None else Knowledge.of(prepared.kernel, m.function_.points, alpha, network.engine)
+            for m in machines
+        ]
+    spread = _spacing(np.array(places), members)
+    found = Gathered(machines, members.counts, said.arrived, how, known, np.array(places), spread)
+    up = network.faults.up(len(machines), said.rounds)
+    return found, Course(said.messages, [], said.rounds, bool((said.arrived[up] != NEVER).all()), up)
+
+
+def _spacing(places: np.ndarray, members: Members) -> float:
+    """Half the median distance of neighbours that have rows: the width of a node's surroundings."""
+    i, j = members.graph.edges.T
+    apart = np.linalg.norm(places[i] - places[j], axis=1)
+    apart = apart[(members.counts[i] > 0) & (members.counts[j] > 0) & (apart > 0)]
+    return float(np.median(apart)) / 2 if len(apart) else 1.0
