@@ -55,8 +55,8 @@ class NodeActor:
         """Be silent: what is due now is lost."""
         self.under_way.pop(round, None)
 
-    def solution(self) -> np.ndarray:
-        """θ, as far as this node knows."""
+    def solution(self) -> tuple[np.ndarray, float]:
+        """(θ, λ), as far as this node knows."""
         return self.node.solution()
 
 
@@ -96,7 +96,7 @@ class DaskCarrier:
         _all([self.actors[i].miss(plan.round) for i in np.flatnonzero(~plan.up).tolist()])
         return log, dict(zip(there, _all([self.actors[i].hear(plan.round) for i in there])))
 
-    def solutions(self) -> list[np.ndarray]:
+    def solutions(self) -> list[tuple[np.ndarray, float]]:
         return _all([actor.solution() for actor in self.actors])
 
 

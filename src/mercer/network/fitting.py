@@ -19,7 +19,7 @@ from mercer.network.members import Members
 from mercer.network.node import NetworkRules, NodeSetup
 from mercer.network.preparation import Prepared
 from mercer.network.rounds import Course, InProcess, run_rounds
-from mercer.network.topology import diameter, laplacian_range, neighbours
+from mercer.network.topology import diameter, laplacian_range, neighbours, spanning_tree
 
 # α: as much of the news as still damps what goes to and fro between two nodes.
 _RELAXATION = 0.9
@@ -42,14 +42,17 @@ class Network:
     client: Any = None
 
 
-def agree(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -> tuple[Agreed, Course]:
+def agree(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -> tuple[Agreed, Course, float]:
     """Rounds of consensus, after which every node has the pooled solution."""
     graph, prepared = network.members.graph, network.prepared
+    parents: list[int | None] = [None] * graph.n_nodes
+    if machine.exchange == "tree":
+        graph, parents = spanning_tree(graph)
     near = neighbours(graph)
     coordinates = SharedCoordinates(prepared.kernel, prepared.centres, network.engine, machine.offset)
     rules = _rules(machine, network, len(X))
     setups = [
-        NodeSetup(X[rows], targets[rows], coordinates, prepared.lam, machine.exchange, near[i], rules)
+        NodeSetup(X[rows], targets[rows] - prepared.level, coordinates, prepared.lam, machine.exchange, near[i], rules, graph.n_nodes, parents[i])
         for i, rows in enumerate(network.members.rows)
     ]
     carrier: Any
@@ -63,19 +66,23 @@ def agree(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) ->
     if network.faults.loss or network.faults.delay:
         horizon += network.faults.patience  # what has not come can't disturb the quiet
     course = run_rounds(carrier, near, network.faults, horizon, machine.max_rounds, machine.record)
-    coef, b = _lifted(coordinates, carrier.solutions())
+    found = carrier.solutions()
+    coef, b = _lifted(coordinates, found, prepared.level)
+    lam = float(np.median([lam for (_, lam), up in zip(found, course.up.tolist()) if up]))
     empty = np.zeros((len(prepared.centres), targets.shape[1]))
     base = KernelFunction(prepared.kernel, prepared.centres, empty, network.engine)
     past: tuple[Any, Any] = (None, None)
     if machine.record:
-        parts = [_lifted(coordinates, solutions) for solutions in course.history]
+        parts = [_lifted(coordinates, solutions, prepared.level) for solutions in course.history]
         past = np.array([c for c, _ in parts]), np.array([b for _, b in parts])
-    return Agreed(base, coef, b, course.up, *past), course
+    return Agreed(base, coef, b, course.up, *past), course, lam
 
 
-def _lifted(coordinates: SharedCoordinates, solutions: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    pairs = [coordinates.coefficients(theta) for theta in solutions]
-    return np.array([c for c, _ in pairs]), np.array([b for _, b in pairs])
+def _lifted(
+    coordinates: SharedCoordinates, solutions: list[tuple[np.ndarray, float]], level: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    pairs = [coordinates.coefficients(theta) for theta, _ in solutions]
+    return np.array([c for c, _ in pairs]), np.array([b + level for _, b in pairs])
 
 
 def _rules(machine: Any, network: Network, n: int) -> NetworkRules:
@@ -89,13 +96,14 @@ def _rules(machine: Any, network: Network, n: int) -> NetworkRules:
     return NetworkRules(float(stiffness), _RELAXATION, network.faults.patience, float(machine.tol))
 
 
-def gather(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -> tuple[Gathered, Course]:
+def gather(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -> tuple[Gathered, Course, float]:
     """Each node fits its own rows; the functions are flooded.
 
     For the mean, each is fitted with the λ of all n rows: too little for the few it has, so that it follows their
     noise, which the mean takes out again. For gluing, each sees the noise that there is: λ_i n_i = λn.
     """
     members, prepared, n = network.members, network.prepared, len(X)
+    assert prepared.lam is not None
     machines: list[Any] = []
     for rows in members.rows:
         lam = prepared.lam if machine.combine == "average" else prepared.lam * n / max(len(rows), 1)
@@ -117,7 +125,8 @@ def gather(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -
     spread = _spacing(np.array(places), members)
     found = Gathered(machines, members.counts, said.arrived, how, known, np.array(places), spread)
     up = network.faults.up(len(machines), said.rounds)
-    return found, Course(said.messages, [], said.rounds, bool((said.arrived[up] != NEVER).all()), up)
+    known_to_all = bool((said.arrived[up] != NEVER).all())
+    return found, Course(said.messages, [], said.rounds, known_to_all, up), prepared.lam
 
 
 def _spacing(places: np.ndarray, members: Members) -> float:

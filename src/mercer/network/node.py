@@ -21,23 +21,34 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mercer.network.coordinates import SharedCoordinates
+from mercer.network.evidence import likeliest_lam
 
 # A message's round, and for how many rounds all has been quiet around its sender: two 64-bit integers.
 _HEADER = 16
+# More quiet rounds than any network is wide.
+_DONE = 1 << 30
 
 
 @dataclass(frozen=True)
 class LocalTerm:
-    """What a node's own rows say: ψ(X)ᵀψ(X), ψ(X)ᵀy, their number, and the penalty they bring along."""
+    """What a node's own rows say, in sums: ψ(X)ᵀψ(X), ψ(X)ᵀy, Σy² and their number; and what λ is."""
 
     gram: np.ndarray  # (p, p)
     moments: np.ndarray  # (p, outputs)
+    squares: np.ndarray  # (outputs,)
     count: float
-    penalty: np.ndarray  # (p,) λ times that of the coordinates
+    penalty: np.ndarray  # (p,) ‖f‖² = Σ penalty_k θ_k²
+    lam: float | None  # None: the likeliest
+    n_nodes: int  # of the network, whose sums are that many times their mean
 
-    def solved(self) -> np.ndarray:
-        """θ that minimises the sum over these rows; the smallest of many where they don't decide it."""
-        return _solved(self.gram + np.diag(self.count * self.penalty), self.moments)
+    def solved(self) -> tuple[np.ndarray, float]:
+        """(θ that minimises the sum over these rows, the smallest of many where they don't decide it; λ)"""
+        lam = self.lam
+        if lam is None:
+            k = self.n_nodes
+            sums = k * self.gram, k * self.moments, k * self.squares, k * self.count
+            lam = likeliest_lam(*sums, self.penalty)
+        return _solved(self.gram + np.diag(self.count * lam * self.penalty), self.moments), lam
 
 
 def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -56,29 +67,54 @@ class StatisticsTerm:
     def __init__(self, local: LocalTerm):
         self.local = local
         self.upper = np.triu_indices(len(local.penalty))
-        parts = [local.gram[self.upper], local.moments.ravel(), [local.count]]
-        self.start = np.concatenate(parts)
+        self.start = np.concatenate(
+            [local.gram[self.upper], local.moments.ravel(), local.squares, [local.count]]
+        )
 
     def minimiser(self, pull: np.ndarray, weight: float) -> np.ndarray:
         """argmin f_i(x) − ⟨pull, x⟩ + ½ weight ‖x‖²"""
         return (self.start + pull) / (1 + weight)
 
-    def solution(self, x: np.ndarray) -> np.ndarray:
-        """θ from the mean sums."""
-        p, size = len(self.local.penalty), self.local.moments.size
+    def news(self, step: np.ndarray, x: np.ndarray) -> float:
+        """The size of a step beside that of x: the largest of Σψψᵀ's, Σψy's, Σy²'s and n's own."""
+        p, outputs = self.local.moments.shape
+        steps = [float(np.linalg.norm(part)) for part in _cut(step, 1, outputs, p * outputs)]
+        count, squares, _, gram = (float(np.linalg.norm(part)) for part in _cut(x, 1, outputs, p * outputs))
+        # Σψy may be small by itself; what its errors do depends on the others.
+        sizes = count, squares, np.sqrt(gram * squares), gram
+        return max(_ratio(part, size) for part, size in zip(steps, sizes))
+
+    def solution(self, x: np.ndarray) -> tuple[np.ndarray, float]:
+        """(θ, λ) from the mean sums."""
+        p, outputs = self.local.moments.shape
         gram = np.zeros((p, p))
-        gram[self.upper] = x[: -size - 1]
+        count, squares, moments, upper = _cut(x, 1, outputs, p * outputs)
+        gram[self.upper] = upper
         gram = gram + np.triu(gram, 1).T
-        moments = x[-size - 1 : -1].reshape(self.local.moments.shape)
-        return LocalTerm(gram, moments, float(x[-1]), self.local.penalty).solved()
+        sums = gram, moments.reshape(p, outputs), np.maximum(squares, 0), max(float(count[0]), 0.0)
+        return LocalTerm(*sums, self.local.penalty, self.local.lam, self.local.n_nodes).solved()
+
+
+def _ratio(part: float, whole: float) -> float:
+    return 0.0 if part == 0 else part / whole if whole > 0 else np.inf
+
+
+def _cut(x: np.ndarray, *sizes: int) -> list[np.ndarray]:
+    """Parts of these sizes from the end of x, the last of them first, and what is left."""
+    parts = []
+    for size in sizes:
+        parts.append(x[len(x) - size :])
+        x = x[: len(x) - size]
+    return [*parts, x]
 
 
 class CoefficientsTerm:
     """f_i(θ) = ½ Σ (y − ⟨θ, ψ(x)⟩)² + ½ λ n_i ‖f‖² over the node's rows: all agree on θ itself."""
 
     def __init__(self, local: LocalTerm):
-        self.local = local
-        self.start = local.solved()
+        assert local.lam is not None
+        self.local, self.lam = local, local.lam
+        self.start = local.solved()[0]
         self._factors: dict[float, Any] = {}
 
     def minimiser(self, pull: np.ndarray, weight: float) -> np.ndarray:
@@ -86,15 +122,20 @@ class CoefficientsTerm:
         if weight == 0:
             return self.start
         if weight not in self._factors:
-            A = self.local.gram + np.diag(self.local.count * self.local.penalty + weight)
-            self._factors[weight] = cho_factor(A, check_finite=False)
+            diagonal = self.local.count * self.lam * self.local.penalty + weight
+            self._factors[weight] = cho_factor(self.local.gram + np.diag(diagonal), check_finite=False)
         return cho_solve(self._factors[weight], self.local.moments + pull, check_finite=False)
 
-    def solution(self, x: np.ndarray) -> np.ndarray:
-        return x
+    def news(self, step: np.ndarray, x: np.ndarray) -> float:
+        """The size of a step beside that of x."""
+        return _ratio(float(np.linalg.norm(step)), float(np.linalg.norm(x)))
+
+    def solution(self, x: np.ndarray) -> tuple[np.ndarray, float]:
+        """(θ, λ)"""
+        return x, self.lam
 
 
-EXCHANGES = {"statistics": StatisticsTerm, "coefficients": CoefficientsTerm}
+EXCHANGES = {"statistics": StatisticsTerm, "coefficients": CoefficientsTerm, "tree": StatisticsTerm}
 
 
 @dataclass(frozen=True)
@@ -127,17 +168,23 @@ class NodeSetup:
     rows: np.ndarray
     targets: np.ndarray  # (n, outputs)
     coordinates: SharedCoordinates
-    lam: float
+    lam: float | None
     exchange: str
     near: list[int]
     rules: NetworkRules
+    n_nodes: int
+    parent: int | None = None  # in the tree, where sums go up and down one
 
-    def made(self) -> NetworkNode:
+    def made(self) -> NetworkNode | TreeNode:
         """The node, its sums computed."""
-        penalty = self.lam * self.coordinates.penalty
+        penalty, y = self.coordinates.penalty, self.targets
         psi = self.coordinates(self.rows) if len(self.rows) else np.zeros((0, len(penalty)))
-        local = LocalTerm(psi.T @ psi, psi.T @ self.targets, float(len(psi)), penalty)
-        return NetworkNode(EXCHANGES[self.exchange](local), self.near, self.rules)
+        sums = psi.T @ psi, psi.T @ y, np.square(y).sum(axis=0), float(len(psi))
+        local = LocalTerm(*sums, penalty, self.lam, self.n_nodes)
+        term = EXCHANGES[self.exchange](local)
+        if self.exchange == "tree":
+            return TreeNode(term, self.near, self.parent)
+        return NetworkNode(term, self.near, self.rules)
 
 
 class NetworkNode:
@@ -160,7 +207,6 @@ class NetworkNode:
     def hear(self, round: int, inbox: list[tuple[int, Message]]) -> int:
         """Take in what has come, move, and say for how many rounds all has been quiet."""
         alpha, moved = self.rules.relaxation, 0.0
-        size = 2 * self.rules.rho * max(float(np.linalg.norm(self.x)), 1e-300)
         for j, message in inbox:
             self.heard[j] = round
             if message.round <= self.stamps[j]:
@@ -168,7 +214,7 @@ class NetworkNode:
             self.stamps[j], self.quiets[j] = message.round, message.quiet
             if j in self.z:
                 step = message.values - self.z[j]
-                moved = max(moved, float(np.linalg.norm(step)) / size)
+                moved = max(moved, self.term.news(step / (2 * self.rules.rho), self.x))
                 self.z[j] = self.z[j] + alpha * step
             else:  # it is back
                 self.z[j], moved = message.values, np.inf
@@ -192,6 +238,51 @@ class NetworkNode:
         pull = sum(self.z.values(), np.zeros_like(self.x))
         self.x = self.term.minimiser(pull, self.rules.rho * len(self.z))
 
-    def solution(self) -> np.ndarray:
-        """θ, as far as this node knows."""
+    def solution(self) -> tuple[np.ndarray, float]:
+        """(θ, λ), as far as this node knows."""
         return self.term.solution(self.x)
+
+
+class TreeNode:
+    """A node of a tree: sums go up to the root, each once, and the total comes down again.
+
+    `near` are its neighbours in the tree, one of which is its parent (None: it is the root). Nothing may fail.
+    """
+
+    def __init__(self, term: StatisticsTerm, near: list[int], parent: int | None):
+        self.term, self.near, self.parent = term, list(near), parent
+        self.missing = set(near) - {parent}
+        self.sum = np.asarray(term.start)
+        self.reported, self.total, self.passed = False, False, False
+
+    def speak(self, round: int) -> dict[int, Message]:
+        """The sum of its branch, once all children have told theirs; later the total."""
+        if self.missing:
+            return {}
+        message = Message(round, 0, self.sum)
+        if not self.reported:
+            self.reported = True
+            if self.parent is not None:
+                return {self.parent: message}
+            self.total = True
+        if self.total and not self.passed:
+            self.passed = True
+            return {j: message for j in self.near if j != self.parent}
+        return {}
+
+    def hear(self, round: int, inbox: list[tuple[int, Message]]) -> int:
+        """Add up, or take over the total; the answer is large once that is known."""
+        for j, message in inbox:
+            if j == self.parent:
+                self.sum, self.total = message.values, True
+            else:
+                self.sum = self.sum + message.values
+                self.missing.discard(j)
+        return _DONE if self.passed else 0
+
+    def wake(self, round: int) -> None:
+        """Nobody falls silent here."""
+
+    def solution(self) -> tuple[np.ndarray, float]:
+        """(θ, λ) from the sums that have come, its own included."""
+        return self.term.solution(self.sum)

@@ -32,7 +32,8 @@ class Prepared:
     kernel: Kernel
     sample: np.ndarray  # rows that nodes proposed, or centres that were given
     centres: np.ndarray
-    lam: float
+    lam: float | None  # None: it will be found from the sums over all rows
+    level: np.ndarray  # (outputs,) the mean of all targets, from which they are counted; 0 without an offset
     log: list[tuple[int, int, int, int]]  # messages of the flood, in rounds before 0
 
 
@@ -47,7 +48,7 @@ def prepare(
 ) -> Prepared:
     """Centres, the kernel's parameters and λ, from one flood of what every node has to say.
 
-    A node says how many rows and which neighbours it has, which λn it would take (if λ is left to the data),
+    A node says how many rows and which neighbours it has, the mean of its targets, which λn it would take (if λ is left to the data),
     and proposes rows as centres, from which parameters of the kernel are found, too.
     """
     given = not isinstance(machine.centres, str) and hasattr(machine.centres, "__len__")
@@ -61,17 +62,23 @@ def prepare(
         sizes = np.array([len(own) * X.shape[1] if wanted else 0 for own in picked])
     kernel = kernel.resolve(sample)
     degrees = np.array([len(near) for near in neighbours(members.graph)])
-    auto = is_auto(machine.lam)
+    # Who will have the sums over all rows can wait for them; the others take a vote.
+    later = machine.combine == "consensus" and machine.exchange != "coefficients"
+    auto = is_auto(machine.lam) and not later
     log: list[tuple[int, int, int, int]] = []
     if members.graph.n_nodes > 1:
-        said = flood(members.graph, _NUMBER * (sizes + degrees + 1 + auto), Faults(), members.graph.n_nodes)
+        means = targets.shape[1] if machine.offset and machine.combine == "consensus" else 0
+        numbers = sizes + degrees + 1 + auto + means
+        said = flood(members.graph, _NUMBER * numbers, Faults(), members.graph.n_nodes)
         log = [(r - said.rounds, i, j, size) for r, i, j, size in said.messages]
     n = len(X)
-    if auto:
-        lam = _voted(machine, members, X, targets, kernel, sample) / n
+    lam: float | None
+    if is_auto(machine.lam):
+        lam = None if later else _voted(machine, members, X, targets, kernel, sample) / n
     else:
         lam = machine.lam.value(n) if hasattr(machine.lam, "value") else float(machine.lam)
-    return Prepared(kernel, sample, np.asarray(sample, np.float64), lam, log)
+    level = targets.mean(axis=0) if machine.offset else np.zeros(targets.shape[1])
+    return Prepared(kernel, sample, np.asarray(sample, np.float64), lam, level, log)
 
 
 def _given(centres: Any, X: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from mercer.estimators.inputs import (
 )
 from mercer.estimators.lam import OtherWords, check_lam
 from mercer.estimators.plan import Plan
+from mercer.estimators.tensors import follows_data, on_host
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
 from mercer.graphs import Graph
@@ -61,8 +62,10 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
     kernel : Kernel, str or function of two points
         Parameters that are left to the data are found from the rows that nodes propose as centres.
     lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
-        "auto": every node with five different rows or more leaves one out to find its own λ_i, and the median
-        of λ_i n_i, divided by n, is taken; without such nodes, λn is a tenth of k(z,z).
+        "auto": nodes that have agreed on sums over all rows take the λ under which the targets are most
+        likely (the largest evidence). Others, which must know it before, take a vote: every node with five
+        different rows or more leaves one out to find its own λ_i, and the median of λ_i n_i, divided by n,
+        is taken; without such nodes, λn is a tenth of k(z,z).
     graph : edges, networkx graph, adjacency matrix, mercer.graphs.Graph, or None
         Who can hear whom; it must be connected. None: every node and the three whose rows lie nearest to its.
     combine : "consensus", "average" or "glue"
@@ -73,8 +76,10 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         For consensus, how many centres the nodes propose together, each the same number of its rows.
     centres : "uniform", "k-means++", "leverage", "pivoted_cholesky", a Centres object, or points
         How a node chooses among its rows, or the centres themselves, if all nodes know them beforehand.
-    exchange : "statistics" or "coefficients"
-        What is sent in a round: about m²/2 sums over rows, for few rounds, or m coefficients, for many.
+    exchange : "statistics", "coefficients" or "tree"
+        What is sent in a round of consensus: about m²/2 sums over rows, for few rounds; or m coefficients, for
+        many, the more the smaller λ is. "tree": those sums go once up and down a tree, by far the fewest bytes,
+        and nothing may fail.
     weights : "precision" or "closeness"
         For gluing: by how much a node's rows tell at a point, or by how near its rows are in the mean.
     faults : Faults, optional
@@ -164,7 +169,13 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         require_flag(self.record, "record")
         if self.faults is not None and not isinstance(self.faults, Faults):
             raise TypeError(f"faults must be a mercer.network.Faults or None, got {self.faults!r:.60}")
-        (self.faults or Faults()).validate()
+        faults = self.faults or Faults()
+        faults.validate()
+        if self.combine == "consensus" and self.exchange == "tree" and faults != Faults():
+            raise ValueError(
+                "sums that go up and down a tree are lost with the first message that is: with faults take "
+                "exchange='statistics', which survives them"
+            )
         if isinstance(self.centres, str) or not hasattr(self.centres, "__len__"):
             Nystrom(centres=self.centres).validate()
 
@@ -202,8 +213,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         network = Network(members, faults, prepared, engine, client)
         way = agree if self.combine == "consensus" else gather
         self.combined_: Any = None
-        self.combined_, course = way(self, network, X, targets)
-        self.coding_, self.lam_, self.centres_ = coding, prepared.lam, prepared.centres
+        self.combined_, course, self.lam_ = way(self, network, X, targets)
+        self.coding_, self.centres_ = coding, prepared.centres
         self.nodes_, self.graph_ = np.array(members.names), members.graph
         self.n_rounds_, self.agreed_ = course.rounds, bool(course.agreed)
         self.traffic_ = Traffic.of(members.graph.n_nodes, [*prepared.log, *course.log])
@@ -223,6 +234,7 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
                 f"nodes send each other rows of numbers, and {kernel!r} does not compare vectors: take a "
                 "kernel that does, such as Gaussian()"
             )
+        X = on_host(X)
         require_numbers(X, "X")
         require_numbers(y, "y")
         X = validate_data(self, X, dtype=[np.float64, np.float32])
@@ -233,7 +245,7 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
 
     def _planned(self, members: Members, engine: Engine, n: int) -> Plan:
         consensus = self.combine == "consensus"
-        form = Nystrom(centres=self.centres_) if consensus else Full()
+        form = Nystrom(n_centres=len(self.centres_)) if consensus else Full()
         traffic = self.traffic_
         reasons = (
             f"{members.graph.n_nodes} nodes, {len(members.graph.edges)} edges; {self.combine}, λ = {self.lam_:.3g}",
@@ -252,6 +264,7 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
 
     # -- predict -------------------------------------------------------------------------------------
 
+    @follows_data
     def predict(self, X, node=None, rounds=None):
         """Predictions for X, shaped as y was at fit.
 
@@ -261,16 +274,13 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         rounds : int, optional
             As it was after so many rounds; of consensus only where `record` was True.
         """
-        return self.coding_at(self.scores(X, node, rounds))
-
-    def coding_at(self, scores: np.ndarray) -> np.ndarray:
-        """Scores in the shape of y."""
+        scores = self.scores(X, node, rounds)
         return self.coding_.decode(scores)
 
     def scores(self, X: Any, node: Any = None, rounds: int | None = None) -> np.ndarray:
         """f(x) + b, shape (n, outputs)."""
         check_is_fitted(self, "combined_")
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validate_data(self, on_host(X), reset=False, dtype=[np.float64, np.float32])
         if rounds is not None:
             rounds = require_count(rounds, "rounds", 0)
         scores = self.combined_.scores(X, self._number_of(node), rounds)

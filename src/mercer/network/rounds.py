@@ -27,8 +27,8 @@ class Carrier(Protocol):
     def round(self, plan: Deliveries) -> tuple[list[tuple[int, int, int, int]], dict[int, int]]:
         """One round: the messages that were sent (round, sender, receiver, bytes), and node → quiet rounds."""
 
-    def solutions(self) -> list[np.ndarray]:
-        """θ of every node."""
+    def solutions(self) -> list[tuple[np.ndarray, float]]:
+        """(θ, λ) of every node."""
 
 
 class InProcess:
@@ -53,7 +53,7 @@ class InProcess:
             inboxes.setdefault(j, []).append((i, message))
         return log, {i: self.nodes[i].hear(plan.round, inboxes.get(i, [])) for i in there}
 
-    def solutions(self) -> list[np.ndarray]:
+    def solutions(self) -> list[tuple[np.ndarray, float]]:
         return [node.solution() for node in self.nodes]
 
 
@@ -62,7 +62,7 @@ class Course:
     """How the rounds went."""
 
     log: list[tuple[int, int, int, int]] = field(default_factory=list)
-    history: list[Any] = field(default_factory=list)  # θ of every node, before the first round and after each
+    history: list[Any] = field(default_factory=list)  # (θ, λ) of every node, before the first round and after each
     rounds: int = 0
     agreed: bool = False
     up: np.ndarray = field(default_factory=lambda: np.ones(0, bool))

@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree, shortest_path
+from scipy.sparse.csgraph import (
+    breadth_first_order,
+    connected_components,
+    minimum_spanning_tree,
+    shortest_path,
+)
 
 from mercer._params import require_count, require_nonnegative, require_positive
 from mercer.features.base import generator
@@ -184,6 +189,21 @@ def diameter(graph: Graph) -> int:
     """
     ways = shortest_path(_adjacency(graph), unweighted=True, directed=False)
     return int(ways[np.isfinite(ways)].max(initial=0))
+
+
+def spanning_tree(graph: Graph) -> tuple[Graph, list[int | None]]:
+    """A tree of shortest ways to the node that is nearest to all others, and the parent of every node in it.
+
+    >>> tree, parents = spanning_tree(ring(5))
+    >>> tree, parents
+    (Graph(5 nodes, 4 edges), [None, 0, 1, 4, 0])
+    """
+    A = _adjacency(graph)
+    ways = shortest_path(A, unweighted=True, directed=False)
+    root = int(np.argmin(ways.max(axis=1)))
+    _, before = breadth_first_order(A, root, directed=False)
+    parents = [None if i == root else int(j) for i, j in enumerate(before.tolist())]
+    return _joined([(i, j) for i, j in enumerate(parents) if j is not None], graph.n_nodes), parents
 
 
 def laplacian_range(graph: Graph) -> tuple[float, float]:
