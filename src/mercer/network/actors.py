@@ -18,8 +18,8 @@ from mercer.network.rounds import Deliveries
 class NodeActor:
     """A node on a worker.
 
-    Speaking and hearing are coroutines, which a worker runs on its event loop: two nodes that send to each other
-    at the same time would otherwise wait for each other's thread for ever.
+    Sending and receiving are coroutines, which a worker runs on its event loop: two nodes that send to each
+    other at the same time would otherwise wait for each other's thread for ever.
     """
 
     def __init__(self, number: int, setup: NodeSetup):
@@ -48,8 +48,8 @@ class NodeActor:
         return sent
 
     def hear(self, round: int) -> int:
-        """Take in what is due, in the order of the senders."""
-        return self.node.hear(round, sorted(self.under_way.pop(round, []), key=lambda pair: pair[0]))
+        """Take in what is due."""
+        return self.node.hear(round, self.under_way.pop(round, []))
 
     async def miss(self, round: int) -> None:
         """Be silent: what is due now is lost."""
@@ -74,14 +74,7 @@ class DaskCarrier:
     """
 
     def __init__(self, client: Any, setups: list[NodeSetup]):
-        workers = sorted(client.scheduler_info()["workers"])
-        if not workers:
-            raise ValueError("the client has no workers: wait for some, client.wait_for_workers(1)")
-        futures = [
-            client.submit(NodeActor, i, setup, actor=True, workers=workers[i % len(workers)], pure=False)
-            for i, setup in enumerate(setups)
-        ]
-        self.actors = [future.result() for future in futures]
+        self.actors = on_workers(client, NodeActor, list(enumerate(setups)), actor=True)
         _all([self.actors[i].meet({j: self.actors[j] for j in s.near}) for i, s in enumerate(setups)])
 
     def round(self, plan: Deliveries) -> tuple[list[tuple[int, int, int, int]], dict[int, int]]:
@@ -102,3 +95,15 @@ class DaskCarrier:
 
 def _all(futures: list[Any]) -> list[Any]:
     return [future.result() for future in futures]
+
+
+def on_workers(client: Any, made: Any, arguments: list[tuple[Any, ...]], **how: Any) -> list[Any]:
+    """What `made` returns for each node's arguments, node after node on worker after worker."""
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    if not workers:
+        raise ValueError("the client has no workers: wait for some, client.wait_for_workers(1)")
+    futures = [
+        client.submit(made, *some, workers=workers[i % len(workers)], pure=False, **how)
+        for i, some in enumerate(arguments)
+    ]
+    return _all(futures)

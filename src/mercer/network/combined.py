@@ -21,7 +21,7 @@ class Agreed:
     centres : KernelFunction, whose points are the centres; its coefficients count for nothing
     coef, intercepts : (nodes, centres, outputs), (nodes, outputs)
     present : (nodes,) which of them were there in the last round
-    past_coef, past_intercepts : the same before the first round and after each; None where it was not recorded
+    past_coef, past_intercepts : the same before the first round and after each; None where not recorded
     """
 
     def __init__(self, centres, coef, intercepts, present, past_coef=None, past_intercepts=None):
@@ -51,7 +51,9 @@ class Agreed:
     def outputs(self) -> int:
         return self.coef.shape[2]
 
-    def function(self, node: int | None = None, rounds: int | None = None) -> tuple[KernelFunction, np.ndarray]:
+    def function(
+        self, node: int | None = None, rounds: int | None = None
+    ) -> tuple[KernelFunction, np.ndarray]:
         """(f, b) of a node, or the mean of all that are there; after so many rounds."""
         coef, b = self.coef, self.intercepts
         if rounds is not None:
@@ -126,10 +128,14 @@ class Gathered:
         there = np.flatnonzero((when <= limit) & (self.counts > 0))
         if not len(there):
             who = "nobody" if node is None else f"node {node}"
-            raise ValueError(f"{who} knows a function there: it has no rows and has heard of none; wait longer")
+            raise ValueError(
+                f"{who} knows a function there: it has no rows and has heard of none; wait longer"
+            )
         return there
 
-    def weights(self, X: Any, node: int | None = None, rounds: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def weights(
+        self, X: Any, node: int | None = None, rounds: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(numbers of nodes, their weights at each point): not negative, and 1 in all."""
         there = self.heard(node, rounds)
         counts = self.counts[there]

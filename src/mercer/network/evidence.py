@@ -40,7 +40,7 @@ def log_evidence(
 def likeliest_lam(
     gram: np.ndarray, moments: np.ndarray, squares: np.ndarray, count: float, penalty: np.ndarray
 ) -> float:
-    """λ with the largest evidence; `penalty` is that of the coordinates, 0 for one that stands for the offset."""
+    """λ with the largest evidence; `penalty` is that of the coordinates, 0 for the one of the offset."""
     free = penalty == 0
     if free.any():  # seen from the mean of the rows
         sums, total = gram[~free][:, free][:, 0], moments[free][0]

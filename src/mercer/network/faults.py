@@ -23,8 +23,8 @@ class Faults(Params):
     Parameters
     ----------
     down : dict, optional
-        Node → rounds in which it neither sends nor hears: ``(first, last)``, where last = None means for ever,
-        or a list of such pairs. Rounds are counted from 0; the last one of a pair is silent, too.
+        Node → rounds in which it neither sends nor hears: ``(first, last)``, where last = None means for
+        ever, or a list of such pairs. Rounds are counted from 0; the last one of a pair is silent, too.
     loss : float
         Share of messages that never arrive.
     delay : int

@@ -23,8 +23,8 @@ from mercer.network.topology import diameter, laplacian_range, neighbours, spann
 
 # α: as much of the news as still damps what goes to and fro between two nodes.
 _RELAXATION = 0.9
-# ρ in units of 1/√(λ₂ λ_N) of the graph's Laplacian, for quadratics that are the same at all nodes. Tried on rings,
-# grids, random geometric graphs, small worlds and complete graphs: between 1 and 1.6 is best on all of them.
+# ρ in units of 1/√(λ₂ λ_N) of the graph's Laplacian, for quadratics that are the same at all nodes. Tried on
+# rings, grids, random geometric graphs, small worlds and complete graphs: 1 to 1.6 is best on all of them.
 _STIFFNESS = 1.3
 # For coefficients, whose quadratics differ from node to node: in units of their mean curvature.
 _SOFTER, _SOFTEST = 0.06, 0.1
@@ -52,7 +52,17 @@ def agree(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) ->
     coordinates = SharedCoordinates(prepared.kernel, prepared.centres, network.engine, machine.offset)
     rules = _rules(machine, network, len(X))
     setups = [
-        NodeSetup(X[rows], targets[rows] - prepared.level, coordinates, prepared.lam, machine.exchange, near[i], rules, graph.n_nodes, parents[i])
+        NodeSetup(
+            X[rows],
+            targets[rows] - prepared.level,
+            coordinates,
+            prepared.lam,
+            machine.exchange,
+            near[i],
+            rules,
+            graph.n_nodes,
+            parents[i],
+        )
         for i, rows in enumerate(network.members.rows)
     ]
     carrier: Any
@@ -96,19 +106,27 @@ def _rules(machine: Any, network: Network, n: int) -> NetworkRules:
     return NetworkRules(float(stiffness), _RELAXATION, network.faults.patience, float(machine.tol))
 
 
-def gather(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -> tuple[Gathered, Course, float]:
+def gather(
+    machine: Any, network: Network, X: np.ndarray, targets: np.ndarray
+) -> tuple[Gathered, Course, float]:
     """Each node fits its own rows; the functions are flooded.
 
-    For the mean, each is fitted with the λ of all n rows: too little for the few it has, so that it follows their
-    noise, which the mean takes out again. For gluing, each sees the noise that there is: λ_i n_i = λn.
+    For the mean, each is fitted with the λ of all n rows: too little for the few it has, so that it follows
+    their noise, which the mean takes out again. For gluing, each sees the noise that there is: λ_i n_i = λn.
     """
     members, prepared, n = network.members, network.prepared, len(X)
     assert prepared.lam is not None
-    machines: list[Any] = []
+    tasks: list[tuple[Any, ...]] = []
     for rows in members.rows:
         lam = prepared.lam if machine.combine == "average" else prepared.lam * n / max(len(rows), 1)
         own = KernelRidge(prepared.kernel, lam, offset=machine.offset, engine=network.engine, random_state=0)
-        machines.append(own.fit(X[rows], targets[rows]) if len(rows) else None)
+        tasks.append((own, X[rows], targets[rows]))
+    if network.client is None:
+        machines = [_fitted(*task) for task in tasks]
+    else:
+        from mercer.network.actors import on_workers
+
+        machines = on_workers(network.client, _fitted, tasks)
     width = X.shape[1] + targets.shape[1]
     terms = np.array([0 if m is None else len(m.function_) for m in machines])
     sizes = _NUMBER * (terms * width + targets.shape[1] + 1)
@@ -119,14 +137,19 @@ def gather(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -
     if how == "precision":
         alpha = prepared.lam * n
         known = [
-            None if m is None else Knowledge.of(prepared.kernel, m.function_.points, alpha, network.engine)
-            for m in machines
+            Knowledge.of(prepared.kernel, X[rows], alpha, network.engine) if len(rows) else None
+            for rows in members.rows
         ]
     spread = _spacing(np.array(places), members)
     found = Gathered(machines, members.counts, said.arrived, how, known, np.array(places), spread)
     up = network.faults.up(len(machines), said.rounds)
     known_to_all = bool((said.arrived[up] != NEVER).all())
     return found, Course(said.messages, [], said.rounds, known_to_all, up), prepared.lam
+
+
+def _fitted(machine: KernelRidge, rows: np.ndarray, targets: np.ndarray) -> KernelRidge | None:
+    """The machine of a node; None without rows."""
+    return machine.fit(rows, targets) if len(rows) else None
 
 
 def _spacing(places: np.ndarray, members: Members) -> float:

@@ -17,7 +17,9 @@ NEVER = -1
 class Flood:
     """What came of it."""
 
-    arrived: np.ndarray  # (nodes, nodes) after how many rounds node i knows what j had to say; NEVER: not at all
+    arrived: (
+        np.ndarray
+    )  # (nodes, nodes) after how many rounds node i knows what j had to say; NEVER: not at all
     rounds: int
     messages: list[tuple[int, int, int, int]]  # round, sender, receiver, bytes
 

@@ -19,8 +19,8 @@ _MOST_ROWS = 1000
 class Knowledge:
     """How much a node knows at x: the precision that its rows add to the prior's.
 
-    Where a Gaussian process with the covariance k has been seen at the node's rows with noise of variance α, its
-    variance at x is s² = k(x,x) − e, e = k(x,X)(K + αI)⁻¹k(X,x), and what is known beyond the prior is
+    Where a Gaussian process with the covariance k has been seen at the node's rows with noise of variance α,
+    its variance at x is s² = k(x,x) − e, e = k(x,X)(K + αI)⁻¹k(X,x), and what is known beyond the prior is
 
         1/s² − 1/k(x,x) = e / (k(x,x) (k(x,x) − e)) ,
 
@@ -58,7 +58,7 @@ class Knowledge:
 
 
 def by_knowledge(known: list[Knowledge], counts: np.ndarray, X: Any) -> np.ndarray:
-    """(nodes, n) weights ≥ 0 that sum to one at every point; by numbers of rows where nobody knows anything."""
+    """(nodes, n) weights ≥ 0 that sum to one at every point; by numbers of rows where nobody knows a thing."""
     parts = np.array([one.at(X) for one in known])
     return _shares(parts, counts)
 

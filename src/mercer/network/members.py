@@ -85,8 +85,8 @@ def _rows_of(labels: np.ndarray, names: list[Any]) -> list[np.ndarray]:
     unknown = [label for label in found.tolist() if label not in number]
     if unknown:
         raise ValueError(
-            f"row {int(np.flatnonzero(labels == unknown[0])[0])} belongs to node {unknown[0]!r}, but the graph "
-            f"has the {len(names)} nodes {names[0]!r} to {names[-1]!r}"
+            f"row {int(np.flatnonzero(labels == unknown[0])[0])} belongs to node {unknown[0]!r}, but the "
+            f"graph has the {len(names)} nodes {names[0]!r} to {names[-1]!r}"
         )
     own = np.array([number[label] for label in found.tolist()])[where.ravel()]
     return [np.flatnonzero(own == i) for i in range(len(names))]

@@ -7,9 +7,10 @@ multipliers on the edges. For every neighbour j a node i holds a vector z_ij, an
     q_ij   = 2ρ x_i − z_ij                                        sent to j
     z_ij   ← (1 − α) z_ij + α q_ji                                when q_ji has come
 
-Where nothing moves any more z_ij + z_ji = 2ρ x_i = 2ρ x_j: all agree; and summed over the nodes, the conditions
-of the minima say Σ ∇f_i(x) = 0. This holds from whatever z one begins with. So a message that is lost or late
-changes nothing in the end, and when a node goes the others forget its z and arrive at the minimum without it.
+Where nothing moves any more z_ij + z_ji = 2ρ x_i = 2ρ x_j: all agree; and summed over the nodes, the
+conditions of the minima say Σ ∇f_i(x) = 0. This holds from whatever z one begins with. So a message that is
+lost or late changes nothing in the end, and when a node goes the others forget its z and arrive at the
+minimum without it.
 """
 
 from __future__ import annotations
@@ -135,7 +136,11 @@ class CoefficientsTerm:
         return x, self.lam
 
 
-EXCHANGES = {"statistics": StatisticsTerm, "coefficients": CoefficientsTerm, "tree": StatisticsTerm}
+EXCHANGES: dict[str, Any] = {
+    "statistics": StatisticsTerm,
+    "coefficients": CoefficientsTerm,
+    "tree": StatisticsTerm,
+}
 
 
 @dataclass(frozen=True)
@@ -207,7 +212,7 @@ class NetworkNode:
     def hear(self, round: int, inbox: list[tuple[int, Message]]) -> int:
         """Take in what has come, move, and say for how many rounds all has been quiet."""
         alpha, moved = self.rules.relaxation, 0.0
-        for j, message in inbox:
+        for j, message in sorted(inbox, key=lambda pair: (pair[0], pair[1].round)):
             self.heard[j] = round
             if message.round <= self.stamps[j]:
                 continue  # overtaken by a later one
@@ -227,7 +232,7 @@ class NetworkNode:
         return self.quiet
 
     def wake(self, round: int) -> None:
-        """Speak to all neighbours again after a silence; what is held of them may be old, and does no harm."""
+        """Speak to all neighbours again after a silence; what is held of them may be old: it does no harm."""
         for j in self.near:
             self.z.setdefault(j, self.rules.rho * self.x)
             self.heard[j] = round
@@ -246,7 +251,7 @@ class NetworkNode:
 class TreeNode:
     """A node of a tree: sums go up to the root, each once, and the total comes down again.
 
-    `near` are its neighbours in the tree, one of which is its parent (None: it is the root). Nothing may fail.
+    `near` are its neighbours in the tree, one of them its parent (None: it is the root). Nothing may fail.
     """
 
     def __init__(self, term: StatisticsTerm, near: list[int], parent: int | None):
@@ -272,7 +277,7 @@ class TreeNode:
 
     def hear(self, round: int, inbox: list[tuple[int, Message]]) -> int:
         """Add up, or take over the total; the answer is large once that is known."""
-        for j, message in inbox:
+        for j, message in sorted(inbox, key=lambda pair: pair[0]):
             if j == self.parent:
                 self.sum, self.total = message.values, True
             else:

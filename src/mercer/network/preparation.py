@@ -1,4 +1,4 @@
-"""Before the first round: what all nodes must know, found from what each of them proposes, and flooded once."""
+"""Before the first round: what all nodes must know, found from what each proposes, and flooded once."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def prepare(
 ) -> Prepared:
     """Centres, the kernel's parameters and λ, from one flood of what every node has to say.
 
-    A node says how many rows and which neighbours it has, the mean of its targets, which λn it would take (if λ is left to the data),
-    and proposes rows as centres, from which parameters of the kernel are found, too.
+    A node says how many rows and which neighbours it has, the mean of its targets, which λn it would take (if
+    that is to be voted on), and proposes rows as centres, from which parameters of the kernel are found, too.
     """
     given = not isinstance(machine.centres, str) and hasattr(machine.centres, "__len__")
     wanted = not given and (machine.combine == "consensus" or bool(kernel.unresolved()))

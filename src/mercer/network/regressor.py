@@ -52,8 +52,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
     f = Σ_j c_j k(z_j,·) at centres z_j that all nodes know. Three ways lead to something of the kind:
 
     * ``combine="consensus"``: rounds of messages between neighbours, after which every node has that very f;
-    * ``combine="average"``: each node fits its own rows, with the λ of all n, and the mean is taken, by numbers of
-      rows: one flood of functions. Good where all nodes see the same distribution, and only there;
+    * ``combine="average"``: each node fits its own rows, with the λ of all n, and the mean is taken, by numbers
+      of rows: one flood of functions. Good where all nodes see the same distribution, and only there;
     * ``combine="glue"``: each node fits its own rows, and at every point those who know most count most (a
       partition of unity): one flood of functions, for nodes that each see their own surroundings.
 
@@ -77,9 +77,9 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
     centres : "uniform", "k-means++", "leverage", "pivoted_cholesky", a Centres object, or points
         How a node chooses among its rows, or the centres themselves, if all nodes know them beforehand.
     exchange : "statistics", "coefficients" or "tree"
-        What is sent in a round of consensus: about m²/2 sums over rows, for few rounds; or m coefficients, for
-        many, the more the smaller λ is. "tree": those sums go once up and down a tree, by far the fewest bytes,
-        and nothing may fail.
+        What is sent in a round of consensus: about m²/2 sums over rows, for few rounds; or m coefficients,
+        for many, the more the smaller λ is. "tree": those sums go once up and down a tree, by far the fewest
+        bytes, and nothing may fail.
     weights : "precision" or "closeness"
         For gluing: by how much a node's rows tell at a point, or by how near its rows are in the mean.
     faults : Faults, optional
@@ -101,14 +101,14 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
     n_rounds_ : rounds it took
     agreed_ : whether all nodes knew in the end that they agree (or, of functions that are flooded, know all)
     combined_ : what the nodes hold
-    function_, dual_coef_, intercept_ : f and b of all nodes together; absent where functions are glued, as that is
-        no element of the kernel's space
+    function_, dual_coef_, intercept_ : f and b of all nodes together; absent where functions are glued, as
+        that is no element of the kernel's space
     kernel_, lam_, centres_, plan_ : what was agreed on before
 
     Notes
     -----
-    Nodes that fall silent during consensus take their rows with them: the others arrive at what their own rows
-    say. When they come back, their rows count again. Messages are 64-bit numbers and a header of 16 bytes.
+    Nodes that fall silent during consensus take their rows with them: the others arrive at what their own
+    rows say. When they come back, their rows count again. Messages are 64-bit numbers and a header of 16 bytes.
 
     Examples
     --------
@@ -122,7 +122,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
     >>> machine = NetworkKernelRegressor("gaussian", lam=1e-3, graph=ring(6), n_centres=30, random_state=0)
     >>> machine = machine.fit(X, y, nodes=nodes)
     >>> from mercer.representations import Nystrom
-    >>> pooled = KernelRidge(machine.kernel_, lam=1e-3, representation=Nystrom(centres=machine.centres_)).fit(X, y)
+    >>> form = Nystrom(centres=machine.centres_)
+    >>> pooled = KernelRidge(machine.kernel_, lam=1e-3, representation=form).fit(X, y)
     >>> bool(np.abs(machine.predict(X, node=4) - pooled.predict(X)).max() < 1e-6)
     True
     >>> machine.n_rounds_ < 60 and machine.agreed_
@@ -194,8 +195,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         X : (n, d) array
         y : (n,) or (n, outputs) array
         nodes : (n,) array, optional
-            Whose row each of them is: the number of a node or, with a networkx graph, its name; without a graph,
-            any labels. Not given: nodes have cells of the data, see `n_nodes`.
+            Whose row each of them is: the number of a node or, with a networkx graph, its name; without a
+            graph, any labels. Not given: nodes have cells of the data, see `n_nodes`.
         client : distributed.Client, optional
             Then every node is an actor on a worker of that cluster, and messages go from worker to worker.
         """
@@ -248,7 +249,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         form = Nystrom(n_centres=len(self.centres_)) if consensus else Full()
         traffic = self.traffic_
         reasons = (
-            f"{members.graph.n_nodes} nodes, {len(members.graph.edges)} edges; {self.combine}, λ = {self.lam_:.3g}",
+            f"{members.graph.n_nodes} nodes, {len(members.graph.edges)} edges; {self.combine}",
+            f"λ = {self.lam_:.3g}",
             f"{self.n_rounds_} rounds, {traffic.messages:,} messages, {traffic.bytes:,} bytes",
         )
         return Plan(form, None, engine, n, len(self.centres_) if consensus else n, reasons=reasons)
@@ -257,7 +259,7 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         what = "do not agree yet" if self.combine == "consensus" else "have not heard of all others"
         warnings.warn(
             f"NetworkKernelRegressor: the nodes {what} after {self.n_rounds_} rounds. Let them have more "
-            "(max_rounds), ask for less (tol), or look at the faults; tol=0 runs a fixed number without a word",
+            "(max_rounds), ask for less (tol), or look at the faults; tol=0 runs max_rounds without a word",
             ConvergenceWarning,
             stacklevel=frames_inside(),
         )
@@ -299,7 +301,9 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         """(n, nodes) how much each node counts at each point, for functions that are glued or averaged."""
         check_is_fitted(self, "combined_")
         if not isinstance(self.combined_, Gathered):
-            raise ValueError("nodes that agree have no weights: they are those of combine='glue' or 'average'")
+            raise ValueError(
+                "nodes that agree have no weights: they are those of combine='glue' or 'average'"
+            )
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         there, weights = self.combined_.weights(X, self._number_of(node))
         out = np.zeros((len(X), len(self.nodes_)))

@@ -25,7 +25,7 @@ class Carrier(Protocol):
     """Where nodes live and who carries their messages."""
 
     def round(self, plan: Deliveries) -> tuple[list[tuple[int, int, int, int]], dict[int, int]]:
-        """One round: the messages that were sent (round, sender, receiver, bytes), and node → quiet rounds."""
+        """One round: what was sent (round, sender, receiver, bytes), and node → quiet rounds."""
 
     def solutions(self) -> list[tuple[np.ndarray, float]]:
         """(θ, λ) of every node."""
@@ -62,7 +62,9 @@ class Course:
     """How the rounds went."""
 
     log: list[tuple[int, int, int, int]] = field(default_factory=list)
-    history: list[Any] = field(default_factory=list)  # (θ, λ) of every node, before the first round and after each
+    history: list[Any] = field(
+        default_factory=list
+    )  # (θ, λ) of every node, before the first round and after each
     rounds: int = 0
     agreed: bool = False
     up: np.ndarray = field(default_factory=lambda: np.ones(0, bool))

@@ -141,7 +141,7 @@ def _as_tree_weights(apart: np.ndarray) -> np.ndarray:
 
 
 def names_of(graph: Any) -> list[Any] | None:
-    """Names of the nodes of a networkx graph in their order; None of other graphs, whose nodes are numbers."""
+    """Names of the nodes of a networkx graph in their order; None of other graphs: their nodes are numbers."""
     known = callable(getattr(graph, "is_directed", None)) and hasattr(graph, "nodes")
     return list(graph.nodes) if known else None
 
@@ -177,7 +177,7 @@ def require_connected(graph: Graph) -> None:
         few = ", ".join(str(i) for i in parts[1][:5].tolist()) + ", …" * (len(parts[1]) > 5)
         raise ValueError(
             f"the graph is not connected: it falls into {len(parts)} parts, and nothing that node "
-            f"{parts[0][0]} knows ever reaches node {few}. Add an edge between the parts, or fit each by itself"
+            f"{parts[0][0]} knows ever reaches node {few}. Add edges between the parts, or fit each by itself"
         )
 
 

@@ -14,7 +14,7 @@ from mercer._state import ArraySpec, require
 class Traffic:
     """Messages of a network: one row of `log` for each.
 
-    A message is counted when it is sent, whether it arrives or not, and once for each neighbour it is sent to.
+    A message is counted when it is sent, whether it arrives or not, once for each neighbour it is sent to.
 
     Attributes
     ----------
