@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from mercer.network.flooding import NEVER
 from mercer.network.gluing import Knowledge, by_closeness, by_knowledge
 
 
+@dataclass(frozen=True, eq=False)
 class Agreed:
     """A function of its own at every node, all at the same centres, which the rounds have made the same.
 
@@ -24,12 +26,14 @@ class Agreed:
     past_coef, past_intercepts : the same before the first round and after each; None where not recorded
     """
 
-    def __init__(self, centres, coef, intercepts, present, past_coef=None, past_intercepts=None):
-        self.centres, self.coef, self.intercepts, self.present = centres, coef, intercepts, present
-        self.past_coef, self.past_intercepts = past_coef, past_intercepts
+    centres: KernelFunction
+    coef: np.ndarray
+    intercepts: np.ndarray
+    present: np.ndarray
+    past_coef: np.ndarray | None = None
+    past_intercepts: np.ndarray | None = None
 
     holds = {
-        "centres": KernelFunction,
         "coef": ArraySpec("f8", "nodes", "centre", "outputs", finite=True),
         "intercepts": ArraySpec("f8", "nodes", "outputs", finite=True),
         "present": ArraySpec("b", "nodes"),
@@ -72,6 +76,7 @@ class Agreed:
         return f.at_points(X) + b
 
 
+@dataclass(frozen=True, eq=False)
 class Gathered:
     """Functions that nodes fitted to their own rows, put together by whoever has heard of them.
 
@@ -85,15 +90,18 @@ class Gathered:
     places, width : (nodes, d) and a number, for "closeness"
     """
 
-    def __init__(self, machines, counts, arrived, how, known, places, width):
-        self.machines, self.counts, self.arrived, self.how = machines, counts, arrived, how
-        self.known, self.places, self.width = known, places, width
+    machines: list[Any]
+    counts: np.ndarray
+    arrived: np.ndarray
+    how: str
+    known: list[Any]
+    places: np.ndarray
+    width: float
 
     holds = {
         "machines": list[KernelRidge | None],
         "counts": ArraySpec("f8", "nodes"),
         "arrived": ArraySpec("i", "nodes", "nodes"),
-        "how": str,
         "known": list[Knowledge | None],
         "places": ArraySpec("f8", "nodes", None),
         "width": NOT_NEGATIVE,

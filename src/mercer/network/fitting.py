@@ -18,7 +18,7 @@ from mercer.network.gluing import Knowledge
 from mercer.network.members import Members
 from mercer.network.node import NetworkRules, NodeSetup
 from mercer.network.preparation import Prepared
-from mercer.network.rounds import Course, InProcess, run_rounds
+from mercer.network.rounds import InProcess, Proceedings, run_rounds
 from mercer.network.topology import diameter, laplacian_range, neighbours, spanning_tree
 
 # α: as much of the news as still damps what goes to and fro between two nodes.
@@ -42,7 +42,9 @@ class Network:
     client: Any = None
 
 
-def agree(machine: Any, network: Network, X: np.ndarray, targets: np.ndarray) -> tuple[Agreed, Course, float]:
+def agree(
+    machine: Any, network: Network, X: np.ndarray, targets: np.ndarray
+) -> tuple[Agreed, Proceedings, float]:
     """Rounds of consensus, after which every node has the pooled solution."""
     graph, prepared = network.members.graph, network.prepared
     parents: list[int | None] = [None] * graph.n_nodes
@@ -108,7 +110,7 @@ def _rules(machine: Any, network: Network, n: int) -> NetworkRules:
 
 def gather(
     machine: Any, network: Network, X: np.ndarray, targets: np.ndarray
-) -> tuple[Gathered, Course, float]:
+) -> tuple[Gathered, Proceedings, float]:
     """Each node fits its own rows; the functions are flooded.
 
     For the mean, each is fitted with the λ of all n rows: too little for the few it has, so that it follows
@@ -127,10 +129,6 @@ def gather(
         from mercer.network.actors import on_workers
 
         machines = on_workers(network.client, _fitted, tasks)
-    width = X.shape[1] + targets.shape[1]
-    terms = np.array([0 if m is None else len(m.function_) for m in machines])
-    sizes = _NUMBER * (terms * width + targets.shape[1] + 1)
-    said = flood(members.graph, sizes, network.faults, machine.max_rounds)
     how = "average" if machine.combine == "average" else machine.weights
     places = [X[r].mean(axis=0, dtype=np.float64) if len(r) else np.zeros(X.shape[1]) for r in members.rows]
     known: list[Knowledge | None] = [None] * len(machines)
@@ -140,11 +138,17 @@ def gather(
             Knowledge.of(prepared.kernel, X[rows], alpha, network.engine) if len(rows) else None
             for rows in members.rows
         ]
+    # A function is its points and coefficients, b and n_i; what a node knows is judged by its rows.
+    d, outputs = X.shape[1], targets.shape[1]
+    terms = np.array([0 if m is None else len(m.function_) for m in machines])
+    points = np.maximum(terms, [0 if one is None else len(one.rows) for one in known])
+    sizes = _NUMBER * (points * d + terms * outputs + outputs + 1)
+    said = flood(members.graph, sizes, network.faults, machine.max_rounds)
     spread = _spacing(np.array(places), members)
     found = Gathered(machines, members.counts, said.arrived, how, known, np.array(places), spread)
     up = network.faults.up(len(machines), said.rounds)
     known_to_all = bool((said.arrived[up] != NEVER).all())
-    return found, Course(said.messages, [], said.rounds, known_to_all, up), prepared.lam
+    return found, Proceedings(said.messages, [], said.rounds, known_to_all, up), prepared.lam
 
 
 def _fitted(machine: KernelRidge, rows: np.ndarray, targets: np.ndarray) -> KernelRidge | None:

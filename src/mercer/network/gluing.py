@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from mercer.kernels.points import double
 _MOST_ROWS = 1000
 
 
+@dataclass(frozen=True, eq=False)
 class Knowledge:
     """How much a node knows at x: the precision that its rows add to the prior's.
 
@@ -32,10 +34,12 @@ class Knowledge:
     alpha : float > 0
     """
 
-    holds = {"rows": ArraySpec("f8", None, None), "alpha": NOT_NEGATIVE, "kernel": Kernel, "engine": Engine}
+    kernel: Kernel
+    rows: np.ndarray
+    alpha: float
+    engine: Engine
 
-    def __init__(self, kernel: Kernel, rows: np.ndarray, alpha: float, engine: Engine):
-        self.kernel, self.rows, self.alpha, self.engine = kernel, rows, alpha, engine
+    holds = {"rows": ArraySpec("f8", None, None), "alpha": NOT_NEGATIVE}
 
     @classmethod
     def of(cls, kernel: Kernel, rows: Any, alpha: float, engine: Engine) -> Knowledge:
@@ -58,7 +62,7 @@ class Knowledge:
 
 
 def by_knowledge(known: list[Knowledge], counts: np.ndarray, X: Any) -> np.ndarray:
-    """(nodes, n) weights ≥ 0 that sum to one at every point; by numbers of rows where nobody knows a thing."""
+    """(nodes, n) weights ≥ 0 that sum to one at every point; by numbers of rows where nobody knows."""
     parts = np.array([one.at(X) for one in known])
     return _shares(parts, counts)
 

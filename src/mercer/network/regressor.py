@@ -52,8 +52,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
     f = Σ_j c_j k(z_j,·) at centres z_j that all nodes know. Three ways lead to something of the kind:
 
     * ``combine="consensus"``: rounds of messages between neighbours, after which every node has that very f;
-    * ``combine="average"``: each node fits its own rows, with the λ of all n, and the mean is taken, by numbers
-      of rows: one flood of functions. Good where all nodes see the same distribution, and only there;
+    * ``combine="average"``: each node fits its own rows, with the λ of all n, and the mean is taken, by
+      numbers of rows: one flood of functions. Good where all nodes see the same distribution, and only there;
     * ``combine="glue"``: each node fits its own rows, and at every point those who know most count most (a
       partition of unity): one flood of functions, for nodes that each see their own surroundings.
 
@@ -108,7 +108,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
     Notes
     -----
     Nodes that fall silent during consensus take their rows with them: the others arrive at what their own
-    rows say. When they come back, their rows count again. Messages are 64-bit numbers and a header of 16 bytes.
+    rows say. When they come back, their rows count again. Messages are 64-bit numbers with a header of 16
+    bytes.
 
     Examples
     --------
@@ -213,7 +214,7 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
             raise ValueError(f"{self.kernel_!r} is no kernel on these rows, and nodes need one")
         network = Network(members, faults, prepared, engine, client)
         way = agree if self.combine == "consensus" else gather
-        self.combined_: Any = None
+        self.combined_: Any
         self.combined_, course, self.lam_ = way(self, network, X, targets)
         self.coding_, self.centres_ = coding, prepared.centres
         self.nodes_, self.graph_ = np.array(members.names), members.graph

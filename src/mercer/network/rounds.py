@@ -58,7 +58,7 @@ class InProcess:
 
 
 @dataclass
-class Course:
+class Proceedings:
     """How the rounds went."""
 
     log: list[tuple[int, int, int, int]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Course:
 
 def run_rounds(
     carrier: Carrier, near: list[list[int]], faults: Faults, horizon: int, max_rounds: int, record: bool
-) -> Course:
+) -> Proceedings:
     """Rounds until every node that is there knows that all are quiet, or there have been `max_rounds`.
 
     A node knows it once the number of quiet rounds, its own and its neighbours' and theirs, has reached the
@@ -80,7 +80,7 @@ def run_rounds(
     """
     n = len(near)
     ways = [(i, j) for i in range(n) for j in near[i]]
-    course = Course(up=np.ones(n, bool))
+    course = Proceedings(up=np.ones(n, bool))
     if record:
         course.history.append(carrier.solutions())
     before = np.ones(n, bool)

@@ -141,7 +141,7 @@ def _as_tree_weights(apart: np.ndarray) -> np.ndarray:
 
 
 def names_of(graph: Any) -> list[Any] | None:
-    """Names of the nodes of a networkx graph in their order; None of other graphs: their nodes are numbers."""
+    """Names of the nodes of a networkx graph in their order; None of other graphs, which have numbers."""
     known = callable(getattr(graph, "is_directed", None)) and hasattr(graph, "nodes")
     return list(graph.nodes) if known else None
 
