@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._state import NOT_NEGATIVE, ArraySpec, require
 from mercer.estimators import KernelRidge
+from mercer.estimators.plan import parts_of
 from mercer.functions import KernelFunction
 from mercer.network.flooding import NEVER
 from mercer.network.gluing import Knowledge, by_closeness, by_knowledge
@@ -155,9 +156,12 @@ class Gathered:
 
     def scores(self, X: Any, node: int | None = None, rounds: int | None = None) -> np.ndarray:
         """(n, outputs)"""
-        there, weights = self.weights(X, node, rounds)
-        parts = [self.machines[i].scores(X) for i in there.tolist()]
-        return np.einsum("in,int->nt", weights, np.array(parts, np.float64))
+        out = np.empty((len(X), self.outputs))
+        for rows in parts_of(len(X), int(self.counts.sum())):
+            there, weights = self.weights(X[rows], node, rounds)
+            parts = [self.machines[i].scores(X[rows]) for i in there.tolist()]
+            out[rows] = np.einsum("in,int->nt", weights, np.array(parts, np.float64))
+        return out
 
     def mean(self) -> tuple[KernelFunction, np.ndarray]:
         """(f, b) of the mean of all functions, by numbers of rows."""

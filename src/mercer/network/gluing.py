@@ -51,7 +51,7 @@ class Knowledge:
 
     def at(self, X: Any) -> np.ndarray:
         """(n,) precision beyond the prior's."""
-        X = double(X)
+        X = np.asarray(X, np.float64)
         K = np.asarray(self.engine.operator(self.kernel, self.rows).dense(), np.float64)
         K[np.diag_indices(len(K))] += max(self.alpha, 1e-12 * float(np.abs(K).max(initial=1e-300)))
         between = np.asarray(self.engine.operator(self.kernel, self.rows, X).dense(), np.float64)

@@ -30,7 +30,7 @@ from mercer.estimators.tensors import follows_data, on_host
 from mercer.features.base import generator
 from mercer.functions import KernelFunction
 from mercer.graphs import Graph
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, Precomputed
 from mercer.losses import Squared
 from mercer.losses.coding import TargetCoding
 from mercer.network.combined import Agreed, Gathered
@@ -231,7 +231,7 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         """X, targets (n, outputs) and the coding of y, checked."""
         for part in (kernel, engine):
             part.validate()
-        if not kernel.vectors:
+        if not kernel.vectors or isinstance(kernel, Precomputed):
             raise ValueError(
                 f"nodes send each other rows of numbers, and {kernel!r} does not compare vectors: take a "
                 "kernel that does, such as Gaussian()"

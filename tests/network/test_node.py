@@ -1,0 +1,142 @@
+"""Nodes: one round by hand, what they agree on, and what silence does."""
+
+import numpy as np
+import pytest
+
+from mercer.network import Faults, complete, grid, ring
+from mercer.network.node import (
+    CoefficientsTerm,
+    LocalTerm,
+    Message,
+    NetworkNode,
+    NetworkRules,
+    StatisticsTerm,
+    TreeNode,
+)
+from mercer.network.topology import neighbours
+
+RULES = NetworkRules(rho=0.5, relaxation=0.9, patience=2, tol=1e-9)
+rng = np.random.default_rng(0)
+
+
+def term_of(rows=8, outputs=2, lam=0.1, seed=0):
+    own = np.random.default_rng(seed)
+    psi, y = np.column_stack([own.standard_normal((rows, 3)), np.ones(rows)]), own.standard_normal((rows, outputs))
+    sums = psi.T @ psi, psi.T @ y, np.square(y).sum(axis=0), float(rows)
+    return LocalTerm(*sums, np.array([1.0, 2.0, 1.0, 0.0]), lam, 4), psi, y
+
+
+def test_local_solutions_are_ridge_regressions():
+    local, psi, y = term_of()
+    wanted = np.linalg.solve(psi.T @ psi + 0.1 * 8 * np.diag(local.penalty), psi.T @ y)
+    assert np.allclose(local.solved()[0], wanted)
+    for term in (StatisticsTerm(local), CoefficientsTerm(local)):
+        theta, lam = term.solution(term.start)
+        assert np.allclose(theta, wanted) and lam == 0.1
+
+
+@pytest.mark.parametrize("made", [StatisticsTerm, CoefficientsTerm])
+def test_minimisers_have_no_gradient(made):
+    term = made(term_of()[0])
+    pull = rng.standard_normal(term.start.shape)
+    x = term.minimiser(pull, 0.7)
+    if made is StatisticsTerm:
+        gradient = (x - term.start) - pull + 0.7 * x
+    else:
+        local = term.local
+        A = local.gram + 0.1 * local.count * np.diag(local.penalty)
+        gradient = A @ x - local.moments - pull + 0.7 * x
+    assert np.abs(gradient).max() < 1e-10
+
+
+def test_a_node_without_rows():
+    nothing = LocalTerm(np.zeros((2, 2)), np.zeros((2, 1)), np.zeros(1), 0.0, np.array([1.0, 0.0]), 0.1, 3)
+    assert not nothing.solved()[0].any()
+    for made in (StatisticsTerm, CoefficientsTerm):
+        term = made(nothing)
+        assert np.isfinite(term.minimiser(np.ones_like(term.start), 0.5)).all()
+        assert np.array_equal(term.minimiser(np.zeros_like(term.start), 0.0), term.start)
+
+
+def test_a_round_by_hand():
+    a, b = (StatisticsTerm(term_of(seed=seed)[0]) for seed in (1, 2))
+    one, two = NetworkNode(a, [1], RULES), NetworkNode(b, [0], RULES)
+    assert np.allclose(one.x, a.start)  # before it has heard anything, it knows its own sums
+    said, answered = one.speak(0)[1], two.speak(0)[0]
+    assert np.allclose(said.values, 2 * 0.5 * a.start - 0.5 * a.start)
+    assert said.nbytes == 8 * len(a.start) + 16
+    one.hear(0, [(1, answered)])
+    z = 0.1 * 0.5 * a.start + 0.9 * 0.5 * b.start
+    assert np.allclose(one.z[1], z) and np.allclose(one.x, (a.start + z) / 1.5)
+
+
+def around(nodes, near, faults, rounds):
+    """Rounds written out once more: messages that are not late, by the schedule of silences."""
+    before = np.ones(len(nodes), bool)
+    for r in range(rounds):
+        up = faults.up(len(nodes), r)
+        for i in np.flatnonzero(up & ~before):
+            nodes[i].wake(r)
+        before = up
+        said = [nodes[i].speak(r) if up[i] else {} for i in range(len(nodes))]
+        quiet = [nodes[i].hear(r, [(j, said[j][i]) for j in near[i] if i in said[j]]) for i in np.flatnonzero(up)]
+    return quiet
+
+
+@pytest.mark.parametrize("made", [StatisticsTerm, CoefficientsTerm])
+@pytest.mark.parametrize("graph", [ring(4), complete(4), grid(2, 2)], ids=repr)
+def test_all_agree_on_the_minimum_of_the_sum(made, graph):
+    terms = [term_of(rows=5 + seed, seed=seed)[0] for seed in range(4)]
+    near = neighbours(graph)
+    rules = NetworkRules(1.0 if made is StatisticsTerm else 4.0, 0.9, 2, 1e-12)
+    nodes = [NetworkNode(made(t), some, rules) for t, some in zip(terms, near)]
+    quiet = around(nodes, near, Faults(), 150)
+    A = sum(t.gram + 0.1 * t.count * np.diag(t.penalty) for t in terms)
+    wanted = np.linalg.solve(A, sum(t.moments for t in terms))
+    assert max(np.abs(node.solution()[0] - wanted).max() for node in nodes) < 1e-8
+    assert min(quiet) > 2
+
+
+@pytest.mark.parametrize("last", [None, 100])
+def test_those_who_are_left_agree_without_the_others_and_later_with_them(last):
+    terms = [term_of(rows=5 + seed, seed=seed)[0] for seed in range(5)]
+    near = neighbours(complete(5))
+    nodes = [NetworkNode(StatisticsTerm(t), some, NetworkRules(0.3, 0.9, 2, 1e-12)) for t, some in zip(terms, near)]
+    around(nodes, near, Faults(down={1: (10, last), 3: (10, last)}), 200)
+    left = range(5) if last else (0, 2, 4)
+    A = sum(terms[i].gram + 0.1 * terms[i].count * np.diag(terms[i].penalty) for i in left)
+    wanted = np.linalg.solve(A, sum(terms[i].moments for i in left))
+    assert max(np.abs(nodes[i].solution()[0] - wanted).max() for i in left) < 1e-9
+    assert sorted(nodes[0].z) == [i for i in left if i != 0]
+
+
+def test_a_message_that_was_overtaken_counts_for_nothing():
+    node = NetworkNode(StatisticsTerm(term_of()[0]), [1], RULES)
+    new, old = Message(5, 0, np.zeros_like(node.x)), Message(4, 0, np.ones_like(node.x))
+    node.hear(6, [(1, new)])
+    held = node.z[1].copy()
+    node.hear(7, [(1, old)])
+    assert np.array_equal(node.z[1], held) and node.heard[1] == 7
+
+
+def test_sums_on_a_tree_are_sent_twice_along_each_edge():
+    #     0 is the root; 1 and 2 are its children, 3 is a child of 1
+    parents, near = [None, 0, 0, 1], [[1, 2], [0, 3], [0], [1]]
+    terms = [StatisticsTerm(term_of(seed=seed)[0]) for seed in range(4)]
+    nodes = [TreeNode(t, some, parent) for t, some, parent in zip(terms, near, parents)]
+    sent = []
+    for r in range(5):
+        said = [node.speak(r) for node in nodes]
+        sent += [(r, i, j) for i in range(4) for j in said[i]]
+        done = [nodes[i].hear(r, [(j, said[j][i]) for j in near[i] if i in said[j]]) > 0 for i in range(4)]
+    assert sent == [(0, 2, 0), (0, 3, 1), (1, 1, 0), (2, 0, 1), (2, 0, 2), (3, 1, 3)] and all(done)
+    assert all(np.allclose(node.sum, sum(t.start for t in terms)) for node in nodes)
+
+
+def test_news_are_measured_part_by_part():
+    term = StatisticsTerm(term_of()[0])
+    step = np.zeros_like(term.start)
+    assert term.news(step, term.start) == 0
+    step[-1] = 0.08  # of 8 rows
+    assert term.news(step, term.start) == pytest.approx(0.01)
+    assert term.news(step, np.zeros_like(step)) == np.inf
