@@ -11,7 +11,14 @@ from mercer.network.flooding import NEVER, flood
 def test_three_nodes_in_a_row():
     said = flood(Graph([[0, 1], [1, 2]]), np.array([10, 20, 30]), Faults(), 10)
     # Round 0: everybody to its neighbours. Round 1: the middle passes on what the other side does not have.
-    assert said.messages == [(0, 0, 1, 10), (0, 1, 0, 20), (0, 1, 2, 20), (0, 2, 1, 30), (1, 1, 0, 30), (1, 1, 2, 10)]
+    assert said.messages == [
+        (0, 0, 1, 10),
+        (0, 1, 0, 20),
+        (0, 1, 2, 20),
+        (0, 2, 1, 30),
+        (1, 1, 0, 30),
+        (1, 1, 2, 10),
+    ]
     assert said.rounds == 2 and said.arrived.tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
 
 

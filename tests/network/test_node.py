@@ -21,7 +21,10 @@ rng = np.random.default_rng(0)
 
 def term_of(rows=8, outputs=2, lam=0.1, seed=0):
     own = np.random.default_rng(seed)
-    psi, y = np.column_stack([own.standard_normal((rows, 3)), np.ones(rows)]), own.standard_normal((rows, outputs))
+    psi, y = (
+        np.column_stack([own.standard_normal((rows, 3)), np.ones(rows)]),
+        own.standard_normal((rows, outputs)),
+    )
     sums = psi.T @ psi, psi.T @ y, np.square(y).sum(axis=0), float(rows)
     return LocalTerm(*sums, np.array([1.0, 2.0, 1.0, 0.0]), lam, 4), psi, y
 
@@ -79,7 +82,9 @@ def around(nodes, near, faults, rounds):
             nodes[i].wake(r)
         before = up
         said = [nodes[i].speak(r) if up[i] else {} for i in range(len(nodes))]
-        quiet = [nodes[i].hear(r, [(j, said[j][i]) for j in near[i] if i in said[j]]) for i in np.flatnonzero(up)]
+        quiet = [
+            nodes[i].hear(r, [(j, said[j][i]) for j in near[i] if i in said[j]]) for i in np.flatnonzero(up)
+        ]
     return quiet
 
 
@@ -101,7 +106,9 @@ def test_all_agree_on_the_minimum_of_the_sum(made, graph):
 def test_those_who_are_left_agree_without_the_others_and_later_with_them(last):
     terms = [term_of(rows=5 + seed, seed=seed)[0] for seed in range(5)]
     near = neighbours(complete(5))
-    nodes = [NetworkNode(StatisticsTerm(t), some, NetworkRules(0.3, 0.9, 2, 1e-12)) for t, some in zip(terms, near)]
+    nodes = [
+        NetworkNode(StatisticsTerm(t), some, NetworkRules(0.3, 0.9, 2, 1e-12)) for t, some in zip(terms, near)
+    ]
     around(nodes, near, Faults(down={1: (10, last), 3: (10, last)}), 200)
     left = range(5) if last else (0, 2, 4)
     A = sum(terms[i].gram + 0.1 * terms[i].count * np.diag(terms[i].penalty) for i in left)
@@ -136,7 +143,20 @@ def test_sums_on_a_tree_are_sent_twice_along_each_edge():
 def test_news_are_measured_part_by_part():
     term = StatisticsTerm(term_of()[0])
     step = np.zeros_like(term.start)
-    assert term.news(step, term.start) == 0
+    sizes = term.sizes(term.start)
+    assert term.news(step, sizes) == 0
     step[-1] = 0.08  # of 8 rows
-    assert term.news(step, term.start) == pytest.approx(0.01)
-    assert term.news(step, np.zeros_like(step)) == np.inf
+    assert term.news(step, sizes) == pytest.approx(0.01)
+    assert term.news(step, [0.0] * 4) == np.inf
+
+
+def test_sums_of_no_rows_are_not_believed():
+    term = StatisticsTerm(term_of()[0])
+    own = term.local.solved()[0]
+    for part, factor in ((-1, -1.0), (slice(-3, -1), -1.0), (slice(10, 18), 50.0)):  # n, Σy², Σψy
+        x = term.start.copy()
+        x[part] *= factor
+        assert np.array_equal(term.solution(x)[0], own)
+    x = term.start.copy()
+    x[:10] *= 2  # twice the features' squares is possible
+    assert not np.allclose(term.solution(x)[0], own)

@@ -23,10 +23,12 @@ def network(**given):
 
 def pooled(machine, rows=slice(None), y=Y, lam=LAM):
     form = Nystrom(centres=machine.centres_)
-    return KernelRidge(machine.kernel_, lam=lam, representation=form, offset=machine.offset).fit(X[rows], y[rows])
+    return KernelRidge(machine.kernel_, lam=lam, representation=form, offset=machine.offset).fit(
+        X[rows], y[rows]
+    )
 
 
-# -- consensus --------------------------------------------------------------------------------------------------
+# -- consensus -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -89,12 +91,12 @@ def test_survivors_that_are_cut_off_agree_among_themselves():
 
 
 def test_messages_are_counted():
-    # Three nodes in a row, one centre each, given beforehand: nothing but numbers of rows, neighbours and means.
+    # Three nodes in a row, one centre each, known beforehand: rows, neighbours and means are what is said.
     rows = NODES < 3
     machine = network(graph=[(0, 1), (1, 2)], centres=SENSORS[:3], tol=0, max_rounds=7)
     machine.fit(X[rows], Y[rows], NODES[rows])
     traffic = machine.traffic_
-    # Four ways in round 0, then the middle passes on to both sides. Nodes 0 and 2 have one neighbour, 1 has two.
+    # Four ways in round 0, then the middle passes on to both sides. The middle has one neighbour more.
     assert traffic.preparation == (6, 8 * (2 * 3 + 2 * 4 + 2 * 3))
     # Coordinates: three centres and the offset. Sums: 4·5/2 + 4 + 1 + 1; two numbers of the header.
     assert traffic.by_round.tolist() == [[4, 4 * (8 * 16 + 16)]] * 7
@@ -115,13 +117,15 @@ def test_what_was_known_earlier():
         network().fit(X, Y, NODES).predict(X, rounds=1)
 
 
-# -- average and gluing --------------------------------------------------------------------------------------------
+# -- average and gluing ----------------------------------------------------------------------------------
 
 
 def test_the_average_is_the_mean_of_fits():
     uneven = np.where(NODES < 3, 0, NODES)  # node 0 has the rows of three, nodes 1 and 2 have none
     machine = network(combine="average").fit(X, Y, uneven)
-    fits = [KernelRidge(KERNEL, lam=LAM).fit(X[uneven == i], Y[uneven == i]).predict(X) for i in np.unique(uneven)]
+    fits = [
+        KernelRidge(KERNEL, lam=LAM).fit(X[uneven == i], Y[uneven == i]).predict(X) for i in np.unique(uneven)
+    ]
     shares = np.array([(uneven == i).mean() for i in np.unique(uneven)])
     assert np.allclose(machine.predict(X), shares @ np.array(fits), atol=1e-10)
     assert np.allclose(machine.function_(X) + machine.intercept_, machine.predict(X), atol=1e-8)
@@ -134,7 +138,7 @@ def test_glued_functions_are_weighted_fits(weights):
     shares = machine.gluing_weights(X)
     assert np.allclose(shares.sum(axis=1), 1) and (shares >= 0).all()
     # With the noise of all rows: λ_i n_i = λ n.
-    fits = [KernelRidge(KERNEL, lam=LAM * 16).fit(X[NODES == i], Y[NODES == i]).predict(X) for i in range(16)]
+    fits = [KernelRidge(KERNEL, lam=LAM * 16).fit(X[i == NODES], Y[i == NODES]).predict(X) for i in range(16)]
     assert np.allclose(machine.predict(X), (shares * np.array(fits).T).sum(axis=1), atol=1e-10)
     assert not hasattr(machine, "function_")
     truth = FIELD(X, 0.1)
@@ -146,7 +150,7 @@ def test_a_node_knows_what_has_reached_it():
     machine = network(combine="average", graph=ring(16)).fit(X, Y, NODES)
     own = KernelRidge(KERNEL, lam=LAM).fit(X[NODES == 3], Y[NODES == 3])
     assert np.allclose(machine.predict(X, node=3, rounds=0), own.predict(X), atol=1e-10)
-    three = [KernelRidge(KERNEL, lam=LAM).fit(X[NODES == i], Y[NODES == i]).predict(X) for i in (2, 3, 4)]
+    three = [KernelRidge(KERNEL, lam=LAM).fit(X[i == NODES], Y[i == NODES]).predict(X) for i in (2, 3, 4)]
     assert np.allclose(machine.predict(X, node=3, rounds=1), np.mean(three, axis=0), atol=1e-10)
     assert machine.n_rounds_ == 8 and np.allclose(machine.predict(X, node=3), machine.predict(X))
     cut = network(combine="glue", graph=ring(16), faults=Faults(down={2: (0, None), 5: (0, None)}))
@@ -155,7 +159,7 @@ def test_a_node_knows_what_has_reached_it():
     assert (cut.gluing_weights(X, node=3).any(axis=0).nonzero()[0] == [3, 4]).all()
 
 
-# -- rows and parameters ---------------------------------------------------------------------------------------------
+# -- rows and parameters ---------------------------------------------------------------------------------
 
 
 def test_nodes_without_rows_with_one_row_and_with_equal_rows():
@@ -184,10 +188,13 @@ def test_float32_stays_float32():
 def test_lam_left_to_the_data():
     found = network(lam="auto").fit(X, Y, NODES)
     truth = FIELD(X, 0.1)
-    errors = {lam: np.std(network(lam=lam, exchange="tree").fit(X, Y, NODES).predict(X) - truth) for lam in (1e-7, 1e-3, 0.1)}
+    errors = {
+        lam: np.std(network(lam=lam, exchange="tree").fit(X, Y, NODES).predict(X) - truth)
+        for lam in (1e-7, 1e-3, 0.1)
+    }
     assert np.std(found.predict(X) - truth) < 1.2 * min(errors.values())
     voted = network(lam="auto", combine="glue").fit(X, Y, NODES)
-    votes = [KernelRidge(KERNEL).fit(X[NODES == i], Y[NODES == i]).lam_ * 12 for i in range(16)]
+    votes = [KernelRidge(KERNEL).fit(X[i == NODES], Y[i == NODES]).lam_ * 12 for i in range(16)]
     assert voted.lam_ == pytest.approx(np.median(votes) / len(X))
     lonely = network(lam="auto", combine="glue").fit(X[::12], Y[::12], NODES[::12])
     assert lonely.lam_ == pytest.approx(0.1 / 16)
@@ -234,7 +241,7 @@ def test_other_refusals():
         network(max_rounds=3).fit(X, Y, NODES)
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("given", [{"record": True}, {"combine": "average"}, {"combine": "glue"}])

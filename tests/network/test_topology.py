@@ -18,7 +18,13 @@ from mercer.network.topology import (
 
 @pytest.mark.parametrize(
     ("graph", "nodes", "edges", "wide"),
-    [(ring(7), 7, 7, 3), (grid(3, 4), 12, 17, 5), (complete(5), 5, 10, 1), (ring(1), 1, 0, 0), (ring(2), 2, 1, 1)],
+    [
+        (ring(7), 7, 7, 3),
+        (grid(3, 4), 12, 17, 5),
+        (complete(5), 5, 10, 1),
+        (ring(1), 1, 0, 0),
+        (ring(2), 2, 1, 1),
+    ],
 )
 def test_sizes(graph, nodes, edges, wide):
     assert (graph.n_nodes, len(graph.edges), diameter(graph)) == (nodes, edges, wide)
@@ -33,8 +39,8 @@ def test_a_small_world_is_connected_and_has_shortcuts():
     assert small_world(40, 2, 0.5, random_state=1) == short
 
 
-def test_geometric_and_nearest_graphs(rng=np.random.default_rng(0)):
-    places = rng.uniform(0, 1, (20, 2))
+def test_geometric_and_nearest_graphs():
+    places = np.random.default_rng(0).uniform(0, 1, (20, 2))
     apart = np.linalg.norm(places[:, None] - places[None], axis=2)
     graph = geometric(places)
     require_connected(graph)
@@ -55,7 +61,10 @@ def test_a_graph_that_falls_apart_is_refused():
         require_connected(Graph([[0, 1], [1, 2], [3, 4]]))
     with pytest.raises(ValueError, match="no nodes"):
         require_connected(Graph([], n_nodes=0))
-    assert [part.tolist() for part in components(ring(6), np.array([1, 1, 1, 0, 1, 0], bool))] == [[0, 1, 2], [4]]
+    assert [part.tolist() for part in components(ring(6), np.array([1, 1, 1, 0, 1, 0], bool))] == [
+        [0, 1, 2],
+        [4],
+    ]
 
 
 def test_spectra_of_the_laplacian():

@@ -15,6 +15,7 @@ minimum without it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,8 @@ from mercer.network.evidence import likeliest_lam
 _HEADER = 16
 # More quiet rounds than any network is wide.
 _DONE = 1 << 30
+# What rounding, and sums that are not yet quite the same everywhere, may add to what is explained.
+_SLACK = 1.1
 
 
 @dataclass(frozen=True)
@@ -49,17 +52,18 @@ class LocalTerm:
             k = self.n_nodes
             sums = k * self.gram, k * self.moments, k * self.squares, k * self.count
             lam = likeliest_lam(*sums, self.penalty)
-        return _solved(self.gram + np.diag(self.count * lam * self.penalty), self.moments), lam
+        A = self.gram + np.diag(self.count * lam * self.penalty)
+        try:
+            found = cho_solve(cho_factor(A, check_finite=False), self.moments, check_finite=False)
+            if np.isfinite(found).all():
+                return found, lam
+        except LinAlgError:
+            pass
+        return np.linalg.lstsq(A, self.moments, rcond=None)[0], lam
 
-
-def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    try:
-        found = cho_solve(cho_factor(A, check_finite=False), b, check_finite=False)
-        if np.isfinite(found).all():
-            return found
-    except LinAlgError:
-        pass
-    return np.linalg.lstsq(A, b, rcond=None)[0]
+    def explains_too_much(self, theta: np.ndarray) -> bool:
+        """Would θ explain more than there is? Then no rows have such sums: squared errors are not negative."""
+        return bool((np.sum(theta * self.moments, axis=0) > _SLACK * self.squares).any())
 
 
 class StatisticsTerm:
@@ -76,14 +80,17 @@ class StatisticsTerm:
         """argmin f_i(x) − ⟨pull, x⟩ + ½ weight ‖x‖²"""
         return (self.start + pull) / (1 + weight)
 
-    def news(self, step: np.ndarray, x: np.ndarray) -> float:
-        """The size of a step beside that of x: the largest of Σψψᵀ's, Σψy's, Σy²'s and n's own."""
+    def sizes(self, x: np.ndarray) -> list[float]:
+        """The lengths of n, Σy², Σψy and Σψψᵀ."""
         p, outputs = self.local.moments.shape
-        steps = [float(np.linalg.norm(part)) for part in _cut(step, 1, outputs, p * outputs)]
-        count, squares, _, gram = (float(np.linalg.norm(part)) for part in _cut(x, 1, outputs, p * outputs))
+        return [_length(part) for part in _cut(x, 1, outputs, p * outputs)]
+
+    def news(self, step: np.ndarray, x: list[float]) -> float:
+        """The size of a step beside that of x, whose parts have these sizes: the largest of the parts'."""
+        count, squares, _, gram = x
         # Σψy may be small by itself; what its errors do depends on the others.
-        sizes = count, squares, np.sqrt(gram * squares), gram
-        return max(_ratio(part, size) for part, size in zip(steps, sizes))
+        beside = count, squares, math.sqrt(gram * squares), gram
+        return max(_ratio(part, size) for part, size in zip(self.sizes(step), beside))
 
     def solution(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         """(θ, λ) from the mean sums."""
@@ -92,8 +99,18 @@ class StatisticsTerm:
         count, squares, moments, upper = _cut(x, 1, outputs, p * outputs)
         gram[self.upper] = upper
         gram = gram + np.triu(gram, 1).T
-        sums = gram, moments.reshape(p, outputs), np.maximum(squares, 0), max(float(count[0]), 0.0)
-        return LocalTerm(*sums, self.local.penalty, self.local.lam, self.local.n_nodes).solved()
+        sums = gram, moments.reshape(p, outputs), squares, float(count[0])
+        # On the way to agreement sums may be those of no rows at all; then a node goes by its own.
+        if count[0] <= 0 or (squares < 0).any():
+            return self.local.solved()
+        pooled = LocalTerm(*sums, self.local.penalty, self.local.lam, self.local.n_nodes)
+        theta, lam = pooled.solved()
+        return self.local.solved() if pooled.explains_too_much(theta) else (theta, lam)
+
+
+def _length(x: np.ndarray) -> float:
+    x = x.ravel()
+    return math.sqrt(x @ x)
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -127,9 +144,13 @@ class CoefficientsTerm:
             self._factors[weight] = cho_factor(self.local.gram + np.diag(diagonal), check_finite=False)
         return cho_solve(self._factors[weight], self.local.moments + pull, check_finite=False)
 
-    def news(self, step: np.ndarray, x: np.ndarray) -> float:
+    def sizes(self, x: np.ndarray) -> list[float]:
+        """The length of x."""
+        return [_length(x)]
+
+    def news(self, step: np.ndarray, x: list[float]) -> float:
         """The size of a step beside that of x."""
-        return _ratio(float(np.linalg.norm(step)), float(np.linalg.norm(x)))
+        return _ratio(_length(step), x[0])
 
     def solution(self, x: np.ndarray) -> tuple[np.ndarray, float]:
         """(θ, λ)"""
@@ -211,7 +232,7 @@ class NetworkNode:
 
     def hear(self, round: int, inbox: list[tuple[int, Message]]) -> int:
         """Take in what has come, move, and say for how many rounds all has been quiet."""
-        alpha, moved = self.rules.relaxation, 0.0
+        alpha, moved, sizes = self.rules.relaxation, 0.0, self.term.sizes(self.x)
         for j, message in sorted(inbox, key=lambda pair: (pair[0], pair[1].round)):
             self.heard[j] = round
             if message.round <= self.stamps[j]:
@@ -219,7 +240,7 @@ class NetworkNode:
             self.stamps[j], self.quiets[j] = message.round, message.quiet
             if j in self.z:
                 step = message.values - self.z[j]
-                moved = max(moved, self.term.news(step / (2 * self.rules.rho), self.x))
+                moved = max(moved, self.term.news(step / (2 * self.rules.rho), sizes))
                 self.z[j] = self.z[j] + alpha * step
             else:  # it is back
                 self.z[j], moved = message.values, np.inf
