@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
+from mercer.graphs import Graph
 from mercer.network import Faults, complete, grid, ring
-from mercer.network.node import (
-    CoefficientsTerm,
-    LocalTerm,
-    Message,
-    NetworkNode,
-    NetworkRules,
-    StatisticsTerm,
-    TreeNode,
-)
-from mercer.network.topology import neighbours
+from mercer.network.node import Message, NetworkNode, NetworkRules, TreeNode
+from mercer.network.terms import CoefficientsTerm, LocalTerm, StatisticsTerm
+from mercer.network.topology import laplacian_range, neighbours
 
-RULES = NetworkRules(rho=0.5, relaxation=0.9, patience=2, tol=1e-9)
+PAIR = ring(2)  # whose Laplacian has the eigenvalues 0 and 2: ρ = 1.3/2
+
+
+def rules_of(graph, exchange="statistics", tol=1e-12):
+    return NetworkRules(graph, exchange, 8.0, patience=2, delay=0, tol=tol)
+
+
 rng = np.random.default_rng(0)
 
 
@@ -26,7 +26,7 @@ def term_of(rows=8, outputs=2, lam=0.1, seed=0):
         own.standard_normal((rows, outputs)),
     )
     sums = psi.T @ psi, psi.T @ y, np.square(y).sum(axis=0), float(rows)
-    return LocalTerm(*sums, np.array([1.0, 2.0, 1.0, 0.0]), lam, 4), psi, y
+    return LocalTerm(*sums, np.array([1.0, 2.0, 1.0, 0.0]), lam), psi, y
 
 
 def test_local_solutions_are_ridge_regressions():
@@ -34,7 +34,7 @@ def test_local_solutions_are_ridge_regressions():
     wanted = np.linalg.solve(psi.T @ psi + 0.1 * 8 * np.diag(local.penalty), psi.T @ y)
     assert np.allclose(local.solved()[0], wanted)
     for term in (StatisticsTerm(local), CoefficientsTerm(local)):
-        theta, lam = term.solution(term.start)
+        theta, lam = term.solution(term.start, 1)
         assert np.allclose(theta, wanted) and lam == 0.1
 
 
@@ -53,7 +53,7 @@ def test_minimisers_have_no_gradient(made):
 
 
 def test_a_node_without_rows():
-    nothing = LocalTerm(np.zeros((2, 2)), np.zeros((2, 1)), np.zeros(1), 0.0, np.array([1.0, 0.0]), 0.1, 3)
+    nothing = LocalTerm(np.zeros((2, 2)), np.zeros((2, 1)), np.zeros(1), 0.0, np.array([1.0, 0.0]), 0.1)
     assert not nothing.solved()[0].any()
     for made in (StatisticsTerm, CoefficientsTerm):
         term = made(nothing)
@@ -63,14 +63,14 @@ def test_a_node_without_rows():
 
 def test_a_round_by_hand():
     a, b = (StatisticsTerm(term_of(seed=seed)[0]) for seed in (1, 2))
-    one, two = NetworkNode(a, [1], RULES), NetworkNode(b, [0], RULES)
+    one, two = NetworkNode(a, 0, [1], rules_of(PAIR)), NetworkNode(b, 1, [0], rules_of(PAIR))
     assert np.allclose(one.x, a.start)  # before it has heard anything, it knows its own sums
     said, answered = one.speak(0)[1], two.speak(0)[0]
-    assert np.allclose(said.values, 2 * 0.5 * a.start - 0.5 * a.start)
-    assert said.nbytes == 8 * len(a.start) + 16
+    assert np.allclose(said.values, a.start)  # 2x − z, with z = x to begin with
+    assert said.nbytes == 8 * len(a.start) + 4 + 24  # two bytes for the age of each node
     one.hear(0, [(1, answered)])
-    z = 0.1 * 0.5 * a.start + 0.9 * 0.5 * b.start
-    assert np.allclose(one.z[1], z) and np.allclose(one.x, (a.start + z) / 1.5)
+    z = 0.1 * a.start + 0.9 * b.start
+    assert np.allclose(one.z[1], z) and np.allclose(one.x, (a.start + 0.65 * z) / 1.65)
 
 
 def around(nodes, near, faults, rounds):
@@ -93,9 +93,9 @@ def around(nodes, near, faults, rounds):
 def test_all_agree_on_the_minimum_of_the_sum(made, graph):
     terms = [term_of(rows=5 + seed, seed=seed)[0] for seed in range(4)]
     near = neighbours(graph)
-    rules = NetworkRules(1.0 if made is StatisticsTerm else 4.0, 0.9, 2, 1e-12)
-    nodes = [NetworkNode(made(t), some, rules) for t, some in zip(terms, near)]
-    quiet = around(nodes, near, Faults(), 150)
+    rules = rules_of(graph, "statistics" if made is StatisticsTerm else "coefficients")
+    nodes = [NetworkNode(made(t), i, near[i], rules) for i, t in enumerate(terms)]
+    quiet = around(nodes, near, Faults(), 150 if made is StatisticsTerm else 700)
     A = sum(t.gram + 0.1 * t.count * np.diag(t.penalty) for t in terms)
     wanted = np.linalg.solve(A, sum(t.moments for t in terms))
     assert max(np.abs(node.solution()[0] - wanted).max() for node in nodes) < 1e-8
@@ -106,9 +106,7 @@ def test_all_agree_on_the_minimum_of_the_sum(made, graph):
 def test_those_who_are_left_agree_without_the_others_and_later_with_them(last):
     terms = [term_of(rows=5 + seed, seed=seed)[0] for seed in range(5)]
     near = neighbours(complete(5))
-    nodes = [
-        NetworkNode(StatisticsTerm(t), some, NetworkRules(0.3, 0.9, 2, 1e-12)) for t, some in zip(terms, near)
-    ]
+    nodes = [NetworkNode(StatisticsTerm(t), i, near[i], rules_of(complete(5))) for i, t in enumerate(terms)]
     around(nodes, near, Faults(down={1: (10, last), 3: (10, last)}), 200)
     left = range(5) if last else (0, 2, 4)
     A = sum(terms[i].gram + 0.1 * terms[i].count * np.diag(terms[i].penalty) for i in left)
@@ -117,9 +115,31 @@ def test_those_who_are_left_agree_without_the_others_and_later_with_them(last):
     assert sorted(nodes[0].z) == [i for i in left if i != 0]
 
 
+def test_news_of_a_silence_reach_those_far_away():
+    # A ring of ten, of which 5 goes: in the end everybody is tuned to a row of nine.
+    graph, term = ring(10), StatisticsTerm(term_of()[0])
+    near = neighbours(graph)
+
+    def made():
+        return [NetworkNode(term, i, near[i], rules_of(graph)) for i in range(10)]
+
+    nodes = made()
+    around(nodes, near, Faults(down={5: (4, None)}), 40)
+    low, high = laplacian_range(Graph([(i, i + 1) for i in range(8)]))
+    for node in nodes[:5] + nodes[6:]:
+        assert node.group.tolist() == [0, 1, 2, 3, 4, 6, 7, 8, 9]
+        assert node.rho == pytest.approx(1.3 / np.sqrt(low * high)) and node.rho != nodes[5].rho
+    back, fresh = made(), nodes[5].rho
+    around(back, near, Faults(down={5: (4, 40)}), 60)
+    assert {node.rho for node in back} == {fresh} and all(len(node.group) == 10 for node in back)
+
+
 def test_a_message_that_was_overtaken_counts_for_nothing():
-    node = NetworkNode(StatisticsTerm(term_of()[0]), [1], RULES)
-    new, old = Message(5, 0, np.zeros_like(node.x)), Message(4, 0, np.ones_like(node.x))
+    node, ages = NetworkNode(StatisticsTerm(term_of()[0]), 0, [1], rules_of(PAIR)), np.zeros(2, np.uint16)
+    new, old = (
+        Message(5, 0, np.zeros_like(node.x), 0.65, ages),
+        Message(4, 0, np.ones_like(node.x), 0.65, ages),
+    )
     node.hear(6, [(1, new)])
     held = node.z[1].copy()
     node.hear(7, [(1, old)])
@@ -156,7 +176,7 @@ def test_sums_of_no_rows_are_not_believed():
     for part, factor in ((-1, -1.0), (slice(-3, -1), -1.0), (slice(10, 18), 50.0)):  # n, Σy², Σψy
         x = term.start.copy()
         x[part] *= factor
-        assert np.array_equal(term.solution(x)[0], own)
+        assert np.array_equal(term.solution(x, 1)[0], own)
     x = term.start.copy()
     x[:10] *= 2  # twice the features' squares is possible
-    assert not np.allclose(term.solution(x)[0], own)
+    assert not np.allclose(term.solution(x, 1)[0], own)

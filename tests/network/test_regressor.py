@@ -98,8 +98,8 @@ def test_messages_are_counted():
     traffic = machine.traffic_
     # Four ways in round 0, then the middle passes on to both sides. The middle has one neighbour more.
     assert traffic.preparation == (6, 8 * (2 * 3 + 2 * 4 + 2 * 3))
-    # Coordinates: three centres and the offset. Sums: 4·5/2 + 4 + 1 + 1; two numbers of the header.
-    assert traffic.by_round.tolist() == [[4, 4 * (8 * 16 + 16)]] * 7
+    # Coordinates: three centres and the offset. Sums: 4·5/2 + 4 + 1 + 1; an age of each node, a header.
+    assert traffic.by_round.tolist() == [[4, 4 * (8 * 16 + 2 * 3 + 24)]] * 7
     assert machine.n_rounds_ == 7 and not machine.agreed_
     tree = network(graph=ring(3), centres=SENSORS[:3], exchange="tree").fit(X[rows], Y[rows], NODES[rows])
     assert tree.traffic_.by_round[:, 0].sum() == 4 and tree.traffic_.sent[1, 2] == tree.traffic_.sent[2, 1]

@@ -19,15 +19,8 @@ from mercer.network.members import Members
 from mercer.network.node import NetworkRules, NodeSetup
 from mercer.network.preparation import Prepared
 from mercer.network.rounds import InProcess, Proceedings, run_rounds
-from mercer.network.topology import diameter, laplacian_range, neighbours, spanning_tree
+from mercer.network.topology import diameter, neighbours, spanning_tree
 
-# α: as much of the news as still damps what goes to and fro between two nodes.
-_RELAXATION = 0.9
-# ρ in units of 1/√(λ₂ λ_N) of the graph's Laplacian, for quadratics that are the same at all nodes. Tried on
-# rings, grids, random geometric graphs, small worlds and complete graphs: 1 to 1.6 is best on all of them.
-_STIFFNESS = 1.3
-# For coefficients, whose quadratics differ from node to node: in units of their mean curvature.
-_SOFTER, _SOFTEST = 0.06, 0.1
 _NUMBER = 8
 
 
@@ -52,18 +45,14 @@ def agree(
         graph, parents = spanning_tree(graph)
     near = neighbours(graph)
     coordinates = SharedCoordinates(prepared.kernel, prepared.centres, network.engine, machine.offset)
-    rules = _rules(machine, network, len(X))
+    faults = network.faults
+    rows_a_node = len(X) / graph.n_nodes
+    rules = NetworkRules(
+        graph, machine.exchange, rows_a_node, faults.patience, int(faults.delay), float(machine.tol)
+    )
     setups = [
         NodeSetup(
-            X[rows],
-            targets[rows] - prepared.level,
-            coordinates,
-            prepared.lam,
-            machine.exchange,
-            near[i],
-            rules,
-            graph.n_nodes,
-            parents[i],
+            X[rows], targets[rows] - prepared.level, coordinates, prepared.lam, i, near[i], rules, parents[i]
         )
         for i, rows in enumerate(network.members.rows)
     ]
@@ -74,10 +63,11 @@ def agree(
         from mercer.network.actors import DaskCarrier
 
         carrier = DaskCarrier(network.client, setups)
-    horizon = diameter(graph)
-    if network.faults.loss or network.faults.delay:
-        horizon += network.faults.patience  # what has not come can't disturb the quiet
-    course = run_rounds(carrier, near, network.faults, horizon, machine.max_rounds, machine.record)
+    horizon = graph.n_nodes if faults.down else diameter(graph)
+    if faults.loss or faults.delay:
+        horizon += faults.patience  # what has not come can't disturb the quiet
+    settled = faults.last_change + rules.oldest + 1 if faults.down else 0
+    course = run_rounds(carrier, near, faults, horizon, settled, machine.max_rounds, machine.record)
     found = carrier.solutions()
     coef, b = _lifted(coordinates, found, prepared.level)
     lam = float(np.median([lam for (_, lam), up in zip(found, course.up.tolist()) if up]))
@@ -95,17 +85,6 @@ def _lifted(
 ) -> tuple[np.ndarray, np.ndarray]:
     pairs = [coordinates.coefficients(theta) for theta, _ in solutions]
     return np.array([c for c, _ in pairs]), np.array([b + level for _, b in pairs])
-
-
-def _rules(machine: Any, network: Network, n: int) -> NetworkRules:
-    """ρ from what all nodes know: the graph, whose edges were flooded, and n."""
-    graph = network.members.graph
-    low, high = laplacian_range(graph)
-    stiffness = _STIFFNESS / np.sqrt(low * high)
-    if machine.exchange == "coefficients":
-        degree = max(2 * len(graph.edges) / graph.n_nodes, 1.0)
-        stiffness = n / graph.n_nodes * max(_SOFTER / np.sqrt(low * high), _SOFTEST / degree)
-    return NetworkRules(float(stiffness), _RELAXATION, network.faults.patience, float(machine.tol))
 
 
 def gather(

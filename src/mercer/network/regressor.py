@@ -37,8 +37,8 @@ from mercer.network.combined import Agreed, Gathered
 from mercer.network.faults import Faults
 from mercer.network.fitting import Network, agree, gather
 from mercer.network.members import Members, members_of
-from mercer.network.node import EXCHANGES
 from mercer.network.preparation import prepare
+from mercer.network.terms import EXCHANGES
 from mercer.network.traffic import Traffic
 from mercer.representations import Full, Nystrom
 from mercer.solvers import ConvergenceWarning
@@ -108,8 +108,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
     Notes
     -----
     Nodes that fall silent during consensus take their rows with them: the others arrive at what their own
-    rows say. When they come back, their rows count again. Messages are 64-bit numbers with a header of 16
-    bytes.
+    rows say. When they come back, their rows count again. Messages are 64-bit numbers, two bytes for
+    each node, and a header of 24 bytes.
 
     Examples
     --------

@@ -71,12 +71,19 @@ class Proceedings:
 
 
 def run_rounds(
-    carrier: Carrier, near: list[list[int]], faults: Faults, horizon: int, max_rounds: int, record: bool
+    carrier: Carrier,
+    near: list[list[int]],
+    faults: Faults,
+    horizon: int,
+    settled: int,
+    max_rounds: int,
+    record: bool,
 ) -> Proceedings:
     """Rounds until every node that is there knows that all are quiet, or there have been `max_rounds`.
 
     A node knows it once the number of quiet rounds, its own and its neighbours' and theirs, has reached the
-    `horizon`: the longest way through the network.
+    `horizon`: the longest way through the network. Before round `settled` nobody stops: whoever falls silent
+    is missed only later, and all may be quiet although something has changed.
     """
     n = len(near)
     ways = [(i, j) for i in range(n) for j in near[i]]
@@ -84,8 +91,6 @@ def run_rounds(
     if record:
         course.history.append(carrier.solutions())
     before = np.ones(n, bool)
-    # Whoever falls silent is missed only later: all may be quiet although something has changed.
-    settled = faults.last_change + faults.patience + 1 if faults.down else 0
     for r in range(max_rounds):
         up = faults.up(n, r)
         late = dict(zip(ways, faults.fates(len(ways), r).tolist()))
