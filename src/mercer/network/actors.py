@@ -7,12 +7,19 @@ through it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from mercer.network.node import Message, NodeSetup
 from mercer.network.rounds import Deliveries
+
+# Seconds after which a message to another worker is given up.
+_WAIT = 10.0
+# How Dask says that an actor is gone.
+_LOST = "Worker holding Actor was lost"
 
 
 class NodeActor:
@@ -43,7 +50,7 @@ class NodeActor:
         for j, message in self.node.speak(round).items():
             sent.append((round, self.number, j, message.nbytes))
             if late[j] >= 0:
-                ways.append(_given(self.others[j].take(self.number, round + late[j], message)))
+                ways.append(_sent(self.others[j], self.number, round + late[j], message))
         await asyncio.gather(*ways)
         return sent
 
@@ -60,13 +67,22 @@ class NodeActor:
         return self.node.solution()
 
 
-async def _given(future: Any) -> Any:
-    """What an actor answers; one on the same worker may answer at once."""
-    return await future
+async def _sent(other: Any, *message: Any) -> None:
+    """Sent, if the other is there: a message to a node that is lost is lost with it."""
+    try:
+        await asyncio.wait_for(other.take(*message), _WAIT)
+    except Exception as error:
+        if not _is_loss(error):
+            raise
+
+
+def _is_loss(error: BaseException) -> bool:
+    """Does this say that a worker is gone, rather than that something is wrong with a node?"""
+    return isinstance(error, (OSError, TimeoutError)) or _LOST in str(error)
 
 
 class DaskCarrier:
-    """Nodes on the workers of a Dask cluster.
+    """Nodes on the workers of a Dask cluster. Those of a worker that is lost are silent from then on.
 
     Parameters
     ----------
@@ -75,7 +91,9 @@ class DaskCarrier:
 
     def __init__(self, client: Any, setups: list[NodeSetup]):
         self.actors = on_workers(client, NodeActor, list(enumerate(setups)), actor=True)
-        _all([self.actors[i].meet({j: self.actors[j] for j in s.near}) for i, s in enumerate(setups)])
+        self.lost: set[int] = set()
+        self.last: dict[int, tuple[np.ndarray, float]] = {}
+        self._asked("meet", {i: ({j: self.actors[j] for j in s.near},) for i, s in enumerate(setups)})
 
     def round(self, plan: Deliveries) -> tuple[list[tuple[int, int, int, int]], dict[int, int]]:
         there = np.flatnonzero(plan.up).tolist()
@@ -83,18 +101,41 @@ class DaskCarrier:
         late: dict[int, dict[int, int]] = {i: {} for i in there}
         for (i, j), rounds in plan.late.items():
             if i in late:
-                late[i][j] = rounds
-        for sent in _all([self.actors[i].speak(plan.round, i in plan.woken, late[i]) for i in there]):
+                late[i][j] = -1 if j in self.lost else rounds
+        said = {i: (plan.round, i in plan.woken, late[i]) for i in there}
+        for sent in self._asked("speak", said).values():
             log += sent
-        _all([self.actors[i].miss(plan.round) for i in np.flatnonzero(~plan.up).tolist()])
-        return log, dict(zip(there, _all([self.actors[i].hear(plan.round) for i in there])))
+        self._asked("miss", {i: (plan.round,) for i in np.flatnonzero(~plan.up).tolist()})
+        return log, self._asked("hear", {i: (plan.round,) for i in there})
 
     def solutions(self) -> list[tuple[np.ndarray, float]]:
-        return _all([actor.solution() for actor in self.actors])
+        """(θ, λ) of every node; of one that is lost the last that was asked for, or 0."""
+        self.last.update(self._asked("solution", {i: () for i in range(len(self.actors))}))
+        theta, lam = next(iter(self.last.values()))
+        return [self.last.get(i, (np.zeros_like(theta), lam)) for i in range(len(self.actors))]
 
+    def _asked(self, what: str, arguments: dict[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Answers of the nodes that are there; those that can't be reached are lost."""
+        futures, answers = {}, {}
+        for i, some in arguments.items():
+            if i not in self.lost:
+                with self._losing(i):
+                    futures[i] = getattr(self.actors[i], what)(*some)
+        for i, future in futures.items():
+            with self._losing(i):
+                answers[i] = future.result()
+        if len(self.lost) == len(self.actors):
+            raise RuntimeError("all nodes are lost: no worker that held one is left")
+        return answers
 
-def _all(futures: list[Any]) -> list[Any]:
-    return [future.result() for future in futures]
+    @contextmanager
+    def _losing(self, node: int) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if not _is_loss(error):
+                raise
+            self.lost.add(node)
 
 
 def on_workers(client: Any, made: Any, arguments: list[tuple[Any, ...]], **how: Any) -> list[Any]:
@@ -106,4 +147,4 @@ def on_workers(client: Any, made: Any, arguments: list[tuple[Any, ...]], **how: 
         client.submit(made, *some, workers=workers[i % len(workers)], pure=False, **how)
         for i, some in enumerate(arguments)
     ]
-    return _all(futures)
+    return [future.result() for future in futures]

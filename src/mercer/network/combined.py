@@ -24,6 +24,7 @@ class Agreed:
     centres : KernelFunction, whose points are the centres; its coefficients count for nothing
     coef, intercepts : (nodes, centres, outputs), (nodes, outputs)
     present : (nodes,) which of them were there in the last round
+    lost : (nodes,) which were lost with the worker they lived on, and what they knew with them
     past_coef, past_intercepts : the same before the first round and after each; None where not recorded
     """
 
@@ -31,6 +32,7 @@ class Agreed:
     coef: np.ndarray
     intercepts: np.ndarray
     present: np.ndarray
+    lost: np.ndarray
     past_coef: np.ndarray | None = None
     past_intercepts: np.ndarray | None = None
 
@@ -38,6 +40,7 @@ class Agreed:
         "coef": ArraySpec("f8", "nodes", "centre", "outputs", finite=True),
         "intercepts": ArraySpec("f8", "nodes", "outputs", finite=True),
         "present": ArraySpec("b", "nodes"),
+        "lost": ArraySpec("b", "nodes"),
         "past_coef": (ArraySpec("f8", "times", "nodes", "centre", "outputs"), type(None)),
         "past_intercepts": (ArraySpec("f8", "times", "nodes", "outputs"), type(None)),
     }
@@ -68,6 +71,8 @@ class Agreed:
                 raise ValueError(f"there were {len(self.past_coef) - 1} rounds, and rounds={rounds} is none")
             coef, b = self.past_coef[rounds], self.past_intercepts[rounds]
         if node is not None:
+            if self.lost[node]:
+                raise ValueError(f"node {node} was lost with its worker, and what it knew with it")
             return self.centres.with_coef(coef[node]), b[node]
         return self.centres.with_coef(coef[self.present].mean(axis=0)), b[self.present].mean(axis=0)
 

@@ -63,7 +63,7 @@ def agree(
         from mercer.network.actors import DaskCarrier
 
         carrier = DaskCarrier(network.client, setups)
-    horizon = graph.n_nodes if faults.down else diameter(graph)
+    horizon = graph.n_nodes if faults.down or network.client else diameter(graph)
     if faults.loss or faults.delay:
         horizon += faults.patience  # what has not come can't disturb the quiet
     settled = faults.last_change + rules.oldest + 1 if faults.down else 0
@@ -77,7 +77,8 @@ def agree(
     if machine.record:
         parts = [_lifted(coordinates, solutions, prepared.level) for solutions in course.history]
         past = np.array([c for c, _ in parts]), np.array([b for _, b in parts])
-    return Agreed(base, coef, b, course.up, *past), course, lam
+    lost = np.isin(np.arange(graph.n_nodes), list(carrier.lost))
+    return Agreed(base, coef, b, course.up, lost, *past), course, lam
 
 
 def _lifted(

@@ -24,6 +24,8 @@ class Deliveries:
 class Carrier(Protocol):
     """Where nodes live and who carries their messages."""
 
+    lost: set[int]  # nodes that are no more, and what they knew with them
+
     def round(self, plan: Deliveries) -> tuple[list[tuple[int, int, int, int]], dict[int, int]]:
         """One round: what was sent (round, sender, receiver, bytes), and node → quiet rounds."""
 
@@ -37,6 +39,7 @@ class InProcess:
     def __init__(self, setups: list[NodeSetup]):
         self.nodes = [setup.made() for setup in setups]
         self.under_way: dict[int, list[tuple[int, int, Message]]] = {}
+        self.lost: set[int] = set()
 
     def round(self, plan: Deliveries) -> tuple[list[tuple[int, int, int, int]], dict[int, int]]:
         there = np.flatnonzero(plan.up).tolist()
@@ -97,7 +100,8 @@ def run_rounds(
         plan = Deliveries(r, up, np.flatnonzero(up & ~before).tolist(), late)
         log, quiet = carrier.round(plan)
         course.log += log
-        course.rounds, course.up, before = r + 1, up, up
+        course.rounds, before = r + 1, up
+        course.up = np.isin(np.arange(n), list(quiet))
         if record:
             course.history.append(carrier.solutions())
         if r >= settled and quiet and min(quiet.values()) > horizon:
