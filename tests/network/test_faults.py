@@ -27,6 +27,7 @@ def test_messages_are_lost_and_late_as_often_as_said():
     assert np.array_equal(faults.fates(500, 3), Faults(loss=0.25, delay=3, random_state=7).fates(500, 3))
     assert not np.array_equal(faults.fates(500, 3), faults.fates(500, 4))
     assert not Faults().fates(10, 0).any()
+    assert Faults(random_state=3).harmless and not faults.harmless
     assert 0.25 ** (faults.patience - 6) <= 1e-6 and Faults().patience == 3
 
 

@@ -87,10 +87,12 @@ def test_a_spanning_tree_keeps_ways_short(graph):
 
 def test_names_are_those_of_a_networkx_graph():
     class Like:
-        nodes = ["a", "b"]
+        def __init__(self, nodes):
+            self.nodes = nodes
 
         def is_directed(self):
             return False
 
-    assert names_of(Like()) == ["a", "b"] and names_of(ring(3)) is None
+    assert names_of(Like(["a", "b"])) == ["a", "b"] and names_of(Like([7, 3])) == [7, 3]
+    assert names_of(ring(3)) is None and names_of(Like([(0, 0), (0, 1)])) is None
     assert neighbours(Graph([[0, 0], [0, 1]])) == [[1], [0]]  # a loop is no neighbour

@@ -17,7 +17,7 @@ from mercer.network.node import Message, NodeSetup
 from mercer.network.rounds import Deliveries
 
 # Seconds after which a message to another worker is given up.
-_WAIT = 10.0
+_WAIT = 5.0
 # How Dask says that an actor is gone.
 _LOST = "Worker holding Actor was lost"
 

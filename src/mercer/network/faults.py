@@ -145,6 +145,11 @@ class Faults(Params):
         return np.where(rng.uniform(size=count) < self.loss, -1, late)
 
     @property
+    def harmless(self) -> bool:
+        """Does nothing go wrong at all?"""
+        return not (self.down or self.loss or self.delay)
+
+    @property
     def last_change(self) -> int:
         """The round from which on nobody falls silent or comes back any more."""
         return max((first if last is None else last + 1 for _, first, last in self._silences()), default=0)

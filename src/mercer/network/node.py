@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.estimators.plan import parts_of
 from mercer.graphs import Graph
 from mercer.network.coordinates import SharedCoordinates
 from mercer.network.terms import EXCHANGES, LocalTerm, StatisticsTerm
@@ -113,8 +114,13 @@ class NodeSetup:
     def made(self) -> NetworkNode | TreeNode:
         """The node, its sums computed."""
         penalty, y = self.coordinates.penalty, self.targets
-        psi = self.coordinates(self.rows) if len(self.rows) else np.zeros((0, len(penalty)))
-        sums = psi.T @ psi, psi.T @ y, np.square(y).sum(axis=0), float(len(psi))
+        p = len(penalty)
+        gram, moments = np.zeros((p, p)), np.zeros((p, y.shape[1]))
+        for rows in parts_of(len(y), p):
+            psi = self.coordinates(self.rows[rows])
+            gram += psi.T @ psi
+            moments += psi.T @ y[rows]
+        sums = gram, moments, np.square(y).sum(axis=0), float(len(y))
         term = EXCHANGES[self.rules.exchange](LocalTerm(*sums, penalty, self.lam))
         if self.rules.exchange == "tree":
             return TreeNode(term, self.near, self.parent)

@@ -173,7 +173,7 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
             raise TypeError(f"faults must be a mercer.network.Faults or None, got {self.faults!r:.60}")
         faults = self.faults or Faults()
         faults.validate()
-        if self.combine == "consensus" and self.exchange == "tree" and faults != Faults():
+        if self.combine == "consensus" and self.exchange == "tree" and not faults.harmless:
             raise ValueError(
                 "sums that go up and down a tree are lost with the first message that is: with faults take "
                 "exchange='statistics', which survives them"
@@ -196,8 +196,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         X : (n, d) array
         y : (n,) or (n, outputs) array
         nodes : (n,) array, optional
-            Whose row each of them is: the number of a node or, with a networkx graph, its name; without a
-            graph, any labels. Not given: nodes have cells of the data, see `n_nodes`.
+            Whose row each of them is: the number of a node or, with a networkx graph, its name, if names are
+            numbers or text; without a graph, any labels. Not given: nodes have cells of the data, see `n_nodes`.
         client : distributed.Client, optional
             Then every node is an actor on a worker of that cluster, and messages go from worker to worker.
         """

@@ -141,9 +141,15 @@ def _as_tree_weights(apart: np.ndarray) -> np.ndarray:
 
 
 def names_of(graph: Any) -> list[Any] | None:
-    """Names of the nodes of a networkx graph in their order; None of other graphs, which have numbers."""
-    known = callable(getattr(graph, "is_directed", None)) and hasattr(graph, "nodes")
-    return list(graph.nodes) if known else None
+    """Names of the nodes of a networkx graph, in their order, if they are all text or all whole numbers.
+
+    None of other graphs, and of names that are no labels for rows: then nodes are numbered in their order.
+    """
+    if not callable(getattr(graph, "is_directed", None)) or not hasattr(graph, "nodes"):
+        return None
+    names = list(graph.nodes)
+    plain = any(all(type(name) is kind for name in names) for kind in (str, int))
+    return names if plain else None
 
 
 def neighbours(graph: Graph) -> list[list[int]]:
