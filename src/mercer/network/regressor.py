@@ -197,7 +197,8 @@ class NetworkKernelRegressor(OtherWords, Coefficients, Numbered, KernelInputs):
         y : (n,) or (n, outputs) array
         nodes : (n,) array, optional
             Whose row each of them is: the number of a node or, with a networkx graph, its name, if names are
-            numbers or text; without a graph, any labels. Not given: nodes have cells of the data, see `n_nodes`.
+            numbers or text; without a graph, any labels. Not given: nodes have cells of the data, see
+            `n_nodes`.
         client : distributed.Client, optional
             Then every node is an actor on a worker of that cluster, and messages go from worker to worker.
         """
