@@ -162,7 +162,7 @@ class Gathered:
     def scores(self, X: Any, node: int | None = None, rounds: int | None = None) -> np.ndarray:
         """(n, outputs)"""
         out = np.empty((len(X), self.outputs))
-        for rows in parts_of(len(X), int(self.counts.sum())):
+        for rows in parts_of(len(X), int(self.counts.max()) + self.n_nodes * self.outputs):
             there, weights = self.weights(X[rows], node, rounds)
             parts = [self.machines[i].scores(X[rows]) for i in there.tolist()]
             out[rows] = np.einsum("in,int->nt", weights, np.array(parts, np.float64))

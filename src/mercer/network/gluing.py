@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,18 @@ class Knowledge:
             rows = rows[np.linspace(0, len(rows) - 1, _MOST_ROWS).astype(int)]
         return cls(kernel, np.ascontiguousarray(rows), float(alpha), engine)
 
+    @cached_property
+    def _factor(self) -> Any:
+        """Cholesky's factor of K + αI, which serves all predictions."""
+        K = np.asarray(self.engine.operator(self.kernel, self.rows).dense(), np.float64)
+        K[np.diag_indices(len(K))] += max(self.alpha, 1e-12 * float(np.abs(K).max(initial=1e-300)))
+        return cho_factor(K, overwrite_a=True)
+
     def at(self, X: Any) -> np.ndarray:
         """(n,) precision beyond the prior's."""
         X = np.asarray(X, np.float64)
-        K = np.asarray(self.engine.operator(self.kernel, self.rows).dense(), np.float64)
-        K[np.diag_indices(len(K))] += max(self.alpha, 1e-12 * float(np.abs(K).max(initial=1e-300)))
         between = np.asarray(self.engine.operator(self.kernel, self.rows, X).dense(), np.float64)
-        explained = np.einsum("ij,ij->j", between, cho_solve(cho_factor(K, overwrite_a=True), between))
+        explained = np.einsum("ij,ij->j", between, cho_solve(self._factor, between))
         prior = np.asarray(self.kernel.diagonal(X), np.float64)
         left = np.maximum(prior - explained, 1e-12 * np.maximum(prior, 1e-300))
         return np.maximum(explained, 0) / (np.maximum(prior, 1e-300) * left)
