@@ -47,6 +47,7 @@ VARIANTS = [
     mercer.KernelNeighborsRegressor(n_neighbors=2, search="blocks"),
     mercer.KernelPerceptron(prediction="voted"),
     mercer.KernelPerceptron(prediction="averaged", shuffle=True, random_state=0),
+    mercer.NetworkKernelRegressor(combine="glue", random_state=0),
     mercer.OnlineKernelRegressor(budget=Oldest(190)),
     mercer.OnlineKernelRegressor(loss=Huber(1.0), budget=Merge(30), offset=True, averaging=True),
     mercer.OnlineKernelRegressor(lam=0.0, step=RecursiveStep(0.1), budget=Projection(30, 0.01)),

@@ -37,6 +37,7 @@ from mercer.plot.model import (
     prediction_band,
     reliability,
 )
+from mercer.plot.network import consensus_curve, followed, sensor_field
 from mercer.plot.online import budget_use, bumps, learning_curve, regret_curve
 from mercer.plot.rates import bias_variance, bounds, decay, risk_curve, slack
 from mercer.plot.style import COLOURS, INK, axes
@@ -59,6 +60,7 @@ __all__ = [
     "cluster_classes",
     "cluster_energy",
     "confusion",
+    "consensus_curve",
     "contenders",
     "convergence",
     "covariance",
@@ -68,6 +70,7 @@ __all__ = [
     "dependence",
     "error_histogram",
     "failure_rates",
+    "followed",
     "function_1d",
     "image_sheet",
     "importance",
@@ -87,6 +90,7 @@ __all__ = [
     "regret_curve",
     "reliability",
     "risk_curve",
+    "sensor_field",
     "shattering",
     "slack",
     "spectrum",
