@@ -33,8 +33,8 @@ _FORMATS = {
     ".ipc": "Arrow",
     ".npy": ".npy",
 }
-# A memory-mapped array of fewer bytes, or that takes less than this share of free memory, is an array like any
-# other: joblib hands arrays to its workers that way.
+# A memory-mapped array of fewer bytes, or that takes less than this share of free memory, is an array like
+# any other: joblib hands arrays to its workers that way.
 _SMALL, _SHARE = 64 << 20, 0.25
 
 

@@ -16,7 +16,7 @@ from mercer.solvers.passes.certificate import Assessment
 from mercer.solvers.passes.descent import QuasiNewton
 from mercer.solvers.passes.journal import CheckpointError, Journal, digest
 from mercer.solvers.passes.points import Curvature, Measure, Point
-from mercer.solvers.passes.window import Window, solve_sample
+from mercer.solvers.passes.window import KinkWindow, solve_sample
 from mercer.solvers.passes.work import FinalSums, Slopes
 from mercer.solvers.problem import Problem, Solution, relative_to
 from mercer.solvers.smoothing import Rounded
@@ -229,17 +229,17 @@ class Minimisation:
             way.point = new
             self._note(self.all, way, None)
 
-    def _window(self, point: Point) -> Window:
+    def _window(self, point: Point) -> KinkWindow:
         """The examples near a kink; the sample, where there is none."""
         near, problem = point.near, self.problem
         if near is None or not len(near.rows):
-            return Window(self.primal, self.sample.y, self.sample.weights, 1.0, problem)
+            return KinkWindow(self.primal, self.sample.y, self.sample.weights, 1.0, problem)
         A, w = problem.A, problem.weights
         if isinstance(A, Elsewhere):
             A, y, w = A.taken(near.rows)
         else:
             A, y, w = A.among(near.rows), problem.y[near.rows], None if w is None else w[near.rows]
-        return Window(self.primal.facing(A), y, w, near.count / problem.n, problem)
+        return KinkWindow(self.primal.facing(A), y, w, near.count / problem.n, problem)
 
     def _first_reach(self, u: np.ndarray) -> np.ndarray:
         """How far from its kink a part of the examples is."""

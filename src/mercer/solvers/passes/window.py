@@ -53,7 +53,7 @@ class TiltedForm(PrimalForm):
         return direction
 
 
-class Window:
+class KinkWindow:
     """Some examples of a problem, in coordinates, and what they stand for.
 
     Parameters
