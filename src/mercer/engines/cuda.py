@@ -22,12 +22,16 @@ from mercer.engines.base import Engine
 from mercer.engines.tiled import Tiled
 from mercer.kernels.formula import trace
 from mercer.operators.kernel import KernelOperator, require_columns, require_room
+from mercer.rows.base import rows_of_a_shard
 
 _PRECISIONS = ("float32", "fast")
 # Without a limit of the user's: this share of the memory that is free.
 _SHARE = 0.7
 # Points that tell how large all of them are.
 _SAMPLE = 1024
+
+# Bytes of a shard's points.
+_SHARD_BYTES = 256 << 20
 
 
 class Cuda(Engine):
@@ -92,6 +96,12 @@ class Cuda(Engine):
         if torch.device(self.device).type == "cpu":
             return 1 << 33
         return int(_SHARE * torch.cuda.mem_get_info(self.device)[0])
+
+    def place(self, X, y=None, sample_weight=None):
+        """Rows in shards large enough to keep the device busy."""
+        rows = super().place(X, y, sample_weight)
+        n, d = rows.shape
+        return rows.recut(rows_of_a_shard(n, d, rows.dtype.itemsize, _SHARD_BYTES))
 
     def remember(self, array, tensor):
         """Say that a device tensor holds what a host array holds, so that it isn't uploaded again."""

@@ -140,6 +140,8 @@ class Minimisation:
         before.start = before.point.norm
         first_steps = QuasiNewton(self.some, self.curvature, self.problem.loss.quadratic)
         self._descend(self.some, before, first_steps, _SAMPLE_TOL)
+        if self.problem.loss.quadratic:  # the Hessian is the same everywhere
+            steps.inverse, steps.at = first_steps.inverse, first_steps.at
         return Way(self.all(before.point.u), start=start), steps
 
     def _about(self) -> str:
@@ -178,7 +180,7 @@ class Minimisation:
             way.history.append(relative_to(point.norm, way.start))
             if self._small(point, way.start, tol):
                 return
-            if measure is self.some:
+            if measure is self.some and not self.problem.loss.quadratic:
                 steps.renew(point.u)
             new = steps.step(point)
             if new is None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from mercer._threads import cpu_count, parallel_map
 from mercer.losses import Loss
 from mercer.losses.dual import Smoothed
 from mercer.operators import Operator, blas_single_threaded
 from mercer.rows.base import Largest, Reservoir, Totals, added
 from mercer.solvers.spans import EPS
+
+# Rows of the blocks in which losses are computed on several cores.
+_BLOCK = 1 << 16
 
 
 class Slopes:
@@ -33,22 +38,38 @@ class Slopes:
     def __call__(
         self, A: Operator, y: Any, w: Any, first: int, coef: np.ndarray, b: np.ndarray, mu: Any, reach: Any
     ) -> Totals:
+        return self.sums(A, y, w, first, (coef, b, mu, reach))
+
+    def sums(
+        self, A: Operator, y: Any, w: Any, first: int, at: tuple, scores: np.ndarray | None = None
+    ) -> Totals:
+        """The sums at a point (c, b, μ, reach); scores are written into an array that is given for them."""
+        coef, b, mu, reach = at
         seen: dict[int, Totals] = {}
 
-        def middle(rows: slice, S: np.ndarray) -> np.ndarray:
+        def part(rows: slice, S: np.ndarray) -> np.ndarray:
             weights = None if w is None else w[rows]
-            values, smooth, young, slopes = self.at(y[rows], S + b, mu)
+            if scores is not None:
+                scores[rows] = S
+            values, smooth, young, slopes = self.at(y[rows], S, mu)
             if weights is not None:
                 slopes = slopes * weights[:, None]
             parts = [_mean(part, weights, mu is not None) for part in (values, smooth, young)]
             sums: Totals = (*parts, slopes.sum(axis=0))
             if reach is not None:
-                sums = (*sums, self.close(y[rows], S + b, mu, reach, first + rows.start))
+                sums = (*sums, self.close(y[rows], S, mu, reach, first + rows.start))
             seen[rows.start] = sums
             return slopes
 
+        def middle(rows: slice, S: np.ndarray) -> np.ndarray:
+            # Engines that hand over many rows at once leave the cores to us.
+            return in_blocks(part, rows, np.asarray(S, dtype=np.float64) + b)
+
         with blas_single_threaded(A):
-            G = A.sandwich(coef, middle)
+            if coef.any():
+                G = A.sandwich(coef, middle)
+            else:
+                G = A.adjoint(middle(slice(0, A.shape[0]), np.zeros((A.shape[0], coef.shape[1]))))
         # Threads come in any order; numbers are added up in that of the examples.
         value, smooth, young, slope, *near = added(seen[k] for k in sorted(seen))
         return value, smooth, young, np.asarray(G, dtype=np.float64), slope, *near
@@ -94,8 +115,8 @@ class FinalSums(Slopes):
         mu: Any,
         errors: np.ndarray,
     ) -> Totals:
-        sums = super().__call__(A, y, w, first, coef, b, mu, None)
-        scores = A @ coef + b
+        scores = np.empty((A.shape[0], coef.shape[1]))
+        sums = self.sums(A, y, w, first, (coef, b, mu, None), scores)
         values, _, _, slopes = self.at(y, scores, mu)
         norms = A.row_norms()
         x = np.sqrt(A.row_squares()) if norms is None else norms
@@ -112,6 +133,18 @@ class FinalSums(Slopes):
                 shaken = np.maximum(shaken, np.abs(self.at(y, off, mu)[0] - values))
         extremes = (Largest(np.abs(v).max(axis=0)) for v in (scores, np.asarray(y, dtype=np.float64)))
         return (*sums, bends, _mean(shaken, w), sized.sum(axis=0), np.square(sized).sum(axis=0), *extremes)
+
+
+def in_blocks(part: Callable[[slice, np.ndarray], np.ndarray], rows: slice, S: np.ndarray) -> np.ndarray:
+    """part(rows, S), on all cores where there are many rows."""
+    if len(S) < 2 * _BLOCK:
+        return part(rows, S)
+    blocks = [slice(i, min(i + _BLOCK, len(S))) for i in range(0, len(S), _BLOCK)]
+
+    def some(block: slice) -> np.ndarray:
+        return part(slice(rows.start + block.start, rows.start + block.stop), S[block])
+
+    return np.concatenate(parallel_map(some, blocks, cpu_count()))
 
 
 def _mean(values: Any, weights: np.ndarray | None, outputs: bool = False) -> Any:
