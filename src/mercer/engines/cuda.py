@@ -97,9 +97,9 @@ class Cuda(Engine):
             return 1 << 33
         return int(_SHARE * torch.cuda.mem_get_info(self.device)[0])
 
-    def place(self, X, y=None, sample_weight=None):
+    def place(self, X, y=None, w=None):
         """Rows in shards large enough to keep the device busy."""
-        rows = super().place(X, y, sample_weight)
+        rows = super().place(X, y, w)
         n, d = rows.shape
         return rows.recut(rows_of_a_shard(n, d, rows.dtype.itemsize, _SHARD_BYTES))
 
