@@ -103,18 +103,18 @@ class QuasiNewton:
         return None
 
     def _exact(self, point: Point, d: np.ndarray, slope: float) -> Point | None:
-        """Where a quadratic objective is least along d, from what one pass says of the point after d."""
-        far = self.measure(point.u + d)
-        end = float((far.gradient * d).sum())
-        if not (np.isfinite(end) and end > slope):
+        """Where a quadratic objective is least along d."""
+        bent = self.measure.bent(d)
+        curvature = float((bent * d).sum())
+        if not (np.isfinite(curvature) and curvature > 0):
             return None
-        t = slope / (slope - end)
-        gradient = (1 - t) * point.gradient + t * far.gradient
-        value = point.value + t * slope + 0.5 * t * t * (end - slope)
+        t = -slope / curvature
+        gradient = point.gradient + t * bent
+        value = point.value + t * slope + 0.5 * t * t * curvature
         norm = float(np.linalg.norm(self.measure.primal.size(gradient)))
-        u = point.u + t * d
-        # The imbalance is that of the offset's slope, which is the last of the gradient.
-        return replace(point, u=u, value=value, objective=value, gradient=gradient, norm=norm)
+        return replace(
+            point, u=point.u + t * d, value=value, objective=value, gradient=gradient, norm=norm, exact=False
+        )
 
     def _applied(self, R: np.ndarray) -> np.ndarray:
         """About H⁻¹R."""

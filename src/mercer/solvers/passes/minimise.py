@@ -17,7 +17,7 @@ from mercer.solvers.passes.descent import QuasiNewton
 from mercer.solvers.passes.journal import CheckpointError, Journal, digest
 from mercer.solvers.passes.points import Curvature, Measure, Point
 from mercer.solvers.passes.window import KinkWindow, solve_sample
-from mercer.solvers.passes.work import FinalSums, Slopes
+from mercer.solvers.passes.work import Bends, FinalSums, Slopes
 from mercer.solvers.problem import Problem, Solution, relative_to
 from mercer.solvers.smoothing import Rounded
 
@@ -98,8 +98,14 @@ class Minimisation:
         self.primal = to_primal(sample, store=True)
         self.curvature = Curvature(sample, self.primal)
         work = Slopes(problem.loss, max(sample.n, _WINDOW_BYTES // (8 * len(self.primal.penalty))))
-        self.all = Measure(_sums(problem, work), self.primal, problem.lam, problem.n)
-        self.some = Measure(_sums(sample, work), self.primal, problem.lam, sample.n)
+        bends = Bends(problem.loss) if problem.loss.quadratic else None
+        self.all, self.some = (
+            Measure(
+                *(_sums(given, work), self.primal, problem.lam, given.n),
+                bends=None if bends is None else _sums(given, bends),
+            )
+            for given in (problem, sample)
+        )
         # What gaps are measured against.
         self.unit = scale_of(sample)
 
@@ -131,13 +137,12 @@ class Minimisation:
             u[-1] = best_constant(self.sample)[0]
         if not self.problem.loss.smooth:
             mu = Rounded.of(self.sample).mu
-            start = self.all(u, mu).norm
+            start = self.some(u, mu).norm
             u, mu = solve_sample(self.sample, self.primal, _SAMPLE_GAP)
             reach = self._first_reach(u)
             return Way(self.all(u, mu, reach), mu, reach, start=start), steps
-        start = self.all(u).norm
         before = Way(self.some(u))
-        before.start = before.point.norm
+        before.start = start = before.point.norm
         first_steps = QuasiNewton(self.some, self.curvature, self.problem.loss.quadratic)
         self._descend(self.some, before, first_steps, _SAMPLE_TOL)
         if self.problem.loss.quadratic:  # the Hessian is the same everywhere
@@ -175,11 +180,20 @@ class Minimisation:
 
     def _descend(self, measure: Measure, way: Way, steps: QuasiNewton, tol: float) -> None:
         """Steps until the gradient is small."""
+        checked = np.inf
         while measure.passes < self.limit and way.idle < _IDLE:
             point = way.point
             way.history.append(relative_to(point.norm, way.start))
             if self._small(point, way.start, tol):
-                return
+                if point.exact or measure is self.some:
+                    return
+                # What a recurrence says is checked; where rounding has spoilt it, steps begin anew.
+                way.point = measure(point.u)
+                if not self._small(way.point, way.start, tol) and way.point.norm > 0.7 * checked:
+                    return
+                checked = way.point.norm
+                steps.pairs.clear()
+                continue
             if measure is self.some and not self.problem.loss.quadratic:
                 steps.renew(point.u)
             new = steps.step(point)

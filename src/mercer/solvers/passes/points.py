@@ -32,6 +32,7 @@ class Point:
     imbalance: np.ndarray
     norm: float
     near: Reservoir | None = None
+    exact: bool = True  # measured, and not from a recurrence
     values: Any = None  # of each output, where outputs have kinks
     objectives: Any = None
 
@@ -46,6 +47,7 @@ class Measure:
     lam : float
     n : number of examples
     heard : called after each pass
+    bends : vectors ↦ totals, as `Bends` gives them, for a quadratic loss
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class Measure:
         lam: float,
         n: int,
         heard: Callable[[], None] = lambda: None,
+        bends: Callable[..., Totals] | None = None,
     ):
         self.sums, self.primal, self.lam, self.n, self.heard = sums, primal, lam, n, heard
+        self.bends = bends
         self.passes = 0
 
     def __call__(self, u: np.ndarray, mu: Any = None, reach: Any = None) -> Point:
@@ -75,6 +79,14 @@ class Measure:
         if mu is None:
             return point
         return replace(point, values=smooth / n + each, objectives=value / n + each)
+
+    def bent(self, d: np.ndarray) -> np.ndarray:
+        """What the Hessian of a quadratic objective makes of d, at the price of a pass."""
+        assert self.bends is not None
+        G, slope = self.bends(*self.primal.back(d))
+        self.passes += 1
+        self.heard()
+        return self.primal.pulled_back(G, slope) / self.n + 2 * self.lam * self.primal.penalise(d)
 
 
 class Curvature:

@@ -97,6 +97,32 @@ class Slopes:
         return values, line - 0.5 * mu * a * a, np.maximum(values - line, 0.0), -a
 
 
+class Bends(Slopes):
+    """Aᵀ(w V'' A d) and Σ w V'' (A d), for a quadratic loss, whose V'' is a number: its Hessian times d.
+
+    Coefficients of centres are large and cancel. Differences of gradients would be lost in the rounding of
+    kernel values; here it is relative to d.
+    """
+
+    def __call__(self, A: Operator, y: Any, w: Any, first: int, d: np.ndarray, b: np.ndarray) -> Totals:
+        if A.remote and A.dtype == np.float32:
+            A = A.rounded()  # errors are made good from gradients, which are measured anew
+        bend = float(self.loss.hess(np.zeros((1, 1)), np.zeros((1, 1)))[0, 0])
+        seen: dict[int, Totals] = {}
+
+        def part(rows: slice, S: np.ndarray) -> np.ndarray:
+            slopes = bend * S if w is None else bend * S * w[rows, None]
+            seen[rows.start] = (slopes.sum(axis=0),)
+            return slopes
+
+        def middle(rows: slice, S: np.ndarray) -> np.ndarray:
+            return in_blocks(part, rows, np.asarray(S, dtype=np.float64) + b)
+
+        with blas_single_threaded(A):
+            G = A.sandwich(d, middle)
+        return np.asarray(G, dtype=np.float64), added(seen[k] for k in sorted(seen))[0]
+
+
 class FinalSums(Slopes):
     """The sums that a certificate needs, besides: what rounding may have done, and the offset's curvature.
 
