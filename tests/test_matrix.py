@@ -14,7 +14,17 @@ from mercer.features import RandomFourierFeatures
 from mercer.kernels import Gaussian, Polynomial
 from mercer.losses import Loss
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
-from mercer.solvers import CG, Coordinate, Dual, GradientDescent, IncompatibleError, Newton, Smoothing, Solver
+from mercer.solvers import (
+    CG,
+    Coordinate,
+    Dual,
+    GradientDescent,
+    IncompatibleError,
+    Newton,
+    Passes,
+    Smoothing,
+    Solver,
+)
 from oracles import (
     KINKED,
     LOSSES,
@@ -48,6 +58,7 @@ TUNED = {
     Coordinate: {"tol": 1e-10},
     Dual: {"tol": 1e-8},
     Smoothing: {"tol": 1e-7},
+    Passes: {"tol": 1e-7},
 }
 SOLVERS = [cls(**TUNED.get(cls, {})) for cls in exported(solvers, Solver)]
 # Without FunctionLoss, which needs a function: tests/losses/test_function.py.

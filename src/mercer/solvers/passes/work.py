@@ -105,8 +105,6 @@ class Bends(Slopes):
     """
 
     def __call__(self, A: Operator, y: Any, w: Any, first: int, d: np.ndarray, b: np.ndarray) -> Totals:
-        if A.remote and A.dtype == np.float32:
-            A = A.rounded()  # errors are made good from gradients, which are measured anew
         bend = float(self.loss.hess(np.zeros((1, 1)), np.zeros((1, 1)))[0, 0])
         seen: dict[int, Totals] = {}
 
