@@ -25,6 +25,8 @@ class Engine(Params):
     makes: type[KernelOperator] = KernelOperator
     # Does it live elsewhere (on a GPU), so that large matrices should not come to the host?
     remote = False
+    # Does it take examples to other machines, so that even an array in memory is learned from there?
+    sends = False
 
     def operator(self, kernel: Kernel, X: Any, Z: Any = None) -> KernelOperator:
         """K(X, Z), or K(X, X) without Z, ready to multiply.

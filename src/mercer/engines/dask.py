@@ -43,6 +43,7 @@ class Dask(Engine):
     """
 
     name = "dask"
+    sends = True
     # A client means this process, and nothing in another one or in a file.
     stays_here = ("client",)
 

@@ -157,8 +157,13 @@ class KernelMachine(Coefficients, KernelInputs):
         """One look at all of the examples, which live elsewhere."""
         representation = _resolve.representation_of(self.representation)
         kernel, engine = _resolve.kernel_of(self.kernel), _resolve.engine_of(self.engine)
-        rows = engine.place(X, y, sample_weight)
         require_vectors(kernel)
+        if not lives_elsewhere(X):  # the engine will send it there
+            y = self._check_y(self.require_y(y))
+            X = self.check_X(on_host(X), kernel, reset=True)
+            check_consistent_length(X, y)
+            sample_weight = None if sample_weight is None else checked_weights(on_host(sample_weight), X)
+        rows = engine.place(X, y, sample_weight)
         unknowns = unknowns_elsewhere(representation, kernel, *rows.shape)
         return Census.take(rows, unknowns, self._generator(), self._factors_of())
 
@@ -195,7 +200,7 @@ class KernelMachine(Coefficients, KernelInputs):
             it, it goes on from there.
         """
         if checkpoint is not None:
-            if not lives_elsewhere(X):
+            if not self.learns_elsewhere(X):
                 raise ValueError("checkpoint is for examples that live elsewhere: see mercer.rows.open_rows")
             self._journal = Journal(checkpoint)
         self._fit(X, y, sample_weight)

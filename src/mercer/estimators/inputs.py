@@ -138,9 +138,12 @@ class KernelInputs(FileToFile, BaseEstimator):
         """Do these examples live elsewhere, to be learned from there, and not as an array in memory?
 
         A memory-mapped array is an array to those that take no others: some machines, kernels not on vectors.
+        An engine may send any array elsewhere.
         """
-        if not self.takes_rows or not lives_elsewhere(X):
+        if not self.takes_rows:
             return False
+        if not lives_elsewhere(X):
+            return _resolve.engine_of(engine_for(self.engine, X)).sends
         kernel = _resolve.kernel_of(self.kernel)
         return not isinstance(X, np.memmap) or (kernel.vectors and not isinstance(kernel, Precomputed))
 

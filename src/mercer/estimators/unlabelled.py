@@ -12,9 +12,10 @@ from mercer._threads import cpu_count
 from mercer.engines import Engine
 from mercer.estimators.elsewhere import Census, require_vectors
 from mercer.estimators.plan import Plan, representation_without_loss
+from mercer.estimators.tensors import on_host
 from mercer.features.base import generator
 from mercer.representations import Representation
-from mercer.rows import Rows, Shard
+from mercer.rows import Rows, Shard, lives_elsewhere
 
 # Rows of a sample: so many, and for each coordinate and each cluster.
 _SAMPLE, _EACH_COORDINATE, _EACH_CLUSTER = 20_000, 4, 20
@@ -76,6 +77,8 @@ def surveyed(
     """Look at all examples once, draw a sample, and choose coordinates: so many centres, if it is centres."""
     kernel, engine = _resolve.kernel_of(machine.kernel), _resolve.engine_of(machine.engine)
     require_vectors(kernel)
+    if not lives_elsewhere(X):  # the engine will send it there
+        X = machine.check_X(on_host(X), kernel, reset=True)
     rows = engine.place(X, None, sample_weight)
     asked = _resolve.representation_of(machine.representation)
     representation, why = representation_without_loss(asked, kernel, rows, engine, centres)

@@ -1,0 +1,204 @@
+"""Larger than memory, larger than a machine: ``python -m benchmarks.larger COMMAND``.
+
+make PATH ROWS          a Parquet file of that many rows: nine float32 features, a number y, a label
+parquet PATH TASK       a fit to it in a process of its own: seconds, rows a second, peak memory
+cluster ROWS            five machines on 1, 2 and 4 worker processes beside one process: equal? how fast?
+kills TIMES             a worker killed in mid-fit, and the client killed and resumed, so many times each
+
+Data are made from a formula; nothing is read from elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from mercer import KernelLogistic, KernelPCA, KernelRegressor, KernelRidge, KernelSVC
+from mercer.engines import Tiled
+from mercer.kernels import Gaussian
+from mercer.losses import Quantile
+from mercer.representations import Nystrom
+from mercer.rows import ArrayRows, open_rows
+from mercer.solvers import Checkpoint
+
+NAMES = [f"x{i}" for i in range(9)]
+PART = 1_000_000
+
+
+def made(first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """(X, y) of some rows, always the same."""
+    rng = np.random.default_rng(first)
+    X = rng.standard_normal((count, 9), dtype=np.float32)
+    f = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * np.cos(X[:, 3]) * X[:, 4]
+    return X, (f + 0.3 * rng.standard_normal(count, dtype=np.float32)).astype(np.float32)
+
+
+def memory() -> float:
+    """The most memory this process has held, in GB."""
+    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found.group(1)) / 1e6 if found else float("nan")
+
+
+def make(path: str, rows: str) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    fields = [*((name, pa.float32()) for name in (*NAMES, "y")), ("label", pa.int8())]
+    schema = pa.schema(fields)
+    n = int(float(rows))
+    with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as out:
+        for first in range(0, n, PART):
+            X, y = made(first, min(PART, n - first))
+            columns = [*(np.ascontiguousarray(X[:, i]) for i in range(9)), y, (y > 0).astype(np.int8)]
+            out.write_table(pa.table(columns, schema=schema))
+    print(f"{n:,} rows, {os.path.getsize(path) / 1e9:.2f} GB")
+
+
+def machine(task: str, centres=500, **others):
+    """One of the five machines that are compared."""
+    common = {"representation": Nystrom(centres) if isinstance(centres, int) else Nystrom(centres=centres)}
+    common |= {"random_state": 0, **others}
+    kinds = {
+        "ridge": lambda: KernelRidge(Gaussian(3.0), lam=1e-7, **common),
+        "logistic": lambda: KernelLogistic(Gaussian(3.0), lam=1e-7, **common),
+        "hinge": lambda: KernelSVC(Gaussian(3.0), lam=1e-6, **common),
+        "quantile": lambda: KernelRegressor(Gaussian(3.0), loss=Quantile(0.9), lam=1e-6, **common),
+        "pca": lambda: KernelPCA(n_components=5, kernel=Gaussian(3.0), **common),
+    }
+    return kinds[task]()
+
+
+def labelled(task: str) -> bool:
+    return task in ("logistic", "hinge")
+
+
+def parquet(path: str, task: str) -> None:
+    rows = open_rows(path, "label" if labelled(task) else "y", columns=NAMES)
+    start = time.perf_counter()
+    fitted = machine(task).fit(rows)
+    seconds = time.perf_counter() - start
+    n = rows.shape[0]
+    print(f"{task}: {n:,} rows in {seconds:.1f} s, {n / seconds / 1e6:.2f} million rows/s, {memory():.2f} GB")
+    print(fitted.solution_)
+    # A part that fits into memory, by the engine and solver that arrays get.
+    some = min(n, 2 * PART)
+    shard = rows.take(np.arange(some))
+    centres = fitted.function_.points
+    start = time.perf_counter()
+    local = machine(task, centres).fit(shard.X, shard.y)
+    spent = time.perf_counter() - start
+    print(f"in memory: {some:,} rows in {spent:.1f} s, {some / spent / 1e6:.2f} million rows/s")
+    X, y = made(10**9, PART)
+    target = (y > 0).astype(np.int8) if labelled(task) else y
+    for name, one in (("all rows", fitted), (f"{some:,} rows", local)):
+        one.__dict__.pop("feature_names_in_", None)
+        print(f"score on new rows, fitted to {name}: {one.score(X, target):.6f}")
+
+
+def scores(fitted, X: np.ndarray) -> np.ndarray:
+    if isinstance(fitted, KernelPCA):
+        return np.abs(fitted.transform(X))
+    return fitted.decision_function(X) if hasattr(fitted, "decision_function") else fitted.predict(X)
+
+
+def cluster(rows: str) -> None:
+    from distributed import Client, LocalCluster
+
+    n = int(float(rows))
+    X, y = made(0, n)
+    new = X[:2000]
+    tasks = ("ridge", "logistic", "hinge", "quantile", "pca")
+    targets = {task: (y > 0).astype(np.int8) if labelled(task) else y for task in tasks}
+    alone = {}
+    for task in tasks:
+        given = ArrayRows(X) if task == "pca" else ArrayRows(X, targets[task])
+        machine(task).fit(given)  # loops are compiled
+        start = time.perf_counter()
+        fitted = machine(task).fit(given)
+        alone[task] = scores(fitted, new), time.perf_counter() - start
+    for workers in (2, 4):
+        with (
+            LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as local,
+            Client(local) as client,
+        ):
+            from mercer.engines import Dask
+
+            for task in tasks:
+                engine = Dask(client)
+                args = (X,) if task == "pca" else (X, targets[task])
+                machine(task, engine=engine).fit(*args)
+                start = time.perf_counter()
+                fitted = machine(task, engine=engine).fit(*args)
+                seconds = time.perf_counter() - start
+                found, spent = alone[task]
+                apart = np.abs(scores(fitted, new) - found).max() / np.abs(found).max()
+                print(
+                    f"{workers} workers, {task}: {apart:.1e} apart; {seconds:.2f} s, "
+                    f"{seconds / spent:.2f} of one process ({spent:.2f} s)",
+                    flush=True,
+                )
+
+
+def kills(times: str) -> None:
+    from distributed import Client, LocalCluster
+
+    from mercer.engines import Dask
+
+    X, y = made(0, 300_000)
+    reference = machine("ridge", engine=Tiled(threads=1)).fit(ArrayRows(X, y)).predict(X[:1000])
+    rng = np.random.default_rng()
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as local, Client(local) as client:
+        machine("ridge", engine=Dask(client)).fit(X, y)
+        start = time.perf_counter()
+        machine("ridge", engine=Dask(client)).fit(X, y)
+        whole = time.perf_counter() - start
+        for k in range(int(times)):
+            victims = [worker["pid"] for worker in client.run(_about).values()]
+            timer = threading.Timer(rng.uniform(0.05, 0.9) * whole, os.kill, (victims[k % 2], signal.SIGKILL))
+            timer.start()
+            found = machine("ridge", engine=Dask(client)).fit(X, y).predict(X[:1000])
+            timer.join()
+            client.wait_for_workers(2)
+            print(f"worker {k + 1}: {np.abs(found - reference).max():.1e}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(int(times)):
+            path = f"{folder}/{k}.checkpoint"
+            again = 0
+            while True:
+                child = subprocess.Popen([sys.executable, "-m", "benchmarks.larger", "child", path])
+                try:
+                    child.wait(rng.uniform(2.0, 5.0) if again < 3 else None)
+                except subprocess.TimeoutExpired:
+                    child.kill()
+                    child.wait()
+                    again += 1
+                    continue
+                break
+            apart = np.abs(np.load(path + ".npy") - reference).max()
+            print(f"client {k + 1}: killed {again} times, {apart:.1e}", flush=True)
+
+
+def _about() -> dict[str, int]:
+    return {"pid": os.getpid()}
+
+
+def child(path: str) -> None:
+    X, y = made(0, 300_000)
+    kept = Checkpoint(path, minutes=0)
+    fitted = machine("ridge", engine=Tiled(threads=1)).fit(ArrayRows(X, y), checkpoint=kept)
+    np.save(path + ".npy", fitted.predict(X[:1000]))
+
+
+COMMANDS = {f.__name__: f for f in (make, parquet, cluster, kills, child)}
+
+if __name__ == "__main__":
+    COMMANDS[sys.argv[1]](*sys.argv[2:])
