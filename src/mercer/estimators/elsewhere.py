@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
-from mercer.losses.coding import LabelCoding
+from mercer.losses.coding import LabelCoding, numbers
 from mercer.operators import Elsewhere
 from mercer.representations import Built
 from mercer.rows import Rows, Shard, open_rows, write_blocks
@@ -101,7 +101,10 @@ class Encoded:
             if self.factors is not None:
                 w = self.factors[index] if w is None else self.factors[index] * w
         else:
-            targets = np.asarray(coding.loss.encode_targets(y)[0], dtype=np.float64)
+            # One target may have several outputs: quantiles.
+            several = coding.n_outputs if y.ndim == 1 or y.shape[1] == 1 else 1
+            targets = np.repeat(numbers(y).reshape(len(y), -1), several, axis=1)
+            targets = coding.encode(targets.astype(np.float64))
         if w is not None:
             w = np.asarray(w, dtype=np.float64) * self.scale
         return replace(shard, y=targets, w=w)
