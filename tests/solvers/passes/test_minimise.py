@@ -2,11 +2,18 @@
 
 import numpy as np
 import pytest
-
 from sklearn.base import clone
 
-from mercer import FromAlpha, FromC, KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge
-from mercer import KernelSVC, KernelSVR
+from mercer import (
+    FromAlpha,
+    FromC,
+    KernelClassifier,
+    KernelLogistic,
+    KernelRegressor,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+)
 from mercer.features import RandomFourierFeatures
 from mercer.kernels import Gaussian, Linear
 from mercer.losses import (
@@ -110,7 +117,9 @@ def test_smooth(name, representation):
 def test_kinks(name):
     machine, y = KINKED[name]
     representation = features if name in ("hinge", "absolute") else nystrom
-    one, other = both(machine, X, y, w if name in ("tube", "pairs", "absolute") else None, 1e-3, representation)
+    one, other = both(
+        machine, X, y, w if name in ("tube", "pairs", "absolute") else None, 1e-3, representation
+    )
     ours, theirs = one.solution_.certificate, other.solution_.certificate
     assert one.solution_.status == "converged" and ours.gap <= 1.01e-4 * ours.objective
     # In memory the minimum is between objective and objective − gap.
@@ -124,7 +133,11 @@ def test_kinks(name):
 
 
 def test_float32():
-    for machine, y, tol in ((KernelRidge(), t, 1e-5), (KernelLogistic(), three, 1e-4), (KernelSVC(), two, 0.02)):
+    for machine, y, tol in (
+        (KernelRidge(), t, 1e-5),
+        (KernelLogistic(), three, 1e-4),
+        (KernelSVC(), two, 0.02),
+    ):
         one, other = both(machine, X.astype(np.float32), y)
         assert one.solution_.status == "converged" and apart(one, other) < tol
         assert one.predict(X.astype(np.float32)[:1]).dtype == other.predict(X.astype(np.float32)[:1]).dtype
@@ -218,7 +231,9 @@ def test_max_iter():
 def test_few_rows():
     """Fewer than centres, one shard each; the same point only; one centre."""
     for rows in (1, 5):
-        machine = KernelRidge(Gaussian(1.0), lam=1e-2, representation=nystrom).fit(ArrayRows(X[:5], t[:5], rows=rows))
+        machine = KernelRidge(Gaussian(1.0), lam=1e-2, representation=nystrom).fit(
+            ArrayRows(X[:5], t[:5], rows=rows)
+        )
         other = KernelRidge(Gaussian(1.0), lam=1e-2, representation=nystrom).fit(X[:5], t[:5])
         assert apart(machine, other) < 1e-6
     same = np.zeros((100, 2))

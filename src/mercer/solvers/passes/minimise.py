@@ -75,7 +75,7 @@ class Way:
             **{name: getattr(self.point, name) for name in ("u", "gradient", "imbalance")},
             "numbers": [self.point.value, self.point.objective, self.point.smoothing, self.point.norm],
             **{name: [] if (v := getattr(self, name)) is None else v for name in _OF_KINKS},
-            **{"best_u": found.u, "history": self.history},
+            **{"best_u": found.u, "history": list(self.history)},
             "way": [self.gap, self.least, self.start, self.idle, found.objective],
         }
 
