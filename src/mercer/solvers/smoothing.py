@@ -162,7 +162,7 @@ class Smoothing(Solver):
                 loss, idle, steps = new, 0, 0
                 _settle(form, loss)
             else:
-                accuracy = min(_ACCURACY, 0.5 * float(np.sqrt(form.norm / first)))
+                accuracy = min(_ACCURACY, 0.5 * float(np.sqrt(relative_to(form.norm, first))))
                 direction = form.newton(max(accuracy, 1e-8))
                 step, decrease = _line_search(form, direction)
                 form.advance(direction, step)
