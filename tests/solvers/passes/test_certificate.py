@@ -27,6 +27,7 @@ def drawn(seed):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("block", range(4))
 def test_random_problems(block):
-    for seed in range(10 * block, 10 * block + 10):
+    # The first ones: the problem of a window is solved before it begins, or its objective is negative.
+    for seed in ([121], [238], [], [])[block] + [*range(8 * block, 8 * block + 8)]:
         case = drawn(seed)
         assert certified.check(case, fitted) == [], case
