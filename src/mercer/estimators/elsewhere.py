@@ -100,7 +100,7 @@ class Without:
     labels: np.ndarray
 
     def __call__(self, shard: Shard) -> Shard:
-        there = ~np.isin(shard.y, self.labels)
+        there = ~np.isin(np.asarray(shard.y), self.labels)
         return replace(shard, w=there.astype(np.float64) if shard.w is None else shard.w * there)
 
 
