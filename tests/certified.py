@@ -44,6 +44,7 @@ LOSSES = {
     "exponential": Exponential,
     "multinomial": Multinomial,
 }
+_KINKS = ("absolute", "epsilon", "quantile", "hinge")
 _LABELS = ("logistic", "hinge", "squared_hinge", "exponential", "multinomial")
 KERNELS = {"gaussian": Gaussian, "laplacian": Laplacian, "linear": Linear, "polynomial": Polynomial}
 
@@ -52,7 +53,7 @@ def solvers_for(loss):
     """Those that take it."""
     if loss == "squared":
         return ("auto", "cholesky", "cg", "newton", "descent", "dual", "smoothing")
-    if loss in ("absolute", "epsilon", "quantile", "hinge"):
+    if loss in _KINKS:
         return ("auto", "dual", "smoothing")
     newton = ("auto", "newton", "descent")
     return (*newton, "dual", "smoothing") if loss in ("huber", "squared_hinge") else newton
@@ -216,7 +217,7 @@ def tolerance(case, machine, Y, w, least):
     flat = float(minima.constant(Y, case.loss, case.lam, w, case.offset))
     name = machine.solution_.solver
     part = 1e-6 if "descent" in name else 1e-5 if case.dtype == "float32" else 1e-6
-    if "smoothing" in name:
+    if "smoothing" in name or (name == "passes" and case.loss[0] in _KINKS):
         return 1e-4 * abs(least) + part * abs(flat)
     if name == "dual":
         # The steepest slope left, in units of the scores, times the slope of the loss.
@@ -225,7 +226,11 @@ def tolerance(case, machine, Y, w, least):
     return (1e-4 if case.representation == "lasso" else part) * abs(flat)
 
 
-def check(case):
+def fitted(machine, X, y, w):
+    return machine.fit(X, y, sample_weight=w)
+
+
+def check(case, fit=fitted):
     """The claims about this case that are not true, as (kind, words); None if it is refused."""
     X, y, w = data(case)
     X64, Y = X.astype(np.float64), targets(case, y)
@@ -233,7 +238,7 @@ def check(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            machine.fit(X, y, sample_weight=w)
+            fit(machine, X, y, w)
         except (IncompatibleError, ValueError) as refusal:
             if "finite" in str(refusal) or "NaN" in str(refusal):
                 return [("no solution", str(refusal))]

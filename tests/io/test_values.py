@@ -36,6 +36,7 @@ NEEDY = {
     kernels.FunctionKernel: [],
     kernels.PullBack: [],
     losses.FunctionLoss: [],
+    solvers.Checkpoint: [solvers.Checkpoint("a.checkpoint", passes=3, minutes=2)],
     losses.Quantile: [Quantile([0.1, 0.9]), Quantile((0.2, 0.3)), Quantile(np.array([0.5, 0.6]))],
     representations.Features: [Features(features.RandomFourierFeatures(n_features=10))],
     representations.Nystrom: [Nystrom(5, representations.Leverage()), Nystrom(centres=[[1.0], [2.0]])],

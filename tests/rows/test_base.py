@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mercer.rows import ArrayRows, Rows, Shard
 from mercer.rows.base import (
     Largest,
+    Reservoir,
     added,
     bundles,
     cut,
@@ -98,3 +99,38 @@ def test_reading_ahead():
         for (x,) in Slow(fails=True).each(lambda shard: (shard.X[0, 0],)):
             found.append(x)
     assert found == [0, 1, 2, 3]
+
+
+# -- drawn at random ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 200), st.integers(0, 30), st.integers(0, 2**40), st.data())
+def test_a_reservoir_does_not_mind_order_or_partition(n, size, seed, data):
+    rows = np.arange(n) * 7
+    whole = Reservoir.of(rows, size, seed)
+    order = np.array(data.draw(st.permutations(range(n))), dtype=int)
+    edges = sorted(data.draw(st.lists(st.integers(0, n), max_size=4)))
+    parts = [Reservoir.of(rows[part], size, seed) for part in np.split(order, edges)]
+    data.draw(st.randoms()).shuffle(parts)
+    both = sum(parts[1:], start=parts[0])
+    assert np.array_equal(both.rows, whole.rows) and both.count == whole.count == n
+    assert len(whole.rows) == min(n, size) and (np.diff(whole.rows) > 0).all()
+
+
+def test_a_reservoir_is_uniform():
+    """Every row is as likely as any other, and pairs of neighbours are as independent as they should be."""
+    n, size, draws = 40, 10, 4000
+    kept = np.zeros((draws, n))
+    for seed in range(draws):
+        kept[seed, Reservoir.of(np.arange(n), size, seed).rows] = 1
+    share, spread = size / n, np.sqrt(size / n * (1 - size / n) / draws)
+    assert np.abs(kept.mean(axis=0) - share).max() < 4.5 * spread
+    together = (kept[:, :-1] * kept[:, 1:]).mean(axis=0)
+    expected = share * (size - 1) / (n - 1)
+    assert np.abs(together - expected).max() < 4.5 * np.sqrt(expected / draws)
+
+
+def test_the_largest():
+    found = Largest([1.0, 5.0]) + Largest([3.0, 2.0])
+    assert found.value.tolist() == [3.0, 5.0]

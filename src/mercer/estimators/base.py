@@ -104,12 +104,16 @@ class KernelMachine(Coefficients, KernelInputs):
     def _check_y(self, y: Any) -> np.ndarray:
         raise NotImplementedError
 
-    def plan(self, X, y) -> Plan:
+    def plan(self, X, y=None) -> Plan:
         """What `fit` would choose for these data, and the memory and work it would take.
 
-        ``print(machine.plan(X, y))`` reads well.
+        ``print(machine.plan(X, y))`` reads well. Examples that live elsewhere are looked at once.
         """
-        return clone(self)._prepare(X, y)[-1]
+        machine = clone(self)
+        if not machine.learns_elsewhere(X):
+            return machine._prepare(X, y)[-1]
+        census = machine._census(X, y, None)
+        return machine._prepare(census.sample.X, census.sample.y, census)[-1]
 
     def _build(self, X: Any, y: Any, sample_weight: Any, census: Census | None = None):
         """The problem to be solved, and what is needed to make a function of its solution."""
@@ -219,22 +223,25 @@ class KernelMachine(Coefficients, KernelInputs):
         self._start = None if other is None else start_at(other, rows)
         return self.fit(X, y) if sample_weight is None else self.fit(X, y, sample_weight)
 
-    def problem(self, X, y, sample_weight=None):
+    def problem(self, X, y=None, sample_weight=None):
         """(the optimisation problem `fit` would hand to its solver, the coding of y)"""
-        problem, _, coding, _ = clone(self)._build(X, y, sample_weight)
+        problem, _, coding, _ = clone(self)._built(X, y, sample_weight)
         return problem, coding
+
+    def _built(self, X: Any, y: Any, sample_weight: Any):
+        """What `_build` gives, wherever the examples are."""
+        if not self.learns_elsewhere(X):
+            return self._build(X, y, sample_weight)
+        census = self._census(X, y, sample_weight)
+        problem, built, coding, plan = self._build(census.sample.X, census.sample.y, None, census)
+        if census.rows.names is not None:
+            self.feature_names_in_ = np.array(census.rows.names, dtype=object)
+        return problem, built, coding, replace(plan, reasons=(*plan.reasons, *census.rows.remarks))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Problem:
         """Everything `fit` does; returns the problem that was solved."""
         try:
-            if self.learns_elsewhere(X):
-                census = self._census(X, y, sample_weight)
-                problem, built, coding, plan = self._build(census.sample.X, census.sample.y, None, census)
-                plan = replace(plan, reasons=(*plan.reasons, *census.rows.remarks))
-                if census.rows.names is not None:
-                    self.feature_names_in_ = np.array(census.rows.names, dtype=object)
-            else:
-                problem, built, coding, plan = self._build(X, y, sample_weight)
+            problem, built, coding, plan = self._built(X, y, sample_weight)
         finally:
             journal = self._journal
             for name in ("_start", "_journal"):  # they were for this fit only

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
-from mercer.losses.coding import LabelCoding
+from mercer.losses.coding import LabelCoding, distinct, numbers
 from mercer.operators import Elsewhere
 from mercer.representations import Built
 from mercer.rows import Rows, Shard, open_rows, write_blocks
@@ -22,6 +22,8 @@ from mercer.solvers.passes.minimise import sampled_examples
 
 # More labels than this are no classes.
 _MOST_LABELS = 10_000
+# Below this, squares of squared targets are ordinary numbers.
+_LARGEST = 1e70
 
 
 class Labels:
@@ -39,9 +41,7 @@ class Labels:
 
     @classmethod
     def of(cls, y: np.ndarray, w: np.ndarray | None = None) -> Labels:
-        if y.dtype.kind in "fcO" and np.any(y != y):
-            raise ValueError("y contains NaN where a label should be; drop those examples.")
-        labels, index = np.unique(y, return_inverse=True)
+        labels, index = distinct(y)
         if len(labels) > _MOST_LABELS:
             raise ValueError(
                 f"y has more than {_MOST_LABELS:,} different labels; for numbers use a regressor such as "
@@ -54,7 +54,8 @@ class Labels:
         both = dict(self.weights)
         for label, weight in other.weights.items():
             both[label] = both.get(label, 0.0) + weight
-        return Labels(dict(sorted(both.items())))
+        labels, _ = distinct(np.array(list(both), dtype=_kind(list(both))))
+        return Labels({label: both[label] for label in labels.tolist()})
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,31 @@ class Look:
         if y is not None and not self.labelled and y.dtype.kind == "f" and not np.isfinite(y).all():
             row = int(np.flatnonzero(~np.isfinite(y).reshape(len(y), -1).all(axis=1))[0])
             raise ValueError(f"row {shard.first + row:,} has NaN or infinity as its target: leave it out")
+        if y is not None and not self.labelled and y.dtype.kind in "fiu":
+            require_ordinary(float(np.abs(y).max(initial=0)))
         if w is not None and not (np.isfinite(w).all() and (w >= 0).all()):
             raise ValueError("sample_weight must be nonnegative and finite")
         present = float(len(X)) if w is None else float((w > 0).sum())
         weight = float(len(X)) if w is None else float(w.sum(dtype=np.float64))
         labels = Labels.of(y, w) if self.labelled and y is not None else Labels({})
         return weight, present, labels
+
+
+def require_ordinary(largest: float, least: float = 0.0) -> None:
+    """Refuse targets whose squares can't be computed with; the largest of all should be above `least`."""
+    if largest >= _LARGEST or 0 < largest <= least:
+        raise ValueError(f"y goes up to {largest:.0e}, whose squared errors leave float64: divide y by that")
+
+
+@dataclass(frozen=True, eq=False)
+class Without:
+    """What is done to every shard where some classes weigh nothing: their examples are absent."""
+
+    labels: np.ndarray
+
+    def __call__(self, shard: Shard) -> Shard:
+        there = ~np.isin(np.asarray(shard.y), self.labels)
+        return replace(shard, w=there.astype(np.float64) if shard.w is None else shard.w * there)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +121,10 @@ class Encoded:
             if self.factors is not None:
                 w = self.factors[index] if w is None else self.factors[index] * w
         else:
-            targets = np.asarray(coding.loss.encode_targets(y)[0], dtype=np.float64)
+            # One target may have several outputs: quantiles.
+            several = coding.n_outputs if y.ndim == 1 or y.shape[1] == 1 else 1
+            targets = np.repeat(numbers(y).reshape(len(y), -1), several, axis=1)
+            targets = coding.encode(targets.astype(np.float64))
         if w is not None:
             w = np.asarray(w, dtype=np.float64) * self.scale
         return replace(shard, y=targets, w=w)
@@ -160,11 +183,24 @@ class Census:
         census, found = cls.drawn(rows, size, rng, factors_of is not None)
         if factors_of is not None:
             kept = {label: value for label, value in found.weights.items() if value > 0}
-            census.labels = np.array(list(kept), dtype=_kind(list(kept)))
-            census.factors = factors_of(census.labels, np.array(list(kept.values())))
-            if census.factors is not None:
-                census.weight = float((census.factors * np.array(list(kept.values()))).sum())
+            census._know(
+                np.array(list(kept), dtype=_kind(list(kept))), np.array(list(kept.values())), factors_of
+            )
         return census
+
+    def _know(self, labels: np.ndarray, weights: np.ndarray, factors_of: Callable[..., Any]) -> None:
+        """Take down the classes, and what their weights are to be multiplied by."""
+        assert self.sample.y is not None
+        if labels.dtype.kind in "iuf":
+            labels = labels.astype(self.sample.y.dtype)
+        factors = factors_of(labels, weights)
+        if factors is not None:
+            self.weight = float((factors * weights).sum())
+            if not factors.all():
+                self.rows = self.rows.changed(Without(labels[factors == 0]))
+                self.sample = self.sample.take(np.flatnonzero(np.isin(self.sample.y, labels[factors > 0])))
+                labels, factors = labels[factors > 0], factors[factors > 0]
+        self.labels, self.factors = labels, factors
 
     @classmethod
     def drawn(
@@ -220,7 +256,10 @@ def _kind(labels: list[Any]) -> Any:
 
 def by_shards(machine: Any, method: Callable[..., np.ndarray], X: Any) -> np.ndarray:
     """What a method of a fitted machine says of rows that live elsewhere, shard by shard, as one array."""
-    return np.concatenate(list(answers(machine, method, X)))
+    found = list(answers(machine, method, X))
+    if not found:
+        raise ValueError("Found array with 0 sample(s): there are no rows")
+    return np.concatenate(found)
 
 
 def answers(machine: Any, method: Callable[..., np.ndarray], X: Any) -> Iterator[np.ndarray]:

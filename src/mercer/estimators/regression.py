@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_array
 
 from mercer import _resolve
 from mercer.estimators.base import KernelMachine
+from mercer.estimators.elsewhere import require_ordinary
 from mercer.estimators.inputs import GAUSSIAN, Numbered, require_numbers
 from mercer.estimators.lam import OtherWords
 from mercer.losses import Loss, Squared
 from mercer.solvers import loo
 
-# Between these, squares of squares are ordinary numbers: variances of squared errors are looked at.
-_SMALLEST, _LARGEST = 1e-70, 1e70
+# Above this, squares of squares are ordinary numbers: variances of squared errors are looked at.
+_SMALLEST = 1e-70
 
 
 class Regressor(OtherWords, Numbered, KernelMachine):
@@ -25,10 +26,7 @@ class Regressor(OtherWords, Numbered, KernelMachine):
         require_numbers(y, "y")
         y = check_array(y, ensure_2d=False, allow_nd=False, dtype=None, input_name="y", ensure_min_samples=0)
         largest = float(np.abs(y).max(initial=0)) if y.dtype.kind in "fiu" else 0.0
-        if largest > 0 and not _SMALLEST < largest < _LARGEST:
-            raise ValueError(
-                f"y goes up to {largest:.0e}, whose squared errors leave float64: divide y by that"
-            )
+        require_ordinary(largest, _SMALLEST)
         return y
 
     def _encode(self, loss, y):

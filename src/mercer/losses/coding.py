@@ -115,7 +115,7 @@ class LabelCoding:
     @classmethod
     def learn(cls, loss: Loss, y: ArrayLike) -> tuple[Array, LabelCoding]:
         """Return the targets for y, and the coding."""
-        classes, index = _distinct(y)
+        classes, index = distinct(y)
         if len(classes) == 0:
             raise ValueError("y is empty; a classifier needs examples of at least two classes.")
         if len(classes) == 1:
@@ -146,7 +146,7 @@ class LabelCoding:
             place = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
             if (self.classes[place] == y).all():  # no need to sort them
                 return place
-        values, index = _distinct(y)
+        values, index = distinct(y)
         position = {label: i for i, label in enumerate(self.classes.tolist())}
         unseen = [label for label in values.tolist() if label not in position]
         if unseen:
@@ -225,7 +225,7 @@ def numbers(y: ArrayLike) -> Array:
     return y
 
 
-def _distinct(y: ArrayLike) -> tuple[Array, Array]:
+def distinct(y: ArrayLike) -> tuple[Array, Array]:
     """Return the distinct labels in y, sorted, and for each example the position of its label."""
     y = np.asarray(y)
     if y.ndim != 1:

@@ -108,7 +108,9 @@ class Reservoir:
 
 def _keys(rows: np.ndarray, seed: int) -> np.ndarray:
     """Random-looking 64-bit numbers of row numbers (the mixing steps of splitmix64)."""
-    z = np.asarray(rows, dtype=np.uint64) + np.uint64(seed % 2**32) * np.uint64(0x9E3779B97F4A7C15)
+    # Without the 1, and a factor, row 0 would always have the smallest key.
+    z = (np.asarray(rows, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z += np.uint64(seed * 0xD1B54A32D192ED03 % 2**64)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))

@@ -108,7 +108,7 @@ class RowStore:
 
     # -- filled and read ----------------------------------------------------------------------------
 
-    def holds(self, first: int, stop: int) -> bool:
+    def covers(self, first: int, stop: int) -> bool:
         """Are these rows here?"""
         return any(a <= first and stop <= b for a, b in self.spans)
 

@@ -184,7 +184,7 @@ class TableRows(Rows):
     def shard(self, k):
         first, stop = self._first[k], self._first[k + 1]
         store = self._store
-        if store is not None and store.holds(first, stop):
+        if store is not None and store.covers(first, stop):
             try:
                 return store.get(first, stop)
             except OSError as error:
@@ -237,7 +237,7 @@ class TableRows(Rows):
     def _keep(self, store: RowStore, first: int, X: np.ndarray, y: Any, w: np.ndarray | None) -> None:
         try:
             store.put(first, X, y, w)
-            if store.holds(0, self.shape[0]):
+            if store.covers(0, self.shape[0]):
                 store.finish(self.shape[0])
                 self._cursors.close()
         except OSError as error:

@@ -153,7 +153,8 @@ class Smoothing(Solver):
             if newton <= _NEWTON_SHARE * smoothing and loss.mu.any():
                 # The gap falls with μ² or, once the same examples stay in the window, with μ.
                 least = _LEAST if steps < _MANY_STEPS else _CAREFUL
-                factor = float(np.clip(np.sqrt(0.5 * tol * value / smoothing), least, _MOST))
+                # With the slopes of others added, as in a window of examples, the objective may be negative.
+                factor = float(np.clip(np.sqrt(0.5 * tol * abs(value) / smoothing), least, _MOST))
                 new = loss.at(loss.mu * factor)
                 if (new.bend < np.finfo(float).eps * new.scale).any():
                     track.status = "stalled"
@@ -162,12 +163,12 @@ class Smoothing(Solver):
                 loss, idle, steps = new, 0, 0
                 _settle(form, loss)
             else:
-                accuracy = min(_ACCURACY, 0.5 * float(np.sqrt(form.norm / first)))
+                accuracy = min(_ACCURACY, 0.5 * float(np.sqrt(relative_to(form.norm, first))))
                 direction = form.newton(max(accuracy, 1e-8))
                 step, decrease = _line_search(form, direction)
                 form.advance(direction, step)
                 _settle(form, loss)
-                idle = 0 if decrease > _SLACK * value else idle + 1
+                idle = 0 if decrease > _SLACK * abs(value) else idle + 1
                 steps += 1
             track.iterations += 1
 

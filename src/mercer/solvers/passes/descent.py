@@ -57,11 +57,19 @@ class QuasiNewton:
             "changes": np.array(changes).reshape(-1, *self.at.shape),
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from where `state` was taken."""
-        if "hessian_at" in state:
-            self.renew(state["hessian_at"])
-            self.pairs.extend(zip(state["steps"], state["changes"], strict=True))
+    def restore(self, state: dict[str, Any], shape: tuple[int, int]) -> None:
+        """Go on from where `state` was taken, of coordinates of this shape."""
+        if "hessian_at" not in state:
+            return
+        at, steps, changes = (state[name] for name in ("hessian_at", "steps", "changes"))
+        numbers = all(
+            array.dtype == np.float64 and np.isfinite(array).all() for array in (at, steps, changes)
+        )
+        fits = at.shape == shape and steps.shape[1:] == shape and steps.shape == changes.shape
+        if not (numbers and fits and len(steps) <= _REMEMBERED):
+            raise ValueError("its steps are not those of this fit")
+        self.renew(at)
+        self.pairs.extend(zip(steps, changes, strict=True))
 
     def step(self, point: Point) -> Point | None:
         """The next point; None if no step downhill was found."""

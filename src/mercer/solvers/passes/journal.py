@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import math
 import os
 import time
 import warnings
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from mercer._files import replacing
+from mercer._files import open_plain, replacing
 from mercer._params import Params, require_count, require_nonnegative
 from mercer._warnings import frames_inside
 
 _VERSION = 1
-# Longest array that is read from a checkpoint: coordinates and pairs of them, never examples.
-_MOST_BYTES = 1 << 34
+# Numbers of the same fit agree that well, on another processor or with other threads, too.
+_AGREE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that can't be used: of another fit, damaged, or in a place that can't be written to."""
+    """A checkpoint that can't be used: of another fit, damaged, or in a place that can't be written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.rows import ArrayRows
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> try:
+    ...     KernelRidge(lam=0.1).fit(ArrayRows(X, X[:, 0]), checkpoint="no such folder/a.checkpoint")
+    ... except CheckpointError as error:
+    ...     print(str(error)[:32])
+    the checkpoint can't be written
+    """
 
 
 class Checkpoint(Params):
@@ -74,14 +89,14 @@ class Journal:
             checkpoint.validate()
         self.checkpoint: Checkpoint | None = checkpoint
         self.path = None if checkpoint is None else Path(os.fspath(checkpoint.path))
-        self.about = ""
+        self._about: dict[str, Any] = {"about": "", "seen": []}
         self._state: dict[str, Any] = {}
         self._written = -np.inf
         self._since = 0
         self._warned = False
         self._found = self._read()
         # Whatever is random in the fit follows from this number, so that it comes out the same again.
-        self.seed = int(self._found.get("seed", np.random.default_rng().integers(2**62)))
+        self.seed = int(self._found["seed"]) if self._found else int(np.random.default_rng().integers(2**62))
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -89,25 +104,27 @@ class Journal:
         if self.path is None or not self.path.exists():
             return {}
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                if sum(entry.file_size for entry in archive.infolist()) > _MOST_BYTES:
-                    raise ValueError("it is too large")
-            with np.load(self.path, allow_pickle=False) as file:
-                state = {name: file[name] for name in file.files}
-            if int(state.get("version", 0)) != _VERSION:
+            with open_plain(self.path) as file:
+                state = _arrays(file)
+            if state["version"].item() != _VERSION:
                 raise ValueError("it is of another version")
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+            if not 0 <= state["seed"].item() < 2**62 or state["about"].shape or state["seen"].ndim != 1:
+                raise ValueError("it does not say which fit it is of")
+        except Exception as error:  # there is no end to what a damaged file brings about
             raise CheckpointError(
                 f"{self.path} is no checkpoint that can be read ({error}): delete it to begin anew, or name "
                 "another file"
             ) from None
         return state
 
-    def resume(self, about: str) -> dict[str, Any]:
-        """What was noted of the fit that this word stands for; {} if it has not begun."""
-        self.about = about
+    def resume(self, about: str, seen: np.ndarray, dtype: Any) -> dict[str, Any]:
+        """What was noted of the fit that this word and these numbers stand for; {} if it has not begun.
+
+        The numbers need to agree as well as those of `dtype` do.
+        """
+        self._about = {"about": about, "seen": seen}
         found, self._found = self._found, {}
-        if found and str(found.get("about", "")) not in ("", about):
+        if found and not (str(found["about"]) == about and _agree(found["seen"], seen, _AGREE[dtype])):
             raise CheckpointError(
                 f"{self.path} is the checkpoint of another fit (other data, or another machine): delete it "
                 "to begin anew, or name another file"
@@ -146,24 +163,54 @@ class Journal:
         except OSError as error:
             if not self._warned:
                 self._warned = True
-                warnings.warn(
-                    f"the checkpoint {self.path} could not be renewed ({error.strerror or error}); the fit "
-                    "goes on",
-                    RuntimeWarning,
-                    stacklevel=frames_inside(),
-                )
+                self._warn("renewed", error, "the one of before stays")
 
     def _write(self) -> None:
         assert self.path is not None
-        words = {"version": _VERSION, "seed": self.seed, "about": self.about, **self._state}
+        words = {"version": _VERSION, "seed": self.seed, **self._about, **self._state}
         with replacing(self.path) as file:
             np.savez(file, allow_pickle=False, **{name: np.asarray(value) for name, value in words.items()})
         self._written, self._since = time.monotonic(), 0
 
+    def _warn(self, what: str, error: OSError, then: str) -> None:
+        message = f"the checkpoint {self.path} could not be {what} ({error.strerror or error}); {then}"
+        warnings.warn(message, RuntimeWarning, stacklevel=frames_inside())
+
     def done(self) -> None:
         """The fit has succeeded."""
-        if self.path is not None:
+        if self.path is None:
+            return
+        try:
             self.path.unlink(missing_ok=True)
+        except OSError as error:
+            self._warn("removed", error, "the fit is finished")
+
+
+def _agree(found: np.ndarray, seen: np.ndarray, rtol: float) -> bool:
+    scale = float(np.abs(seen).max(initial=0.0))
+    return found.shape == seen.shape and bool(np.allclose(found, seen, rtol=rtol, atol=rtol * scale))
+
+
+def _arrays(file: BinaryIO) -> dict[str, np.ndarray]:
+    """The arrays of an archive as `Journal` writes it; none can claim more bytes than the file has."""
+    with zipfile.ZipFile(file) as archive:
+        entries = archive.infolist()
+        stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+        if not stored or sum(entry.file_size for entry in entries) > os.fstat(file.fileno()).st_size:
+            raise ValueError("no fit wrote it")
+        return {entry.filename.removesuffix(".npy"): _array(archive.read(entry)) for entry in entries}
+
+
+def _array(data: bytes) -> np.ndarray:
+    """A .npy file of numbers or a word."""
+    stream = io.BytesIO(data)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("no fit wrote it")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    first = stream.tell()
+    if dtype.kind not in "fiU" or math.prod(shape) * dtype.itemsize != len(data) - first:
+        raise ValueError("an array of it is not as long as it says")
+    return np.frombuffer(data, dtype, offset=first).reshape(shape, order="F" if fortran else "C").copy("K")
 
 
 def digest(*parts: Any) -> str:

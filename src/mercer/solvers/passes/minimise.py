@@ -33,6 +33,10 @@ _MOVED = 0.99
 # After so many steps without a decrease no more is to be had.
 _IDLE = 4
 _SLACK = 1e-13
+# What is known of each output where losses have kinks.
+_OF_KINKS = ("mu", "reach", "trust", "best_mu")
+# Examples of the sample whose numbers tell a fit from others.
+_PROBED = 50
 # Features of examples near a kink may take so many bytes, or as much as those of the sample.
 _WINDOW_BYTES = 128 << 20
 # Examples of the sample for each unknown, and at least.
@@ -51,9 +55,11 @@ class Way:
     point: Point
     mu: Any = None
     reach: Any = None
+    trust: Any = None
     best: Point | None = None
     best_mu: Any = None
     gap: float = np.inf
+    least: float = np.inf
     start: float = 0.0
     idle: int = 0
     history: list[float] = field(default_factory=list)
@@ -68,22 +74,35 @@ class Way:
         return {
             **{name: getattr(self.point, name) for name in ("u", "gradient", "imbalance")},
             "numbers": [self.point.value, self.point.objective, self.point.smoothing, self.point.norm],
-            **{"mu": [] if self.mu is None else self.mu, "history": self.history},
-            "reach": [] if self.reach is None else self.reach,
-            **{"best_u": found.u, "best_mu": [] if self.best_mu is None else self.best_mu},
-            "way": [self.gap, self.start, self.idle, found.objective],
+            **{name: [] if (v := getattr(self, name)) is None else v for name in _OF_KINKS},
+            **{"best_u": found.u, "history": list(self.history)},
+            "way": [self.gap, self.least, self.start, self.idle, found.objective],
         }
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Way:
         value, objective, smoothing, norm = state["numbers"].tolist()
-        gap, start, idle, least = state["way"].tolist()
+        gap, least, start, idle, found = state["way"].tolist()
         point = Point(*(state["u"], value, objective, smoothing, state["gradient"], state["imbalance"], norm))
-        mu, reach, best_mu = (
-            state[name] if state[name].size else None for name in ("mu", "reach", "best_mu")
-        )
-        best = None if mu is None else replace(point, u=state["best_u"], objective=least)
-        return cls(point, mu, reach, best, best_mu, gap, start, int(idle), state["history"].tolist())
+        mu, reach, trust, best_mu = (state[name] if state[name].size else None for name in _OF_KINKS)
+        best = None if mu is None else replace(point, u=state["best_u"], objective=found)
+        history = state["history"].tolist()
+        return cls(point, mu, reach, trust, best, best_mu, gap, least, start, int(idle), history)
+
+    @staticmethod
+    def require(state: dict[str, Any], shape: tuple[int, int], kinks: bool) -> None:
+        """Refuse a state that is not one of coordinates of this shape."""
+        each = (shape[1],) if kinks else (0,)
+        shapes = {"u": shape, "gradient": shape, "best_u": shape, "imbalance": shape[1:]}
+        shapes |= {"numbers": (4,), "way": (5,), **dict.fromkeys(_OF_KINKS, each)}
+        for name, expected in shapes.items():
+            array = state[name]
+            fine = array.dtype == np.float64 and array.shape == expected
+            finite = np.isfinite(array[2:] if name == "way" else array)  # gap and least value: not at first
+            if not fine or not finite.all() or np.isnan(array).any():
+                raise ValueError("its numbers are not those of this fit")
+        if state["history"].ndim != 1 or not 0 <= state["way"][3] <= _IDLE or state["passes"].item() < 0:
+            raise ValueError("it does not say how far it was")
 
 
 class Minimisation:
@@ -128,7 +147,7 @@ class Minimisation:
     def _begun(self) -> tuple[Way, QuasiNewton]:
         """At the sample's solution, or where a checkpoint says."""
         steps = QuasiNewton(self.all, self.curvature, self.problem.loss.quadratic)
-        state = self.journal.resume(self._about())
+        state = {} if self.journal.path is None else self.journal.resume(*self._about())
         if state:
             return self._resumed(state, steps), steps
         self.journal.begin()
@@ -140,7 +159,8 @@ class Minimisation:
             start = self.some(u, mu).norm
             u, mu = solve_sample(self.sample, self.primal, _SAMPLE_GAP)
             reach = self._first_reach(u)
-            return Way(self.all(u, mu, reach), mu, reach, start=start), steps
+            trust = np.ones(u.shape[1])
+            return Way(self.all(u, mu, reach), mu, reach, trust, start=start), steps
         before = Way(self.some(u))
         before.start = start = before.point.norm
         first_steps = QuasiNewton(self.some, self.curvature, self.problem.loss.quadratic)
@@ -149,31 +169,35 @@ class Minimisation:
             steps.inverse, steps.at = first_steps.inverse, first_steps.at
         return Way(self.all(before.point.u), start=start), steps
 
-    def _about(self) -> str:
-        """A word for this problem, which a checkpoint must be of."""
-        problem, A = self.problem, self.problem.A
+    def _about(self) -> tuple[str, np.ndarray, np.dtype]:
+        """A word and some numbers for this problem, which a checkpoint must be of, and how exact they are."""
+        problem, sample, A = self.problem, self.sample, self.problem.A
         rows = A.rows_elsewhere.fingerprint() if isinstance(A, Elsewhere) else ""
-        ones = self.sample.B @ np.ones((self.sample.B.shape[1], 1))
-        words = (problem.loss, problem.lam, problem.offset, problem.n, A.shape, str(A.dtype), rows)
-        return "" if self.journal.path is None else digest(words, self.sample.y, ones)
+        words = (problem.loss, problem.offset, problem.n, A.shape, str(A.dtype), rows)
+        some = np.linspace(0, sample.n - 1, min(sample.n, _PROBED)).astype(int)
+        ones = np.ones((A.shape[1], 1))
+        scores = np.linspace(-1, 1, len(some))[:, None] * np.ones(sample.y.shape[1])
+        weights = np.ones(len(some)) if sample.weights is None else sample.weights[some]
+        seen = (
+            *(np.log([problem.lam]), sample.B @ ones, sample.A.among(some) @ ones, weights),
+            problem.loss.value(sample.y[some], scores),
+        )
+        numbers = np.concatenate([np.asarray(part, dtype=np.float64).reshape(-1) for part in seen])
+        return digest(words, sample.y), np.where(np.isfinite(numbers), numbers, 0.0), A.dtype
 
     def _resumed(self, state: dict[str, Any], steps: QuasiNewton) -> Way:
         shape = (len(self.primal.penalty), self.sample.y.shape[1])
         try:
-            way = Way.restored(state)
-            sound = all(
-                array.shape == shape and np.isfinite(array).all()
-                for array in (way.point.u, way.point.gradient, way.found.u)
-            )
-            if not sound:
-                raise ValueError("its numbers are not those of this fit")
-            steps.restore(state)
-            if way.mu is not None:  # who is near a kink is not kept
-                way.point = self.all(way.point.u, way.mu, way.reach)
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            Way.require(state, shape, not self.problem.loss.smooth)
+            way, passes = Way.restored(state), int(state["passes"])
+            steps.restore(state, shape)
+        except (KeyError, ValueError, TypeError) as error:
             raise CheckpointError(
                 f"{self.journal.path} is damaged ({error}): delete it to begin anew"
             ) from None
+        if way.mu is not None:  # who is near a kink is not kept
+            way.point = self.all(way.point.u, way.mu, way.reach)
+        self.all.passes = passes
         return way
 
     # -- steps --------------------------------------------------------------------------------------
@@ -211,17 +235,15 @@ class Minimisation:
 
     def _narrow(self, way: Way) -> None:
         """Solve for the examples near a kink, and narrow down who that is, until the duality gap is small."""
-        least = np.inf if way.best is None else way.best.objective
-        trust = np.ones(way.point.u.shape[1])
         while True:
             point, mu = way.point, way.mu
             gap = point.smoothing + point.norm**2 / (4 * self.problem.lam) + self._missing(point)
             value = abs(point.objective)
             way.history.append(relative_to(gap, value))
             # Far from the minimum the gap may rise while the objective falls.
-            lower = point.objective < least - _SLACK * value
+            lower = point.objective < way.least - _SLACK * value
             way.idle = 0 if gap < way.gap or lower else way.idle + 1
-            least = min(least, point.objective)
+            way.least = min(way.least, point.objective)
             if gap < way.gap or way.best is None:
                 way.best, way.gap, way.best_mu = point, gap, mu
             if gap <= self.tol * value or self.all.passes >= self.limit or way.idle >= _IDLE:
@@ -232,12 +254,12 @@ class Minimisation:
             moved = np.quantile(np.abs(self.primal.Phi @ d), _MOVED, axis=0)
             # Where scores change by more than the window's width, others come near a kink: not as far, then,
             # and a wider window the next time.
-            t = np.minimum(way.reach / np.maximum(moved, 1e-300), trust)
+            t = np.minimum(way.reach / np.maximum(moved, 1e-300), way.trust)
             way.reach = np.maximum(np.where(t == 1, moved, 2 * way.reach), 2 * mu)
             new = self.all(point.u + t * d, mu, way.reach)
             # The objective before and after smoothing encloses that of any other μ.
             bad = new.values > point.objectives
-            trust = np.where(bad, 0.25 * t, np.minimum(1.0, 3 * trust))
+            way.trust = np.where(bad, 0.25 * t, np.minimum(1.0, 3 * way.trust))
             way.mu = np.where(bad, way.mu, mu)
             if bad.any():
                 way.reach = np.where(bad, 4 * way.reach, way.reach)
@@ -273,17 +295,20 @@ class Minimisation:
 
     def _note(self, measure: Measure, way: Way, steps: QuasiNewton | None) -> None:
         if measure is self.all and self.journal.path is not None:
-            self.journal.note({**way.state(), **({} if steps is None else steps.state())})
+            state = {**way.state(), "passes": self.all.passes}
+            self.journal.note({**state, **({} if steps is None else steps.state())})
 
     # -- the end ------------------------------------------------------------------------------------
 
     def _finished(self, way: Way, name: str) -> Solution:
         coef, intercept = self.primal.back(way.found.u)
         dual, loss = way.mu is not None, self.problem.loss
-        reached = way.gap <= self.tol * abs(way.found.objective) if dual else False
-        reached = reached or (not dual and self._small(way.point, way.start, self.tol))
-        status = "converged" if reached else "max_iter" if self.all.passes >= self.limit else "stalled"
         measured = self._measured(coef, intercept, way)
+        if dual:
+            reached = way.gap <= self.tol * abs(way.found.objective)
+        else:  # where there is nothing to learn but a constant, no gradient is small next to the first one
+            reached = self._small(way.point, way.start, self.tol) or measured.relative_gradient == 0
+        status = "converged" if reached else "max_iter" if self.all.passes >= self.limit else "stalled"
         if dual:
             above = np.inf if measured.gap is None else measured.gap - measured.rounding
             small = above <= self.tol * abs(measured.objective)

@@ -79,6 +79,7 @@ class Passes(Solver):
         return solution
 
     def tolerance(self, problem: Problem) -> float:
+        """`tol`, or what stands for None with this problem."""
         if problem.loss.smooth or self.tol is not None:
             return self._tol(self.tol, problem.A.dtype)
         return _KINK_TOL

@@ -155,7 +155,9 @@ class FinalSums(Slopes):
             for sign in (1, -1):
                 off = scores + sign * (errors + EPS * np.abs(scores))
                 shaken = np.maximum(shaken, np.abs(self.at(y, off, mu)[0] - values))
-        extremes = (Largest(np.abs(v).max(axis=0)) for v in (scores, np.asarray(y, dtype=np.float64)))
+        present = slice(None) if w is None else w > 0
+        both = (scores[present], np.asarray(y, dtype=np.float64)[present])
+        extremes = (Largest(np.abs(v).max(axis=0, initial=0.0)) for v in both)
         return (*sums, bends, _mean(shaken, w), sized.sum(axis=0), np.square(sized).sum(axis=0), *extremes)
 
 

@@ -1,0 +1,257 @@
+"""Every loss on rows that live elsewhere, against the machine in memory with the same centres or features."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from mercer import (
+    FromAlpha,
+    FromC,
+    KernelClassifier,
+    KernelLogistic,
+    KernelRegressor,
+    KernelRidge,
+    KernelSVC,
+    KernelSVR,
+)
+from mercer.features import RandomFourierFeatures
+from mercer.kernels import Gaussian, Linear
+from mercer.losses import (
+    Absolute,
+    Exponential,
+    FunctionLoss,
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    Quantile,
+    SquaredHinge,
+)
+from mercer.representations import Features, Nystrom
+from mercer.rows import ArrayRows
+from mercer.solvers import Passes
+from mercer.solvers.passes import minimise
+
+pytestmark = pytest.mark.usefixtures("small_samples")
+
+rng = np.random.default_rng(0)
+n = 300
+X = rng.uniform(-2, 2, (n, 2))
+t = np.sin(2 * X[:, 0]) + X[:, 1] + 0.2 * rng.standard_normal(n)
+two, three = np.where(t > 0, "b", "a"), np.digitize(t, [-0.7, 0.7])
+counts = rng.poisson(np.exp(0.5 * t)).astype(float)
+w = rng.integers(0, 3, n).astype(float)
+nystrom = Nystrom(centres=X[:12])
+features = Features(RandomFourierFeatures(n_features=24, random_state=0))
+
+
+def quartic(y, s):
+    return (y - s) ** 2 + 0.1 * (y - s) ** 4
+
+
+def quartic_slope(y, s):
+    return -2 * (y - s) - 0.4 * (y - s) ** 3
+
+
+def quartic_bend(y, s):
+    return 2 + 1.2 * (y - s) ** 2
+
+
+def welsch(y, s):
+    return 1 - np.exp(-((y - s) ** 2))
+
+
+SMOOTH = {
+    "ridge": (KernelRidge(), t),
+    "no offset": (KernelRidge(offset=False), t),
+    "targets": (KernelRidge(), np.stack([t, counts], axis=1)),
+    "huber": (KernelRegressor(loss=Huber(0.3)), t),
+    "poisson": (KernelRegressor(loss=Poisson()), counts),
+    "logistic": (KernelLogistic(), two),
+    "multinomial": (KernelLogistic(class_weight="balanced"), three),
+    "one against the rest": (KernelClassifier(loss=Logistic()), three),
+    "squared hinge": (KernelClassifier(loss=SquaredHinge(), class_weight={"a": 3.0}), two),
+    "exponential": (KernelClassifier(loss=Exponential(), offset=False), two),
+    "own": (KernelRegressor(loss=FunctionLoss(quartic, quartic_slope, quartic_bend)), t),
+}
+KINKED = {
+    "absolute": (KernelRegressor(loss=Absolute()), t),
+    "no offset": (KernelRegressor(loss=Absolute(), offset=False), t),
+    "tube": (KernelSVR(epsilon=0.1), t),
+    "quantiles": (KernelRegressor(loss=Quantile((0.1, 0.5, 0.9))), t),
+    "hinge": (KernelSVC(), two),
+    "pairs": (KernelSVC(class_weight="balanced"), three),
+    "rest": (KernelSVC(multiclass="ovr", offset=False), three),
+    "machine": (KernelClassifier(loss=Hinge()), three),
+}
+
+
+def both(machine, X, y, w=None, lam=1e-3, representation=nystrom, kernel=None, solver="auto"):
+    """(fitted where the rows are, in five shards; fitted in memory)"""
+    kernel = Gaussian(1.0) if kernel is None else kernel
+    params = {"kernel": kernel, "lam": lam, "representation": representation, "random_state": 1}
+    one, other = (clone(machine).set_params(**params) for _ in range(2))
+    one.set_params(solver=Passes() if solver == "auto" else solver)
+    return one.fit(ArrayRows(X, y, w, rows=70)), other.fit(X, y, w)
+
+
+def apart(one, other, X=X):
+    s = other.scores(X)
+    return float(np.abs(one.scores(X) - s).max() / np.abs(s).max())
+
+
+@pytest.mark.parametrize("representation", [nystrom, features], ids=["nystrom", "features"])
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth(name, representation):
+    machine, y = SMOOTH[name]
+    for weights in (None, w):
+        one, other = both(machine, X, y, weights, representation=representation)
+        assert one.solution_.status == "converged" and one.solution_.solver == "passes"
+        assert apart(one, other) < 1e-6
+        objective = other.solution_.certificate.objective
+        assert one.solution_.certificate.objective == pytest.approx(objective, rel=1e-12)
+        assert np.array_equal(one.predict(X), other.predict(X)) or y.dtype.kind == "f"
+
+
+@pytest.mark.parametrize("name", KINKED)
+def test_kinks(name):
+    machine, y = KINKED[name]
+    representation = features if name in ("hinge", "absolute") else nystrom
+    one, other = both(
+        machine, X, y, w if name in ("tube", "pairs", "absolute") else None, 1e-3, representation
+    )
+    ours, theirs = one.solution_.certificate, other.solution_.certificate
+    assert one.solution_.status == "converged" and ours.gap <= 1.01e-4 * ours.objective
+    # In memory the minimum is between objective and objective − gap.
+    assert theirs.objective - theirs.gap <= ours.objective + 1e-12
+    assert ours.objective - ours.gap <= theirs.objective + 1e-12
+    # λ‖f − f*‖² is no more than what the objective has too much, and |f(x)| ≤ ‖f‖ where k(x,x) = 1.
+    f, g = one.function_, other.function_
+    if not machine.offset:
+        far = np.asarray((f - g) @ (f - g)).sum()
+        assert one.lam_ * far <= 2 * (ours.gap + theirs.gap)
+
+
+def test_float32():
+    for machine, y, tol in (
+        (KernelRidge(), t, 1e-5),
+        (KernelLogistic(), three, 1e-4),
+        (KernelSVC(), two, 0.02),
+    ):
+        one, other = both(machine, X.astype(np.float32), y)
+        assert one.solution_.status == "converged" and apart(one, other) < tol
+        assert one.predict(X.astype(np.float32)[:1]).dtype == other.predict(X.astype(np.float32)[:1]).dtype
+
+
+def test_far_from_zero():
+    """Points and targets with a large mean; rows that are repeated."""
+    far = np.repeat(X[:100], 3, axis=0) + 1e4
+    y = np.repeat(t[:100], 3) + 1e4
+    one, other = both(KernelRidge(), far, y, representation=Nystrom(centres=far[:30:3]))
+    assert one.solution_.status == "converged" and np.abs(one.predict(far) - other.predict(far)).max() < 1e-6
+    single = KernelRidge(Gaussian(1.0), lam=1e-3, representation=Nystrom(centres=far[:30:3]))
+    single.fit(far[::3], y[::3])
+    assert np.abs(one.predict(far) - single.predict(far)).max() < 1e-6
+    one, other = both(KernelSVR(epsilon=0.1), far, y, representation=Nystrom(centres=far[:30:3]))
+    gaps = one.solution_.certificate.gap + other.solution_.certificate.gap
+    objectives = [m.solution_.certificate.objective for m in (one, other)]
+    assert one.solution_.status == "converged" and abs(np.subtract(*objectives)) <= gaps
+
+
+@pytest.mark.parametrize("machine, y", [(KernelRidge(), t), (KernelLogistic(), three), (KernelSVC(), two)])
+def test_weights_are_repetition(machine, y):
+    kinks = isinstance(machine, KernelSVC)
+    some = np.repeat(np.arange(n), w.astype(int))
+    solver = Passes(tol=1e-6) if kinks else "auto"
+    one, _ = both(machine, X, y, w, FromAlpha(0.3), solver=solver)
+    other, _ = both(machine, X[some], y[some], None, FromAlpha(0.3), solver=solver)
+    assert one.lam_ == pytest.approx(0.3 / w.sum()) and one.lam_ == pytest.approx(other.lam_)
+    certificates = [m.solution_.certificate for m in (one, other)]
+    objectives = [c.objective for c in certificates]
+    if kinks:
+        assert abs(np.subtract(*objectives)) <= sum(c.gap for c in certificates)
+    else:
+        assert apart(one, other) < 1e-6 and objectives[0] == pytest.approx(objectives[1], rel=1e-10)
+
+
+def test_weight_0_is_absent():
+    """… even with a label, or a target, that nobody else has."""
+    y, weights = three.copy(), np.ones(n)
+    y[:40], weights[:40] = 9, 0
+    one, other = both(KernelLogistic(), X, y, weights)
+    assert one.classes_.tolist() == [0, 1, 2] and apart(one, other) < 1e-6
+    values = t.copy()
+    values[:40] = 1e6
+    one, other = both(KernelRidge(), X, values, weights)
+    assert apart(one, other) < 1e-6
+    one, _ = both(KernelSVR(), X, values, weights)
+    assert one.solution_.status == "converged"
+
+
+def test_lam():
+    one, other = both(KernelSVC(), X, two, lam=FromC(2.0))
+    assert one.lam_ == other.lam_ == pytest.approx(1 / (2 * 2.0 * n))
+    one, other = both(KernelLogistic(class_weight="balanced"), X, three, w, FromAlpha(0.1))
+    assert one.lam_ == pytest.approx(other.lam_) and apart(one, other) < 1e-6
+    one, other = both(KernelRidge(), X, t, lam="auto")
+    # From a sample of a fifth: λn stays about the same.
+    assert other.lam_ / 30 < one.lam_ < 30 * other.lam_
+    assert any(f"{n:,} rows; of a sample" in reason for reason in one.plan_.reasons)
+
+
+def test_not_convex():
+    machine = KernelRegressor(loss=FunctionLoss(welsch, convex=False))
+    one, _ = both(machine, X[:120], t[:120], lam=1e-2)
+    assert one.solution_.status == "stationary" and one.solution_.certificate.gap is None
+    # Its gradient is that of finite differences, which vanishes.
+    c = np.append(one.dual_coef_, one.intercept_)
+    K, B = Gaussian(1.0)(X[:120], X[:12]), Gaussian(1.0)(X[:12], X[:12])
+
+    def objective(c):
+        return welsch(t[:120], K @ c[:-1] + c[-1]).mean() + 1e-2 * c[:-1] @ B @ c[:-1]
+
+    for step in 1e-4 * np.eye(13):
+        assert abs(objective(c + step) - objective(c - step)) < 1e-9
+
+
+def test_linear_kernel_has_features_of_its_own():
+    """As many as columns: least squares with an offset, whose solution is known."""
+    machine = KernelRidge(Linear(), lam=0.1, random_state=0).fit(ArrayRows(X + 5, t, rows=70))
+    Xc = X - X.mean(axis=0)
+    beta = np.linalg.solve(Xc.T @ Xc / n + 0.1 * np.eye(2), Xc.T @ (t - t.mean()) / n)
+    assert np.allclose(machine.predict(X + 5), Xc @ beta + t.mean(), atol=1e-8)
+
+
+def test_max_iter():
+    with pytest.warns(UserWarning, match="max_iter"):
+        one, _ = both(KernelLogistic(), X, two, solver=Passes(max_iter=3))
+    assert one.solution_.status == "max_iter"
+
+
+def test_few_rows():
+    """Fewer than centres, one shard each; the same point only; one centre."""
+    for rows in (1, 5):
+        machine = KernelRidge(Gaussian(1.0), lam=1e-2, representation=nystrom).fit(
+            ArrayRows(X[:5], t[:5], rows=rows)
+        )
+        other = KernelRidge(Gaussian(1.0), lam=1e-2, representation=nystrom).fit(X[:5], t[:5])
+        assert apart(machine, other) < 1e-6
+    same = np.zeros((100, 2))
+    machine = KernelRidge(Gaussian(1.0), lam=1e-2, random_state=0).fit(ArrayRows(same, t[:100], rows=30))
+    assert machine.predict(same[:1]) == pytest.approx(t[:100].mean())
+    svm = KernelSVC(Gaussian(1.0), lam=1e-2, representation=nystrom).fit(ArrayRows(same, two[:100], rows=30))
+    assert svm.predict(same[:1])[0] == max("ab", key=two[:100].tolist().count)
+
+
+def test_examples_in_memory_are_one_shard():
+    for machine, y in ((KernelRidge(), t), (KernelLogistic(), three)):
+        one, _ = both(machine, X, y)
+        params = {"kernel": Gaussian(1.0), "lam": 1e-3, "representation": nystrom, "solver": Passes()}
+        other = clone(machine).set_params(**params).fit(X, y)
+        assert other.solution_.status == "converged" and apart(one, other) < 1e-6
+
+
+def test_size_of_a_sample(monkeypatch):
+    assert minimise.sampled_examples(1000, 30) == 90
+    assert minimise.sampled_examples(1000, 2) == 60
+    assert minimise.sampled_examples(50, 30) == 50
