@@ -172,8 +172,8 @@ class KernelRidge(Regressor):
         if "_loo" not in self.__dict__ or self._loo[0] is not self.solution_:
             if "_problem" not in self.__dict__:
                 raise NotFittedError(
-                    "loo_residuals needs the training data, which a saved or unfitted machine lacks, and one "
-                    "whose examples live elsewhere; fit it to arrays"
+                    "loo_residuals needs the training data, which one whose examples live elsewhere, or a "
+                    "saved or unfitted machine lacks; fit it to arrays"
                 )
             residuals = loo.residuals(self._problem, [self._problem.lam])[0]
             residuals = residuals[:, 0] if self.coding_.one_dimensional else residuals
