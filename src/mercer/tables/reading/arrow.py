@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH = 65_536
-# Rows of the parts that a stream is cut from.
-PART = 1000
+# Pages are read through a buffer of so many bytes a column, so that a group of rows may have gigabytes.
+_BUFFER = 1 << 18
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -152,8 +152,8 @@ class Parquet(Format):
         import pyarrow as pa
 
         rows = 0
-        with self._opened(wanted) as file:
-            for batch in file.iter_batches(PART):
+        with self._opened(wanted, pre_buffer=False, buffer_size=_BUFFER) as file:
+            for batch in file.iter_batches(wanted.part, use_threads=False):
                 batch.validate(full=True)
                 yield _table(pa.Table.from_batches([batch]), wanted, rows)
                 rows += len(batch)
@@ -166,11 +166,11 @@ class Parquet(Format):
             return pyarrow.dataset.dataset(wanted.path, format="parquet"), ()
 
     @contextmanager
-    def _opened(self, wanted: Wanted) -> Iterator[Any]:
+    def _opened(self, wanted: Wanted, **options: Any) -> Iterator[Any]:
         with refusals("this is no sound Parquet file"):
             import pyarrow.parquet as pq
 
-            with pq.ParquetFile(wanted.path) as file:
+            with pq.ParquetFile(wanted.path, **options) as file:
                 yield file
 
 
