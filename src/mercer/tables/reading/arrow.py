@@ -132,6 +132,12 @@ def to_arrow(table: Table) -> pa.Table:
     )
 
 
+def _held(about: Any) -> float:
+    """Bytes of memory that the table of a Parquet file takes, from its metadata."""
+    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    return 2 * size + 8 * about.num_rows * about.num_columns
+
+
 class Parquet(Format):
     """Columns with types of their own, in parts that can be read one by one."""
 
@@ -143,10 +149,13 @@ class Parquet(Format):
         with self._opened(wanted) as file:
             about = file.metadata
             if wanted.limit is None:
-                size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-                ask(2 * size + 8 * about.num_rows * about.num_columns)
+                ask(_held(about))
             size = BATCH if wanted.limit is None else min(wanted.limit, BATCH)
             return table_from(file.iter_batches(size), file.schema_arrow, wanted)
+
+    def held(self, wanted: Wanted) -> float:
+        with self._opened(wanted) as file:
+            return _held(file.metadata)
 
     def parts(self, wanted: Wanted) -> Iterator[Table]:
         import pyarrow as pa

@@ -11,8 +11,10 @@ from typing import Any
 
 from mercer.tables.reading.errors import Stray, TableError
 from mercer.tables.reading.table import Table
-from mercer.tables.reading.text import all_bytes, as_utf8, head_lines
+from mercer.tables.reading.text import all_bytes, as_utf8, head_lines, unpacked_size
 
+# Bytes of memory for a byte of text.
+_HELD = 4.0
 # A row and its place: line of a file, or number.
 Row = tuple[int, Any]
 
@@ -120,6 +122,10 @@ class Format(ABC):
     def parts(self, wanted: Wanted) -> Iterator[Table]:
         """The table in parts, for files that need not be held as a whole."""
         yield self.read(wanted)
+
+    def held(self, wanted: Wanted) -> float:
+        """About how many bytes of memory its table takes."""
+        return _HELD * unpacked_size(wanted.path)
 
     def of_lines(self, lines: Iterable[bytes], head: bytes, cut: Cut) -> Iterator[Table]:
         """Batches of a file that is read line by line, as its lines come; `head` is how it begins."""

@@ -23,6 +23,12 @@ def comes_in_parts(path: str | os.PathLike[str]) -> bool:
     return form.has_lines or type(form).parts is not Format.parts
 
 
+def held_bytes(path: str | os.PathLike[str]) -> float:
+    """About how many bytes of memory the table of a file takes, while it is read and afterwards."""
+    with in_file(Path(path)):
+        return recognise(Path(path)).held(Wanted(Path(path)))
+
+
 def parts(
     path: str | os.PathLike[str], kinds: Mapping[str, str] | None = None, columns: int = 16
 ) -> Iterator[Table]:
