@@ -152,7 +152,7 @@ def _why_by_parts(X: Any, memory: Any, checkpoint: Any) -> str | None:
     why = too_large(path, memory) if given else None
     if why is None and checkpoint is not None:
         raise ValueError(
-            "checkpoint is for tables in files that do not fit in memory; memory='500MB' has one read by parts"
+            "checkpoint is for tables in files that do not fit in memory; memory='500MB' reads one by parts"
         )
     return "as asked" if why is None and isinstance(X, LargeTable) else why
 

@@ -62,8 +62,8 @@ def parts(
         if type(form).parts is Format.parts:
             if not form.has_lines:
                 raise TableError(
-                    f"{form.name} files are read at once only, and this one does not fit in memory. Save it as "
-                    "Parquet."
+                    f"{form.name} files are read at once only, and this one does not fit in memory. Save it "
+                    "as Parquet."
                 )
             yield from batches(path, rows, kinds=known, form=form)
             return

@@ -32,7 +32,7 @@ from mercer.tables.reading import Table
 _SEARCH, _LAST = 0.4, 0.4
 # Of the rows of a sample those that are learned from, at least.
 _LEARNED = 0.6
-_FEWEST = 50
+_FEWEST, _FEWEST_OF_A_SIDE = 50, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +41,14 @@ class Asked:
 
     source: LargeTable
     target: str
-    task: str | None = None
-    groups: str | None = None
-    minutes: float = 2.0
-    seed: int = 0
-    room: Room = Room(1 << 30)
-    checkpoint: Any = None
-    tell: Progress = lambda text: None  # noqa: E731
-    why: str = "as asked"
+    task: str | None
+    groups: str | None
+    minutes: float
+    seed: int
+    room: Room
+    checkpoint: Any
+    tell: Progress
+    why: str  # it is read part by part
 
 
 def fit_large(asked: Asked) -> Model:
@@ -60,6 +60,7 @@ def fit_large(asked: Asked) -> Model:
     with tempfile.TemporaryDirectory(prefix="mercer-", ignore_cleanup_errors=True) as folder:
         kept, share = _kept(asked, seen, sample, learned, Path(folder))
         choice, test = (sample.asked_of(drawn) for drawn in (kept.choice, kept.test))
+        _require(min(len(choice.y), len(test.y)), "chosen by, or tested on")
         best, said = _best(asked, learned, kept, choice)
     columns = copy(best.columns)
     columns.schema_ = seen.schema(columns.schema_)
@@ -105,6 +106,7 @@ class _Sample:
         sides = Sides(seen.rows, names, asked.groups, asked.seed)
         units = sides.units(drawn, rows)
         mine = np.flatnonzero(sides.of(units) == LEARN)[: asked.room.rows]
+        _require(len(mine), "learned from")
         y, classes, rare = target.y, None, np.zeros(0)
         if target.task == "classification":
             found, counts = np.unique(y[mine], return_counts=True)
@@ -124,6 +126,15 @@ class _Sample:
         y, _ = self.answered.of(table[self.answered.name])
         units = _numbered(self.sides.units(table, drawn.rows))
         return replace(question, table=table.drop(*self.others), y=y, units=units)
+
+
+def _require(rows: int, what: str) -> None:
+    """Refuse tables of so few groups, or different rows, that a part of them is empty."""
+    if rows < _FEWEST_OF_A_SIDE:
+        raise ValueError(
+            f"only {rows} rows are left to be {what}: rows that belong together stay together, and there are "
+            "too few different ones"
+        )
 
 
 def _numbered(units: np.ndarray) -> np.ndarray:
@@ -160,8 +171,8 @@ def _best(asked: Asked, learned: Learned, kept: Kept, choice: Question) -> tuple
     before, after = error_on(learned, choice), error_on(last, choice)
     what = "root mean squared error" if choice.classes is None else "error rate"
     said = (
-        f"{what} on {len(choice.y):,} rows that were kept aside to choose: {before:.4g} of a machine fitted to "
-        f"{learned.machine.plan_.examples:,} rows, "
+        f"{what} on {len(choice.y):,} rows that were kept aside to choose: {before:.4g} of a machine fitted "
+        f"to {learned.machine.plan_.examples:,} rows, "
         f"{after:.4g} of one with {machine.plan_.unknowns:,} centres fitted to {n:,} by passes over them"
     )
     if after <= before:

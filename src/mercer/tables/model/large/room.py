@@ -21,7 +21,7 @@ _AMOUNT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?I?)B?\s*", re.IGNORECASE)
 _TWICE = 2.0
 # Of the memory that is free so much may be taken.
 _SHARE = 0.8
-# Bytes that a search takes whatever it looks at (code that is compiled, libraries), and for each pair of rows.
+# Bytes that a search takes whatever it looks at (libraries, code that is compiled), and for a pair of rows.
 _LEAST, _A_PAIR = 200e6, 64.0
 _FEWEST, _MOST = 400, 20_000
 # Of the memory for the last machine; the rest is for shards, and for what has not been given back.
@@ -59,19 +59,19 @@ def too_large(path: str | os.PathLike[str], memory: Any = None) -> str | None:
     need = _TWICE * held_bytes(Path(path))
     if need <= most:
         return None
-    there = (
-        f"{amount(most)} of it may be taken" if memory is not None else f"{amount(most)} of it are to be had"
-    )
-    return f"a fit of the whole table would take about {amount(need)} of memory, and {there}"
+    there = "may be taken" if memory is not None else "are to be had"
+    return f"the whole table would take about {amount(need)} of memory, and {amount(most)} {there}"
 
 
 def amount(size: float) -> str:
     """Bytes, for people.
 
-    >>> amount(3.2e9), amount(41e6)
-    ('3.2 GB', '41 MB')
+    >>> amount(3.2e9), amount(41e6), amount(5e4)
+    ('3.2 GB', '41 MB', '50 kB')
     """
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{max(size / 1e6, 1):.0f} MB"
+    if size < 1e6:
+        return f"{size / 1e3:.0f} kB"
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Room:
 
     @property
     def expected(self) -> float:
-        """Bytes that are expected to be taken at most: what is allowed, unless nothing can be done in that."""
+        """Bytes that it is expected to take: what is allowed, unless nothing can be done in that."""
         return max(self.allowed, _LEAST + _A_PAIR * _FEWEST**2)
 
     def centres(self, n: int, d: int, outputs: int, seconds: float) -> int:

@@ -12,7 +12,7 @@ from mercer.tables.reading import Table
 
 LEARN, CHOOSE, TEST = 0, 1, 2
 # Rows that test: a share of them, no fewer and no more than these; half as many choose.
-_TESTED, _FEWEST, _MOST = 0.2, 600, 10_000
+_TESTED, _FEWEST, _MOST = 0.2, 600, 4000
 _MOST_REMEMBERED = 100_000
 _MISSING = np.uint64(0x7FF8000000000001)
 
@@ -20,8 +20,8 @@ _MISSING = np.uint64(0x7FF8000000000001)
 class Sides:
     """The side that every row is on.
 
-    Rows with the same group are on one side; without groups, equal rows are (in the columns of `names`); where
-    there are no such columns, every row stands for itself.
+    Rows with the same group are on one side; without groups, rows that are equal in the columns of `names`;
+    where there are no such columns, every row stands for itself.
 
     Examples
     --------
