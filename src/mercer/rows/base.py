@@ -134,7 +134,8 @@ def random_keys(rows: np.ndarray, seed: int) -> np.ndarray:
     >>> bool((random_keys(np.arange(3), 1) == random_keys(np.array([0, 1, 2]), 1)).all())
     True
     """
-    z = np.asarray(rows, dtype=np.uint64) + np.uint64(seed % 2**32) * np.uint64(0x9E3779B97F4A7C15)
+    start = np.uint64(seed % 2**32 * 0xD1342543DE82EF95 % 2**64)
+    z = np.asarray(rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + start
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -200,9 +201,10 @@ class Rows:
         """task(shard, *vectors) of one shard after the other, in order."""
         told, count = _WATCHING.get(), len(self.sizes)
         for k, shard in enumerate(self._ahead(range(count))):
-            yield task(shard, *vectors)
+            result = task(shard, *vectors)
             if told is not None:
                 told(k + 1, count)
+            yield result
 
     def take(self, index: np.ndarray) -> Shard:
         """These rows, in the order of their numbers: one pass over the shards that hold them."""

@@ -81,7 +81,7 @@ class Room:
     Examples
     --------
     >>> Room(400_000_000).rows, Room(400_000_000).centres(3_000_000, 9, 1, 60.0)
-    (1767, 327)
+    (1767, 413)
     """
 
     allowed: int
