@@ -11,7 +11,7 @@ import numpy as np
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
-from mercer.tables.model.large import Asked, LargeTable, Room, fit_large, too_large
+from mercer.tables.model.large import Allowance, LargeTable, LargeTask, fit_large, too_large
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
@@ -114,8 +114,10 @@ def fit(
         source = X if isinstance(X, LargeTable) else LargeTable(X)
         name = _named(y, target, groups)
         tell = progress or (lambda text: None)
-        room = Room.of(memory)
-        return fit_large(Asked(source, name, task, groups, float(minutes), seed, room, checkpoint, tell, why))
+        allowance = Allowance.of(memory)
+        return fit_large(
+            LargeTask(source, name, task, groups, float(minutes), seed, allowance, checkpoint, tell, why)
+        )
     started = time.monotonic()
     table, asked, name, labels = _asked(X, y, target, task, groups)
     _require_rows(table)

@@ -272,25 +272,34 @@ def _sheets(path: Path) -> Iterator[tuple[int, Sheet]]:
     if head.startswith(UTF16):
         raise TableError("it is UTF-16 and too large to be read at once. Save it as UTF-8.")
     delimiter = sniff(as_utf8_head(head))
-    names, before = b"", 0
+    names, before, first = b"", 0, b""
     with unpacked(path) as file:
         for piece in _whole_records(file):
-            data, remarks = as_utf8(names + piece)
-            sheet = Sheet(data, delimiter, remarks)
-            if not names:
-                records = sheet.records()
-                header = next(records, None)
-                if header is None:
-                    raise TableError("the file is empty. The first line must hold the names of the columns.")
-                sheet.names()
-                second = next(records, None)
-                if second is None:
-                    raise TableError("there are names of columns, but no rows below them.", line=header[0])
-                names = b"".join(data.splitlines(keepends=True)[: second[0] - 1])
-                yield 0, sheet
-            elif piece.strip():
-                yield before - names.count(b"\n"), sheet
+            if names:
+                if piece.strip():
+                    data, remarks = as_utf8(names + piece)
+                    yield before - names.count(b"\n"), Sheet(data, delimiter, remarks)
+            else:
+                first += piece
+                data, remarks = as_utf8(first)
+                sheet = Sheet(data, delimiter, remarks)
+                if (line := _second(sheet)) is not None:
+                    names = b"".join(data.splitlines(keepends=True)[: line - 1])
+                    yield 0, sheet
             before += piece.count(b"\n")
+    if not names:
+        text = first.strip()
+        raise TableError(
+            "there are names of columns, but no rows below them." if text else "the file is empty."
+        )
+
+
+def _second(sheet: Sheet) -> int | None:
+    """The line of the record below the names of the columns, which are looked at; None if there is none."""
+    records = list(islice(sheet.records(), 2))
+    if records:
+        sheet.names()
+    return records[1][0] if len(records) == 2 else None
 
 
 def _whole_records(file: Any) -> Iterator[bytes]:

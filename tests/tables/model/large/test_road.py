@@ -1,4 +1,4 @@
-"""A table that does not fit: about the model of the table in memory, from a sample and passes over all rows."""
+"""A table that does not fit: about the model of the table in memory, by a sample and passes."""
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,7 @@ def file(tmp_path_factory):
 def few():
     """Samples of few rows, that a fit takes no time."""
     with in_haste(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mercer.tables.model.large.room._FEWEST", 150)
+        patch.setattr("mercer.tables.model.large.allowance._FEWEST", 150)
         patch.setattr("mercer.tables.reading.parts._VALUES", 1000)
         yield patch
 

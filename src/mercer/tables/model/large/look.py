@@ -112,9 +112,6 @@ def numbered(source: LargeTable, target: str) -> Iterator[tuple[Table, np.ndarra
         if names not in (None, table.names):
             raise TableError("its columns are not the same everywhere.", path=source.path)
         names, values = table.names, table[target]
-        if values.dtype.kind == "f" and np.isinf(values).any():
-            row = before + int(np.isinf(values).argmax()) + 1
-            raise TableError("the target is infinite.", path=source.path, row=row, column=target)
         absent, numbers = missing(values), before + np.arange(len(table))
         before += len(table)
         if absent.all():

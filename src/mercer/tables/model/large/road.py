@@ -14,9 +14,9 @@ import numpy as np
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import OURS, Tested, answers_of, importances
 from mercer.tables.model.evidence import gather
+from mercer.tables.model.large.allowance import Allowance, amount
 from mercer.tables.model.large.last import error_on, fit_last, with_probabilities
 from mercer.tables.model.large.look import Overview, look
-from mercer.tables.model.large.room import Room, amount
 from mercer.tables.model.large.sides import LEARN, Sides
 from mercer.tables.model.large.source import LargeTable, SampledTable
 from mercer.tables.model.large.stored import Answered, Kept, keep, share_on_disk
@@ -36,7 +36,7 @@ _FEWEST, _FEWEST_OF_A_SIDE = 50, 10
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class LargeTask:
     """What is asked of a large table, and what may be spent on it."""
 
     source: LargeTable
@@ -45,17 +45,17 @@ class Asked:
     groups: str | None
     minutes: float
     seed: int
-    room: Room
+    allowance: Allowance
     checkpoint: Any
     tell: Progress
     why: str  # it is read part by part
 
 
-def fit_large(asked: Asked) -> Model:
+def fit_large(asked: LargeTask) -> Model:
     """The model, with its evidence."""
     started = time.monotonic()
-    seen = look(asked.source, asked.target, int(asked.room.rows / _LEARNED), asked.seed, asked.tell)
-    sample = _Sample.of(seen, asked)
+    seen = look(asked.source, asked.target, int(asked.allowance.rows / _LEARNED), asked.seed, asked.tell)
+    sample = _Drawn.of(seen, asked)
     learned = learn(sample.question, _SEARCH * 60 * asked.minutes, asked.seed, asked.tell)
     with tempfile.TemporaryDirectory(prefix="mercer-", ignore_cleanup_errors=True) as folder:
         kept, share = _kept(asked, seen, sample, learned, Path(folder))
@@ -74,7 +74,7 @@ def fit_large(asked: Asked) -> Model:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
+class _Drawn:
     """The rows of the sample that are learned from, and how any rows become a question."""
 
     question: Question
@@ -86,7 +86,7 @@ class _Sample:
     others: tuple[str, ...]  # columns that are no features
 
     @classmethod
-    def of(cls, seen: Overview, asked: Asked) -> _Sample:
+    def of(cls, seen: Overview, asked: LargeTask) -> _Drawn:
         if seen.rows < _FEWEST:
             raise ValueError(
                 f"{seen.rows} rows with a target are too few for a fit by parts; {_FEWEST} is the least"
@@ -105,7 +105,7 @@ class _Sample:
         names = [] if together.codes else list(table.names)
         sides = Sides(seen.rows, names, asked.groups, asked.seed)
         units = sides.units(drawn, rows)
-        mine = np.flatnonzero(sides.of(units) == LEARN)[: asked.room.rows]
+        mine = np.flatnonzero(sides.of(units) == LEARN)[: asked.allowance.rows]
         _require(len(mine), "learned from")
         y, classes, rare = target.y, None, np.zeros(0)
         if target.task == "classification":
@@ -145,7 +145,7 @@ def _numbered(units: np.ndarray) -> np.ndarray:
 
 
 def _kept(
-    asked: Asked, seen: Overview, sample: _Sample, learned: Learned, folder: Path
+    asked: LargeTask, seen: Overview, sample: _Drawn, learned: Learned, folder: Path
 ) -> tuple[Kept, float]:
     """Rows to choose and to test by; and the others as points on disk, unless there are texts among them."""
     columns = None if learned.columns.texts else learned.columns
@@ -154,7 +154,7 @@ def _kept(
     return keep(asked.source, sample.answered, sample.sides, columns, folder, share, asked.tell), share
 
 
-def _best(asked: Asked, learned: Learned, kept: Kept, choice: Question) -> tuple[Learned, list[str]]:
+def _best(asked: LargeTask, learned: Learned, kept: Kept, choice: Question) -> tuple[Learned, list[str]]:
     """The machine of all rows if it is better than that of the sample; and what is to be said about it."""
     if kept.folder is None:
         why = (
@@ -165,7 +165,7 @@ def _best(asked: Asked, learned: Learned, kept: Kept, choice: Question) -> tuple
         return learned, [f"the model is that of these rows, and not of all, as {why}"]
     outputs = 1 if choice.classes is None or len(choice.classes) == 2 else len(choice.classes)
     n, d, seconds = kept.learned, learned.columns.width, _LAST * 60 * asked.minutes
-    centres = asked.room.centres(n, d, outputs, seconds)
+    centres = asked.allowance.centres(n, d, outputs, seconds)
     machine = fit_last(learned, kept.rows(centres), centres, asked.checkpoint, asked.tell)
     last = with_probabilities(learned, machine, choice)
     before, after = error_on(learned, choice), error_on(last, choice)
@@ -183,16 +183,16 @@ def _best(asked: Asked, learned: Learned, kept: Kept, choice: Question) -> tuple
     ]
 
 
-def _remarks(asked: Asked, seen: Overview, sample: _Sample, kept: Kept, share: float) -> list[str]:
+def _remarks(asked: LargeTask, seen: Overview, sample: _Drawn, kept: Kept, share: float) -> list[str]:
     """How it was done, and what was not."""
     out = [
-        f"{asked.why}: it was read part by part, in about {amount(asked.room.expected)}; kernel, loss and λ "
-        f"were looked for on {len(sample.question.y):,} rows drawn at random",
+        f"{asked.why}: it was read part by part, in about {amount(asked.allowance.expected)}; kernel, loss "
+        f"and λ were looked for on {len(sample.question.y):,} rows drawn at random",
         f"{sample.target.task}: {sample.target.remark}",
         "the models beside it learned from the rows drawn at random only",
     ]
-    if asked.room.expected > asked.room.allowed:
-        out.append(f"{amount(asked.room.allowed)} are not enough for a fit")
+    if asked.allowance.expected > asked.allowance.allowed:
+        out.append(f"{amount(asked.allowance.allowed)} are not enough for a fit")
     if seen.absent:
         first = f"the first of them row {seen.first_absent:,}"
         out.append(f"{seen.absent:,} rows without {asked.target!r} were left out, {first}")
@@ -214,8 +214,8 @@ def _remarks(asked: Asked, seen: Overview, sample: _Sample, kept: Kept, share: f
 
 
 def _model(
-    asked: Asked,
-    questions: tuple[_Sample, Question],
+    asked: LargeTask,
+    questions: tuple[_Drawn, Question],
     best: Learned,
     kept: Kept,
     remarks: list[str],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -119,10 +118,3 @@ def _append(
         some = rows[start : start + _AT_ONCE]
         points.append(columns.transform(table.take(some)).astype(np.float32))
         targets.append(y[some])
-
-
-def remove(folder: Path) -> None:
-    """The points, which are not needed any more."""
-    for name in ("X.npy", "y.npy"):
-        if os.path.exists(folder / name):
-            os.remove(folder / name)

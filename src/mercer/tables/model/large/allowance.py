@@ -75,19 +75,19 @@ def amount(size: float) -> str:
 
 
 @dataclass(frozen=True)
-class Room:
+class Allowance:
     """The memory that a fit may take beside what the process holds already.
 
     Examples
     --------
-    >>> Room(400_000_000).rows, Room(400_000_000).centres(3_000_000, 9, 1, 60.0)
+    >>> Allowance(400_000_000).rows, Allowance(400_000_000).centres(3_000_000, 9, 1, 60.0)
     (1767, 413)
     """
 
     allowed: int
 
     @classmethod
-    def of(cls, memory: Any) -> Room:
+    def of(cls, memory: Any) -> Allowance:
         """What was said; or half of what is free, as a power of two, lest it be another every time."""
         if memory is not None:
             return cls(bytes_of(memory))

@@ -5,7 +5,7 @@ import pytest
 
 from mercer.solvers import Passes
 from mercer.solvers.cost import Shape
-from mercer.tables.model.large.room import Room, bytes_of, too_large
+from mercer.tables.model.large.allowance import Allowance, bytes_of, too_large
 from mercer.tables.reading import Table, write
 
 
@@ -23,9 +23,9 @@ def test_tables_larger_than_the_memory_are_too_large(table, tmp_path, ending):
 
 def test_free_memory_decides_if_nothing_is_said(table, tmp_path, monkeypatch):
     path = write(table, tmp_path / "a.parquet")
-    monkeypatch.setattr("mercer.tables.model.large.room.available_memory", lambda: 10_000)
+    monkeypatch.setattr("mercer.tables.model.large.allowance.available_memory", lambda: 10_000)
     assert too_large(path).endswith("8 kB are to be had")
-    assert Room.of(None).allowed == 4096 and Room.of(None).expected > 2e8  # said in the remarks
+    assert Allowance.of(None).allowed == 4096 and Allowance.of(None).expected > 2e8  # said in the remarks
 
 
 def test_what_is_read_at_once_only_is_never_too_large(table, tmp_path):
@@ -34,12 +34,14 @@ def test_what_is_read_at_once_only_is_never_too_large(table, tmp_path):
 
 def test_centres_stay_within_memory_and_time():
     for memory in (300e6, 1e9, 20e9):
-        room = Room(int(memory))
-        m = room.centres(10**7, 20, 1, 1e9)
+        allowance = Allowance(int(memory))
+        m = allowance.centres(10**7, 20, 1, 1e9)
         need = Passes().memory(Shape(10**7, 20, 1, m, "centres"))
         assert m == 8000 or 0.3 * memory < need < 0.8 * memory
-        assert room.centres(10**7, 20, 1, 60.0) <= m
-    assert Room(10**9).centres(10**9, 20, 1, 1.0) == 100 and Room(10**9).centres(30, 2, 1, 60.0) == 30
+        assert allowance.centres(10**7, 20, 1, 60.0) <= m
+    assert (
+        Allowance(10**9).centres(10**9, 20, 1, 1.0) == 100 and Allowance(10**9).centres(30, 2, 1, 60.0) == 30
+    )
 
 
 @pytest.mark.parametrize("wrong", ["much", "-1GB", 0, True, None, [1], "1e9999GB"])
