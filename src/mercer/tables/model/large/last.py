@@ -19,6 +19,10 @@ from mercer.rows import ArrayRows
 from mercer.rows.base import watching
 from mercer.solvers import Passes
 from mercer.tables.model.learn import Learned, Question
+from mercer.tables.model.machines import LEAST_LOGISTIC
+
+# What has not been found by then is left: the time is for more centres.
+_MOST_PASSES = 30
 
 
 def fit_last(
@@ -28,10 +32,11 @@ def fit_last(
     machine, n = learned.machine, rows.shape[0]
     params = machine.get_params(deep=False)
     if isinstance(machine.lam, float):
-        params["lam"] = machine.lam * machine.plan_.examples / n
+        least = LEAST_LOGISTIC if isinstance(machine, KernelLogistic) else 0.0
+        params["lam"] = max(machine.lam * machine.plan_.examples / n, min(machine.lam, least))
     if "probability" in params:
         params["probability"] = False  # probabilities come from rows that were kept aside
-    params |= {"representation": Nystrom(min(centres, n)), "solver": "auto"}
+    params |= {"representation": Nystrom(min(centres, n)), "solver": Passes(max_iter=_MOST_PASSES)}
     with warnings.catch_warnings(), watching(Passing(n, tell)):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says how near it came
         return type(machine)(**params).fit(rows, checkpoint=checkpoint)

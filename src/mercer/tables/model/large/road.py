@@ -176,7 +176,9 @@ def _best(asked: LargeTask, learned: Learned, kept: Kept, choice: Question) -> t
         f"{after:.4g} of one with {machine.plan_.unknowns:,} centres fitted to {n:,} by passes over them"
     )
     if after <= before:
-        return last, [said]
+        passes, ended = machine.solution_.iterations, not machine.solution_.converged
+        left = f"the passes were ended after {passes}, not quite at the minimum: see the solver's words"
+        return last, [said, *[left] * ended]
     return learned, [
         said,
         "the first was kept: more centres (--minutes, --memory) may make the second the better",
