@@ -98,7 +98,7 @@ def centres_within(seconds: float, n: int, letters: float = 0.0) -> int:
     return min(n, int(max(200, min(8000, most))))
 
 
-def kernel_seconds(n: int, m: int, d: int, outputs: int, passes: int = 14) -> float:
+def kernel_seconds(n: int, m: int, d: int, outputs: int, passes: int = 12) -> float:
     """The forecast of a machine with m centres that is fitted by passes over n rows elsewhere.
 
     Its Hessian is that of a sample of forty rows a centre.

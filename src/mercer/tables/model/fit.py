@@ -79,7 +79,7 @@ def fit(
         not learned from, or one label a row. A row whose label is missing has no group.
     memory : str or number, optional
         Of a file: what may be taken, such as "2GB". A table that would take more is read part by part, and
-        sample and centres are as many as fit; about 210 MB are needed in any case. Half of what is free if
+        sample and centres are as many as fit; about 250 MB are needed in any case. Half of what is free if
         None, and four fifths of it for a table as a whole.
     checkpoint : path or Checkpoint, optional
         Where the fit to all rows of a table that does not fit notes how far it is. The same call after

@@ -22,7 +22,7 @@ _TWICE = 2.0
 # Of the memory that is free so much may be taken.
 _SHARE = 0.8
 # Bytes that a search takes whatever it looks at (libraries, code that is compiled), and for a pair of rows.
-_LEAST, _A_PAIR = 200e6, 64.0
+_LEAST, _A_PAIR = 240e6, 64.0
 _FEWEST, _MOST = 400, 20_000
 # Of the memory for the last machine; the rest is for shards, and for what has not been given back.
 _FOR_PASSES = 0.8
@@ -81,7 +81,7 @@ class Allowance:
     Examples
     --------
     >>> Allowance(400_000_000).rows, Allowance(400_000_000).centres(3_000_000, 9, 1, 60.0)
-    (1767, 413)
+    (1581, 413)
     """
 
     allowed: int

@@ -29,7 +29,7 @@ from mercer.tables.model.together import Together
 from mercer.tables.reading import Table
 
 # Of the time, for the search on the sample and for the machine of all rows.
-_SEARCH, _LAST = 0.4, 0.4
+_SEARCH, _LAST = 0.4, 0.5
 # Of the rows of a sample those that are learned from, at least.
 _LEARNED = 0.6
 _FEWEST, _FEWEST_OF_A_SIDE = 50, 10
