@@ -85,3 +85,8 @@ def test_sizes_are_of_the_order_of_the_table(tmp_path):
     size = 8 * 4 * N
     for ending in ("csv", "csv.gz", "parquet", "jsonl"):
         assert size / 2 < held_bytes(write(_table(), tmp_path / f"a.{ending}")) < 20 * size
+
+
+def test_parts_of_wide_tables_have_few_rows(tmp_path):
+    path = write(Table.of(np.zeros((300, 2000))), tmp_path / "a.parquet")
+    assert [len(table) for table in parts(path)] == [262, 38]

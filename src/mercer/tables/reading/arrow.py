@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 BATCH = 65_536
 # Pages are read through a buffer of so many bytes a column, so that a group of rows may have gigabytes.
 _BUFFER = 1 << 18
+# Values of a part at most: those of wide tables have fewer rows.
+_PART_VALUES = 1 << 19
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -162,7 +164,8 @@ class Parquet(Format):
 
         rows = 0
         with self._opened(wanted, pre_buffer=False, buffer_size=_BUFFER) as file:
-            for batch in file.iter_batches(wanted.part, use_threads=False):
+            size = max(min(wanted.part, _PART_VALUES // max(len(file.schema_arrow.names), 1)), 1)
+            for batch in file.iter_batches(size, use_threads=False):
                 batch.validate(full=True)
                 yield _table(pa.Table.from_batches([batch]), wanted, rows)
                 rows += len(batch)
