@@ -259,3 +259,19 @@ def test_names_of_columns_complete(fitted, tmp_path):
     assert column_names(Context(), "s") == ["size", "sold"]
     Context.args = [str(tmp_path / "nothing.csv")]
     assert column_names(Context(), "") == []
+
+
+def test_a_table_that_does_not_fit_is_read_part_by_part(call, instant, fitted, tmp_path):
+    """It says so, and asks for the file instead of the table; names are looked up before."""
+    from mercer.tables.model.large import LargeTable
+
+    output = ["-o", tmp_path / "m.mercer", "--no-report", "--ignore", "kind", "--memory", "1kB"]
+    kept = tmp_path / "fit.checkpoint"
+    said = call("fit", fitted.csv, "-t", "price", *output, "--checkpoint", kept)
+    assert said.exit_code == 0 and "is read part by part: the whole table would take" in said.stderr
+    data, asked = instant[-1]
+    assert isinstance(data, LargeTable) and data.without == ("kind",) and data.path == fitted.csv
+    assert (asked["memory"], asked["checkpoint"]) == ("1kB", kept)
+    assert mercer.load(tmp_path / "m.mercer").evidence.command.endswith("--memory 1kB --ignore kind")
+    assert "Do you mean 'price'?" in call("fit", fitted.csv, "-t", "prize", *output, "--force").stderr
+    assert "such as '2GB'" in call("fit", fitted.csv, "-t", "price", *output[:3], "--memory", "x").stderr

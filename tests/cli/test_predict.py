@@ -368,3 +368,31 @@ def test_numbers_that_begin_with_zero(call, fitted, table, tmp_path):
     assert json.loads(call(*asked).stdout)["columns"]["rank"] == ["01"]
     assert json.loads(call(*asked, "--number", "rank").stdout)["columns"]["rank"] == [1]
     assert "--number zip: the model learned from words there" in call(*asked, "--number", "zip").stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_that_does_not_fit_is_predicted_part_by_part(call, fitted, table, tmp_path, ending):
+    """The same answers, with the same words kept."""
+    source = write(table, tmp_path / f"in.{ending}")
+    asked = ("predict", fitted.file, source, "--keep", "city", "--keep", "zip", "--interval", "0.8")
+    result = call(*asked, "-o", tmp_path / f"parts.{ending}", "--memory", "1kB")
+    assert "is read part by part" in result.stderr
+    assert result.stdout.endswith("(60 rows: prediction, low, high)\n")
+    assert call(*asked, "-o", tmp_path / f"whole.{ending}").exit_code == 0
+    parts, whole = (read(tmp_path / f"{name}.{ending}", kinds={"zip": "text"}) for name in ("parts", "whole"))
+    assert parts.names == whole.names and parts["zip"].tolist() == whole["zip"].tolist()
+    np.testing.assert_allclose(_as_matrix(parts), _as_matrix(whole), rtol=1e-12)
+
+
+def test_by_parts_words_are_no_formulas_and_far_rows_are_named(call, fitted, table, tmp_path):
+    city = table["city"].copy()
+    city[3] = "=1+1"
+    columns = {**table.columns, "city": city, "prediction": table["size"]}
+    source, out = write(Table(columns), tmp_path / "in.parquet"), tmp_path / "out.csv"
+    asked = ["predict", fitted.file, source, "-o", out, "--keep", "city", "--keep", "prediction"]
+    result = call(*asked, "--memory", "1kB", "--json")
+    assert "'=1+1" in out.read_text() and "the new one is 'prediction_2'" in result.stderr
+    assert "1 rows lie beyond what was learned from, where nothing is known: city = '=1+1'" in result.stderr
+    assert json.loads(result.stdout)["columns"] == ["city", "prediction", "prediction_2", "low", "high"]
+    assert call(*asked, "--memory", "1kB", "--raw", "--force").exit_code == 0
+    assert "'=1+1" not in out.read_text()

@@ -6,15 +6,16 @@ import shlex
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import mercer
 from mercer import tables
-from mercer.cli.console import fail, print_json, require_apart, spinner, stdout
+from mercer.cli.console import fail, note, print_json, require_apart, spinner, stdout
 from mercer.cli.options import (
     AsJson,
+    Memory,
     Minutes,
     Quiet,
     Seed,
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
     from mercer.tables.model import Model
     from mercer.tables.reading import Table
+
+# Rows of a table that is read part by part, in which names of columns are looked up beforehand.
+_HEAD = 1000
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,14 @@ def fit(
     target: Target,
     roles: Roles,
     results: Results,
+    memory: Memory = None,
+    checkpoint: Annotated[
+        Path | None,
+        option(
+            "--checkpoint",
+            help="A file in which a fit by parts notes how far it is; the same command goes on from there.",
+        ),
+    ] = None,
     minutes: Minutes = 2.0,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -112,8 +124,7 @@ def fit(
     name = Path(source.name).name  # folders are nobody's business who gets the model
     with spinner(quiet, 60 * minutes) as step:
         step(f"Reading {name}")
-        with source.file() as file:
-            data = roles.columns(source.read(file, source.kinds), target, source.kinds)
+        data, more = _data(source, roles, target, memory, quiet)
         model = mercer.fit(
             data,
             target=target,
@@ -122,8 +133,11 @@ def fit(
             random_state=seed,
             groups=roles.group,
             progress=step,
+            **more,
+            **({} if checkpoint is None else {"checkpoint": checkpoint}),
         )
         said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
+        said += [] if memory is None else ["--memory", memory]
         command = shlex.join(["mercer", "fit", source.table.name, *said, *spoken(source, roles)])
         model = replace(model, evidence=replace(model.evidence, command=command, source=name))
         mercer.save(model, output)
@@ -135,6 +149,22 @@ def fit(
         print_json(facts(model) | {"output": output, "report": page})
     elif not quiet:
         _show(model, output, page)
+
+
+def _data(
+    source: Selection, roles: Roles, target: str, memory: str | None, quiet: bool
+) -> tuple[Any, dict[str, Any]]:
+    """The table, or, if it does not fit in memory, where it is; and what else is to be said of it."""
+    if (why := source.why_by_parts(memory)) is None:
+        with source.file() as file:
+            return roles.columns(source.read(file, source.kinds), target, source.kinds), {}
+    from mercer.tables.model.large import LargeTable
+
+    if not quiet:
+        note(f"{source.name} is read part by part: {why}")
+    head = tables.read(source.table, limit=_HEAD, kinds=source.kinds)
+    roles.columns(head, target, source.kinds)
+    return LargeTable(source.table, source.kinds, roles.ignore or ()), {"memory": memory}
 
 
 def _draw(model: Model, output: Path, page: Path, step: Callable[[str], None]) -> None:

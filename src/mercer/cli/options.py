@@ -99,6 +99,14 @@ Raw = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programmes.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing, show no progress.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=2**32 - 1, help="Decides all that is random.")]
+Memory = Annotated[
+    str | None,
+    option(
+        "--memory",
+        metavar="AMOUNT",
+        help="What may be taken, such as 2GB: a table that needs more is read part by part.",
+    ),
+]
 Minutes = Annotated[float, typer.Option("--minutes", min=0.01, help="About how long it may take.")]
 
 
@@ -181,6 +189,13 @@ class Selection(Source):
 
         which = {"query": self.query, "table": self.table_name, "limit": self.limit}
         return tables.read(file, **which, kinds=kinds, empty=empty)
+
+    def why_by_parts(self, memory: str | None) -> str | None:
+        """Why it is not read as a whole; None if it fits, or is not a whole file."""
+        from mercer.tables.model.large import too_large
+
+        part = self.is_piped or any(v is not None for v in (self.query, self.table_name, self.limit))
+        return None if part else too_large(self.table, memory)
 
     @contextmanager
     def file(self) -> Iterator[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ from mercer import tables
 from mercer.cli.console import fail, note, print_json, printable, require_apart
 from mercer.cli.options import (
     AsJson,
+    Memory,
     ModelFile,
     Raw,
     Selection,
@@ -96,6 +97,7 @@ def predict(
         ),
     ] = None,
     raw: Raw = False,
+    memory: Memory = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Annotated[
@@ -109,18 +111,25 @@ def predict(
     if output is not None:
         require_apart(output, source.table, model_file)
         require_free(output, force)
+    from mercer.tables.model.answers import answer_columns
     from mercer.tables.reading.reading import recognise
 
     found = mercer.load(model_file)
     model = found if isinstance(found, tables.Streamed) else as_model(found, model_file)
     wishes.check(model)
+    tell = (lambda message: None) if quiet else note
+    why = None if output is None or isinstance(model, tables.Streamed) else source.why_by_parts(memory)
+    if output is not None and why is not None:
+        tell(f"{source.name} is read part by part: {why}")
+        count, names, kept = _by_parts(model, source, wishes, output, raw, tell)
+        _done(output, count, names, as_json, quiet, kept)
+        return
     with source.file() as file:
         data = source.read(file, _kinds(model, source), empty=True)
         sparse = recognise(file).is_sparse
         copied = wishes.copies(data, file, source, _is_text(output, as_json))
     rows = data if isinstance(model, tables.Streamed) else _completed(data, model, source.name, sparse)
-    answers = _answers(model, rows, wishes)
-    tell = (lambda message: None) if quiet else note
+    answers = answer_columns(model, rows, wishes.coverage, wishes.proba)
     _remark(model, rows, answers, wishes, source.name, tell)
     if as_json and output is None:
         print_json(_object(model, answers, wishes.coverage, copied))
@@ -131,10 +140,65 @@ def predict(
     new = tables.Table.of(named, kinds=labels)
     result = tables.Table({**copied.columns, **new.columns}, len(data))
     _write(result, output, raw)
+    if output is not None:
+        _done(output, len(result), [*copied.names, *new.names], as_json, quiet, len(copied.names))
+
+
+def _done(output: Path, rows: int, names: Sequence[str], as_json: bool, quiet: bool, copied: int = 0) -> None:
+    """Say what was written; `copied` columns are not new."""
     if as_json:
-        print_json({"rows": len(result), "columns": result.names, "output": output})
-    elif output is not None and not quiet:
-        typer.echo(printable(f"Predictions: {output} ({len(result):,} rows: {', '.join(new.names)})"))
+        print_json({"rows": rows, "columns": names, "output": output})
+    elif not quiet:
+        typer.echo(printable(f"Predictions: {output} ({rows:,} rows: {', '.join(names[copied:])})"))
+
+
+def _by_parts(
+    model: Any, source: Selection, wishes: Wishes, output: Path, raw: bool, tell: Callable[[str], None]
+) -> tuple[int, list[str], int]:
+    """Predict the rows of a file into another one, part by part: rows, columns, and how many are copies."""
+    from mercer.rows import write_blocks
+    from mercer.tables.model.answers import answer_columns
+    from mercer.tables.reading.parts import parts
+    from mercer.tables.reading.writing import as_text
+
+    beyond, first, names, copies = 0, "", [], 0
+    said: dict[str, None] = {}
+    escaped = not raw and _is_text(output, False)
+
+    def blocks() -> Iterator[dict[str, Any]]:
+        nonlocal beyond, first, names, copies
+        for data in parts(source.table, _kinds(model, source), len(model.schema.columns)):
+            kept = data.names if wishes.all_columns else tuple(dict.fromkeys(wishes.keep or ()))
+            copied, rows = data.select(kept), _completed(data, model, source.name, False)
+            answers = answer_columns(model, rows, wishes.coverage, wishes.proba)
+            named = _renamed(answers, set(kept), lambda message: said.setdefault(message))
+            found = model.outside(rows)
+            beyond, first = beyond + len({o.row for o in found}), first or str(found[0]) if found else first
+            block = {**copied.columns, **named}
+            names, copies = list(block), len(kept)
+            if escaped:
+                block = {as_text(name): _escaped(column) for name, column in block.items()}
+            yield block
+
+    count = write_blocks(output, blocks(), replace=True)  # whether it may be replaced has been asked
+    for message in said:
+        tell(message)
+    if beyond:
+        example = first.split(": ", 1)[1]
+        tell(f"{beyond:,} rows lie beyond what was learned from, where nothing is known: {example}; …")
+    return count, names, copies
+
+
+def _escaped(column: np.ndarray) -> Any:
+    """Words that a spreadsheet takes for words."""
+    from mercer.tables.reading.writing import as_text
+
+    if column.dtype.kind not in "OU":
+        return column
+    import numpy as np
+
+    known = {word: as_text(word) for word in set(column.tolist()) - {None}}
+    return np.array([known.get(word) for word in column.tolist()], dtype=object)
 
 
 def _is_text(output: Path | None, as_json: bool) -> bool:
@@ -149,9 +213,9 @@ def _kinds(model: Any, source: Selection) -> dict[str, str]:
 
     if isinstance(model, tables.Streamed):
         return model.kinds | source.kinds
-    # Columns the model left out may hold anything; those that were words still are.
-    needed = [c for c in model.schema.columns if c.name not in model.columns.dropped_ or c.kind == "category"]
-    kinds = {c.name: c.table_kind for c in needed}
+    from mercer.tables.model.answers import kinds_of
+
+    kinds = kinds_of(model)
     words = {"number": "numbers", "text": "words"}
     for name, kind in source.kinds.items():
         if kinds.get(name, kind) != kind:
@@ -179,24 +243,6 @@ def _completed(data: Table, model: Any, name: str, sparse: bool) -> Table:
         )
     whole = tables.Table({**data.columns, **added}, len(data))
     return whole.select([name for name in model.schema.names if name in whole])
-
-
-def _answers(model: Any, rows: Table, wishes: Wishes) -> dict[str, np.ndarray]:
-    """Columns of predictions, by name."""
-    import numpy as np
-
-    found = {"prediction": model.predict(rows)}
-    if getattr(model, "conformal", None) is not None:
-        low, high = model.predict_interval(rows, wishes.coverage).T
-        if not np.isfinite(low).all():
-            low = high = np.full(len(rows), np.nan)
-        return found | {"low": low, "high": high}
-    if model.classes_ is None or not hasattr(model, "predict_proba"):
-        return found
-    P, classes = model.predict_proba(rows), model.classes_
-    if wishes.proba:
-        return found | {f"probability {c}": P[:, j] for j, c in enumerate(classes.tolist())}
-    return found | {"probability": P[np.arange(len(P)), np.searchsorted(classes, found["prediction"])]}
 
 
 def _remark(

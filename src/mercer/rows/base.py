@@ -6,6 +6,8 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -27,6 +29,28 @@ _FEWEST_ROWS = 1 << 15
 _BUNDLES = 64
 # Shards that are read while the one before is computed with.
 _AHEAD = 2
+
+
+_WATCHING: ContextVar[Callable[[int, int], None] | None] = ContextVar("watching", default=None)
+
+
+@contextmanager
+def watching(told: Callable[[int, int], None]) -> Iterator[None]:
+    """Within this, passes say how far they are: `told` is called with shards done, and shards of the pass.
+
+    Examples
+    --------
+    >>> from mercer.rows import ArrayRows
+    >>> with watching(lambda done, count: print(done, "of", count)):
+    ...     _ = ArrayRows(np.zeros((4, 1)), rows=2).total(lambda shard: (len(shard),))
+    1 of 2
+    2 of 2
+    """
+    before = _WATCHING.set(told)
+    try:
+        yield
+    finally:
+        _WATCHING.reset(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +115,7 @@ class Reservoir:
     @classmethod
     def of(cls, rows: np.ndarray, size: int, seed: int = 0) -> Reservoir:
         """So many, at most, of these rows."""
-        return cls(rows, _keys(rows, seed), size, len(rows))._kept()
+        return cls(rows, random_keys(rows, seed), size, len(rows))._kept()
 
     def _kept(self) -> Reservoir:
         if len(self.rows) > self.size:
@@ -106,11 +130,22 @@ class Reservoir:
         return Reservoir(rows, keys, self.size, self.count + other.count)._kept()
 
 
+<<<<<<< HEAD
 def _keys(rows: np.ndarray, seed: int) -> np.ndarray:
     """Random-looking 64-bit numbers of row numbers (the mixing steps of splitmix64)."""
     # Without the 1, and a factor, row 0 would always have the smallest key.
     z = (np.asarray(rows, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z += np.uint64(seed * 0xD1B54A32D192ED03 % 2**64)
+=======
+def random_keys(rows: np.ndarray, seed: int) -> np.ndarray:
+    """Random-looking 64-bit numbers, one for each number (the mixing steps of splitmix64).
+
+    >>> bool((random_keys(np.arange(3), 1) == random_keys(np.array([0, 1, 2]), 1)).all())
+    True
+    """
+    start = np.uint64(seed % 2**32 * 0xD1342543DE82EF95 % 2**64)
+    z = np.asarray(rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + start
+>>>>>>> big
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
@@ -174,8 +209,12 @@ class Rows:
 
     def each(self, task: Task, *vectors: Any) -> Iterator[Totals]:
         """task(shard, *vectors) of one shard after the other, in order."""
-        for shard in self._ahead(range(len(self.sizes))):
-            yield task(shard, *vectors)
+        told, count = _WATCHING.get(), len(self.sizes)
+        for k, shard in enumerate(self._ahead(range(count))):
+            result = task(shard, *vectors)
+            if told is not None:
+                told(k + 1, count)
+            yield result
 
     def take(self, index: np.ndarray) -> Shard:
         """These rows, in the order of their numbers: one pass over the shards that hold them."""

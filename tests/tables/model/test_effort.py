@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from mercer.tables.model import effort
-from mercer.tables.model.effort import Effort, centres_within, fit_seconds, letters_within, text_rows
+from mercer.tables.model.effort import (
+    Effort,
+    centres_within,
+    fit_seconds,
+    kernel_seconds,
+    letters_within,
+    text_rows,
+)
 from mercer.tables.model.search import FAMILIES
 
 SIZES = [
@@ -81,3 +88,10 @@ def test_long_texts_are_forecast():
     few, many = centres_within(8.0, 8000, 2000), centres_within(8.0, 8000)
     assert 200 <= few < many and few * 8000 * 2000 * effort.COMPARED <= 8.0 * effort._SPEED
     assert letters_within(5.0, 2000) == 2500 and letters_within(5.0, 0.0) == 5_000_000
+
+
+def test_passes_take_longer_with_rows_centres_and_coordinates():
+    base = kernel_seconds(10**6, 500, 10, 1)
+    assert 10 < base < 60  # about half a minute on two cores
+    assert kernel_seconds(2 * 10**6, 500, 10, 1) > 1.8 * base
+    assert kernel_seconds(10**6, 1000, 10, 1) > 1.8 * base and kernel_seconds(10**6, 500, 30, 1) > 1.5 * base

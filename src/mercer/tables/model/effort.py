@@ -96,3 +96,12 @@ def centres_within(seconds: float, n: int, letters: float = 0.0) -> int:
     if letters:
         most = min(most, seconds * _SPEED / (n * COMPARED * letters))
     return min(n, int(max(200, min(8000, most))))
+
+
+def kernel_seconds(n: int, m: int, d: int, outputs: int, passes: int = 12) -> float:
+    """The forecast of a machine with m centres that is fitted by passes over n rows elsewhere.
+
+    Its Hessian is that of a sample of forty rows a centre.
+    """
+    a_pass = n * m * (4 * d + 60 + 4 * outputs)
+    return (passes * a_pass + 3 * max(40 * m, 20_000) * m * m * outputs) / _SPEED

@@ -45,6 +45,7 @@ class Tested:
     # of the tested ones: the ratio of their leave-one-out errors, at most 1
     gain: float
     remarks: tuple[str, ...]  # of all machines that were learned
+    learned_from: int | None = None  # rows, if most of them are not in memory
 
 
 # Rows that were tested, rows that were learned from, and what was learned.
@@ -69,14 +70,14 @@ def evaluate(question: Question, seconds: float, seed: int, progress: Progress) 
         share, number = (0.7, seed) if once else (0.5 / len(splits), seed + i)
         parts.append((np.sort(test), train, learn(question.take(train), share * seconds, number, told)))
     progress("Testing")
-    answers = [_answers(part, question) for part in parts]
+    answers = [answers_of(part, question) for part in parts]
     rows = np.concatenate([test for test, _, _ in parts])
     order = np.argsort(rows, kind="stable")
     # A part may have no numbers, if they are constant in it: what takes nothing else has no answer there.
     names = [name for name in answers[0] if all(name in found for found in answers)]
     pooled = {name: _pooled([found[name] for found in answers], order) for name in names}
     predicted, probability = pooled.pop(OURS)
-    importance = _importances(parts, question, seconds, seed)
+    importance = importances(parts, question, seconds, seed)
     if once:
         how = f"{len(rows):,} rows held out of search and fit"
         final = refit(question, parts[0][2], seed, progress)
@@ -119,7 +120,7 @@ def _left_out(learned: Learned, question: Question) -> np.ndarray:
     return np.abs(loo_of_units(machine, X, question.y, None, question.units))
 
 
-def _answers(part: Part, question: Question) -> dict[str, Answer]:
+def answers_of(part: Part, question: Question) -> dict[str, Answer]:
     """What the machine, and others beside it, say of rows they have not seen."""
     test, train, learned = part
     asked, seen = question.take(test), question.take(train)
@@ -160,7 +161,7 @@ _KERNEL_SPEED, _SHARE = 1e9, 0.1
 _TEXT = 300_000
 
 
-def _importances(parts: list[Part], question: Question, seconds: float, seed: int) -> np.ndarray:
+def importances(parts: list[Part], question: Question, seconds: float, seed: int) -> np.ndarray:
     """(columns, repeats): growth of the error rate, or of the root mean squared error, over all parts."""
     found = []
     for test, _, learned in parts:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import platform
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
+from sklearn.pipeline import Pipeline
 
 import mercer
 from mercer._units import alone, by_size, worth
@@ -319,6 +320,8 @@ def _reliability(question: Question, truth, probability) -> tuple[tuple[float, f
 
 def _risk(question: Question, truth, result: Tested, learned: Learned) -> RiskCertificate:
     """What theory says of the machine, whose kernel and λ were chosen by looking at the target."""
+    if result.learned_from is not None:
+        return _risk_elsewhere(question, truth, result, learned)
     X = learned.columns.transform(question.table)
     return risk_certificate(
         learned.machine,
@@ -330,3 +333,20 @@ def _risk(question: Question, truth, result: Tested, learned: Learned) -> RiskCe
         groups=question.units,
         groups_test=question.units[result.rows],
     )
+
+
+def _risk_elsewhere(question: Question, truth, result: Tested, learned: Learned) -> RiskCertificate:
+    """What theory says of a machine whose rows are not in memory: what the test rows say."""
+    rest = np.setdiff1d(np.arange(len(question.y)), result.rows)
+    found = risk_certificate(
+        Pipeline([("columns", learned.columns), ("machine", learned.machine)]),
+        question.table.take(rest),
+        question.y[rest],
+        y_test=truth,
+        predicted=result.predicted,
+        tuned=True,
+        groups_test=question.units[result.rows],
+    )
+    why = "the rows that were learned from are not in memory"
+    machine = f"{type(learned.machine).__name__}, {result.learned_from:,} examples"
+    return replace(found, machine=machine, absent=(("Bounds from training errors", why),))

@@ -11,6 +11,7 @@ import numpy as np
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
+from mercer.tables.model.large import Allowance, LargeTable, LargeTask, fit_large, too_large
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
@@ -32,6 +33,8 @@ def fit(
     minutes: float = 2.0,
     random_state: int = 0,
     groups: Any = None,
+    memory: Any = None,
+    checkpoint: Any = None,
     progress: Progress | None = None,
 ) -> Model:
     """Choose, fit and test a kernel machine for a table.
@@ -46,6 +49,10 @@ def fit(
 
     Equal rows (in all columns that are learned from, whatever their targets) and rows of one group are on one
     side of every split: of tests, folds, leave-one-out, calibration. Bounds and intervals count them once.
+
+    A file whose table would not fit in memory is read part by part: the search is made on rows drawn at
+    random, and the machine is fitted to all others, with Nyström centres, by passes over them (`Passes`). The
+    remarks say so.
 
     Parameters
     ----------
@@ -70,6 +77,13 @@ def fit(
     groups : str or array, optional
         Rows that belong together (of a patient, a household, a day): the name of a column of X, which is then
         not learned from, or one label a row. A row whose label is missing has no group.
+    memory : str or number, optional
+        Of a file: what may be taken, such as "2GB". A table that would take more is read part by part, and
+        sample and centres are as many as fit; about 250 MB are needed in any case. Half of what is free if
+        None, and four fifths of it for a table as a whole.
+    checkpoint : path or Checkpoint, optional
+        Where the fit to all rows of a table that does not fit notes how far it is. The same call after
+        whatever ended it searches again (to the same end, if `memory` is given) and goes on from there.
     progress : function, optional
         Called with a line of text now and then.
 
@@ -96,6 +110,14 @@ def fit(
     if not isinstance(random_state, int | np.integer) or random_state < 0:
         raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
     seed = int(random_state)
+    if (why := _why_by_parts(X, memory, checkpoint)) is not None:
+        source = X if isinstance(X, LargeTable) else LargeTable(X)
+        name = _named(y, target, groups)
+        tell = progress or (lambda text: None)
+        allowance = Allowance.of(memory)
+        return fit_large(
+            LargeTask(source, name, task, groups, float(minutes), seed, allowance, checkpoint, tell, why)
+        )
     started = time.monotonic()
     table, asked, name, labels = _asked(X, y, target, task, groups)
     _require_rows(table)
@@ -121,6 +143,30 @@ def fit(
     return Model(
         asked.task, name, columns.schema_, columns, machine, learned.calibration, conformal, evidence
     )
+
+
+def _why_by_parts(X: Any, memory: Any, checkpoint: Any) -> str | None:
+    """Why a table is read part by part; None if it is held as a whole."""
+    given = isinstance(X, str | PathLike | LargeTable)
+    if not given and memory is not None:
+        raise ValueError("memory is for tables in files, and this one is in memory already")
+    path = X.path if isinstance(X, LargeTable) else X
+    why = too_large(path, memory) if given else None
+    if why is None and checkpoint is not None:
+        raise ValueError(
+            "checkpoint is for tables in files that do not fit in memory; memory='500MB' reads one by parts"
+        )
+    return "as asked" if why is None and isinstance(X, LargeTable) else why
+
+
+def _named(y: Any, target: str | None, groups: Any) -> str:
+    """The name of the target of a table that is read part by part."""
+    name = y if isinstance(y, str) else target
+    if name is None or not (y is None or isinstance(y, str)):
+        raise ValueError("the table does not fit in memory: y must be the name of one of its columns")
+    if not (groups is None or isinstance(groups, str)):
+        raise ValueError("the table does not fit in memory: groups must be the name of one of its columns")
+    return name
 
 
 def _what_others_see(learned: Learned) -> list[str]:

@@ -31,7 +31,7 @@ from mercer.tables.model.texts import letters_a_row
 _ROWS = 2000
 _CS = (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 # λ of the logistic loss is no smaller.
-_LEAST_LOGISTIC = 1e-6
+LEAST_LOGISTIC = 1e-6
 # Errors with longer tails than these are worth a try with Huber's loss.
 _HEAVY = 8.0
 
@@ -127,7 +127,7 @@ class _Tried:
         """λ for so many rows."""
         if self.mu is None:
             return self.machine.lam.value(rows)
-        return max(self.mu / rows, _LEAST_LOGISTIC if isinstance(self.machine, KernelLogistic) else 0.0)
+        return max(self.mu / rows, LEAST_LOGISTIC if isinstance(self.machine, KernelLogistic) else 0.0)
 
     def on(self, rows: int) -> KernelMachine:
         """The machine for so many rows."""

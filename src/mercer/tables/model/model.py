@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,39 @@ class Model:
             widest = self.conformal.widest(coverage)
             half = np.where(far > 0, np.maximum(half, widest * (1 + 4 * far)), half)
         return np.column_stack([middle - half, middle + half])
+
+    def write(
+        self,
+        path: str | PathLike[str],
+        output: str | PathLike[str],
+        *,
+        coverage: float = 0.9,
+        proba: bool = False,
+        replace: bool = False,
+    ) -> int:
+        """Answer for the table of a file, from file to file, in the memory of a part of it.
+
+        Parameters
+        ----------
+        path : path of a CSV, TSV, Parquet or JSON lines file
+        output : path of a .parquet, .csv or .tsv file
+            It appears when it is whole, with the columns prediction, low and high of a regression, or
+            prediction and its probability.
+        coverage : float
+            That of the intervals from low to high.
+        proba : bool
+            The probability of every class instead, of a classification.
+        replace : bool
+            Replace a file that is there.
+
+        Returns
+        -------
+        int
+            How many rows were written.
+        """
+        from mercer.tables.model.answers import write_answers
+
+        return write_answers(self, path, output, coverage=coverage, proba=proba, replace=replace)
 
     def outside(self, X: Any) -> tuple[Outside, ...]:
         """Values beyond the ranges, and words not among those, of the rows learned from."""

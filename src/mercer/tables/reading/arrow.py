@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BATCH = 65_536
-# Rows of the parts that a stream is cut from.
-PART = 1000
+# Pages are read through a buffer of so many bytes a column, so that a group of rows may have gigabytes.
+_BUFFER = 1 << 18
+# Values of a part at most: those of wide tables have fewer rows.
+_PART_VALUES = 1 << 19
 UNITS = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -132,6 +134,12 @@ def to_arrow(table: Table) -> pa.Table:
     )
 
 
+def _held(about: Any) -> float:
+    """Bytes of memory that the table of a Parquet file takes, from its metadata."""
+    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    return 2 * size + 8 * about.num_rows * about.num_columns
+
+
 class Parquet(Format):
     """Columns with types of their own, in parts that can be read one by one."""
 
@@ -143,17 +151,21 @@ class Parquet(Format):
         with self._opened(wanted) as file:
             about = file.metadata
             if wanted.limit is None:
-                size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-                ask(2 * size + 8 * about.num_rows * about.num_columns)
+                ask(_held(about))
             size = BATCH if wanted.limit is None else min(wanted.limit, BATCH)
             return table_from(file.iter_batches(size), file.schema_arrow, wanted)
+
+    def held(self, wanted: Wanted) -> float:
+        with self._opened(wanted) as file:
+            return _held(file.metadata)
 
     def parts(self, wanted: Wanted) -> Iterator[Table]:
         import pyarrow as pa
 
         rows = 0
-        with self._opened(wanted) as file:
-            for batch in file.iter_batches(PART):
+        with self._opened(wanted, pre_buffer=False, buffer_size=_BUFFER) as file:
+            size = max(min(wanted.part, _PART_VALUES // max(len(file.schema_arrow.names), 1)), 1)
+            for batch in file.iter_batches(size, use_threads=False):
                 batch.validate(full=True)
                 yield _table(pa.Table.from_batches([batch]), wanted, rows)
                 rows += len(batch)
@@ -166,11 +178,11 @@ class Parquet(Format):
             return pyarrow.dataset.dataset(wanted.path, format="parquet"), ()
 
     @contextmanager
-    def _opened(self, wanted: Wanted) -> Iterator[Any]:
+    def _opened(self, wanted: Wanted, **options: Any) -> Iterator[Any]:
         with refusals("this is no sound Parquet file"):
             import pyarrow.parquet as pq
 
-            with pq.ParquetFile(wanted.path) as file:
+            with pq.ParquetFile(wanted.path, **options) as file:
                 yield file
 
 

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from mercer.tables.reading.errors import TableError, checked_names, shown
 from mercer.tables.reading.format import Cut, Format, Row, Wanted, assembled
 from mercer.tables.reading.table import Table
 from mercer.tables.reading.text import (
+    LONGEST_LINE,
     PIECE,
     all_bytes,
     as_utf8,
@@ -88,6 +90,30 @@ class Delimited(Format):
             )
         remarks = (*table.remarks, *[COMMAS] * ("," in signs))
         return Table(table.columns, remarks=remarks).take(slice(wanted.limit))
+
+    def parts(self, wanted: Wanted) -> Iterator[Table]:
+        """As `read` does it, piece by piece; what columns are, the first piece says where `kinds` do not."""
+        needed("reading it")
+        kinds, rows = dict(wanted.kinds), 0
+        for before, sheet in _sheets(wanted.path):
+            names = sheet.names()
+            try:
+                columns = sheet.columns(len(names), sorted(MISSING))
+            except TableError as error:
+                error.line = None if error.line is None else before + error.line
+                raise
+            line_of = partial(_line_in_file, sheet, before)
+            table = assembled(
+                names,
+                lambda j: _typed(columns[j], kinds.get(names[j]), sheet),  # noqa: B023
+                line_of=line_of,
+                first_row=rows,
+                remarks=sheet.remarks,
+            )
+            if not kinds.keys() >= set(names):
+                kinds = {name: table.orders.get(name, table.kind(name)) for name in names} | kinds
+            rows += len(table)
+            yield table
 
     def of_lines(self, lines: Iterable[bytes], head: bytes, cut: Cut) -> Iterator[Table]:
         delimiter = sniff(as_utf8_head(head))
@@ -234,6 +260,72 @@ def sniff(head: str) -> str:
 
     best = max(DELIMITERS, key=score)
     return best if score(best)[1] > 1 else ","
+
+
+# Bytes of a piece of text: in memory its cells take several times as much.
+_PIECE = 4 << 20
+
+
+def _sheets(path: Path) -> Iterator[tuple[int, Sheet]]:
+    """A file in pieces, each below the line of names, and how many lines of the file come before it."""
+    head = head_bytes(path)
+    if head.startswith(UTF16):
+        raise TableError("it is UTF-16 and too large to be read at once. Save it as UTF-8.")
+    delimiter = sniff(as_utf8_head(head))
+    names, before, first = b"", 0, b""
+    with unpacked(path) as file:
+        for piece in _whole_records(file):
+            if names:
+                if piece.strip():
+                    data, remarks = as_utf8(names + piece)
+                    yield before - names.count(b"\n"), Sheet(data, delimiter, remarks)
+            else:
+                first += piece
+                data, remarks = as_utf8(first)
+                sheet = Sheet(data, delimiter, remarks)
+                if (line := _second(sheet)) is not None:
+                    names = b"".join(data.splitlines(keepends=True)[: line - 1])
+                    yield 0, sheet
+            before += piece.count(b"\n")
+    if not names:
+        text = first.strip()
+        raise TableError(
+            "there are names of columns, but no rows below them." if text else "the file is empty."
+        )
+
+
+def _second(sheet: Sheet) -> int | None:
+    """The line of the record below the names of the columns, which are looked at; None if there is none."""
+    records = list(islice(sheet.records(), 2))
+    if records:
+        sheet.names()
+    return records[1][0] if len(records) == 2 else None
+
+
+def _whole_records(file: Any) -> Iterator[bytes]:
+    """Pieces of a file that end where a record does: at the end of a line, outside quotes."""
+    left = b""
+    while new := file.read(_PIECE):
+        data = left + new
+        end = data.rfind(b"\n") + 1
+        if data.count(b'"', 0, end) % 2:
+            # The last line end outside quotes: one after which an even number of them is open.
+            parts = data[:end].split(b'"')
+            while len(parts) > 1 and (len(parts) % 2 == 0 or b"\n" not in parts[-1]):
+                parts.pop()
+            whole = b'"'.join(parts)
+            end = whole.rfind(b"\n") + 1
+        if len(data) - end > LONGEST_LINE:
+            raise TableError(f"a row has more than {LONGEST_LINE:,} characters; is a quote not closed?")
+        if end:
+            yield data[:end]
+        left = data[end:]
+    if left:
+        yield left
+
+
+def _line_in_file(sheet: Sheet, before: int, row: int) -> int:
+    return before + sheet.line_of(row)
 
 
 def load(path: Path, limit: int | None) -> Sheet:

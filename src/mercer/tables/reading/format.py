@@ -11,16 +11,18 @@ from typing import Any
 
 from mercer.tables.reading.errors import Stray, TableError
 from mercer.tables.reading.table import Table
-from mercer.tables.reading.text import all_bytes, as_utf8, head_lines
+from mercer.tables.reading.text import all_bytes, as_utf8, head_lines, unpacked_size
 
+# Bytes of memory for a byte of text.
+_HELD = 4.0
 # A row and its place: line of a file, or number.
 Row = tuple[int, Any]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be read: of which file, as which kinds of columns, how many rows (`empty`: none will do); of
-    a database also which table, or what a query selects."""
+    """What is to be read: of which file, as which kinds of columns, how many rows (`empty`: none will do), in
+    parts of how many; of a database also which table, or what a query selects."""
 
     path: Path
     kinds: dict[str, str] = field(default_factory=dict)
@@ -28,6 +30,7 @@ class Wanted:
     table: str | None = None
     query: str | None = None
     empty: bool = False
+    part: int = 1000
 
     def load(self, factor: float = 2.0) -> tuple[bytes, list[str]]:
         """The content of a text file, unpacked, as UTF-8, and remarks; of many rows the first lines that have
@@ -119,6 +122,10 @@ class Format(ABC):
     def parts(self, wanted: Wanted) -> Iterator[Table]:
         """The table in parts, for files that need not be held as a whole."""
         yield self.read(wanted)
+
+    def held(self, wanted: Wanted) -> float:
+        """About how many bytes of memory its table takes."""
+        return _HELD * unpacked_size(wanted.path)
 
     def of_lines(self, lines: Iterable[bytes], head: bytes, cut: Cut) -> Iterator[Table]:
         """Batches of a file that is read line by line, as its lines come; `head` is how it begins."""

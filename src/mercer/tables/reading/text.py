@@ -19,6 +19,7 @@ from mercer.tables.reading.errors import TableError, refused_as
 
 PIECE = 1 << 20
 LONGEST_LINE = 64 * PIECE
+_PACKED = 5.0
 _OBJECT = 60  # bytes that Python adds to a line
 _NEWLINE = re.compile(rb"\r\n?|\n")
 
@@ -31,6 +32,13 @@ def unpacked(path: Path) -> Iterator[BufferedIOBase]:
             packed = file.read(2) == b"\x1f\x8b"
         with gzip.open(path, "rb") if packed else open(path, "rb") as file:
             yield file
+
+
+def unpacked_size(path: Path) -> float:
+    """About how many bytes the content has; text that is packed has some five times as many."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        return size * (_PACKED if file.read(2) == b"\x1f\x8b" else 1.0)
 
 
 def all_bytes(path: Path, factor: float = 1.0) -> bytes:

@@ -1,0 +1,256 @@
+"""From a table that does not fit in memory to a model: look, search on a sample, fit to all rows, test."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.tables.model.conformal import Conformal
+from mercer.tables.model.evaluation import OURS, Tested, answers_of, importances
+from mercer.tables.model.evidence import gather
+from mercer.tables.model.large.allowance import Allowance, amount
+from mercer.tables.model.large.last import error_on, fit_last, with_probabilities
+from mercer.tables.model.large.look import Overview, look
+from mercer.tables.model.large.sides import LEARN, Sides
+from mercer.tables.model.large.source import LargeTable, SampledTable
+from mercer.tables.model.large.stored import Answered, Kept, keep, share_on_disk
+from mercer.tables.model.learn import Learned, Question, learn
+from mercer.tables.model.model import Model
+from mercer.tables.model.search import Progress
+from mercer.tables.model.task import Target, target_of
+from mercer.tables.model.texts import free_texts
+from mercer.tables.model.together import Together
+from mercer.tables.reading import Table
+
+# Of the time, for the search on the sample and for the machine of all rows.
+_SEARCH, _LAST = 0.4, 0.5
+# Of the rows of a sample those that are learned from, at least.
+_LEARNED = 0.6
+_FEWEST, _FEWEST_OF_A_SIDE = 50, 10
+
+
+@dataclass(frozen=True, eq=False)
+class LargeTask:
+    """What is asked of a large table, and what may be spent on it."""
+
+    source: LargeTable
+    target: str
+    task: str | None
+    groups: str | None
+    minutes: float
+    seed: int
+    allowance: Allowance
+    checkpoint: Any
+    tell: Progress
+    why: str  # it is read part by part
+
+
+def fit_large(asked: LargeTask) -> Model:
+    """The model, with its evidence."""
+    started = time.monotonic()
+    seen = look(asked.source, asked.target, int(asked.allowance.rows / _LEARNED), asked.seed, asked.tell)
+    sample = _Drawn.of(seen, asked)
+    learned = learn(sample.question, _SEARCH * 60 * asked.minutes, asked.seed, asked.tell)
+    with tempfile.TemporaryDirectory(prefix="mercer-", ignore_cleanup_errors=True) as folder:
+        kept, share = _kept(asked, seen, sample, learned, Path(folder))
+        choice, test = (sample.asked_of(drawn) for drawn in (kept.choice, kept.test))
+        _require(min(len(choice.y), len(test.y)), "chosen by, or tested on")
+        best, said = _best(asked, learned, kept, choice)
+    columns = copy(best.columns)
+    columns.schema_ = seen.schema(columns.schema_)
+    best = replace(best, columns=columns)
+    remarks = [*_remarks(asked, seen, sample, kept, share), *said]
+    model = _model(asked, (sample, test), best, kept, remarks, started)
+    return replace(model, evidence=replace(model.evidence, rows=seen.rows - kept.left))
+
+
+# -- the sample -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """The rows of the sample that are learned from, and how any rows become a question."""
+
+    question: Question
+    answered: Answered
+    target: Target
+    sides: Sides
+    together: Together
+    labels: tuple[str, ...]  # that are too rare to be learned
+    others: tuple[str, ...]  # columns that are no features
+
+    @classmethod
+    def of(cls, seen: Overview, asked: LargeTask) -> _Drawn:
+        if seen.rows < _FEWEST:
+            raise ValueError(
+                f"{seen.rows} rows with a target are too few for a fit by parts; {_FEWEST} is the least"
+            )
+        drawn, rows = seen.sample.table, seen.sample.rows
+        target = target_of(drawn[asked.target], asked.task, asked.target)
+        others = (asked.target, *(() if asked.groups is None else (asked.groups,)))
+        if asked.groups == asked.target:
+            raise ValueError(f"{asked.groups!r} is the target: it can't also say which rows belong together")
+        table = drawn.drop(*others)
+        if not table.names:
+            raise ValueError("there is no column besides the target")
+        texts = free_texts(table)
+        together = Together.of(table, None if asked.groups is None else drawn[asked.groups], texts)
+        together.require_some()
+        names = [] if together.codes else list(table.names)
+        sides = Sides(seen.rows, names, asked.groups, asked.seed)
+        units = sides.units(drawn, rows)
+        mine = np.flatnonzero(sides.of(units) == LEARN)[: asked.allowance.rows]
+        _require(len(mine), "learned from")
+        y, classes, rare = target.y, None, np.zeros(0)
+        if target.task == "classification":
+            found, counts = np.unique(y[mine], return_counts=True)
+            classes, rare = found[counts >= 2], np.setdiff1d(y, found[counts >= 2])
+            if len(classes) < 2:
+                raise ValueError(
+                    f"of {asked.target!r} a sample has one label only: there is nothing to learn"
+                )
+            mine = mine[np.isin(y[mine], classes)]
+        question = Question(table.take(mine), y[mine], target.task, classes, _numbered(units[mine]), texts)
+        answered = Answered(asked.target, classes)
+        return cls(question, answered, target, sides, together, tuple(map(str, rare)), others)
+
+    def asked_of(self, drawn: SampledTable) -> Question:
+        """Rows that were kept aside as a question of their own."""
+        table, question = drawn.table, self.question
+        y, _ = self.answered.of(table[self.answered.name])
+        units = _numbered(self.sides.units(table, drawn.rows))
+        return replace(question, table=table.drop(*self.others), y=y, units=units)
+
+
+def _require(rows: int, what: str) -> None:
+    """Refuse tables of so few groups, or different rows, that a part of them is empty."""
+    if rows < _FEWEST_OF_A_SIDE:
+        raise ValueError(
+            f"only {rows} rows are left to be {what}: rows that belong together stay together, and there are "
+            "too few different ones"
+        )
+
+
+def _numbered(units: np.ndarray) -> np.ndarray:
+    return np.unique(units, return_inverse=True)[1]
+
+
+# -- all rows ---------------------------------------------------------------------------------------
+
+
+def _kept(
+    asked: LargeTask, seen: Overview, sample: _Drawn, learned: Learned, folder: Path
+) -> tuple[Kept, float]:
+    """Rows to choose and to test by; and the others as points on disk, unless there are texts among them."""
+    columns = None if learned.columns.texts else learned.columns
+    share = share_on_disk(folder, seen.rows, learned.columns.width)
+    columns = columns if share * seen.rows >= len(sample.question.y) else None
+    return keep(asked.source, sample.answered, sample.sides, columns, folder, share, asked.tell), share
+
+
+def _best(asked: LargeTask, learned: Learned, kept: Kept, choice: Question) -> tuple[Learned, list[str]]:
+    """The machine of all rows if it is better than that of the sample; and what is to be said about it."""
+    if kept.folder is None:
+        why = (
+            "texts are compared in memory only"
+            if learned.columns.texts
+            else "the disk has no room for points"
+        )
+        return learned, [f"the model is that of these rows, and not of all, as {why}"]
+    outputs = 1 if choice.classes is None or len(choice.classes) == 2 else len(choice.classes)
+    n, d, seconds = kept.learned, learned.columns.width, _LAST * 60 * asked.minutes
+    centres = asked.allowance.centres(n, d, outputs, seconds)
+    machine = fit_last(learned, kept.rows(centres), centres, asked.checkpoint, asked.tell)
+    last = with_probabilities(learned, machine, choice)
+    before, after = error_on(learned, choice), error_on(last, choice)
+    what = "root mean squared error" if choice.classes is None else "error rate"
+    said = (
+        f"{what} on {len(choice.y):,} rows that were kept aside to choose: {before:.4g} of a machine fitted "
+        f"to {learned.machine.plan_.examples:,} rows, "
+        f"{after:.4g} of one with {machine.plan_.unknowns:,} centres fitted to {n:,} by passes over them"
+    )
+    if after <= before:
+        passes, ended = machine.solution_.iterations, not machine.solution_.converged
+        left = f"the passes were ended after {passes}, not quite at the minimum: see the solver's words"
+        return last, [said, *[left] * ended]
+    return learned, [
+        said,
+        "the first was kept: more centres (--minutes, --memory) may make the second the better",
+    ]
+
+
+def _remarks(asked: LargeTask, seen: Overview, sample: _Drawn, kept: Kept, share: float) -> list[str]:
+    """How it was done, and what was not."""
+    out = [
+        f"{asked.why}: it was read part by part, in about {amount(asked.allowance.expected)}; kernel, loss "
+        f"and λ were looked for on {len(sample.question.y):,} rows drawn at random",
+        f"{sample.target.task}: {sample.target.remark}",
+        "the models beside it learned from the rows drawn at random only",
+    ]
+    if asked.allowance.expected > asked.allowance.allowed:
+        out.append(f"{amount(asked.allowance.allowed)} are not enough for a fit")
+    if seen.absent:
+        first = f"the first of them row {seen.first_absent:,}"
+        out.append(f"{seen.absent:,} rows without {asked.target!r} were left out, {first}")
+    if kept.left:
+        words = ", ".join(map(repr, sample.labels[:5])) or "not in the sample"
+        out.append(f"{kept.left:,} rows of labels too rare to be learned and tested were left out: {words}")
+    if share < 1:
+        out.append(f"the disk has room for the points of {share:.0%} of the rows only, drawn at random")
+    if asked.groups is not None:
+        out.append("rows of one group were kept on one side of every split; equal rows of several were not")
+    elif sample.sides.names:
+        out.append("rows that are equal in all columns were kept on one side of every split")
+    else:
+        out.append("there are so few possible rows that equal ones were not kept together in tests")
+    return [*sample.question.table.remarks, *out]
+
+
+# -- what is known of it ----------------------------------------------------------------------------
+
+
+def _model(
+    asked: LargeTask,
+    questions: tuple[_Drawn, Question],
+    best: Learned,
+    kept: Kept,
+    remarks: list[str],
+    started: float,
+) -> Model:
+    """Test it, and gather what is known."""
+    asked.tell("Testing")
+    sample, test = questions
+    whole, tested = _both(test, sample.question), np.arange(len(test.y))
+    part = (tested, np.arange(len(test.y), len(whole.y)), best)
+    others = answers_of(part, whole)
+    predicted, probability = others.pop(OURS)
+    importance = importances([part], whole, 60 * asked.minutes, asked.seed)
+    drawn = "" if kept.test.count == len(test.y) else f" (drawn from {kept.test.count:,})"
+    how = f"{len(test.y):,} rows held out of search and fit{drawn}"
+    streamed = best.machine.plan_.examples
+    result = Tested(how, tested, predicted, probability, others, importance, 1.0, best.remarks, streamed)
+    conformal = None
+    if test.classes is None:
+        points, kernel = best.columns.transform(test.table), best.found.best.kernel
+        conformal = Conformal.of(test.y - predicted, points, kernel, asked.seed, test.units)
+    asked.tell("What is known of it")
+    remarks = [*remarks, *best.remarks]
+    minutes, seed = float(asked.minutes), asked.seed
+    evidence = gather(whole, result, best, conformal, remarks, sample.together, minutes, seed, started)
+    columns, task = best.columns, test.task
+    return Model(
+        task, asked.target, columns.schema_, columns, best.machine, best.calibration, conformal, evidence
+    )
+
+
+def _both(test: Question, sample: Question) -> Question:
+    """Rows to test and rows of the sample, one below the other; units of the two are different ones."""
+    units = np.concatenate([test.units, sample.units + test.units.max() + 1])
+    table = Table.joined([test.table, sample.table])
+    return replace(sample, table=table, y=np.concatenate([test.y, sample.y]), units=units)

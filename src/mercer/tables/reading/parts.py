@@ -1,0 +1,70 @@
+"""Tables of a file, part after part: what does not fit in memory is read as fast as what does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from mercer.tables.reading.errors import TableError, in_file
+from mercer.tables.reading.format import Format, Wanted
+from mercer.tables.reading.from_memory import checked_kinds
+from mercer.tables.reading.reading import batches, recognise
+from mercer.tables.reading.table import Table
+
+# Values of a part.
+_VALUES = 1 << 19
+
+
+def comes_in_parts(path: str | os.PathLike[str]) -> bool:
+    """Can a file be read part by part: is it CSV or TSV, Parquet, or JSON lines?"""
+    with in_file(Path(path)):
+        form = recognise(Path(path))
+    return form.has_lines or type(form).parts is not Format.parts
+
+
+def held_bytes(path: str | os.PathLike[str]) -> float:
+    """About how many bytes of memory the table of a file takes, while it is read and afterwards."""
+    with in_file(Path(path)):
+        return recognise(Path(path)).held(Wanted(Path(path)))
+
+
+def parts(
+    path: str | os.PathLike[str], kinds: Mapping[str, str] | None = None, columns: int = 16
+) -> Iterator[Table]:
+    """The rows of a file in tables of some ten thousand, in order; nothing is kept but the part at hand.
+
+    Parameters
+    ----------
+    path : path of a CSV, TSV, Parquet or JSON lines file
+    kinds : mapping from names to kinds, optional
+        As in `read`. What is not said shows in the first part, and holds for the rest.
+    columns : int
+        About how many columns there are: parts of wide tables have fewer rows.
+
+    Raises
+    ------
+    TableError
+        Where the file is not sound, or a value is not what its column was before; by line or row.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "houses.csv")
+    >>> _ = file.write_text("price,city\\n310,Bonn\\n275,Ulm\\n")
+    >>> [table["price"].tolist() for table in parts(file)]
+    [[310.0, 275.0]]
+    """
+    path, known = Path(path), checked_kinds(kinds)
+    rows = max(_VALUES // max(columns, 1), 1000)
+    with in_file(path):
+        form = recognise(path)
+        if type(form).parts is Format.parts:
+            if not form.has_lines:
+                raise TableError(
+                    f"{form.name} files are read at once only, and this one does not fit in memory. Save it "
+                    "as Parquet."
+                )
+            yield from batches(path, rows, kinds=known, form=form)
+            return
+        yield from form.parts(Wanted(path, known, part=rows))

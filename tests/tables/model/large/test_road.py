@@ -1,0 +1,207 @@
+"""A table that does not fit: about the model of the table in memory, by a sample and passes."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import mercer
+from hasty import in_haste
+from mercer.tables import read
+from mercer.tables.model.large import LargeTable
+from mercer.tables.model.large import road as the_road
+from mercer.tables.reading import Table, TableError
+
+N = 1500
+
+
+def _columns(n=N):
+    """Late in the file there is a city that did not occur before; some values, and targets, are missing."""
+    rng = np.random.default_rng(0)
+    x, z = rng.uniform(-3, 3, n), rng.standard_normal(n)
+    city = rng.choice(["Bonn", "Kiel", "Ulm"], n).astype(object)
+    city[-n // 5 :] = "Rome"
+    y = np.sin(x) + 2.0 * (city == "Rome") + 0.1 * rng.standard_normal(n)
+    kind = np.where(y > 0.5, "high", "low").astype(object)
+    z[::25], y[7] = np.nan, np.nan
+    z[:400] = np.clip(z[:400], -1, 1)
+    return {"x": x, "z": z, "city": city, "y": y, "kind": kind}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("large") / "big.parquet"
+    columns = _columns()
+    content = {name: pa.array(v, from_pandas=True) for name, v in columns.items()}
+    pq.write_table(pa.table(content), path, row_group_size=400)
+    return path
+
+
+@pytest.fixture(scope="module")
+def few():
+    """Samples of few rows, that a fit takes no time."""
+    with in_haste(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mercer.tables.model.large.allowance._FEWEST", 150)
+        patch.setattr("mercer.tables.reading.parts._VALUES", 1000)
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def said():
+    return []
+
+
+@pytest.fixture(scope="module")
+def model(file, few, said):
+    source = LargeTable(file, without=["kind"])
+    return mercer.fit(source, target="y", memory="100kB", minutes=0.05, progress=said.append)
+
+
+def test_it_is_as_good_as_a_fit_in_memory(model, file, few):
+    """On fresh rows, against what is known of them: the noise has a deviation of 0.1."""
+    rng = np.random.default_rng(1)
+    x, city = rng.uniform(-2.9, 2.9, 500), rng.choice(["Bonn", "Rome"], 500)
+    new = Table.of({"x": x, "z": rng.standard_normal(500), "city": city})
+    truth = np.sin(x) + 2.0 * (city == "Rome")
+    assert np.sqrt(np.mean((model.predict(new) - truth) ** 2)) < 0.06
+    (rmse, *_), held = model.evidence.scores, dict(model.evidence.coverage)[0.9]
+    assert 0.09 < rmse.value < 0.12 and 0.85 < held < 0.95
+    inside = model.predict_interval(new)
+    noisy = truth + 0.1 * rng.standard_normal(500)
+    assert 0.85 < np.mean((inside[:, 0] < noisy) & (noisy < inside[:, 1])) < 0.96
+
+
+def test_it_says_how_it_was_done(model, said):
+    remarks = "\n".join(model.evidence.remarks)
+    for words in (
+        "read part by part",
+        "looked for on 150 rows drawn at random",
+        "fitted to ",
+        "by passes over them",
+        "1 rows without 'y' were left out, the first of them row 8",
+        "not enough for a fit",
+    ):
+        assert words in remarks, words
+    assert model.evidence.rows == N - 1 and model.machine.plan_.examples > 0.6 * N
+    assert "Passes" in type(model.machine.plan_.solver).__name__
+    assert any("Fitting to all rows: pass 2" in text for text in said)
+    assert model.evidence.risk.absent[0][1] == "the rows that were learned from are not in memory"
+
+
+def test_all_rows_are_looked_at(model, file):
+    """Ranges, gaps and words are those of the whole table, the last rows' too."""
+    whole, columns = read(file), {c.name: c for c in model.schema.columns}
+    assert columns["z"].low == np.nanmin(whole["z"]) and columns["z"].high == np.nanmax(whole["z"])
+    assert abs(columns["z"].missing - np.isnan(whole["z"]).mean()) < 0.001
+    words, counts = np.unique(whole["city"][~np.isnan(whole["y"])].astype(str), return_counts=True)
+    assert list(columns["city"].categories) == words[np.argsort(-counts, kind="stable")].tolist()
+    assert model.outside(whole.drop("y")) == ()
+
+
+def test_it_is_saved_written_and_served_as_any_other(model, file, tmp_path):
+    mercer.save(model, tmp_path / "m.mercer")
+    found, table = mercer.load(tmp_path / "m.mercer"), read(file)
+    np.testing.assert_array_equal(found.predict(table), model.predict(table))
+    assert found.write(file, tmp_path / "out.parquet") == N
+    out = read(tmp_path / "out.parquet")
+    assert out.names == ("prediction", "low", "high")
+    np.testing.assert_allclose(out["prediction"], model.predict(table), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.column_stack([out["low"], out["high"]]), model.predict_interval(table), rtol=1e-12
+    )
+    with pytest.raises(FileExistsError):
+        found.write(file, tmp_path / "out.parquet")
+
+
+def test_labels(file, few, monkeypatch):
+    """Probabilities are those of rows kept aside; the machine of all rows is the better one."""
+    monkeypatch.setattr("mercer.tables.model.machines._CS", ())
+    model = mercer.fit(LargeTable(file, without=["y"]), target="kind", memory="100kB", minutes=0.05)
+    table = read(file)
+    assert np.mean(model.predict(table) != table["kind"]) < 0.06
+    assert model.classes_.tolist() == ["high", "low"] and model.machine.plan_.examples > 0.6 * N
+    P = model.predict_proba(table)
+    right = model.classes_[P.argmax(axis=1)] == table["kind"]
+    assert abs(P.max(axis=1).mean() - right.mean()) < 0.05
+
+
+def test_the_sample_s_model_is_kept_if_it_is_better_or_the_only_one(file, few, monkeypatch):
+    monkeypatch.setattr(the_road, "error_on", lambda learned, rows: float(learned.machine.plan_.examples))
+    model = mercer.fit(LargeTable(file, without=["kind"]), "y", memory="100kB", minutes=0.05)
+    assert model.machine.plan_.examples == 150
+    assert any("the first was kept" in remark for remark in model.evidence.remarks)
+    monkeypatch.setattr(the_road, "share_on_disk", lambda folder, rows, width: 0.0)
+    model = mercer.fit(LargeTable(file, without=["kind"]), "y", memory="100kB", minutes=0.05)
+    assert any("the disk has no room" in remark for remark in model.evidence.remarks)
+
+
+def test_an_interrupted_fit_goes_on_from_its_checkpoint(file, few, tmp_path, monkeypatch):
+    """Interrupted in the last pass, the same call ends at the same model; its file is gone then."""
+    # With a small sample for the solver, too, there are steps to be taken.
+    monkeypatch.setattr("mercer.solvers.passes.minimise._SAMPLED", 2)
+    monkeypatch.setattr("mercer.solvers.passes.minimise._SAMPLED_LEAST", 50)
+    kept = tmp_path / "fit.checkpoint"
+
+    def passes(stop=np.inf):
+        said = []
+
+        def tell(text):
+            said.extend([text] * ("pass" in text))
+            if len(said) == stop:
+                raise KeyboardInterrupt
+
+        more = {"memory": "100kB", "minutes": 0.05, "checkpoint": kept, "progress": tell}
+        return mercer.fit(LargeTable(file, without=["kind"]), target="y", **more), len(said)
+
+    undisturbed, whole = passes()
+    assert whole > 5 and not kept.exists()
+    with pytest.raises(KeyboardInterrupt):
+        passes(whole)
+    assert kept.exists()
+    again, rest = passes()
+    assert not kept.exists() and 0 < rest < whole
+    np.testing.assert_allclose(again.predict(read(file)), undisturbed.predict(read(file)), atol=1e-4)
+
+
+def test_texts_are_learned_from_in_memory_only(few, tmp_path):
+    rng = np.random.default_rng(2)
+    good = rng.random(300) < 0.5
+    text = [f"{'lovely' if g else 'dreadful'} tea number {i}" for i, g in enumerate(good)]
+    path = tmp_path / "reviews.parquet"
+    pq.write_table(pa.table({"review": text, "stars": 2.0 + 3 * good + 0.1 * rng.standard_normal(300)}), path)
+    model = mercer.fit(path, "stars", memory="1kB", minutes=0.05)
+    assert model.columns.texts == ("review",) and model.evidence.scores[0].value < 1
+    assert any("texts are compared in memory only" in remark for remark in model.evidence.remarks)
+
+
+def test_a_file_that_fits_is_read_as_a_whole(file, few, monkeypatch):
+    called = []
+    monkeypatch.setitem(mercer.fit.__globals__, "fit_large", called.append)
+    mercer.fit(str(file), "y", memory="100kB")
+    assert called[0].why.startswith("the whole table would take about") and called[0].target == "y"
+    with pytest.raises(ValueError, match="checkpoint is for tables in files that do not fit"):
+        mercer.fit(file, "y", checkpoint="here")
+    with pytest.raises(ValueError, match="memory is for tables in files"):
+        mercer.fit({"x": [1.0]}, "x", memory="1GB")
+    with pytest.raises(ValueError, match="y must be the name"):
+        mercer.fit(file, np.zeros(N), memory="100kB")
+    with pytest.raises(ValueError, match="groups must be the name"):
+        mercer.fit(file, "y", groups=np.zeros(N), memory="100kB")
+
+
+def test_what_is_wrong_is_said(file, few, tmp_path):
+    def attempt(target="y", **more):
+        return mercer.fit(LargeTable(file), target=target, memory="100kB", minutes=0.05, **more)
+
+    with pytest.raises(TableError, match="there is no column 'price'"):
+        attempt("price")
+    with pytest.raises(ValueError, match="can't also say which rows belong together"):
+        attempt(groups="y")
+    with pytest.raises(ValueError, match="rows are of 4 groups"):
+        attempt(groups="city")
+    spoilt = tmp_path / "cut.parquet"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 3 : len(data) // 2] = bytes(len(data) // 2 - len(data) // 3)
+    spoilt.write_bytes(data)
+    with pytest.raises(TableError, match="cut.parquet"):
+        mercer.fit(spoilt, "y", memory="100kB", minutes=0.05)

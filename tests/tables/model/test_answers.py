@@ -1,0 +1,47 @@
+"""Answers as columns, and from file to file."""
+
+import numpy as np
+import pytest
+
+from mercer.tables.model.answers import answer_columns, kinds_of
+from mercer.tables.reading import Table, TableError, read, write
+
+
+def test_columns_are_what_the_model_says(price_model, species_model, houses, flowers):
+    table = Table.of(houses[0])
+    found = answer_columns(price_model, table, 0.5)
+    np.testing.assert_array_equal(found["prediction"], price_model.predict(table))
+    both = np.column_stack([found["low"], found["high"]])
+    np.testing.assert_array_equal(both, price_model.predict_interval(table, 0.5))
+    new, P = Table.of(flowers[0]), species_model.predict_proba(flowers[0])
+    assert list(answer_columns(species_model, new)) == ["prediction", "probability"]
+    np.testing.assert_array_equal(answer_columns(species_model, new)["probability"], P.max(axis=1))
+    every = answer_columns(species_model, new, proba=True)
+    np.testing.assert_array_equal(every["probability rose"], P[:, 1])
+
+
+@pytest.mark.parametrize(("source", "target"), [("csv", "csv"), ("parquet", "tsv"), ("jsonl", "parquet")])
+def test_from_file_to_file(species_model, flowers, tmp_path, monkeypatch, source, target):
+    monkeypatch.setattr("mercer.tables.reading.delimited._PIECE", 1000)
+    table = Table.of(flowers[0])
+    path = write(table, tmp_path / f"in.{source}")
+    out = tmp_path / f"out.{target}"
+    assert species_model.write(path, out, proba=True) == len(table)
+    found = read(out)
+    assert found["prediction"].tolist() == species_model.predict(table).tolist()
+    P = np.column_stack([found[f"probability {c}"] for c in ("iris", "rose", "tulip")])
+    np.testing.assert_allclose(P, species_model.predict_proba(table), rtol=1e-12)
+
+
+def test_a_file_that_is_wrong_in_the_middle_leaves_nothing(species_model, flowers, tmp_path, monkeypatch):
+    monkeypatch.setattr("mercer.tables.reading.delimited._PIECE", 1000)
+    path = write(Table.of(flowers[0]), tmp_path / "in.csv")
+    path.write_text(path.read_text() + "1,none,3\n")
+    with pytest.raises(TableError, match=r"in.csv, line 92, column 'wide'"):
+        species_model.write(path, tmp_path / "out.parquet")
+    assert [p.name for p in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_kinds(price_model):
+    kinds = kinds_of(price_model)
+    assert kinds["city"] == "text" and kinds["size"] == "number" and kinds["sold"] == "date"
