@@ -130,13 +130,6 @@ class Reservoir:
         return Reservoir(rows, keys, self.size, self.count + other.count)._kept()
 
 
-<<<<<<< HEAD
-def _keys(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Random-looking 64-bit numbers of row numbers (the mixing steps of splitmix64)."""
-    # Without the 1, and a factor, row 0 would always have the smallest key.
-    z = (np.asarray(rows, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z += np.uint64(seed * 0xD1B54A32D192ED03 % 2**64)
-=======
 def random_keys(rows: np.ndarray, seed: int) -> np.ndarray:
     """Random-looking 64-bit numbers, one for each number (the mixing steps of splitmix64).
 
@@ -144,8 +137,8 @@ def random_keys(rows: np.ndarray, seed: int) -> np.ndarray:
     True
     """
     start = np.uint64(seed % 2**32 * 0xD1342543DE82EF95 % 2**64)
-    z = np.asarray(rows, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + start
->>>>>>> big
+    # Row 0 with seed 0 would be mixed to 0, and always be drawn.
+    z = (np.asarray(rows, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + start
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
