@@ -89,7 +89,8 @@ def test_float32_kernel_values(monkeypatch):
     machine = KernelPCA(Gaussian(20.0), n_components=4, representation=CENTRES)
     there, here, exact = (clone.fit(P) for clone, P in zip(copies(machine, 3), (ArrayRows(Y, rows=50), Y, X)))
     assert there.function_.points.dtype == np.float32
-    assert there.eigenvalues_ == pytest.approx(here.eigenvalues_, rel=2e-4)  # compiled, and by NumPy
+    # Kernel values near 1 are rounded to 6e-8, and their differences are what counts.
+    assert there.eigenvalues_ == pytest.approx(here.eigenvalues_, rel=3e-4)
     assert there.eigenvalues_[:3] == pytest.approx(exact.eigenvalues_[:3], rel=1e-3)
 
 

@@ -205,9 +205,9 @@ def test_in_any_order(table, tmp_path):
     store = RowStore.private(columns, 0, tmp_path)
     X = np.arange(10, dtype=np.float32)[:, None]
     store.put(6, X[6:], CodedWords(np.array([0, 0, 1, -1]), ("u", "v")), None)
-    assert store.holds(6, 10) and store.holds(7, 9) and not store.holds(5, 7)
+    assert store.covers(6, 10) and store.covers(7, 9) and not store.covers(5, 7)
     store.put(0, X[:6], CodedWords(np.array([0, 1, 0, 1, 0, 1]), ("v", "w")), None)
-    assert store.holds(0, 10)
+    assert store.covers(0, 10)
     store.finish(10)
     assert np.array_equal(np.load(store.folder / "X.npy"), X)
     assert store.get(2, 5).X.tolist() == [[2.0], [3.0], [4.0]]

@@ -43,6 +43,7 @@ def test_what_lives_elsewhere(table, save, tmp_path, monkeypatch):
     ):
         assert not lives_elsewhere(X), X
     monkeypatch.setattr(module, "_SMALL", 1)
+    monkeypatch.setattr(module, "_SHARE", 0.0)
     assert lives_elsewhere(mapped)
 
 
