@@ -22,6 +22,10 @@ class Objective:
     def __init__(self, value, gradient):
         self.value, self.gradient, self.passes = value, gradient, 0
 
+    def bent(self, d):
+        """The Hessian times d, of a quadratic function."""
+        return self.gradient(d) - self.gradient(0 * d)
+
     def __call__(self, u):
         self.passes += 1
         value, G = float(self.value(u)), self.gradient(u)

@@ -18,12 +18,12 @@ from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidg
 from mercer.features import RandomFourierFeatures
 from mercer.kernels import Gaussian
 from mercer.losses import Absolute, FunctionLoss, Logistic
+from mercer.operators import Elsewhere
 from mercer.representations import Features, Nystrom
 from mercer.rows import ArrayRows
 from mercer.solvers import Checkpoint, CheckpointError, Passes
 from mercer.solvers.passes import journal
 from mercer.solvers.passes.journal import Journal, digest
-from mercer.solvers.passes.points import Measure
 
 pytestmark = pytest.mark.usefixtures("small_samples")
 
@@ -52,6 +52,7 @@ def always(path):
 
 def interrupted(monkeypatch, machine, rows, path, passes):
     """Begin a fit, and press Ctrl-C in a pass."""
+<<<<<<< HEAD
     left = [passes]
 
     def counting(call):
@@ -67,6 +68,23 @@ def interrupted(monkeypatch, machine, rows, path, passes):
     with monkeypatch.context() as patch:
         for name in ("__call__", "bent"):
             patch.setattr(Measure, name, counting(getattr(Measure, name)))
+=======
+    adding, left = Elsewhere.adding, [passes]
+
+    def counting(self, work):
+        total = adding(self, work)
+
+        def one(*vectors):
+            left[0] -= 1
+            if left[0] < 0:
+                raise KeyboardInterrupt
+            return total(*vectors)
+
+        return one
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Elsewhere, "adding", counting)
+>>>>>>> ptests
         with pytest.raises(KeyboardInterrupt):
             machine.fit(rows, checkpoint=always(path))
 
@@ -84,8 +102,8 @@ def begun(monkeypatch, tmp_path):
 def test_resumed_to_the_same_bits(name, monkeypatch, tmp_path):
     machine, rows = made(name)
     whole, path = machine.fit(rows).solution_, tmp_path / "a"
-    for passes in ((2, 4), (3,)):
-        for k in passes:  # interrupted once, and once more
+    for passes in ((2, 2), (whole.iterations - 2,), (whole.iterations - 1,)):
+        for k in passes:  # interrupted once, and once more; in the last step, and in the pass after it
             interrupted(monkeypatch, made(name)[0], rows, path, k)
             assert path.exists()
         again = made(name)[0].fit(rows, checkpoint=path).solution_
@@ -119,25 +137,28 @@ import numpy as np
 import mercer.solvers.passes.minimise as minimise
 from mercer import KernelLogistic
 from mercer.kernels import Gaussian
+from mercer.operators import Elsewhere
 from mercer.representations import Nystrom
 from mercer.rows import ArrayRows
 from mercer.solvers import Checkpoint
-from mercer.solvers.passes.points import Measure
 
 minimise._SAMPLED, minimise._SAMPLED_LEAST = 3, 60
 rng = np.random.default_rng(0)
 X = rng.uniform(-2, 2, (300, 2))
 t = np.sin(2 * X[:, 0]) + X[:, 1] + 0.2 * rng.standard_normal(300)
-call = Measure.__call__
+adding = Elsewhere.adding
 
 def fit(left):
-    def dying(self, *args):
-        left[0] -= self.n == 300
-        if not left[0]:
-            os.kill(os.getpid(), 9)
-        return call(self, *args)
+    def dying(self, work):
+        def total(*vectors):
+            left[0] -= 1
+            if not left[0]:
+                os.kill(os.getpid(), 9)
+            return adding(self, work)(*vectors)
 
-    Measure.__call__ = dying
+        return total
+
+    Elsewhere.adding = dying
     machine = KernelLogistic(Gaussian(1.0), lam=1e-3, representation=Nystrom(12), random_state=1)
     rows = ArrayRows(X, np.digitize(t, [-0.7, 0.7]), rows=70)
     machine.fit(rows, checkpoint=Checkpoint(sys.argv[1], minutes=0))
@@ -306,7 +327,7 @@ def test_what_numbers_can_be(begun):
         "best_u": u.astype(np.float32),
         "imbalance": np.zeros(7),
         "numbers": np.zeros(3),
-        "way": np.where(np.arange(5) == 3, np.inf, way),
+        "way": np.where(np.arange(len(way)) == len(way) - 2, np.inf, way),
         "mu": np.ones(3),
         "trust": "x",
         "history": np.zeros((2, 2)),

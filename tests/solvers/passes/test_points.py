@@ -9,7 +9,7 @@ from mercer.representations import Nystrom
 from mercer.rows import ArrayRows
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.passes.points import Curvature, Measure
-from mercer.solvers.passes.work import Slopes
+from mercer.solvers.passes.work import Bends, Slopes
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((80, 2))
@@ -21,11 +21,13 @@ CASES = [
 ]
 
 
-def measured(cls, y, offset=True):
+def measured(cls, y, offset=True, weights=None):
     machine = cls(Gaussian(1.0), lam=0.01, representation=Nystrom(centres=X[:6]), offset=offset)
-    problem, _ = machine.problem(ArrayRows(X, y, rows=30))
+    problem, _ = machine.problem(ArrayRows(X, y, weights, rows=30))
     primal = to_primal(problem.sample, store=True)
-    measure = Measure(problem.A.adding(Slopes(problem.loss)), primal, problem.lam, problem.n)
+    bends = problem.A.adding(Bends(problem.loss)) if problem.loss.quadratic else None
+    sums = problem.A.adding(Slopes(problem.loss))
+    measure = Measure(sums, primal, problem.lam, problem.n, bends=bends)
     return problem, primal, measure
 
 
@@ -61,6 +63,15 @@ def test_the_inverse_of_the_hessian(cls, y):
     point = measure(u)
     after = measure(u - Curvature(sample, primal).inverse(u)(point.gradient))
     assert np.abs(after.gradient).max() < 1e-9 * np.abs(point.gradient).max()
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(80) % 3 * 1.0])
+def test_the_hessian_times_a_vector(weights):
+    """… is the difference of two gradients, where the objective is quadratic."""
+    _, primal, measure = measured(KernelRidge, CASES[1][1], weights=weights)
+    u, d = rng.standard_normal((2, len(primal.penalty), 2))
+    assert np.allclose(measure.bent(d), measure(u + d).gradient - measure(u).gradient, atol=1e-9)
+    assert measure.passes == 3
 
 
 def test_outputs_share_a_hessian_if_there_are_many():

@@ -18,6 +18,7 @@ from mercer.losses import (
 from mercer.operators.elsewhere import Elsewhere, FacingColumns
 from mercer.rows import ArrayRows
 from mercer.rows.base import Reservoir
+from mercer.solvers.passes import work
 from mercer.solvers.passes.work import FinalSums, Slopes
 
 rng = np.random.default_rng(0)
@@ -99,6 +100,19 @@ def test_shards_are_no_matter(loss, y):
                 assert np.allclose(ours, theirs, rtol=1e-12)
 
 
+def test_blocks_are_no_matter(monkeypatch):
+    """Losses of many rows are computed on several cores."""
+    whole = facing(pairs, w, n).adding(FinalSums(Hinge()))(c, b, mu, np.zeros(2))
+    monkeypatch.setattr(work, "_BLOCK", 7)
+    for ours, theirs in zip(
+        facing(pairs, w, n).adding(FinalSums(Hinge()))(c, b, mu, np.zeros(2)), whole, strict=True
+    ):
+        assert np.allclose(*(getattr(v, "value", v) for v in (ours, theirs)), rtol=1e-12)
+    nothing = facing(numbers, w).adding(Slopes(Squared()))(0 * c, b, None, None)
+    assert nothing[0] == pytest.approx((w[:, None] * (numbers - b) ** 2).sum())
+    assert np.allclose(nothing[3], K.T @ (w[:, None] * 2 * (b - numbers)))
+
+
 def test_who_is_near_a_kink():
     s = K @ c + b
     near = Slopes(Hinge(), n).close(labels, s, np.zeros(2), np.array([0.3, 0.1]), 100)
@@ -132,9 +146,9 @@ def test_absent_examples():
     """What has weight 0 may be as large as it likes."""
     y = numbers.copy()
     y[w == 0] = 1e6
-    for work in (Slopes(Squared()), FinalSums(Absolute())):
-        level, last = (None, None) if work.loss.smooth else (mu, np.zeros(2))
-        there = facing(y, w).adding(work)(c, b, level, last)
-        others = facing(numbers, w).adding(work)(c, b, level, last)
+    for sums in (Slopes(Squared()), FinalSums(Absolute())):
+        level, last = (None, None) if sums.loss.smooth else (mu, np.zeros(2))
+        there = facing(y, w).adding(sums)(c, b, level, last)
+        others = facing(numbers, w).adding(sums)(c, b, level, last)
         for ours, theirs in zip(there, others, strict=True):
             assert np.allclose(*(getattr(v, "value", v) for v in (ours, theirs)), rtol=1e-9, atol=1e-9)

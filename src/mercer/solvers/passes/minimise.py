@@ -60,6 +60,7 @@ class Way:
     best_mu: Any = None
     gap: float = np.inf
     least: float = np.inf
+    checked: float = np.inf
     start: float = 0.0
     idle: int = 0
     history: list[float] = field(default_factory=list)
@@ -74,34 +75,36 @@ class Way:
         return {
             **{name: getattr(self.point, name) for name in ("u", "gradient", "imbalance")},
             "numbers": [self.point.value, self.point.objective, self.point.smoothing, self.point.norm],
+            "exact": self.point.exact + 0.0,
             **{name: [] if (v := getattr(self, name)) is None else v for name in _OF_KINKS},
             **{"best_u": found.u, "history": list(self.history)},
-            "way": [self.gap, self.least, self.start, self.idle, found.objective],
+            "way": [self.gap, self.least, self.checked, self.start, self.idle, found.objective],
         }
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Way:
         value, objective, smoothing, norm = state["numbers"].tolist()
-        gap, least, start, idle, found = state["way"].tolist()
+        gap, least, checked, start, idle, found = state["way"].tolist()
         point = Point(*(state["u"], value, objective, smoothing, state["gradient"], state["imbalance"], norm))
+        point = replace(point, exact=bool(state["exact"]))
         mu, reach, trust, best_mu = (state[name] if state[name].size else None for name in _OF_KINKS)
         best = None if mu is None else replace(point, u=state["best_u"], objective=found)
         history = state["history"].tolist()
-        return cls(point, mu, reach, trust, best, best_mu, gap, least, start, int(idle), history)
+        return cls(point, mu, reach, trust, best, best_mu, gap, least, checked, start, int(idle), history)
 
     @staticmethod
     def require(state: dict[str, Any], shape: tuple[int, int], kinks: bool) -> None:
         """Refuse a state that is not one of coordinates of this shape."""
         each = (shape[1],) if kinks else (0,)
         shapes = {"u": shape, "gradient": shape, "best_u": shape, "imbalance": shape[1:]}
-        shapes |= {"numbers": (4,), "way": (5,), **dict.fromkeys(_OF_KINKS, each)}
+        shapes |= {"numbers": (4,), "way": (6,), "exact": (), **dict.fromkeys(_OF_KINKS, each)}
         for name, expected in shapes.items():
             array = state[name]
             fine = array.dtype == np.float64 and array.shape == expected
-            finite = np.isfinite(array[2:] if name == "way" else array)  # gap and least value: not at first
+            finite = np.isfinite(array[3:] if name == "way" else array)  # gap and least value: not at first
             if not fine or not finite.all() or np.isnan(array).any():
                 raise ValueError("its numbers are not those of this fit")
-        if state["history"].ndim != 1 or not 0 <= state["way"][3] <= _IDLE or state["passes"].item() < 0:
+        if state["history"].ndim != 1 or not 0 <= state["way"][4] <= _IDLE or state["passes"].item() < 0:
             raise ValueError("it does not say how far it was")
 
 
@@ -204,7 +207,6 @@ class Minimisation:
 
     def _descend(self, measure: Measure, way: Way, steps: QuasiNewton, tol: float) -> None:
         """Steps until the gradient is small."""
-        checked = np.inf
         while measure.passes < self.limit and way.idle < _IDLE:
             point = way.point
             way.history.append(relative_to(point.norm, way.start))
@@ -213,9 +215,9 @@ class Minimisation:
                     return
                 # What a recurrence says is checked; where rounding has spoilt it, steps begin anew.
                 way.point = measure(point.u)
-                if not self._small(way.point, way.start, tol) and way.point.norm > 0.7 * checked:
+                if not self._small(way.point, way.start, tol) and way.point.norm > 0.7 * way.checked:
                     return
-                checked = way.point.norm
+                way.checked = way.point.norm
                 steps.pairs.clear()
                 continue
             if measure is self.some and not self.problem.loss.quadratic:
