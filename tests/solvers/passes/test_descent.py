@@ -31,10 +31,6 @@ class Objective:
         value, G = float(self.value(u)), self.gradient(u)
         return Point(u, value, value, 0.0, G, np.zeros(u.shape[1]), float(np.linalg.norm(G)))
 
-    def bent(self, d):
-        self.passes += 1
-        return H @ d
-
 
 def quadratic():
     return Objective(lambda u: 0.5 * ((u - best) * (H @ (u - best))).sum(), lambda u: H @ (u - best))

@@ -52,23 +52,6 @@ def always(path):
 
 def interrupted(monkeypatch, machine, rows, path, passes):
     """Begin a fit, and press Ctrl-C in a pass."""
-<<<<<<< HEAD
-    left = [passes]
-
-    def counting(call):
-        def counted(self, *args):
-            if self.n == 300:
-                left[0] -= 1
-                if left[0] < 0:
-                    raise KeyboardInterrupt
-            return call(self, *args)
-
-        return counted
-
-    with monkeypatch.context() as patch:
-        for name in ("__call__", "bent"):
-            patch.setattr(Measure, name, counting(getattr(Measure, name)))
-=======
     adding, left = Elsewhere.adding, [passes]
 
     def counting(self, work):
@@ -84,7 +67,6 @@ def interrupted(monkeypatch, machine, rows, path, passes):
 
     with monkeypatch.context() as patch:
         patch.setattr(Elsewhere, "adding", counting)
->>>>>>> ptests
         with pytest.raises(KeyboardInterrupt):
             machine.fit(rows, checkpoint=always(path))
 
