@@ -22,6 +22,7 @@ from mercer.io import load, save
 from mercer.kernels import Gaussian
 from mercer.representations import Nystrom
 from mercer.rows import ArrayRows
+from mercer.solvers import Passes
 
 RNG = np.random.default_rng(0)
 X, y = RNG.standard_normal((200, 3)), RNG.standard_normal(200)
@@ -74,11 +75,13 @@ def test_what_it_refuses(engine, words):
 
 
 def test_names_and_clients(client):
-    assert KernelRidge(engine="dask").fit(X, y).solution_.status == "converged"
     with pytest.raises(ValueError, match="there is no Dask client"):
         Dask().place(X)
     with client.as_current():
         assert Dask().place(X).client is client
+        # An array in memory is sent there, too.
+        machine = KernelRidge(engine="dask", lam=1e-3, random_state=0).fit(X, y)
+    assert machine.solution_.status == "converged" and machine.plan_.solver == Passes()
     rows = Dask(address=client.scheduler.address).place(ArrayRows(X, y))
     assert rows.client is not client and rows.shape == X.shape
     rows.client.close()

@@ -116,7 +116,9 @@ def test_it_is_saved_written_and_served_as_any_other(model, file, tmp_path):
 def test_labels(file, few, monkeypatch):
     """Probabilities are those of rows kept aside; the machine of all rows is the better one."""
     monkeypatch.setattr("mercer.tables.model.machines._CS", ())
-    model = mercer.fit(LargeTable(file, without=["y"]), target="kind", memory="100kB", minutes=0.05)
+    model = mercer.fit(
+        LargeTable(file, without=["y"]), target="kind", memory="100kB", minutes=0.05, random_state=1
+    )
     table = read(file)
     assert np.mean(model.predict(table) != table["kind"]) < 0.06
     assert model.classes_.tolist() == ["high", "low"] and model.machine.plan_.examples > 0.6 * N
