@@ -207,6 +207,7 @@ class KernelMachine(Coefficients, KernelInputs):
             if not self.learns_elsewhere(X):
                 raise ValueError("checkpoint is for examples that live elsewhere: see mercer.rows.open_rows")
             self._journal = Journal(checkpoint)
+            self._journal.try_out()
         self._fit(X, y, sample_weight)
         return self
 
@@ -242,6 +243,10 @@ class KernelMachine(Coefficients, KernelInputs):
         """Everything `fit` does; returns the problem that was solved."""
         try:
             problem, built, coding, plan = self._built(X, y, sample_weight)
+        except BaseException:
+            if self._journal is not None:
+                self._journal.drop()
+            raise
         finally:
             journal = self._journal
             for name in ("_start", "_journal"):  # they were for this fit only

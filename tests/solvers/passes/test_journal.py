@@ -366,6 +366,28 @@ def test_places_that_cannot_be_written_to(monkeypatch, tmp_path):
     assert not (tmp_path / "a").exists()
 
 
+class Unread(ArrayRows):
+    """Rows that end the fit when they are looked at."""
+
+    def shard(self, k):
+        raise KeyboardInterrupt
+
+
+def test_a_place_is_tried_before_the_first_look(tmp_path):
+    machine, rows = made()
+    unread = Unread(X, three, rows=70)
+    with pytest.raises(CheckpointError, match="can't be written"):
+        machine.fit(unread, checkpoint=tmp_path / "none" / "a")
+    # A fit that ends in its first look leaves nothing; one that was killed there, a file that says no more
+    # than a seed, with which any fit may begin.
+    with pytest.raises(KeyboardInterrupt):
+        machine.fit(unread, checkpoint=tmp_path / "a")
+    assert not list(tmp_path.iterdir())
+    Journal(tmp_path / "a").try_out()
+    assert machine.fit(rows, checkpoint=tmp_path / "a").solution_.converged
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
 def test_read_only_folder(tmp_path):
     machine, rows = made()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import math
@@ -43,9 +44,9 @@ class CheckpointError(ValueError):
 class Checkpoint(Params):
     """Where, and how often, a fit to examples that live elsewhere notes how far it is.
 
-    The file is written in one step (a reader finds the old one or the new one), before the first step, after
-    steps, and when the fit is interrupted; a fit that succeeds removes it. The same fit begun again goes on
-    from there, to the same solution.
+    The file is written in one step (a reader finds the old one or the new one), before the first look at the
+    data, after steps, and when the fit is interrupted; a fit that succeeds removes it. The same fit begun
+    again goes on from there, to the same solution.
 
     Parameters
     ----------
@@ -124,7 +125,8 @@ class Journal:
         """
         self._about = {"about": about, "seen": seen}
         found, self._found = self._found, {}
-        if found and not (str(found["about"]) == about and _agree(found["seen"], seen, _AGREE[dtype])):
+        begun = found and str(found["about"])  # not so if the fit ended in its first look at the data
+        if begun and not (begun == about and _agree(found["seen"], seen, _AGREE[dtype])):
             raise CheckpointError(
                 f"{self.path} is the checkpoint of another fit (other data, or another machine): delete it "
                 "to begin anew, or name another file"
@@ -133,8 +135,22 @@ class Journal:
 
     # -- writing ----------------------------------------------------------------------------------
 
+    def try_out(self) -> None:
+        """Write before the first look at the data: a place that can't be written to is found out then."""
+        if not self._found:
+            self._first()
+
+    def drop(self) -> None:
+        """The fit failed in its first look: nothing of it is worth a file."""
+        if not self._found and self.path is not None:
+            with contextlib.suppress(OSError):
+                self.path.unlink(missing_ok=True)
+
     def begin(self) -> None:
-        """Write for the first time: a place that can't be written to is found out before the work."""
+        """Write which fit it is, before the work."""
+        self._first()
+
+    def _first(self) -> None:
         if self.path is None:
             return
         try:
