@@ -312,7 +312,8 @@ class Minimisation:
             reached = self._small(way.point, way.start, self.tol) or measured.relative_gradient == 0
         status = "converged" if reached else "max_iter" if self.all.passes >= self.limit else "stalled"
         if dual:
-            above = np.inf if measured.gap is None else measured.gap - measured.rounding
+            # What rounding leaves open is in the gap, and not for the solver to close.
+            above = np.inf if measured.gap is None else measured.gap - measured.rounding - measured.doubt
             small = above <= self.tol * abs(measured.objective)
             status = status if small or status != "converged" else "stalled"
             status = measured.verdict(status, self.tol, 0.0)
