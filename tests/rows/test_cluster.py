@@ -1,5 +1,6 @@
 """Rows on a cluster of processes: the same sums as in one process, whoever computes them and whoever dies."""
 
+import asyncio
 import gc
 import logging
 import os
@@ -176,6 +177,38 @@ def test_a_worker_is_killed_in_the_middle_of_a_pass(client, placed):
     assert same(there.total(task, V), expected)
     if there._origin.anywhere:  # who came later takes part
         assert len({int(p) for (p,) in there.each(pid)}) == 2
+
+
+@pytest.mark.parametrize("how", ["stuck", "forgotten"])
+def test_a_worker_dies_when_its_result_is_fetched(client, monkeypatch, how):
+    """It was computed, but never comes: Dask waits for it for ever, or says that it does not know it."""
+    monkeypatch.setattr("mercer.rows.watch._GRACE", 0.1)
+    there, local = ClusterRows(Unpicklable(X, y, w, 100), client=client), ArrayRows(X, y, w, rows=100)
+
+    def killing(futures, asynchronous):
+        monkeypatch.setattr(client, "gather", fetch)
+        while not all(future.done() for future in futures):
+            time.sleep(0.01)
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        return asyncio.sleep(60) if how == "stuck" else fetch(futures, asynchronous=asynchronous)
+
+    fetch = client.gather
+    for work in (lambda rows: [rows.total(Times(), V)], lambda rows: list(rows.each(Times(), V))):
+        there.total(Times(), V)
+        monkeypatch.setattr(client, "gather", killing)
+        begun = time.monotonic()
+        assert all(map(same, work(there), work(local)))
+        assert time.monotonic() - begun < 10
+        client.wait_for_workers(2, timeout=20)
+
+
+def test_arrays_are_sent_to_a_worker_that_has_gone(client):
+    """It was there a moment ago; who asks the scheduler to give it rows gets a KeyError from it."""
+    there = ClusterRows(Unpicklable(X, y, w, 100), client=client)
+    workers = {"tcp://127.0.0.1:1": 1}
+    with pytest.raises(ConnectionError, match=r"the worker tcp://127\.0\.0\.1:1 has gone"):
+        there._ready(workers)
+    assert there.total(counted)[0] == 4000
 
 
 def test_errors_of_a_task_come_out(client):

@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from mercer.rows.portions import Arguments, Parcel, chosen, job, merged, single,
 from mercer.rows.watch import Watch, found_client, is_passing
 
 T = TypeVar("T")
+# Threads of each worker, by its address.
+Workers: TypeAlias = dict[str, int]
 
 # Jobs for each thread of the cluster in a pass, at most; and seconds that are worth a further one.
 _JOBS = 4
@@ -29,8 +31,6 @@ _MERGED = 8
 _LARGE = 1 << 16
 # Tasks that stay ready on the workers: those of a few fits in threads of this process.
 _TASKS = 4
-# Seconds after which we ask again which workers there are.
-_LOOK = 1.0
 # Futures that will not become anything any more.
 _LOST = ("error", "cancelled", "lost")
 
@@ -86,22 +86,27 @@ class ClusterRows(Rows):
         self._bundle_of = [i for i, bundle in enumerate(self._bundles) for _ in bundle]
         self._portions: list[Any] = [None] * len(self._bundles)
         self._owners: list[Any] = []
-        self._workers: dict[str, int] = {}
-        self._looked = -math.inf
+        self._workers: Workers = {}
         self._tasks: OrderedDict[tuple[int, ...], _Known] = OrderedDict()
 
     def _origin_of(self, X: Any, y: Any, w: Any) -> Origin:
         if isinstance(X, Origin):
             return X
         if is_of_dask(X):
-            return self._watch.tried(lambda: DaskOrigin(self.client, X, y, w))
+            return self._watch.tried(lambda there: DaskOrigin(self.client, self._gather(there), X, y, w))
         return origin_of_rows(X if isinstance(X, Rows) else ArrayRows(X, y, w))
 
     def recut(self, rows):
         return ClusterRows(self._origin.recut(rows), client=self.client, patience=self.patience)
 
     def fingerprint(self):
-        return self._tried(lambda: self._origin.fingerprint(self.client, self._ready()))
+        def attempt(there: Workers) -> str:
+            return self._origin.fingerprint(self.client, self._gather(there), self._ready(there))
+
+        return self._tried(attempt)
+
+    def _gather(self, there: Workers) -> Callable[[list[Any]], list[Any]]:
+        return lambda futures: self._watch.values(futures, there)
 
     # -- work -------------------------------------------------------------------------------------
 
@@ -112,8 +117,8 @@ class ClusterRows(Rows):
         finally:
             run.release()
 
-    def _tried(self, attempt: Callable[[], T]) -> T:
-        """What attempt() returns; if it fails with a worker, it is not taken for granted what others have."""
+    def _tried(self, attempt: Callable[[Workers], T]) -> T:
+        """What attempt(workers) returns; if one is lost, what others have is not taken for granted."""
         try:
             return self._watch.tried(attempt, self._forget)
         except FileNotFoundError as error:
@@ -123,6 +128,8 @@ class ClusterRows(Rows):
     def _forget(self) -> None:
         with self._lock:
             self._workers = {}
+            # What is neither there nor lost may never be either: the scheduler may not know it any more.
+            self._portions = [None if _is_unfinished(f) else f for f in self._portions]
             self._origin.forget()
             for known in self._tasks.values():
                 known.forget()
@@ -130,8 +137,8 @@ class ClusterRows(Rows):
     def each(self, task, *vectors):
         given, known = _Given(vectors), self._known(task)
 
-        def begun(k: int) -> Any:
-            portion, client = self._ready()[self._bundle_of[k]], self.client
+        def begun(k: int, there: Workers) -> Any:
+            portion, client = self._ready(there)[self._bundle_of[k]], self.client
             return client.submit(single, known.parcel(client), portion, k, given.ready(client), pure=False)
 
         try:
@@ -140,35 +147,38 @@ class ClusterRows(Rows):
             given.release()
 
     def _in_order(self, begin: Any, items: Iterable[Any], again: Callable[[], None] = lambda: None) -> Any:
-        """What begin(item) becomes, item by item, a few being under way; again() comes before another try."""
-        waiting: deque[tuple[Any, Any]] = deque()
+        """What begin(item, workers) becomes, item by item, a few under way; again() is before another try."""
+        waiting: deque[tuple[Any, Any, Workers]] = deque()
+
+        def begun(item: Any, there: Workers) -> tuple[Any, Any, Workers]:
+            return item, begin(item, there), there
 
         def first() -> Any:
-            item, future = waiting.popleft()
+            item, future, there = waiting.popleft()
             try:
-                return self._watch.values([future])[0]
+                return self._watch.values([future], there)[0]
             except Exception as error:
                 if not is_passing(error):
                     raise
                 again()
-                return self._tried(lambda: self._watch.values([begin(item)])[0])
+                return self._tried(lambda there: self._watch.values([begin(item, there)], there)[0])
 
         ahead = 2 * sum(self._watch.workers().values())
         try:
             for item in items:
-                waiting.append((item, self._tried(partial(begin, item))))
+                waiting.append(self._tried(partial(begun, item)))
                 if len(waiting) > ahead:
                     yield first()
             while waiting:
                 yield first()
         finally:
-            for _, future in waiting:
+            for _, future, _ in waiting:
                 future.release()
 
     def shard(self, k):
-        def attempt() -> Shard:
-            portion = self._ready()[self._bundle_of[k]]
-            return self._watch.values([self.client.submit(whole, portion, k, pure=False)])[0]
+        def attempt(there: Workers) -> Shard:
+            portion = self._ready(there)[self._bundle_of[k]]
+            return self._watch.values([self.client.submit(whole, portion, k, pure=False)], there)[0]
 
         return self._tried(attempt)
 
@@ -180,8 +190,8 @@ class ClusterRows(Rows):
             if edges[k] < edges[k + 1]:
                 wanted.setdefault(i, {})[k] = index[edges[k] : edges[k + 1]]
 
-        def begun(i: int) -> Any:
-            return self.client.submit(chosen, self._ready()[i], wanted[i], pure=False)
+        def begun(i: int, there: Workers) -> Any:
+            return self.client.submit(chosen, self._ready(there)[i], wanted[i], pure=False)
 
         return joined(list(self._in_order(begun, wanted)))
 
@@ -198,21 +208,17 @@ class ClusterRows(Rows):
 
     # -- where portions are -----------------------------------------------------------------------
 
-    def _ready(self) -> list[Any]:
+    def _ready(self, workers: Workers) -> list[Any]:
         """Futures of all portions: those that are lost are made again, and work is shared anew if need be."""
         with self._lock:
-            lost = [i for i, f in enumerate(self._portions) if f is None or f.status != "finished"]
-            if lost or not self._workers or time.monotonic() - self._looked > _LOOK:
-                workers = self._watch.workers()
-                self._looked = time.monotonic()
-                if lost or workers != self._workers:
-                    self._place(workers)
+            if workers != self._workers or any(map(_is_unfinished, self._portions)):
+                self._place(workers)
             return list(self._portions)
 
-    def _place(self, workers: dict[str, int]) -> None:
+    def _place(self, workers: Workers) -> None:
         """Make portions that are lost, and share all of them out among these workers."""
         there = [f for f in self._portions if f is not None]
-        self._watch.done(there)
+        self._watch.done(there, {*self._workers, *workers})
         for future in there:
             if future.status == "error" and not is_passing(error := future.exception()):
                 raise error
@@ -223,14 +229,14 @@ class ClusterRows(Rows):
             places = [owners[i] for i in moved]
             for i, future in zip(moved, self._origin.make(self.client, moved, places), strict=True):
                 self._portions[i] = future
-            self._watch.done([self._portions[i] for i in moved])
+            self._watch.done([self._portions[i] for i in moved], workers)
         self._owners, self._workers = self._where(workers), workers
 
     def _jobs(self, a_thread: int) -> list[list[int]]:
         with self._lock:
             return jobs_of(self._weights, self._owners, a_thread * sum(self._workers.values()))
 
-    def _where(self, workers: dict[str, int]) -> list[str | None]:
+    def _where(self, workers: Workers) -> list[str | None]:
         """The worker that has each portion, or None."""
         there = [f for f in self._portions if f is not None and f.status == "finished"]
         found = self.client.who_has(there) if there else {}
@@ -250,18 +256,19 @@ class _Pass:
         self.results: list[Any] = []
         self.others: list[Any] = []
 
-    def attempt(self) -> Totals:
+    def attempt(self, there: Workers) -> Totals:
         """The sum; what had been found before a worker was lost is used again."""
         begun = time.monotonic()
         rows, client = self.rows, self.rows.client
-        portions = rows._ready()
+        portions = rows._ready(there)
         known = rows._known(self.task)
         if self.jobs:  # not for the first time: what was sent may be lost
-            self.vectors.release()
+            self._release([*self.others, *filter(_is_unfinished, self.results)])
+            self.others = []
         else:
             self.jobs = rows._jobs(known.jobs_a_thread())
             self.results = [None] * len(self.jobs)
-        missing = [j for j, f in enumerate(self.results) if _is_lost(f)]
+        missing = [j for j, f in enumerate(self.results) if _is_unfinished(f)]
         numbers = [self.jobs[j] for j in missing]
         some = [[portions[i] for i in job] for job in numbers]
         parcel, vectors, count = known.parcel(client), self.vectors.ready(client), len(portions)
@@ -269,7 +276,7 @@ class _Pass:
         futures = client.map(job, same[0], some, numbers, same[1], same[2], pure=False)
         for j, future in zip(missing, futures, strict=True):
             self.results[j] = future
-        found = rows._watch.values(self._merged(count) if known.large else self.results)
+        found = rows._watch.values(self._merged(count) if known.large else self.results, there)
         [total] = merged(found, count).values()
         known.learn(time.monotonic() - begun, total)
         return total
@@ -285,7 +292,10 @@ class _Pass:
 
     def release(self) -> None:
         """Let go of all that this pass has made: workers stop what they still do for it."""
-        for future in [*self.results, *self.others]:
+        self._release([*self.results, *self.others])
+
+    def _release(self, futures: list[Any]) -> None:
+        for future in futures:
             if future is not None:
                 future.release()
         self.vectors.release()
@@ -358,7 +368,7 @@ def jobs_of(weights: Sequence[int], owners: Sequence[Any], least: int) -> list[l
     return [some for some in found if some]
 
 
-def _fair(weights: list[int], owners: list[Any], moved: list[int], workers: dict[str, int]) -> list[int]:
+def _fair(weights: list[int], owners: list[Any], moved: list[int], workers: Workers) -> list[int]:
     """Give portions that have no worker to those with the least for their threads; neighbours together.
 
     Workers that have more than their share give some away. Fills in `owners`, and returns what has moved.
@@ -383,6 +393,10 @@ def _fair(weights: list[int], owners: list[Any], moved: list[int], workers: dict
 
 def _is_lost(future: Any) -> bool:
     return future is None or future.status in _LOST
+
+
+def _is_unfinished(future: Any) -> bool:
+    return future is None or future.status != "finished"
 
 
 def _identity(task: Any) -> tuple[int, ...]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mercer.rows.base import Rows, Shard, bundles
 from mercer.rows.portions import HeldPortion, Parcel, as_it_is, ends, held_portion, read_portion
 
+# What a list of futures has become.
+Gather: TypeAlias = Callable[[list[Any]], list[Any]]
 # An object whose arrays take more than this holds its examples; what takes less says where they are.
 _LIGHT = 1 << 20
 
@@ -43,7 +45,7 @@ class Origin:
     def forget(self) -> None:
         """What was sent may have been lost with a worker: it is sent again when it is needed."""
 
-    def fingerprint(self, client: Any, portions: list[Any]) -> str:
+    def fingerprint(self, client: Any, gather: Gather, portions: list[Any]) -> str:
         raise NotImplementedError
 
     def recut(self, rows: int) -> Origin:
@@ -73,7 +75,7 @@ class _RowsOrigin(Origin):
         self.target, self.remarks = rows.target, rows.remarks
         self.bundles = bundles(len(self.sizes))
 
-    def fingerprint(self, client, portions):
+    def fingerprint(self, client, gather, portions):
         return self.rows.fingerprint()
 
     def recut(self, rows):
@@ -93,28 +95,39 @@ class ReadOrigin(_RowsOrigin):
     def make(self, client, wanted, workers):
         if self._parcel is None:
             self._parcel = sent(client, Parcel(self.rows))
-        found: dict[int, Any] = {}
-        for worker in dict.fromkeys(workers):
-            some = [i for i, where in zip(wanted, workers, strict=True) if where == worker]
+
+        def made(some, worker):
             place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
             numbers = [self.bundles[i] for i in some]
             sizes = [bundle_bytes(self, bundle) for bundle in numbers]
-            parcels = [self._parcel] * len(some)
-            futures = client.map(read_portion, parcels, numbers, sizes, pure=False, **place)
-            found.update(zip(some, futures, strict=True))
-        return [found[i] for i in wanted]
+            return client.map(read_portion, [self._parcel] * len(some), numbers, sizes, pure=False, **place)
+
+        return _by_worker(made, wanted, workers)
 
 
 class SentOrigin(_RowsOrigin):
-    """Rows that only this process has: they are sent to the workers, shard by shard."""
+    """Rows that only this process has: they are sent to the workers."""
 
     def make(self, client, wanted, workers):
-        made = []
-        for i, worker in zip(wanted, workers, strict=True):
-            numbers = self.bundles[i]
-            portion = HeldPortion(numbers, [self.rows.shard(k) for k in numbers])
-            made.append(client.scatter(portion, workers=None if worker is None else [worker], hash=False))
-        return made
+        def made(some, worker):
+            parts = [[self.rows.shard(k) for k in self.bundles[i]] for i in some]
+            portions = [HeldPortion(self.bundles[i], part) for i, part in zip(some, parts, strict=True)]
+            place = None if worker is None else [worker]
+            try:
+                return client.scatter(portions, workers=place, hash=False)
+            except KeyError:  # the scheduler's, and of no other kind
+                raise ConnectionError(f"the worker {worker} has gone") from None
+
+        return _by_worker(made, wanted, workers)
+
+
+def _by_worker(made: Any, wanted: Sequence[int], workers: Sequence[str | None]) -> list[Any]:
+    """Futures of portions: made(some of them, their worker), in the order in which they are wanted."""
+    found: dict[int, Any] = {}
+    for worker in dict.fromkeys(workers):
+        some = [i for i, where in zip(wanted, workers, strict=True) if where == worker]
+        found.update(zip(some, made(some, worker), strict=True))
+    return [found[i] for i in wanted]
 
 
 def origin_of_rows(rows: Rows) -> Origin:
@@ -141,13 +154,15 @@ class DaskOrigin(Origin):
     Parameters
     ----------
     client : distributed.Client
+    gather : callable
+        What a list of futures has become.
     X : Dask array or data frame
     y, w : names of columns of X, Dask arrays or series, or arrays; or None
     """
 
     anywhere = False
 
-    def __init__(self, client: Any, X: Any, y: Any = None, w: Any = None):
+    def __init__(self, client: Any, gather: Gather, X: Any, y: Any = None, w: Any = None):
         frame = hasattr(X, "columns")
         columns = [name for name in (y, w) if isinstance(name, str)]
         for name in columns:
@@ -160,8 +175,13 @@ class DaskOrigin(Origin):
         X = X if frame else _whole_rows(X)
         self._X = _blocks(X)
         self._others = [value if isinstance(value, str) else _fitting(value, X) for value in (y, w)]
-        parts, self._edges = self._parts(client, list(range(len(self._X))))
-        self._take_in(client.gather(client.map(_seen, parts, pure=False)))
+        self._edges: list[int] = []
+        points = client.compute(self._X)
+        if any(isinstance(other, np.ndarray) for other in self._others):
+            rows = gather(client.map(len, points, pure=False))
+            self._edges = np.concatenate([[0], np.cumsum(rows)]).astype(int).tolist()
+        parts = self._parts(client, points, range(len(self._X)))
+        self._take_in(gather(client.map(_seen, parts, pure=False)))
         # Blocks are computed once: the first portions are made of these.
         self._at_hand = dict(enumerate(parts))
 
@@ -181,38 +201,34 @@ class DaskOrigin(Origin):
         self.bundles = bundles(len(self.sizes))
         self._firsts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int).tolist()
 
-    def _parts(self, client: Any, wanted: list[int], edges: list[int] | None = None) -> Any:
-        """Futures of shards of these blocks; and where blocks begin, which arrays in this process need."""
-        points = client.compute([self._X[i] for i in wanted])
-        if edges is None and any(isinstance(other, np.ndarray) for other in self._others):
-            rows = client.gather(client.map(len, points, pure=False))
-            edges = np.concatenate([[0], np.cumsum(rows)]).astype(int).tolist()
+    def _parts(self, client: Any, points: list[Any], wanted: Sequence[int]) -> list[Any]:
+        """Futures of shards of these blocks, whose points are there."""
         others = []
         for other, what in zip(self._others, ("y", "the weights"), strict=True):
             if other is None or isinstance(other, str):
                 others.append([other] * len(wanted))
             elif isinstance(other, np.ndarray):
-                assert edges is not None
-                if len(other) != edges[-1]:
-                    raise ValueError(f"X has {edges[-1]:,} rows, {what} {len(other):,}")
-                pieces = [other[edges[i] : edges[i + 1]] for i in wanted]
+                if len(other) != self._edges[-1]:
+                    raise ValueError(f"X has {self._edges[-1]:,} rows, {what} {len(other):,}")
+                pieces = [other[self._edges[i] : self._edges[i + 1]] for i in wanted]
                 others.append(client.scatter(pieces, hash=False))
             else:
                 others.append(client.compute([other[i] for i in wanted]))
-        return client.map(_part, points, *others, pure=False), edges
+        return client.map(_part, points, *others, pure=False)
 
     def make(self, client, wanted, workers):
         blocks = [[self._numbers[k] for k in self.bundles[i]] for i in wanted]
         lost = [i for some in blocks for i in some if i not in self._at_hand]
         if lost:
-            self._at_hand.update(zip(lost, self._parts(client, lost, self._edges)[0], strict=True))
+            points = client.compute([self._X[i] for i in lost])
+            self._at_hand.update(zip(lost, self._parts(client, points, lost), strict=True))
         parts = [[self._at_hand.pop(i) for i in some] for some in blocks]
         numbers = [self.bundles[i] for i in wanted]
         firsts = [[self._firsts[k] for k in bundle] for bundle in numbers]
         return client.map(held_portion, parts, numbers, firsts, [self.dtype.str] * len(numbers), pure=False)
 
-    def fingerprint(self, client, portions):
-        rows = client.gather(client.map(ends, portions, pure=False))
+    def fingerprint(self, client, gather, portions):
+        rows = gather(client.map(ends, portions, pure=False))
         return hashlib.sha256(repr((self.shape, self.dtype.str, self.sizes, rows)).encode()).hexdigest()
 
 

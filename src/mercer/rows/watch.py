@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import wait as wait_for
 from typing import Any, TypeVar
 
 from mercer._threads import Stopped
@@ -13,6 +16,8 @@ T = TypeVar("T")
 
 # Seconds between looks at the cluster while we wait for it.
 _LOOK = 0.5
+# Seconds, at least, for the others to do the part of a worker that has gone.
+_GRACE = 2.0
 # How often work is begun again that went down with its worker. Dask itself tries several workers each time.
 _ATTEMPTS = 8
 # Errors of a disk behind a network that is not there for a moment.
@@ -66,52 +71,59 @@ class Watch:
 
     def workers(self) -> dict[str, int]:
         """Threads of each worker there is; waits for the first to come."""
-        alone = _Alone(self)
-        while not (workers := alone.look()):
+        waiting = _Waiting(self)
+        while not (workers := waiting.look()):
             time.sleep(min(_LOOK, self.patience / 10))
         return workers
 
-    def done(self, futures: list[Any]) -> None:
-        """Wait until these are computed, have failed or are lost: their status says it."""
+    def done(self, futures: list[Any], there: Collection[str]) -> None:
+        """Wait until these are computed or have failed: their status says it.
+
+        Parameters
+        ----------
+        futures : list of distributed.Future
+        there : collection of str
+            Workers there were before the futures were made. ConnectionError if one of them has gone, and the
+            others do not come to an end, either.
+        """
         from distributed import CancelledError, wait
 
-        alone = _Alone(self)
+        waiting = _Waiting(self, there)
         while futures:
             try:
                 # The current client need not be this one.
                 with self.client.as_current():
-                    wait(futures, timeout=min(_LOOK, self.patience))
+                    wait(futures, timeout=waiting.seconds)
                 return
             except CancelledError:
                 return
             except TimeoutError:
-                alone.look()
+                waiting.look()
 
-    def values(self, futures: list[Any]) -> list[Any]:
-        """What futures have become."""
-        while True:
-            self.done(futures)
-            try:
-                return self.client.sync(
-                    lambda: self.client.gather(futures, asynchronous=True),
-                    callback_timeout=self.patience + _LOOK,
-                )
-            except TimeoutError:
-                if any(future.status == "error" for future in futures):
-                    raise
-                # A worker was lost before we had what it found: it is computed once more.
+    def values(self, futures: list[Any], there: Collection[str]) -> list[Any]:
+        """What futures have become; `there` as for `done`.
 
-    def tried(self, attempt: Callable[[], T], failed: Callable[[], None] = lambda: None) -> T:
-        """What attempt() returns, which is called again, after failed(), if a worker was lost to it."""
+        Dask may wait for ever for a result that went down with its worker while it was fetched: a future that
+        the scheduler has forgotten is taken for pending. So we wait beside it, and look at the workers. What
+        it is at is left to itself, and ends when the futures are released.
+        """
+        loop = self.client.loop.asyncio_loop
+        gathered = asyncio.run_coroutine_threadsafe(self.client.gather(futures, asynchronous=True), loop)
+        waiting = _Waiting(self, there)
+        while not wait_for([gathered], timeout=waiting.seconds).done:
+            waiting.look()
+        return gathered.result()
+
+    def tried(self, attempt: Callable[[dict[str, int]], T], failed: Callable[[], None] = lambda: None) -> T:
+        """What attempt(workers) returns: it is called again, after failed(), if a worker was lost to it."""
         for times in range(_ATTEMPTS):
             try:
-                return attempt()
+                return attempt(self.workers())
             except Exception as error:
                 if not is_passing(error):
                     raise
                 last = error
             failed()
-            _Alone(self).look()
             time.sleep(0.05 * 2**times)
         raise ClusterError(
             f"workers were lost at this work {_ATTEMPTS} times, the last time by {type(last).__name__}: "
@@ -119,14 +131,17 @@ class Watch:
         ) from last
 
 
-class _Alone:
-    """How long there has been no worker."""
+class _Waiting:
+    """How long we have been waiting: without any worker, or since one has gone that was there."""
 
-    def __init__(self, watch: Watch):
-        self.watch, self.since = watch, 0.0
+    def __init__(self, watch: Watch, there: Collection[str] = ()):
+        self.watch, self.there = watch, set(there)
+        self.seconds = min(_LOOK, watch.patience)
+        self._begun = time.monotonic()
+        self._alone_since = self._gone_since = math.inf
 
     def look(self) -> dict[str, int]:
-        """Workers and their threads. NoWorkersError after too long without, SchedulerLostError if it is."""
+        """Workers and their threads, or an error that says what there is no use in waiting for."""
         client = self.watch.client
         try:
             workers = client.nthreads() if client.status == "running" else None
@@ -138,13 +153,18 @@ class _Alone:
                 "make a new client, and fit again; with a checkpoint the fit goes on where it was"
             )
         now = time.monotonic()
-        self.since = now if workers or not self.since else self.since
-        if now - self.since > self.watch.patience:
+        self._alone_since = math.inf if workers else min(now, self._alone_since)
+        if now - self._alone_since > self.watch.patience:
             raise NoWorkersError(
                 f"there has been no worker in the cluster for {self.watch.patience:g} seconds: start some "
                 f"(dask worker {client.scheduler.address}) and fit again; with a checkpoint the fit goes on "
                 "where it was. Dask(patience=…) waits longer"
             )
+        if gone := self.there.difference(workers):
+            self._gone_since = min(now, self._gone_since)
+            # As a rule others do its part: they may take as long again as it has all taken until then.
+            if now - self._gone_since > max(_GRACE, self._gone_since - self._begun):
+                raise ConnectionError(f"the worker {min(gone)} has gone")
         return workers
 
 
