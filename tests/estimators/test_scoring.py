@@ -79,7 +79,9 @@ def test_files_and_clusters(tmp_path):
 def test_clusters_without_labels(tmp_path):
     pq.write_table(pa.table({"y": t, "a": X[:, 0], "b": X[:, 1]}), tmp_path / "a.parquet")
     rows = open_rows(tmp_path / "a.parquet", columns=["a", "b"])
-    machine = KernelKMeans(3, kernel=Gaussian(1.0), representation=KIND["representation"], random_state=0)
+    machine = KernelKMeans(
+        n_clusters=3, kernel=Gaussian(1.0), representation=KIND["representation"], random_state=0
+    )
     machine.fit(rows)
     expected = KernelKMeans.score(machine, pd.DataFrame(X, columns=["a", "b"]))
     assert machine.score(tmp_path / "a.parquet") == pytest.approx(expected, rel=1e-9)

@@ -121,8 +121,8 @@ class ClusterMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def score(self, X, y=None, sample_weight=None):
         """−E of these points, each in the cluster with the nearest mean."""
         if lives_elsewhere(X):
-            bare, rows = opened(self, X, None, sample_weight)
-            return rows.total(Scored(bare))[0]
+            bare, there = opened(self, X, None, sample_weight)
+            return there.total(Scored(bare))[0]
         X = on_host(X)
         total, weights = 0.0, None
         for rows, D, masses in self._distances(X, squared=True):
