@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mercer import _resolve
 from mercer._state import require
 from mercer._xp import given_up
+from mercer.estimators.answers import Coefficients
 from mercer.estimators.auto_lam import choose, forecast
 from mercer.estimators.elsewhere import Census, require_vectors
-from mercer.estimators.inputs import Coefficients, KernelInputs, checked_weights, finite_scores, like
+from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores, like
 from mercer.estimators.lam import check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of, solver_in_memory, unknowns_elsewhere
 from mercer.estimators.tensors import on_host

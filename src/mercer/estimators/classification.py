@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer import _resolve
+from mercer.estimators.answers import Likely
 from mercer.estimators.base import KernelMachine
-from mercer.estimators.inputs import GAUSSIAN, Likely, checked_weights
+from mercer.estimators.inputs import GAUSSIAN, checked_weights
 from mercer.estimators.lam import OtherWords
 from mercer.estimators.tensors import follows_data, on_host
 from mercer.losses import Logistic, Loss, Multinomial

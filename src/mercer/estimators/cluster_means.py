@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +11,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._state import ArraySpec, require
+from mercer.estimators.elsewhere import opened
 from mercer.estimators.inputs import KernelInputs, checked_weights, like
 from mercer.estimators.plan import parts_of
 from mercer.estimators.tensors import follows_data, on_host, remember
 from mercer.functions import FeatureFunction, Function, KernelFunction
 from mercer.kernels import Precomputed
 from mercer.operators import squares_of
-from mercer.rows import Rows, Shard, lives_elsewhere, open_rows
+from mercer.rows import Shard, lives_elsewhere
 from mercer.rows.base import Totals
 
 # Rows, their squared distances to the means, their masses.
@@ -121,10 +121,8 @@ class ClusterMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def score(self, X, y=None, sample_weight=None):
         """−E of these points, each in the cluster with the nearest mean."""
         if lives_elsewhere(X):
-            machine = copy(self)
-            names = machine.__dict__.pop("feature_names_in_", None)  # shards are plain numbers
-            columns = None if names is None or isinstance(X, Rows) else list(names)
-            return open_rows(X, None, sample_weight, columns=columns).total(Scored(machine))[0]
+            bare, there = opened(self, X, None, sample_weight)
+            return there.total(Scored(bare))[0]
         X = on_host(X)
         total, weights = 0.0, None
         for rows, D, masses in self._distances(X, squared=True):

@@ -16,6 +16,7 @@ from mercer.operators import Elsewhere
 from mercer.representations import Built
 from mercer.rows import Rows, Shard, open_rows, write_blocks
 from mercer.rows.base import Totals
+from mercer.rows.placing import is_of_dask
 from mercer.solvers import Problem
 from mercer.solvers.cost import Shape
 from mercer.solvers.passes.minimise import sampled_examples
@@ -264,19 +265,27 @@ def by_shards(machine: Any, method: Callable[..., np.ndarray], X: Any) -> np.nda
 
 def answers(machine: Any, method: Callable[..., np.ndarray], X: Any) -> Iterator[np.ndarray]:
     """What a method of a fitted machine says of each shard."""
+    bare, rows = opened(machine, X)
+    for (answer,) in rows.each(Answer(bare, method)):
+        yield answer
+
+
+def opened(
+    machine: Any, X: Any, y: Any = None, sample_weight: Any = None, cache: Any = False
+) -> tuple[Any, Rows]:
+    """A fitted machine that takes shards, and the rows with the columns that it knows."""
     machine = copy(machine)
     names = machine.__dict__.pop("feature_names_in_", None)  # shards are plain numbers
-    if isinstance(X, Rows):
-        rows = X
-        if names is not None and rows.names is not None and list(rows.names) != list(names):
-            raise ValueError(
-                f"the rows have the columns {list(rows.names)}, and the machine learned from {list(names)}"
-            )
-    else:
-        # Columns are found by their names, whatever else there is in a file.
-        rows = open_rows(X, columns=None if names is None else list(names), cache=False)
-    for (answer,) in rows.each(Answer(machine, method)):
-        yield answer
+    known = None if names is None else list(names)
+    if isinstance(X, Rows) and None not in (known, X.names) and list(X.names or ()) != known:
+        raise ValueError(
+            f"the rows have the columns {list(X.names or ())}, and the machine learned from {known}"
+        )
+    # Columns are found by their names, whatever else there is in a file or a data frame of Dask's.
+    if known is not None and is_of_dask(X) and hasattr(X, "columns"):
+        X = X[[*known, *(name for name in (y, sample_weight) if isinstance(name, str))]]
+    columns = None if isinstance(X, Rows) else known
+    return machine, open_rows(X, y, sample_weight, columns=columns, cache=cache)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,16 +1,14 @@
-"""The doors estimators share: points as their kernel takes them, labels, and answers in labels."""
+"""The doors estimators share: points as their kernel takes them, labels and weights as they are learned."""
 
 from __future__ import annotations
 
 import math
 from copy import copy
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import assert_all_finite
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
@@ -21,14 +19,13 @@ from mercer._warnings import frames_inside
 from mercer._xp import as_csr, frozen, n_points
 from mercer.engines import Engine
 from mercer.estimators.elsewhere import FileToFile
-from mercer.estimators.tensors import engine_for, follows_data, on_host, remember
-from mercer.functions import FeatureFunction, Function, KernelFunction
-from mercer.kernels import Finite, Gaussian, Linear, Precomputed
+from mercer.estimators.tensors import engine_for, on_host, remember
+from mercer.functions import Function, KernelFunction
+from mercer.kernels import Finite, Gaussian, Precomputed
 from mercer.kernels.base import Kernel
 from mercer.kernels.door import admit
 from mercer.kernels.named import needed
 from mercer.kernels.points import FOR_OBJECTS, as_objects, require_one_kind, shortened
-from mercer.losses.coding import LabelCoding
 from mercer.rows import Rows, lives_elsewhere
 
 # What machines take if no kernel is named: one object, which nobody changes (see `set_params`).
@@ -315,87 +312,3 @@ def finite_scores(scores: np.ndarray) -> np.ndarray:
             f"{wrong[0]}): are they much larger than those the machine has learned from? Scale the features"
         )
     return scores
-
-
-class Labelled(ClassifierMixin):
-    """Labels in, labels out; a subclass has `scored(X)`: scores, and the coding that was theirs then."""
-
-    scored: Any
-
-    holds: dict[str, Any] = {"coding_": LabelCoding}
-
-    def _check_y(self, y: Any) -> np.ndarray:
-        return checked_labels(y)
-
-    @follows_data
-    def decision_function(self, X):
-        """Scores: one column for two classes (positive: the second), one per class otherwise."""
-        scores, coding = self.scored(X)
-        return coding.decision(scores)
-
-    @follows_data
-    def predict(self, X):
-        """The label of the largest score (or probability: they never disagree)."""
-        scores, coding = self.scored(X)
-        return coding.decode(scores)
-
-
-class Likely(Labelled):
-    """Labels with probabilities, where the loss has some."""
-
-    def _has_probability(self) -> bool:
-        """True, or an AttributeError that says what has probabilities."""
-        # Once fitted, what was fitted counts, whatever `loss` has been set to since.
-        loss = getattr(self, "loss_", getattr(self, "loss", "logistic"))
-        try:
-            if _resolve.loss_of(loss, classification=True).has_probability:
-                return True
-        except (TypeError, ValueError) as error:  # `hasattr` asks, too, and must not fail
-            raise AttributeError(str(error)) from None
-        raise AttributeError(f"{loss!r} has no probabilities; use loss=Logistic() for predict_proba")
-
-    def _probability(self, scores: np.ndarray, coding: LabelCoding) -> np.ndarray:
-        return coding.probability(scores)
-
-    @available_if(methodcaller("_has_probability"))
-    @follows_data
-    def predict_proba(self, X):
-        """Probability of each class, rows summing to one."""
-        return self._probability(*self.scored(X))
-
-
-class Numbered(MultiOutputMixin, RegressorMixin):
-    """Numbers in, numbers out; a subclass has `scored(X)`, as above."""
-
-    scored: Any
-
-    @follows_data
-    def predict(self, X):
-        """Predictions for X, shaped as y was at fit."""
-        scores, coding = self.scored(X)
-        return coding.decode(scores)
-
-
-class Coefficients:
-    """`dual_coef_` of a function made of kernels at points, `coef_` of one made of features."""
-
-    function_: Any
-    kernel_: Any
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Coefficients c of f = Σ_j c_j k(z_j,·), z_j = function_.points: (terms,) or (terms, outputs)."""
-        f = self.function_
-        if not isinstance(f, KernelFunction):
-            raise AttributeError("f is a combination of features, not of kernels: coef_ holds its weights")
-        return f.coef
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weights w of f = ⟨w, φ(·)⟩: (features,) or (outputs, features); for Linear(), φ(x) = x."""
-        f = self.function_
-        if isinstance(f, FeatureFunction):
-            return f.coef.T
-        if not isinstance(self.kernel_, Linear):
-            raise AttributeError("f is a combination of kernels at points: dual_coef_ holds its coefficients")
-        return (f.points.T @ f.coef).T

@@ -15,7 +15,8 @@ from mercer._state import positions, require
 from mercer._warnings import frames_inside
 from mercer._xp import take
 from mercer.engines import Engine
-from mercer.estimators.inputs import GAUSSIAN, Coefficients, KernelInputs, Labelled, finite_scores, like
+from mercer.estimators.answers import Coefficients, Labelled
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs, finite_scores, like
 from mercer.estimators.plan import Plan
 from mercer.features.base import generator
 from mercer.functions import KernelFunction

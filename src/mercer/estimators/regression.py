@@ -10,11 +10,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
+from mercer.estimators.answers import Numbered
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.elsewhere import require_ordinary
-from mercer.estimators.inputs import GAUSSIAN, Numbered, require_numbers
+from mercer.estimators.inputs import GAUSSIAN, require_numbers
 from mercer.estimators.lam import OtherWords
+from mercer.estimators.scoring import PinballShare, scored_elsewhere
 from mercer.losses import Loss, Squared
+from mercer.rows import lives_elsewhere
 from mercer.solvers import loo
 
 # Above this, squares of squares are ordinary numbers: variances of squared errors are looked at.
@@ -77,10 +80,15 @@ class KernelRegressor(Regressor):
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss)
 
-    def score(self, X, y, sample_weight=None):
-        """R², or for several quantiles the share of the pinball loss of constants that is explained (D²)."""
+    def score(self, X, y=None, sample_weight=None):
+        """R², or for several quantiles the share of the pinball loss of constants that is explained (D²).
+
+        Parameters as in `KernelRidge.score`.
+        """
         if not getattr(self.loss_, "several", False):
             return super().score(X, y, sample_weight)
+        if lives_elsewhere(X):
+            return scored_elsewhere(self, PinballShare(self.loss_.levels), X, y, sample_weight)
         from sklearn.metrics import d2_pinball_score
 
         predicted = self.predict(X)

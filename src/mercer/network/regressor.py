@@ -15,15 +15,8 @@ from mercer._params import require_count, require_flag, require_nonnegative
 from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer.engines import Engine
-from mercer.estimators.inputs import (
-    GAUSSIAN,
-    Coefficients,
-    KernelInputs,
-    Numbered,
-    finite_scores,
-    like,
-    require_numbers,
-)
+from mercer.estimators.answers import Coefficients, Numbered
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs, finite_scores, like, require_numbers
 from mercer.estimators.lam import OtherWords, check_lam
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import follows_data, on_host

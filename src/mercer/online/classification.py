@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import _resolve
 from mercer._state import COUNT
-from mercer.estimators.inputs import Likely, checked_labels
+from mercer.estimators.answers import Likely
+from mercer.estimators.inputs import checked_labels
 from mercer.losses.coding import LabelCoding
 from mercer.online.river import RiverMixin
 from mercer.online.turns import in_turn

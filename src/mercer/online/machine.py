@@ -16,14 +16,8 @@ from mercer._params import require_count, require_flag, require_nonnegative
 from mercer._state import require
 from mercer._warnings import frames_inside
 from mercer._xp import frozen
-from mercer.estimators.inputs import (
-    GAUSSIAN,
-    Coefficients,
-    KernelInputs,
-    finite_scores,
-    like,
-    nonnegative_weights,
-)
+from mercer.estimators.answers import Coefficients
+from mercer.estimators.inputs import GAUSSIAN, KernelInputs, finite_scores, like, nonnegative_weights
 from mercer.estimators.plan import Plan
 from mercer.estimators.tensors import engine_for, on_host
 from mercer.features.base import generator

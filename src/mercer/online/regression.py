@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from mercer import _resolve
-from mercer.estimators.inputs import Numbered
+from mercer.estimators.answers import Numbered
 from mercer.online.river import RiverMixin
 from mercer.online.turns import in_turn
 

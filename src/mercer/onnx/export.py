@@ -16,9 +16,10 @@ from mercer.codegen.onnx.graph import IR_VERSION, OPSET, OnnxGraph
 from mercer.codegen.onnx.pairs import GraphPoints
 from mercer.codegen.symbols import NotTraceable, Symbol
 from mercer.estimators import KernelKMeans, KernelOneClass, KernelPCA, KernelPerceptron
+from mercer.estimators.answers import Labelled
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
-from mercer.estimators.inputs import KernelInputs, Labelled
+from mercer.estimators.inputs import KernelInputs
 from mercer.estimators.neighbours import KernelNeighbours
 from mercer.estimators.svm import EDGE
 from mercer.online.machine import OnlineMachine

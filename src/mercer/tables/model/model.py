@@ -11,9 +11,9 @@ from sklearn.pipeline import Pipeline
 
 from mercer._params import require_count
 from mercer._state import is_fitted, require
+from mercer.estimators.answers import Labelled
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
-from mercer.estimators.inputs import Labelled
 from mercer.kernels import Kernel
 from mercer.kernels.transforms import LengthScales
 from mercer.tables.model.columns import Columns

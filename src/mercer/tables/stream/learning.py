@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.estimators.inputs import Labelled
+from mercer.estimators.answers import Labelled
 from mercer.online.machine import OnlineMachine
 from mercer.online.streams import Metrics
 

@@ -15,7 +15,7 @@ import numpy as np
 from mercer import _resolve
 from mercer._params import require_count
 from mercer._threads import on_signals
-from mercer.estimators.inputs import Labelled
+from mercer.estimators.answers import Labelled
 from mercer.losses.regression import ResidualLoss
 from mercer.online.machine import OnlineMachine
 from mercer.online.streams import Encoding, MeanShift, Metrics

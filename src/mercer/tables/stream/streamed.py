@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer._state import COUNT, NUMBER, ONE_OR_MORE, POSITIVE, require
-from mercer.estimators.inputs import Labelled
+from mercer.estimators.answers import Labelled
 from mercer.io import ModelFileError, load, save
 from mercer.online.machine import OnlineMachine
 from mercer.online.streams import LEVELS, Encoding, MeanShift, Metrics
