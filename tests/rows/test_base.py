@@ -93,7 +93,7 @@ def test_reading_ahead():
     each = rows.each(lambda shard: (shard.X[0, 0],))
     assert next(each) == (0.0,) and len(rows.read) <= 4
     assert [x for (x,) in each] == list(range(1, 8)) and rows.read == list(range(8))
-    assert all(name.startswith("mercer-read") for name in rows.threads)
+    assert all(name.startswith("mercer-rows") for name in rows.threads)
     found = []
     with pytest.raises(OSError, match="the disk is gone"):
         for (x,) in Slow(fails=True).each(lambda shard: (shard.X[0, 0],)):

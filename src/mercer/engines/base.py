@@ -27,6 +27,8 @@ class Engine(Params):
     remote = False
     # Does it take examples to other machines, so that even an array in memory is learned from there?
     sends = False
+    # Shards that are worked on at the same time in a pass: the host prepares some while a device computes.
+    at_once = 1
 
     def operator(self, kernel: Kernel, X: Any, Z: Any = None) -> KernelOperator:
         """K(X, Z), or K(X, X) without Z, ready to multiply.

@@ -71,6 +71,8 @@ class Cuda(Engine):
 
     name = "cuda"
     remote = True
+    # One is computed with, one comes, and losses of one are computed on the host.
+    at_once = 3
 
     def __init__(self, precision="float32", memory=None, device="cuda"):
         self.precision = precision

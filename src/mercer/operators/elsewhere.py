@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,11 @@ class FacingColumns:
     def __init__(self, engine: Any, kernel: Any, Z: Any):
         self.engine, self.kernel, self.Z = engine, kernel, Z
         self._bound: Any = None
+        self._binding = threading.Lock()
+
+    @property
+    def at_once(self) -> int:
+        return self.engine.at_once
 
     def __getstate__(self):
         return self.engine, self.kernel, self.Z
@@ -34,12 +40,12 @@ class FacingColumns:
         self.__init__(*state)  # type: ignore[misc]
 
     def __call__(self, X: np.ndarray) -> Operator:
-        bound = self._bound
-        if bound is None:
-            # Shards may be small, but there are many of them: a compiled loop pays.
-            engine = self.engine.at_rows().expecting(np.inf)
-            bound = self._bound = engine.operator(self.kernel, self.Z[:1], self.Z)
-        return bound.facing(X.astype(self.Z.dtype, copy=False))
+        with self._binding:
+            if self._bound is None:
+                # Shards may be small, but there are many of them: a compiled loop pays.
+                engine = self.engine.at_rows().expecting(np.inf)
+                self._bound = engine.operator(self.kernel, self.Z[:1], self.Z)
+        return self._bound.facing(X.astype(self.Z.dtype, copy=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +67,10 @@ class FacingShifted:
     facing: Callable[[np.ndarray], Operator]
     mean: np.ndarray
 
+    @property
+    def at_once(self) -> int:
+        return getattr(self.facing, "at_once", 1)
+
     def __call__(self, X: np.ndarray) -> Operator:
         return Shifted(self.facing(X), self.mean)
 
@@ -71,6 +81,10 @@ class OnShards:
 
     facing: Callable[[np.ndarray], Operator]
     work: Work
+
+    @property
+    def at_once(self) -> int:
+        return getattr(self.facing, "at_once", 1)
 
     def __call__(self, shard: Shard, *vectors: Any) -> Totals:
         return self.work(self.facing(shard.X), shard.y, shard.w, shard.first, *vectors)

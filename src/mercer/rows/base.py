@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -150,7 +150,8 @@ class Rows:
     All work on them is a **task**: ``task(shard, *vectors)`` gives a tuple of arrays, and `total` adds these
     up over all shards. A task goes where the shards are, so it must be possible to pickle it; it is the same
     object from pass to pass, and may keep what it prepares, while `vectors` change. Here tasks run in this
-    process, one shard after the other, the next ones being read meanwhile.
+    process, one shard after the other, the next ones being read meanwhile; with an attribute ``at_once``, a
+    task is called for so many shards at the same time.
 
     Attributes
     ----------
@@ -203,8 +204,11 @@ class Rows:
     def each(self, task: Task, *vectors: Any) -> Iterator[Totals]:
         """task(shard, *vectors) of one shard after the other, in order."""
         told, count = _WATCHING.get(), len(self.sizes)
-        for k, shard in enumerate(self._ahead(range(count))):
-            result = task(shard, *vectors)
+        shards, at_once = self._ahead(range(count)), getattr(task, "at_once", 1)
+        results = (task(shard, *vectors) for shard in shards)
+        if at_once > 1:
+            results = _in_threads(lambda shard: task(shard, *vectors), shards, at_once, at_once - 1)
+        for k, result in enumerate(results):
             if told is not None:
                 told(k + 1, count)
             yield result
@@ -222,18 +226,7 @@ class Rows:
 
     def _ahead(self, numbers: Iterable[int]) -> Iterator[Shard]:
         """Shards in this order, the next ones being read while one is in use."""
-        reader = ThreadPoolExecutor(1, "mercer-read")
-        waiting: deque[Future[Shard]] = deque()
-        try:
-            for k in numbers:
-                waiting.append(reader.submit(self.shard, k))
-                if len(waiting) > _AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            # Whoever interrupts us does not wait for a slow disk.
-            reader.shutdown(wait=False, cancel_futures=True)
+        return _in_threads(self.shard, numbers, 1, _AHEAD)
 
     # -- the same rows, seen otherwise --------------------------------------------------------------
 
@@ -295,8 +288,28 @@ class Changed:
     change: Change
     task: Task
 
+    @property
+    def at_once(self) -> int:
+        return getattr(self.task, "at_once", 1)
+
     def __call__(self, shard: Shard, *vectors: Any) -> Totals:
         return self.task(self.change(shard), *vectors)
+
+
+def _in_threads(call: Callable[[Any], Any], items: Iterable[Any], threads: int, ahead: int) -> Iterator[Any]:
+    """call(item) of one item after the other, so many further ones being under way while one is in use."""
+    pool = ThreadPoolExecutor(threads, "mercer-rows")
+    waiting: deque[Future[Any]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(copy_context().run, call, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        # Whoever interrupts us does not wait for a slow disk.
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def rows_of_a_shard(n: int, d: int, itemsize: int, most: int = SHARD_BYTES) -> int:

@@ -22,6 +22,8 @@ from mercer.solvers.problem import Problem
 
 # Up to so many centres the Hessian is sampled.
 _SAMPLED_CENTRES = 40_000
+# What the other coordinates leave of the offset's curvature is at least this part: the rest is rounding.
+_LEFT = 1e-6
 
 
 class Primal:
@@ -195,10 +197,20 @@ class CentreCoefficients(Primal):
             # Too large for a second matrix: as if the centres were a sample of the rows, where Φᵀ = Lᵀ.
             core = L.gram_factor(mean / A.shape[1], ridge)
 
+        def inner_inverse(R):
+            return L.solve_upper(core.solve(L.solve_lower(R)))
+
+        if not self.offset:
+            return inner_inverse
+        # The offset's row and column of the Hessian, by its Schur complement.
+        beside = A.adjoint(np.full((n, 1), mean) if d is None else d[:, None]) / n
+        solved = inner_inverse(beside)
+        left = max(mean - float((beside * solved).sum()), _LEFT * mean, np.finfo(float).tiny)
+
         def inverse(R):
             inner, last = self._parts(R)
-            inner = L.solve_upper(core.solve(L.solve_lower(inner)))
-            return np.vstack([inner, last / max(mean, np.finfo(float).tiny)])
+            last = (last - solved.T @ inner) / left
+            return np.vstack([inner_inverse(inner) - solved * last, last])
 
         return inverse
 

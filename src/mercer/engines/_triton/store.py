@@ -38,6 +38,7 @@ class Points:
         # Will these points be seen again? Said by the store.
         self.lasting = False
         self._forms: OrderedDict[Any, Any] = OrderedDict()
+        self._making = threading.RLock()
 
     def __len__(self) -> int:
         return self.raw.shape[0]
@@ -48,13 +49,14 @@ class Points:
 
     def form(self, key: Any, make: Callable[[], Any]) -> Any:
         """A derived form, made once; the least recently used are forgotten."""
-        if key not in self._forms:
-            self._forms[key] = make()
+        with self._making:
+            found = self._forms[key] if key in self._forms else make()
+            self._forms[key] = found
+            self._forms.move_to_end(key)
             same = [k for k in self._forms if k[0] == key[0]]
             for old in same[: -_MOST_FORMS.get(key[0], _MOST_OTHER_FORMS)]:
                 del self._forms[old]
-        self._forms.move_to_end(key)
-        return self._forms[key]
+            return found
 
     def seen_through(self, view: Any) -> Points:
         """The points as a view shows them."""
@@ -71,7 +73,9 @@ class Points:
 
     def nbytes(self) -> int:
         total = self.raw.element_size() * self.raw.nelement()
-        for value in self._forms.values():
+        with self._making:
+            forms = list(self._forms.values())
+        for value in forms:
             parts = value if isinstance(value, tuple) else (value,)
             for part in parts:
                 if isinstance(part, Points):
@@ -96,7 +100,10 @@ def upload(array: np.ndarray, device: Any) -> Any:
         return host.clone()
     if host.nelement() * host.element_size() < 1 << 22:
         return host.to(device)
-    out = torch.empty(host.shape, dtype=host.dtype, device=device)
+    # On a stream of its own a copy does not wait for what the device is computing.
+    copying, computing = torch.cuda.Stream(device), torch.cuda.current_stream(device)
+    with torch.cuda.stream(copying):
+        out = torch.empty(host.shape, dtype=host.dtype, device=device)
     rows = max(1, (32 << 20) // max(host[0].nelement() * host.element_size(), 1))
     buffers = [torch.empty((rows, *host.shape[1:]), dtype=host.dtype, pin_memory=True) for _ in range(2)]
     done: list[Any] = [None, None]
@@ -105,10 +112,13 @@ def upload(array: np.ndarray, device: Any) -> Any:
         if done[turn % 2] is not None:
             done[turn % 2].synchronize()
         buffer[: len(part)].copy_(part)
-        out[i : i + rows].copy_(buffer[: len(part)], non_blocking=True)
-        done[turn % 2] = torch.cuda.Event()
-        done[turn % 2].record()
-    torch.cuda.current_stream().synchronize()
+        with torch.cuda.stream(copying):
+            out[i : i + rows].copy_(buffer[: len(part)], non_blocking=True)
+            done[turn % 2] = torch.cuda.Event()
+            done[turn % 2].record()
+    copying.synchronize()
+    # Its memory is not given to others before the work that uses it is done.
+    out.record_stream(computing)
     return out
 
 
