@@ -24,6 +24,8 @@ from mercer.solvers.problem import Problem
 _SAMPLED_CENTRES = 40_000
 # What the other coordinates leave of the offset's curvature is at least this part: the rest is rounding.
 _LEFT = 1e-6
+# Rows in which rounding is looked at.
+_PROBED = 256
 
 
 class Primal:
@@ -36,8 +38,10 @@ class Primal:
     # May the Hessian be formed and factored?
     explicit = True
     jitter = 0.0
-    # What was added to the diagonal of K(Z,Z) for the norm of gradients only.
+    # What was added to the diagonal of K(Z,Z) for the norm of gradients (only, as a rule).
     shift = 0.0
+    # σ, if rounding makes a product A v wrong by about σ‖v‖, where that is known.
+    noise = 0.0
     # Over which functions the minimum is sought.
     words = "these features"
 
@@ -130,11 +134,15 @@ class CentreCoefficients(Primal):
 
     K(Z,Z) ≈ L Lᵀ serves the preconditioner and the norm of a gradient only. So it may be rounded, or have
     a jitter, without changing the problem that is solved.
+
+    Unless `steady` is given, which is λ. Rounded kernel values make scores uncertain by σ‖c‖, and a product
+    with Aᵀ, which is rounded otherwise, does not see it: c would grow until the scores are noise. With a
+    jitter of σ²/λ, a part of the penalty then, the price of large coefficients is what they cost.
     """
 
     explicit = False
 
-    def __init__(self, A: Operator, B: Operator, offset: bool):
+    def __init__(self, A: Operator, B: Operator, offset: bool, steady: float = 0.0):
         super().__init__(A, offset)
         self.A, self.B = A, B
         m = A.shape[1]
@@ -142,6 +150,8 @@ class CentreCoefficients(Primal):
         dtype = np.dtype(np.float64) if 8 * m * m <= A.free_bytes() else A.dtype
         # What lies below the rounding of A's entries is noise, and what is divided by it loses its digits.
         shift = max(float(np.finfo(A.dtype).eps), SUBSET_SHIFT) * float(B.diag().mean())
+        self.noise, self.steady = _noise(A) if steady else 0.0, bool(steady)
+        shift = max(shift, self.noise**2 / steady) if steady else shift
         self.L = (B.at(dtype) or B).factor(shift=shift, max_jitter=0.1)
         self.jitter, self.shift = 0.0, shift
         self.words = f"these {m:,} centres with a jitter of {shift:.1e}"
@@ -168,7 +178,8 @@ class CentreCoefficients(Primal):
 
     def penalise(self, U):
         inner, last = self._parts(U)
-        return np.vstack([self.B @ inner, np.zeros_like(last)])
+        pulled = self.B @ inner
+        return np.vstack([pulled + self.shift * inner if self.steady else pulled, np.zeros_like(last)])
 
     def size(self, R):
         inner, last = self._parts(R)
@@ -215,15 +226,27 @@ class CentreCoefficients(Primal):
         return inverse
 
 
-def to_primal(problem: Problem, *, store: bool = False) -> Primal:
+def _noise(A: Operator) -> float:
+    """σ, if rounding makes a product A v wrong by about σ‖v‖: float32 values held against float64 ones."""
+    if A.dtype != np.float32 or not all(A.shape):
+        return 0.0
+    some = A.among(np.unique(np.linspace(0, A.shape[0] - 1, _PROBED).astype(np.intp)))
+    exact = some.at(np.float64)
+    if exact is None:
+        return 0.0
+    v = np.random.default_rng(0).standard_normal((A.shape[1], 1))
+    return float(np.sqrt(np.square(exact @ v - some @ v).mean()) / np.linalg.norm(v))
+
+
+def to_primal(problem: Problem, *, store: bool = False, steady: bool = False) -> Primal:
     """Coordinates for a problem with centres or features.
 
     A few centres are made orthonormal. With `store`, Φ is then kept in memory if it fits: for methods that
-    pass over it many times.
+    pass over it many times. `steady`: see `CentreCoefficients`.
     """
     A, B = problem.A, problem.B
     if A.of_kernel and (A.remote or A.shape[1] > LARGEST_FACTOR):
-        return CentreCoefficients(A, B, problem.offset)
+        return CentreCoefficients(A, B, problem.offset, problem.lam if steady else 0.0)
     T = None if isinstance(B, Identity) else whitening(np.asarray(B.dense(), dtype=np.float64), A.dtype)
     Phi = A if T is None else Composed(A, T)
     # An offset takes up the means; where the loss is not convex that might lead elsewhere.

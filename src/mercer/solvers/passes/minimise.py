@@ -117,7 +117,7 @@ class Minimisation:
     def __init__(self, problem: Problem, tol: float, limit: int, journal: Journal):
         self.problem, self.tol, self.limit, self.journal = problem, tol, limit, journal
         self.sample = sample = _drawn(problem) if problem.sample is None else problem.sample
-        self.primal = to_primal(sample, store=True)
+        self.primal = to_primal(sample, store=True, steady=True)
         self.curvature = Curvature(sample, self.primal)
         work = Slopes(problem.loss, max(sample.n, _WINDOW_BYTES // (8 * len(self.primal.penalty))))
         bends = Bends(problem.loss) if problem.loss.quadratic else None
@@ -130,6 +130,8 @@ class Minimisation:
         )
         # What gaps are measured against.
         self.unit = scale_of(sample)
+        # Length of the gradient that rounding makes of slopes of size 1, one by one at random.
+        self._blurred = self._blur() if problem.loss.quadratic and self.primal.noise else 0.0
 
     def solution(self, name: str) -> Solution:
         try:
@@ -144,6 +146,10 @@ class Minimisation:
             raise
         self.journal.done()
         return solution
+
+    def _blur(self) -> float:
+        random = np.random.default_rng(0).standard_normal((len(self.primal.penalty), 1))
+        return self.primal.noise * float(self.primal.size(random)[0]) / np.sqrt(self.problem.n)
 
     # -- the beginning ------------------------------------------------------------------------------
 
@@ -231,7 +237,9 @@ class Minimisation:
             self._note(measure, way, steps)
 
     def _small(self, point: Point, start: float, tol: float) -> bool:
-        """Is the gradient small, and the objective near its minimum?"""
+        """Is the gradient small, and the objective near its minimum? As far as rounding lets us see it."""
+        if self._blurred and point.norm <= 2 * np.sqrt(max(point.value, 0.0)) * self._blurred:
+            return True
         near = point.norm**2 <= 4 * self.problem.lam * 0.5 * max(tol, DOUBT) * self.unit
         return point.norm <= tol * start and near
 
