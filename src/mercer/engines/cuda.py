@@ -278,6 +278,15 @@ class CudaOperator(KernelOperator):
             return self._given(self._on_host().gramian(w, T))
         return call.give(call.gramian(w, T), np.float64, 2)
 
+    def column_sums(self, w):
+        call = self._call
+        if call is None:
+            return self._given(self._on_host().column_sums(_host(w)))
+        total, weights = call.zeros((call.m, 1)), call.columns(w)[1].double()
+        for rows, block in call.blocks():
+            total += block.double().T @ weights[rows]
+        return call.give(total, np.float64, 2)
+
     # -- factors, which stay on the device --------------------------------------------------------
 
     def matrix(self) -> Any:

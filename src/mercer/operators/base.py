@@ -116,6 +116,14 @@ class Operator:
         size = self.shape[1] if T is None else T.shape[1]
         return self.summed(step, (size, size))
 
+    def column_sums(self, w: np.ndarray) -> np.ndarray:
+        """Aᵀ w as a column, from the same entries as `gramian`, in float64 throughout."""
+
+        def step(rows, block):
+            return (block.astype(np.float64, copy=False).T @ w[rows])[:, None]
+
+        return self.summed(step, (self.shape[1], 1))
+
     def reduce(self, step: Step) -> list[np.ndarray | None]:
         """step(rows, A[rows]) for blocks of rows, in parallel where an engine can.
 

@@ -88,6 +88,10 @@ class Factor:
             X[j:k] = inverse.T @ X[j:k]
         return X.reshape(np.shape(B)).astype(np.float64, copy=False)
 
+    def multiply_upper(self, V: np.ndarray) -> np.ndarray:
+        """Lᵀ V."""
+        return np.tril(self.L).astype(np.float64, copy=False).T @ V
+
     def gram_factor(self, scale: float, shift: float) -> Factor:
         """The factor of scale·LᵀL + shift·I."""
         L = np.tril(self.L).astype(np.float64)

@@ -22,8 +22,7 @@ from mercer.solvers.problem import Problem
 
 # Up to so many centres the Hessian is sampled.
 _SAMPLED_CENTRES = 40_000
-# What the other coordinates leave of the offset's curvature is at least this part: the rest is rounding.
-_LEFT = 1e-6
+_TINY = float(np.finfo(float).tiny)
 # Rows in which rounding is looked at.
 _PROBED = 256
 
@@ -196,32 +195,31 @@ class CentreCoefficients(Primal):
         return np.vstack([self.L.solve(inner), last])
 
     def preconditioner(self, ridge, d, rows, rng):
-        A, L, n = self.A, self.L, self.A.shape[0]
-        mean = 1.0 if d is None else float(d.mean())
+        A, L, n, m = self.A, self.L, *self.A.shape
         if self.sampled:
             # A better sample costs matrix products, of which a remote engine makes light.
-            rows = max(rows, 5 * A.shape[1]) if A.remote else rows
+            rows = max(rows, 5 * m) if A.remote else rows
             index = np.sort(rng.choice(n, min(n, rows), replace=False))
-            weights = None if d is None else d[index]
-            core = A.among(index).whitened_factor(L, weights, 1 / len(index), ridge, max_jitter=0.1)
+            some, weights = A.among(index), np.ones(len(index)) if d is None else d[index]
+            core = some.whitened_factor(L, weights, 1 / len(index), ridge, max_jitter=0.1)
+            mean = float(weights.mean())
+            beside = L.solve_lower(some.column_sums(weights) / len(index)) if self.offset else None
         else:
             # Too large for a second matrix: as if the centres were a sample of the rows, where Φᵀ = Lᵀ.
-            core = L.gram_factor(mean / A.shape[1], ridge)
-
-        def inner_inverse(R):
-            return L.solve_upper(core.solve(L.solve_lower(R)))
-
-        if not self.offset:
-            return inner_inverse
-        # The offset's row and column of the Hessian, by its Schur complement.
-        beside = A.adjoint(np.full((n, 1), mean) if d is None else d[:, None]) / n
-        solved = inner_inverse(beside)
-        left = max(mean - float((beside * solved).sum()), _LEFT * mean, np.finfo(float).tiny)
+            mean = 1.0 if d is None else float(d.mean())
+            core = L.gram_factor(mean / m, ridge)
+            beside = L.multiply_upper(np.full((m, 1), mean / m)) if self.offset else None
+        if beside is None:
+            return lambda R: L.solve_upper(core.solve(L.solve_lower(R)))
+        # The offset's row and column of the Hessian, by the Schur complement. It is a small difference: the
+        # same rows, with the same rounding, must be behind both of its terms.
+        solved = core.solve(beside)
+        left = max(mean - float((beside * solved).sum()), 100 * np.finfo(float).eps * max(mean, _TINY))
 
         def inverse(R):
-            inner, last = self._parts(R)
-            last = (last - solved.T @ inner) / left
-            return np.vstack([inner_inverse(inner) - solved * last, last])
+            inner = L.solve_lower(R[:-1])
+            last = (R[-1:] - solved.T @ inner) / left
+            return np.vstack([L.solve_upper(core.solve(inner) - solved * last), last])
 
         return inverse
 

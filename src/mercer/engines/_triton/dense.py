@@ -121,6 +121,15 @@ class DeviceFactor:
         """L⁻ᵀ B."""
         return self._give(self._upper(self._take(B)), B)
 
+    def multiply_upper(self, V: Any) -> Any:
+        """Lᵀ V."""
+        X = self._take(V)
+        out = X.clone()
+        for j in range(0, self.n, _PANEL):
+            k = min(j + _PANEL, self.n)
+            out[j:k] = self.L[j:k, j:k].tril().T @ X[j:k] + self.L[k:, j:k].T @ X[k:]
+        return self._give(out, V)
+
     def gram_factor(self, scale: float, shift: float) -> GramFactor:
         """The factor of scale·LᵀL + shift·I, in the unused upper triangle of the same array."""
         return GramFactor(self, scale, shift)
