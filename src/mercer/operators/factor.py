@@ -88,9 +88,25 @@ class Factor:
             X[j:k] = inverse.T @ X[j:k]
         return X.reshape(np.shape(B)).astype(np.float64, copy=False)
 
+    def multiply_lower(self, V: np.ndarray) -> np.ndarray:
+        """L V."""
+        return self._multiplied(V, transposed=False)
+
     def multiply_upper(self, V: np.ndarray) -> np.ndarray:
         """Lᵀ V."""
-        return np.tril(self.L).astype(np.float64, copy=False).T @ V
+        return self._multiplied(V, transposed=True)
+
+    def _multiplied(self, V: np.ndarray, transposed: bool) -> np.ndarray:
+        out = np.zeros(V.shape)
+        for j in range(0, self.n, _PANEL):
+            k = min(j + _PANEL, self.n)
+            corner, below = np.tril(self.L[j:k, j:k]), self.L[k:, j:k]
+            if transposed:
+                out[j:k] = corner.T @ V[j:k] + below.T @ V[k:]
+            else:
+                out[j:k] += corner @ V[j:k]
+                out[k:] += below @ V[j:k]
+        return out
 
     def gram_factor(self, scale: float, shift: float) -> Factor:
         """The factor of scale·LᵀL + shift·I."""

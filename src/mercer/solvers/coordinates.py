@@ -152,8 +152,9 @@ class CentreCoefficients(Primal):
         self.noise, self.steady = _noise(A) if steady else 0.0, bool(steady)
         shift = max(shift, self.noise**2 / steady) if steady else shift
         self.L = (B.at(dtype) or B).factor(shift=shift, max_jitter=0.1)
-        self.jitter, self.shift = 0.0, shift
-        self.words = f"these {m:,} centres with a jitter of {shift:.1e}"
+        self.jitter, self.shift = 0.0, shift + self.L.jitter
+        self._exact = B.dtype == np.float64
+        self.words = f"these {m:,} centres with a jitter of {self.shift:.1e}"
 
     def among(self, rows):
         other: Any = super().among(rows)
@@ -177,8 +178,13 @@ class CentreCoefficients(Primal):
 
     def penalise(self, U):
         inner, last = self._parts(U)
-        pulled = self.B @ inner
-        return np.vstack([pulled + self.shift * inner if self.steady else pulled, np.zeros_like(last)])
+        shift = self.shift if self.steady else 0.0
+        if self._exact:
+            pulled = self.B @ inner + shift * inner
+        else:
+            # With rounded entries K(Z,Z) would not be positive: large coefficients could have a price below 0.
+            pulled = self.L.multiply_lower(self.L.multiply_upper(inner)) + (shift - self.shift) * inner
+        return np.vstack([pulled, np.zeros_like(last)])
 
     def size(self, R):
         inner, last = self._parts(R)

@@ -57,7 +57,7 @@ class Examples:
         """‖f‖², and what rounding may have made of it."""
         moved = values if self.problem.full else self.problem.B @ coef
         one, two = _norms(coef, self.z)
-        eps = self.eps if self.problem.full else EPS
+        eps = self.eps if self.problem.full else float(np.finfo(self.problem.B.dtype).eps)
         return max(float((coef * moved).sum()), 0.0), float((eps * two * (one + 4 * two)).sum())
 
     def gradient(self, rho, zero, coef, target) -> tuple[float, float, float]:

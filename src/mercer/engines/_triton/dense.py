@@ -121,12 +121,20 @@ class DeviceFactor:
         """L⁻ᵀ B."""
         return self._give(self._upper(self._take(B)), B)
 
+    def multiply_lower(self, V: Any) -> Any:
+        """L V."""
+        X = self._take(V)
+        out = X.new_zeros(X.shape)
+        for j, k, _ in self._blocks:
+            out[j:k] += self.L[j:k, j:k].tril() @ X[j:k]
+            out[k:] += self.L[k:, j:k] @ X[j:k]
+        return self._give(out, V)
+
     def multiply_upper(self, V: Any) -> Any:
         """Lᵀ V."""
         X = self._take(V)
-        out = X.clone()
-        for j in range(0, self.n, _PANEL):
-            k = min(j + _PANEL, self.n)
+        out = X.new_zeros(X.shape)
+        for j, k, _ in self._blocks:
             out[j:k] = self.L[j:k, j:k].tril().T @ X[j:k] + self.L[k:, j:k].T @ X[k:]
         return self._give(out, V)
 
