@@ -322,6 +322,8 @@ def test_factor(dtype, monkeypatch):
             (F.solve(B), np.linalg.solve(full, B)),
             (F.solve_lower(B), np.linalg.solve(L, B)),
             (F.solve_upper(B), np.linalg.solve(L.T, B)),
+            (F.multiply_lower(B), L @ B),
+            (F.multiply_upper(B), L.T @ B),
         ):
             assert found.dtype == np.float64 and found.shape == B.shape
             assert error(found, expected) < tol

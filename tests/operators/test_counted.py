@@ -43,6 +43,7 @@ def test_entries_and_products(engine, length):
     assert np.array_equal(A.among(some, few).dense(), exact[np.ix_(some, few)])
     assert np.array_equal(A.facing(Z).dense(), k(Z, Z)) and np.array_equal(A.T.dense(), exact.T)
     assert np.allclose(A.gramian(middle), exact.T @ (middle[:, None] * exact))
+    assert np.allclose(A.column_sums(middle), exact.T @ middle[:, None])
 
 
 def test_symmetric_ones():

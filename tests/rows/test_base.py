@@ -101,6 +101,25 @@ def test_reading_ahead():
     assert found == [0, 1, 2, 3]
 
 
+def test_several_shards_at_once():
+    """A task that says so is called for several shards at the same time, and sums do not change."""
+    together = threading.Barrier(3, timeout=10)
+
+    class Task:
+        at_once = 3
+
+        def __call__(self, shard):
+            together.wait()
+            return (shard.X.sum(axis=0), [shard.first])
+
+    X = np.random.default_rng(0).standard_normal((18, 2))
+    rows = ArrayRows(X, rows=2)
+    assert len(rows.sizes) == 9
+    for given in (rows, rows.changed(lambda shard: shard)):
+        total, first = given.total(Task())
+        assert first == list(range(0, 18, 2)) and (total == rows.total(lambda s: (s.X.sum(axis=0),))[0]).all()
+
+
 # -- drawn at random ---------------------------------------------------------------------------------------
 
 

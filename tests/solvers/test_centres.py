@@ -174,6 +174,49 @@ def test_gram_factor():
     b = rng.standard_normal((50, 2))
     expected = np.linalg.solve(0.3 * L.T @ L + 0.2 * np.eye(50), b)
     assert np.allclose(factor.gram_factor(0.3, 0.2).solve(b), expected)
+    assert np.allclose(factor.multiply_lower(b), L @ b) and np.allclose(factor.multiply_upper(b), L.T @ b)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_preconditioner_is_the_inverse(dtype, sampled, offset):
+    """With all rows in the sample, or the centres for rows, it is the Hessian's inverse, the offset's part
+    included: a constant is almost a function of the kernel's, so little is left to the offset."""
+    X, _ = data(300, dtype=dtype)
+    engine, ridge, d = Remote(), 1e-6, np.random.default_rng(1).uniform(0.5, 2, 300)
+    Z = X[:60]
+    X, d = (X, d) if sampled else (Z, np.full(60, 1.5))
+    kernel = Gaussian(2.0)
+    A, B = engine.operator(kernel, X, Z), engine.operator(kernel, Z)
+    primal = coordinates.CentreCoefficients(A, B, offset)
+    primal.sampled = sampled
+    apply = primal.preconditioner(ridge, d, len(d), np.random.default_rng(0))
+    exact = kernel(Z.astype(float)) + primal.shift * np.eye(60)
+    Phi = kernel(X.astype(float), Z.astype(float)) if sampled else exact  # L Lᵀ has the jitter
+    penalty = exact
+    if offset:
+        Phi = np.hstack([Phi, np.ones((len(X), 1))])
+        penalty = np.pad(exact, (0, 1))
+    hessian = Phi.T @ (d[:, None] * Phi) / len(d) + ridge * penalty
+    v = np.random.default_rng(2).standard_normal((len(hessian), 1))
+    off = apply(hessian @ v) - v
+    away = np.sqrt((off * (hessian @ off)).sum() / (v * (hessian @ v)).sum())
+    assert away < (1e-6 if dtype == np.float64 else 1e-2)
+
+
+def test_rounded_entries_do_not_make_the_penalty_negative():
+    """K(Z,Z) in float32 is not positive: by its factor in float64 the price of coefficients is."""
+    X, _ = data(400, d=2, dtype=np.float32)
+    B = Remote().operator(Gaussian(3.0), X)
+    primal = coordinates.CentreCoefficients(B, B, False)
+    worst = np.linalg.eigh(np.asarray(B.dense(), dtype=float))[1][:, :1]
+    assert float((worst * (B @ worst)).sum()) < 0
+    exact = Gaussian(3.0)(X.astype(float))
+    assert abs(float((worst * primal.penalise(worst)).sum()) - float((worst * (exact @ worst)).sum())) < 1e-10
+    steady = coordinates.CentreCoefficients(B, B, False, 1e-7)
+    assert 1e-9 < steady.noise < 1e-6 and steady.shift >= steady.noise**2 / 1e-7
+    assert np.allclose(steady.penalise(worst), exact @ worst + steady.shift * worst, atol=1e-10)
 
 
 def test_loose_tolerances_are_kept():
