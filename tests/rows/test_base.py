@@ -115,8 +115,8 @@ def test_several_shards_at_once():
     X = np.random.default_rng(0).standard_normal((18, 2))
     rows = ArrayRows(X, rows=2)
     assert len(rows.sizes) == 9
-    for given in (rows, rows.changed(lambda shard: shard)):
-        total, first = given.total(Task())
+    for some in (rows, rows.changed(lambda shard: shard)):
+        total, first = some.total(Task())
         assert first == list(range(0, 18, 2)) and (total == rows.total(lambda s: (s.X.sum(axis=0),))[0]).all()
 
 

@@ -182,7 +182,7 @@ class CentreCoefficients(Primal):
         if self._exact:
             pulled = self.B @ inner + shift * inner
         else:
-            # With rounded entries K(Z,Z) would not be positive: large coefficients could have a price below 0.
+            # With rounded entries K(Z,Z) is not positive: large coefficients could have a price below 0.
             pulled = self.L.multiply_lower(self.L.multiply_upper(inner)) + (shift - self.shift) * inner
         return np.vstack([pulled, np.zeros_like(last)])
 
