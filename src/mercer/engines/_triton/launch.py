@@ -12,8 +12,11 @@ from mercer.engines._triton.pack import PAD, DevicePacked, padded
 # (rows, columns, warps, stages) of a block; the first that fits is used. Measured on an H200.
 Blocks = tuple[int, int, int, int]
 _ENOUGH_PROGRAMS = 132 * 16
-# A block sums at most so many columns in its own precision; blocks are added up in float64.
+# A block sums at most so many columns in its own precision; blocks are added up in float64. Rounding of a sum
+# next to the length of V grows with the root of these. In float32 they are fewer, if their sums fit in here.
 _COLUMNS_PER_SUM = 1 << 18
+_SINGLES_PER_SUM = 1 << 13
+_SUMS_BYTES = 1 << 29
 # Columns of V in registers; more go through the matrix units.
 _NARROW = {"float32": 4, "float64": 2}
 _WIDEST = 64
@@ -198,6 +201,8 @@ def _launch(packed: DevicePacked, columns: Any, width: int, wide: bool) -> Any:
         -(-_ENOUGH_PROGRAMS // -(-n // rows)) if n < rows * _ENOUGH_PROGRAMS // 4 else 1,
         -(-m // _COLUMNS_PER_SUM),
     )
+    if packed.code.dtype == "float32":
+        splits = max(splits, min(-(-m // _SINGLES_PER_SUM), _SUMS_BYTES // (4 * width * n)))
     per = -(-tiles // min(splits, tiles)) * PAD
     splits = -(-m // per)
     out = torch.empty((splits, width, n), dtype=columns.dtype, device=columns.device)
