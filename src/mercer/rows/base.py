@@ -205,7 +205,7 @@ class Rows:
         """task(shard, *vectors) of one shard after the other, in order."""
         told, count = _WATCHING.get(), len(self.sizes)
         shards, at_once = self._ahead(range(count)), getattr(task, "at_once", 1)
-        results = (task(shard, *vectors) for shard in shards)
+        results: Iterator[Totals] = (task(shard, *vectors) for shard in shards)
         if at_once > 1:
             results = _in_threads(lambda shard: task(shard, *vectors), shards, at_once, at_once - 1)
         for k, result in enumerate(results):
