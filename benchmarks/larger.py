@@ -127,7 +127,7 @@ def cluster(rows: str) -> None:
         alone[task] = scores(fitted, new), time.perf_counter() - start
     for workers in (2, 4):
         with (
-            LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as local,
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local,
             Client(local) as client,
         ):
             from mercer.engines import Dask
@@ -159,7 +159,10 @@ def kills(times: str) -> None:
     whole = 0.0
     for k in range(-1, int(times)):
         # A cluster for each: Dask's nanny does not always bring back a worker that is killed.
-        with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as local, Client(local) as client:
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+            Client(local) as client,
+        ):
             victims = [worker["pid"] for worker in client.run(_about).values()]
             wait = rng.uniform(0.05, 0.9) * whole
             timer = threading.Timer(wait, os.kill, (victims[k % 2], signal.SIGKILL))

@@ -1,6 +1,7 @@
 """Tasks for tests of clusters: workers import them from here."""
 
 import os
+import resource
 import signal
 import time
 from pathlib import Path
@@ -101,3 +102,13 @@ def cores_of_a_fit(X, y):
     os.environ.pop("OMP_NUM_THREADS", None)
     KernelRidge().fit(X, y)
     return cpu_count()
+
+
+def pages_of_a_product(X):
+    """Pages of memory that a product asks the system for, when it is not the first."""
+    K = Tiled(threads=1, fused=False).operator(Gaussian(1.0), X)
+    before = []
+    for _ in range(4):
+        before.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+        K @ X
+    return before[-1] - before[-2]

@@ -4,6 +4,7 @@ import copy
 import logging
 import pickle
 import re
+import sys
 
 import dask.array as da
 import dask.dataframe as dd
@@ -15,7 +16,7 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from cluster_tasks import cores_of_a_fit, engine_here
+from cluster_tasks import cores_of_a_fit, engine_here, pages_of_a_product
 from mercer import KernelRidge
 from mercer.engines import Dask, Tiled
 from mercer.io import load, save
@@ -95,6 +96,13 @@ def test_what_computes_where(client):
         assert client.submit(engine_here, engine).result() == (repr(told), repr(told))
     auto = client.submit(engine_here, Dask(client)).result()
     assert auto[0] == auto[1] and auto[0].startswith(("Tiled(", "Cuda("))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a matter of glibc")
+def test_a_worker_keeps_the_memory_of_tiles(client):
+    """Dask has the C library give it back at once, so that every tile would be paged in anew."""
+    tiles = RNG.standard_normal((1000, 3))  # 2 MB each, which are 512 pages
+    assert client.submit(pages_of_a_product, tiles).result() < 100
 
 
 def test_a_fit_on_the_cluster_is_that_of_one_process(client):

@@ -65,7 +65,7 @@ def test_files_and_clusters(tmp_path):
     assert logistic.score(str(path), "word") == pytest.approx(np.mean(logistic.predict(path) == words))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet"]
     options = {"threads_per_worker": 1, "processes": False, "dashboard_address": None}
-    with LocalCluster(2, **options) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=2, **options) as cluster, Client(cluster) as client:
         rows = ClusterRows(ArrayRows(X, t, w, rows=33), client=client)
         assert ridge.score(rows) == pytest.approx(expected, rel=1e-12)
         frame = dd.from_pandas(pd.DataFrame(table)[["w", "b", "y", "a"]], npartitions=3)

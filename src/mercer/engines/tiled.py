@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +35,9 @@ _COLUMNS_WORTH_CODE = 256
 _MOST_STEPS = 400
 # Sparse points are written out, zeros and all, up to this size: compiled loops more than make up for it.
 _FILLED_BYTES = 256 << 20
+# Freed blocks up to this size are kept by the C library, which goes no further than 32 MB; and glibc's names.
+_KEPT_BYTES = 24 << 20
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
 class Tiled(Engine):
@@ -378,6 +383,11 @@ def _keep_freed_memory() -> None:
 
     glibc returns freed blocks to the system above a threshold that follows the largest block freed so far;
     tiles would then be paged in anew each time, which costs more than computing them. Freeing one
-    large, never touched block raises the threshold; elsewhere this does nothing.
+    large, never touched block raises the threshold; elsewhere this does nothing. It follows nothing where
+    the environment sets one, as Dask does for its workers: there we say it in so many words.
     """
-    np.empty(24 << 20, np.uint8)  # the threshold can't rise above 32 MB
+    np.empty(_KEPT_BYTES, np.uint8)
+    if "MALLOC_TRIM_THRESHOLD_" in os.environ:
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda *_: None)
+        mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
+        mallopt(_M_TRIM_THRESHOLD, 2 * _KEPT_BYTES)

@@ -25,7 +25,7 @@ Workers: TypeAlias = dict[str, int]
 # Jobs for each thread of the cluster in a pass, at most; and seconds that are worth a further one.
 _JOBS = 4
 _WORTH_A_JOB = 1.0
-# Results of jobs that one task adds up, where they are large.
+# Results of jobs that one task adds up, and that come to us, where they are large.
 _MERGED = 8
 # Bytes from which vectors go to each worker once, and not with each job, and results are added up there.
 _LARGE = 1 << 16
@@ -190,10 +190,20 @@ class ClusterRows(Rows):
             if edges[k] < edges[k + 1]:
                 wanted.setdefault(i, {})[k] = index[edges[k] : edges[k + 1]]
 
-        def begun(i: int, there: Workers) -> Any:
-            return self.client.submit(chosen, self._ready(there)[i], wanted[i], pure=False)
+        def attempt(there: Workers) -> list[Shard]:
+            portions = self._ready(there)
+            # One task for each worker: a trip to it takes longer than it does to pick the rows.
+            by_worker: dict[Any, list[int]] = {}
+            for i in wanted:
+                by_worker.setdefault(self._owners[i], []).append(i)
+            some = list(by_worker.values())
+            asked = [[[things[i] for i in numbers] for numbers in some] for things in (portions, wanted)]
+            found = self._watch.values(self.client.map(chosen, *asked, pure=False), there)
+            numbers = [i for numbers in some for i in numbers]
+            parts = dict(zip(numbers, (part for parts in found for part in parts), strict=True))
+            return [parts[i] for i in wanted]
 
-        return joined(list(self._in_order(begun, wanted)))
+        return joined(self._tried(attempt))
 
     # -- what is sent -----------------------------------------------------------------------------
 
@@ -282,9 +292,9 @@ class _Pass:
         return total
 
     def _merged(self, count: int) -> list[Any]:
-        """Results of jobs, added up on the workers until one is left: they would fill our memory."""
+        """Results of jobs, added up on the workers until few are left: they would fill our memory."""
         found = self.results
-        while len(found) > 1:
+        while len(found) > _MERGED:
             some = [found[i : i + _MERGED] for i in range(0, len(found), _MERGED)]
             found = self.rows.client.map(merged, some, [count] * len(some), pure=False)
             self.others += found

@@ -251,8 +251,12 @@ def single(parcel: Parcel, portion: Portion, k: int, vectors: Arguments) -> Tota
         return next(_results(parcel, portion, [k], vectors))
 
 
-def chosen(portion: Portion, wanted: dict[int, np.ndarray]) -> Shard:
-    """Some rows of some shards, by their numbers among all rows."""
+def chosen(portions: list[Portion], wanted: list[dict[int, np.ndarray]]) -> list[Shard]:
+    """Some rows of some shards of each portion, by their numbers among all rows."""
+    return [_chosen(portion, some) for portion, some in zip(portions, wanted, strict=True)]
+
+
+def _chosen(portion: Portion, wanted: dict[int, np.ndarray]) -> Shard:
     numbers = sorted(wanted)
     shards = portion.shards(numbers)
     return joined([shard.take(wanted[k] - shard.first) for k, shard in zip(numbers, shards, strict=True)])
