@@ -149,15 +149,21 @@ def cluster(rows: str) -> None:
 
 
 def kills(times: str) -> None:
+    X, y = made(0, 300_000)
+    reference = machine("ridge", engine=Tiled(threads=1)).fit(ArrayRows(X, y)).predict(X[:1000])
+    rng = np.random.default_rng()
+    _worker_kills(int(times), X, y, reference, rng)
+    _client_kills(int(times), reference, rng)
+
+
+def _worker_kills(times: int, X: np.ndarray, y: np.ndarray, reference: np.ndarray, rng) -> None:
+    """A kill that comes after the end of its fit does not count."""
     from distributed import Client, LocalCluster
 
     from mercer.engines import Dask
 
-    X, y = made(0, 300_000)
-    reference = machine("ridge", engine=Tiled(threads=1)).fit(ArrayRows(X, y)).predict(X[:1000])
-    rng = np.random.default_rng()
-    whole = 0.0
-    for k in range(-1, int(times)):
+    whole, done = 0.0, 0
+    while done < times:
         # A cluster for each: Dask's nanny does not always bring back a worker that is killed.
         with (
             LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
@@ -165,34 +171,46 @@ def kills(times: str) -> None:
         ):
             victims = [worker["pid"] for worker in client.run(_about).values()]
             wait = rng.uniform(0.05, 0.9) * whole
-            timer = threading.Timer(wait, os.kill, (victims[k % 2], signal.SIGKILL))
+            timer = threading.Timer(wait, os.kill, (victims[done % 2], signal.SIGKILL))
             start = time.perf_counter()
-            if k >= 0:
+            if whole:
                 timer.start()
             found = machine("ridge", engine=Dask(client)).fit(X, y).predict(X[:1000])
-            if k < 0:
-                whole = time.perf_counter() - start
-                continue
             seconds = time.perf_counter() - start
+            if not whole or seconds <= wait:
+                timer.cancel()
+                whole = whole or seconds
+                continue
+            done += 1
             apart = np.abs(found - reference).max()
-            print(f"worker {k + 1}: killed after {wait:.1f} of {seconds:.1f} s, {apart:.1e}", flush=True)
-            timer.join()
+            print(f"worker {done}: killed after {wait:.1f} of {seconds:.1f} s, {apart:.1e}", flush=True)
+
+
+def _client_kills(times: int, reference: np.ndarray, rng) -> None:
+    """Killed once there is a checkpoint, and begun again; a fit that ends before its kill does not count."""
+    whole, done, tried = 0.0, 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        for k in range(int(times)):
-            path = f"{folder}/{k}.checkpoint"
-            again = 0
-            while True:
-                child = subprocess.Popen([sys.executable, "-m", "benchmarks.larger", "child", path])
-                try:
-                    child.wait(rng.uniform(2.0, 5.0) if again < 3 else None)
-                except subprocess.TimeoutExpired:
-                    child.kill()
-                    child.wait()
-                    again += 1
-                    continue
-                break
+        while done < times:
+            tried += 1
+            path = f"{folder}/{tried}.checkpoint"
+            command = [sys.executable, "-m", "benchmarks.larger", "child", path]
+            child = subprocess.Popen(command)
+            while not os.path.exists(path) and child.poll() is None:
+                time.sleep(0.005)
+            start = time.perf_counter()
+            try:
+                child.wait(rng.uniform(0.0, 0.9) * whole if whole else None)
+                whole = whole or time.perf_counter() - start
+                continue
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+            wait, there = time.perf_counter() - start, os.path.exists(path)
+            subprocess.run(command, check=True)
+            done += 1
             apart = np.abs(np.load(path + ".npy") - reference).max()
-            print(f"client {k + 1}: killed {again} times, {apart:.1e}", flush=True)
+            words = f"killed {wait:.2f} of {whole:.2f} s after its first checkpoint"
+            print(f"client {done}: {words}{'' if there else ', which was gone'}, {apart:.1e}", flush=True)
 
 
 def _about() -> dict[str, int]:
