@@ -155,6 +155,12 @@ class Model:
         return getattr(self.machine, "classes_", None)
 
     @property
+    def learned_from(self) -> str:
+        """How many rows the machine was fitted to, in words, and of how many if it was not all of them."""
+        learned, rows = self.machine.plan_.examples, self.evidence.rows
+        return f"learned from {learned:,} of {rows:,} rows" if learned < rows else f"{rows:,} rows"
+
+    @property
     def pipeline_(self) -> Pipeline:
         """A scikit-learn pipeline of the two fitted steps, "columns" and "machine"; it predicts the same."""
         return Pipeline([("columns", self.columns), ("machine", self.machine)])
@@ -174,9 +180,9 @@ class Model:
 
     def summary(self) -> str:
         """What is known, in a page of text."""
-        e = self.evidence
+        e, what = self.evidence, f"{self.task.capitalize()} of {self.target!r}"
         lines = [
-            f"{self.task.capitalize()} of {self.target!r}, {e.rows:,} rows, {len(self.schema.names)} columns",
+            f"{what}, {self.learned_from}, {len(self.schema.names)} columns",
             f"  {self}",
             f"Tested by {e.how}:",
         ]
