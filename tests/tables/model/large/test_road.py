@@ -215,6 +215,8 @@ def test_a_file_that_fits_is_read_as_a_whole(file, few, monkeypatch):
     monkeypatch.setitem(mercer.fit.__globals__, "fit_large", called.append)
     mercer.fit(str(file), "y", memory="100kB")
     assert called[0].why.startswith("the whole table would take about") and called[0].target == "y"
+    mercer.fit(LargeTable(file, without=["kind"]), "y", ignore=["z"], kinds={"x": "text"}, memory="100kB")
+    assert called[1].source.without == ("kind", "z") and called[1].source.kinds == {"x": "text"}
     with pytest.raises(ValueError, match="checkpoint is for tables in files that do not fit"):
         mercer.fit(file, "y", checkpoint="here")
     with pytest.raises(ValueError, match="memory is for tables in files"):
