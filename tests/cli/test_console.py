@@ -115,12 +115,14 @@ def test_where_there_is_no_terminal_lines_come_now_and_then(monkeypatch, capsys)
         (39.0, "Losses"),
         (43.0, "Fitting to all rows: pass 1"),
         (50.0, "About 90 s left, fitting to all rows: pass 2"),
+        (250.0, "Testing"),
     ]
     said = [
         "mercer: 6 of about 120 s: Looking at all rows: 1",
         "mercer: 37 of about 120 s: Looking at all rows: 3",
         "mercer: reading takes long",
         "mercer: 43 of about 240 s: Fitting to all rows: pass 1",
+        "mercer: 250 s: Testing",
     ]
     assert told(*steps) == said
     assert told(*steps, as_json=True) == ["mercer: reading takes long"]

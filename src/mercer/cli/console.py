@@ -177,7 +177,9 @@ class PlainLines:
         if self.notices_only or now - self._said < (_AGAIN if what == self._what else _NEW):
             return
         self._said, self._what = now, what
-        note(f"{now - self._started:.0f}{_of(self.seconds)} s: {text}")
+        taken = now - self._started
+        late = self.seconds is not None and taken > self.seconds  # nobody knows then how long it will take
+        note(f"{taken:.0f}{_of(None if late else self.seconds)} s: {text}")
 
 
 def require_writable(path: Path) -> None:

@@ -16,8 +16,9 @@ def test_minutes_are_kept_as_far_as_reading_allows():
         times = Timetable(2.0, reading)
         assert 2 * reading + times.search(True) + times.last <= 126 or reading == 50.0
         assert reading + times.search(False) <= 126
-        assert times.search(True) >= 12.0 and times.total(True) >= 2 * reading
+        assert times.search(True) >= 12.0 and 120 <= times.total(True) <= 126
     assert Timetable(2.0, 50.0).last == pytest.approx(20 * 5 / 9)
+    assert Timetable(2.0, 500.0).total(True) == 1012.0 and Timetable(2.0, 500.0).total(False) == 512.0
     assert Timetable(2.0, 500.0).last == 0.0 and Timetable(2.0, 500.0).search(False) == 12.0
 
 

@@ -70,9 +70,8 @@ class Timetable:
         return min(max(left, _LEAST_SEARCH * self.whole), most)
 
     def total(self, passes: bool) -> float:
-        """About how long all will take."""
-        work = self.search(passes) + passes * self.last
-        return max((1 + passes) * self.reading + work, min(self.whole, 1.1 * work))
+        """About how long all will take: what was given, or longer if reading does."""
+        return max(self.whole, (1 + passes) * self.reading + self.search(passes) + passes * self.last)
 
     def _left(self, readings: int) -> float:
         """What readings leave; two digits, since the clock never says the same twice."""
