@@ -200,7 +200,7 @@ def _best(
             if learned.columns.texts
             else "the disk has no room for points"
         )
-        return learned, [f"the model is that of these rows, and not of all, as {why}"]
+        return learned, [*first, f"the model is that of these rows, and not of all, as {why}"]
     n = kept.learned
     prospect = replace(prospect, shape=(n, *prospect.shape[1:]))
     centres = prospect.centres
