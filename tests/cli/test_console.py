@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import typer
 
+from mercer._notice import Notice
 from mercer.cli import main
 from mercer.cli.console import fail, guarded, plain, printable, spinner
 from mercer.tables.reading import Table, write
@@ -91,6 +92,43 @@ def test_the_spinner_shows_the_line_and_the_time_on_terminals_only(monkeypatch, 
     with spinner(True, 120) as step:
         step("Reading")
     assert capsys.readouterr().err == ""
+
+
+def test_where_there_is_no_terminal_lines_come_now_and_then(monkeypatch, capsys):
+    """At what is new after five seconds, at the same after thirty; a notice at once, with a new forecast."""
+    now = [0.0]
+    monkeypatch.setattr("mercer.cli.console.monotonic", lambda: now[0])
+
+    def told(*steps, **more):
+        now[0] = 0.0
+        with spinner(False, 120, **more) as step:
+            for now[0], text in steps:
+                step(text)
+        return capsys.readouterr().err.splitlines()
+
+    steps = [
+        (1.0, "Reading a.csv"),
+        (6.0, "Looking at all rows: 1"),
+        (20.0, "Looking at all rows: 2"),
+        (37.0, "Looking at all rows: 3"),
+        (38.0, Notice("reading takes long", 240.0)),
+        (39.0, "Losses"),
+        (43.0, "Fitting to all rows: pass 1"),
+        (50.0, "About 90 s left, fitting to all rows: pass 2"),
+        (250.0, "Testing"),
+    ]
+    said = [
+        "mercer: 6 of about 120 s: Looking at all rows: 1",
+        "mercer: 37 of about 120 s: Looking at all rows: 3",
+        "mercer: reading takes long",
+        "mercer: 43 of about 240 s: Fitting to all rows: pass 1",
+        "mercer: 250 s: Testing",
+    ]
+    assert told(*steps) == said
+    assert told(*steps, as_json=True) == ["mercer: reading takes long"]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown = "".join(told((1.0, "Reading"), (2.0, Notice("reading takes long", 240.0)), (3.0, "Losses")))
+    assert "mercer: reading takes long" in shown and "of about 240 s" in shown
 
 
 def test_wrong_usage_with_json_is_json(capsys):

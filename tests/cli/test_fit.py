@@ -231,6 +231,17 @@ def test_interrupted_while_it_works(call, fitted, monkeypatch, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_an_interrupted_fit_with_a_checkpoint_says_how_to_go_on(call, fitted, monkeypatch, tmp_path):
+    monkeypatch.setattr("mercer.fit", _interrupted, raising=False)
+    monkeypatch.chdir(tmp_path)
+    options = ["-t", "price", "--memory", "1kB", "--checkpoint", "fit.checkpoint"]
+    assert "nothing was written" in call("fit", fitted.csv, *options).stderr  # it had not come so far
+    (tmp_path / "fit.checkpoint").touch()
+    result = call("fit", fitted.csv, *options)
+    said = "interrupted; the same command goes on from fit.checkpoint"
+    assert result.exit_code == 130 and said in result.stderr and "nothing" not in result.stderr
+
+
 def test_interrupted_while_it_draws(call, instant, fitted, monkeypatch, tmp_path):
     monkeypatch.setattr("mercer.tables.report.model_report", _interrupted)
     monkeypatch.chdir(tmp_path)

@@ -11,16 +11,20 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
+from mercer._notice import Notice
 from mercer.cli import FAILED, INTERRUPTED
 
 # They turn the direction of writing, so that a name may read as another.
 _TURNS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+# Seconds between two plain lines of progress: where something new begins, and where it is the same.
+_NEW, _AGAIN = 5.0, 30.0
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -117,24 +121,65 @@ def stdout() -> Console:
 
 
 @contextmanager
-def spinner(quiet: bool, seconds: float | None = None) -> Iterator[Callable[[str], None]]:
-    """What is being done, and since when, in a line on stderr that goes away; only on a terminal.
+def spinner(
+    quiet: bool, seconds: float | None = None, as_json: bool = False
+) -> Iterator[Callable[[str], None]]:
+    """What is being done, and since when: on a terminal in a line that goes away, elsewhere in plain lines.
 
-    `seconds` is about how long it will take, if that is known.
+    `seconds` is about how long it will take, if that is known. A `Notice` stays, and may know better. What is
+    made for programmes (`as_json`) has no plain lines.
     """
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
-        yield lambda text: None
+        yield (lambda text: None) if quiet else PlainLines(seconds, as_json)
         return
-    of = "" if seconds is None else f" of about {seconds:.0f}"
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.elapsed:.0f}" + of + " s", style="dim"),
+        TextColumn("{task.elapsed:.0f}{task.fields[of]} s", style="dim"),
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as line:
-        task = line.add_task("Starting", total=None)
-        yield lambda text: line.update(task, description=printable(text))
+        task = line.add_task("Starting", total=None, of=_of(seconds))
+
+        def say(text: str) -> None:
+            if not isinstance(text, Notice):
+                line.update(task, description=printable(text))
+                return
+            note(text)
+            if text.seconds is not None:
+                line.update(task, of=_of(text.seconds))
+
+        yield say
+
+
+def _of(seconds: float | None) -> str:
+    return "" if seconds is None else f" of about {seconds:.0f}"
+
+
+class PlainLines:
+    """Says on stderr what is being done: where something new begins, and now and then.
+
+    What takes a moment only is not mentioned. Called with a line of text, of which all before a colon says
+    what it is, and the rest how far it is.
+    """
+
+    def __init__(self, seconds: float | None = None, notices_only: bool = False):
+        self.seconds, self.notices_only = seconds, notices_only
+        self._started = self._said = monotonic()
+        self._what = ""
+
+    def __call__(self, text: str) -> None:
+        if isinstance(text, Notice):
+            self.seconds = self.seconds if text.seconds is None else text.seconds
+            note(text)
+            return
+        now, what = monotonic(), text.split(":")[0].split(", ")[-1].lower()
+        if self.notices_only or now - self._said < (_AGAIN if what == self._what else _NEW):
+            return
+        self._said, self._what = now, what
+        taken = now - self._started
+        late = self.seconds is not None and taken > self.seconds  # nobody knows then how long it will take
+        note(f"{taken:.0f}{_of(None if late else self.seconds)} s: {text}")
 
 
 def require_writable(path: Path) -> None:

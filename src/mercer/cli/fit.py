@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -122,20 +124,21 @@ def fit(
     """Choose, fit and test a kernel machine for a table; write the model and a report."""
     output, page = results.model_and_page(source, target)
     name = Path(source.name).name  # folders are nobody's business who gets the model
-    with spinner(quiet, 60 * minutes) as step:
+    with spinner(quiet, 60 * minutes, as_json) as step:
         step(f"Reading {name}")
         data, more = _data(source, roles, target, memory, quiet)
-        model = mercer.fit(
-            data,
-            target=target,
-            task=roles.task,
-            minutes=minutes,
-            random_state=seed,
-            groups=roles.group,
-            progress=step,
-            **more,
-            **({} if checkpoint is None else {"checkpoint": checkpoint}),
-        )
+        with _going_on(checkpoint):
+            model = mercer.fit(
+                data,
+                target=target,
+                task=roles.task,
+                minutes=minutes,
+                random_state=seed,
+                groups=roles.group,
+                progress=step,
+                **more,
+                **({} if checkpoint is None else {"checkpoint": checkpoint}),
+            )
         said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
         said += [] if memory is None else ["--memory", memory]
         command = shlex.join(["mercer", "fit", source.table.name, *said, *spoken(source, roles)])
@@ -165,6 +168,17 @@ def _data(
     head = tables.read(source.table, limit=_HEAD, kinds=source.kinds)
     roles.columns(head, target, source.kinds)
     return LargeTable(source.table, source.kinds, roles.ignore or ()), {"memory": memory}
+
+
+@contextmanager
+def _going_on(checkpoint: Path | None) -> Iterator[None]:
+    """Whoever interrupts a fit that notes how far it is learns how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        raise KeyboardInterrupt(f"the same command goes on from {checkpoint}") from None
 
 
 def _draw(model: Model, output: Path, page: Path, step: Callable[[str], None]) -> None:

@@ -27,7 +27,7 @@ def report(
     output = output or beside(model_file, ".html")
     require_apart(output, model_file)
     require_writable(output)
-    with spinner(quiet) as step:
+    with spinner(quiet, as_json=as_json) as step:
         model = load_model(model_file)
         require_free(output, force, page_of(model.evidence.source or "", str(model.target)))
         step("Drawing the report")

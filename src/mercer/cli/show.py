@@ -22,8 +22,8 @@ _MOST = 8
 def show_model(console: Console, model: Model) -> None:
     """What was found, how good it is beside others, what matters, and what is certain."""
     e = model.evidence
-    width = len(model.schema.columns)
-    line(console, f"{model.task.capitalize()} of {model.target}: {e.rows:,} rows, {width:,} columns", "bold")
+    what, width = f"{model.task.capitalize()} of {model.target}", len(model.schema.columns)
+    line(console, f"{what}: {model.learned_from}, {width:,} columns", "bold")
     line(console, str(model))
     console.print()
     # Accuracy is one minus the error rate, which is there already.
@@ -143,6 +143,7 @@ def facts(model: Model) -> dict[str, Any]:
         "classes": model.classes_,
         "model": str(model),
         "rows": e.rows,
+        "learned_from": min(model.machine.plan_.examples, e.rows),
         "repeated": e.repeated,
         "groups": e.groups,
         "columns": [_column(c, c.name not in e.dropped) for c in model.schema.columns],

@@ -170,7 +170,7 @@ def stream(
     """Learn a table row by row, each predicted before it is learned; write the model."""
     output = source.result(files.output, ".mercer")
     before = files.before(source.table, output, target)
-    with spinner(quiet) as say:
+    with spinner(quiet, as_json=as_json) as say:
         say(f"Reading {source.name}")
 
         source.mention()

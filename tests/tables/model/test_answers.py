@@ -1,5 +1,7 @@
 """Answers as columns, and from file to file."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -45,3 +47,31 @@ def test_a_file_that_is_wrong_in_the_middle_leaves_nothing(species_model, flower
 def test_kinds(price_model):
     kinds = kinds_of(price_model)
     assert kinds["city"] == "text" and kinds["size"] == "number" and kinds["sold"] == "date"
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_of_a_file_as_of_its_table(price_model, species_model, houses, flowers, tmp_path, monkeypatch, fits):
+    """Read as a whole or part by part; a missing target does not count, an unknown label is wrong."""
+    monkeypatch.setattr("mercer.tables.reading.delimited._PIECE", 1000)
+    monkeypatch.setattr("mercer.tables.model.answers.too_large", lambda path: None if fits else "so it is")
+    prices = np.array(houses[1], dtype=float)
+    prices[3] = np.nan
+    file = write(Table.of({**houses[0], "price": prices}), tmp_path / "houses.csv")
+    table = Table.of(houses[0])
+    close = partial(np.testing.assert_allclose, rtol=1e-9)  # sums are rounded otherwise in parts
+    close(price_model.predict(str(file)), price_model.predict(table))
+    close(price_model.predict_interval(file, 0.5), price_model.predict_interval(table, 0.5))
+    there = ~np.isnan(prices)
+    expected = price_model.score(table.take(there), prices[there])
+    assert price_model.score(file, "price") == pytest.approx(expected)
+    assert price_model.score({**houses[0], "price": prices}, "price") == pytest.approx(expected)
+    kinds = np.array(flowers[1], dtype=object)
+    kinds[:2] = "lily"
+    file = write(Table.of({**flowers[0], "y": kinds}), tmp_path / "flowers.csv")
+    close(species_model.predict_proba(file), species_model.predict_proba(flowers[0]))
+    right = species_model.predict(flowers[0]) == kinds
+    assert species_model.score(file, "y") == pytest.approx(right.mean()) and not right[:2].any()
+    with pytest.raises(ValueError, match="there is no row with a value of 'y'"):
+        species_model.score(Table.of({**flowers[0], "y": np.full(len(kinds), None)}), "y")
+    with pytest.raises(TableError, match=r"a path is no table: mercer.tables.read\(path\)"):
+        price_model.outside(str(file))

@@ -233,6 +233,26 @@ def test_a_file(at_once, tmp_path):
         assert at_once(given, "gain").schema.names == ("x", "z")
 
 
+def test_columns_that_are_not_looked_at_and_kinds_that_were_said(at_once, tmp_path):
+    """Of tables in memory, of files, and of files that are read part by part."""
+    path = tmp_path / "table.csv"
+    days = [f"2024-01-{i + 1:02}" for i in range(12)]
+    whole = pd.DataFrame({**SHORT, "day": days, "code": np.arange(12) % 3, "gain": Y[:12]})
+    whole.to_csv(path, index=False)
+    for given in (whole, Table.of(whole), path):
+        model = at_once(given, "gain", ignore=["z"], kinds={"code": "text", "day": "text"})
+        assert model.schema.names == ("x", "day", "code")
+        assert [c.kind for c in model.schema.columns] == ["number", "category", "category"]
+        assert at_once(given, "gain", ignore="z").schema.columns[1].kind == "date" or given is not path
+    assert at_once(whole, Y[:12], target="gain", ignore=["gain"]).target == "gain"
+    with pytest.raises(TableError, match="there is no column 'w'"):
+        at_once(path, "gain", ignore=["w"])
+    with pytest.raises(ValueError, match="ignore: 'gain' is the target"):
+        at_once(path, target="gain", ignore=["gain"])
+    with pytest.raises(ValueError, match="ignore: 'z' is the column of groups"):
+        at_once(path, "gain", groups="z", ignore=["z"])
+
+
 MISSING = {
     "numbers": np.where(np.arange(20) % 9 == 3, np.nan, Y[:20]),
     "words": np.where(np.arange(20) % 9 == 3, None, np.where(np.arange(20) % 2, "a", "b")),

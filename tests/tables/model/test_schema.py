@@ -98,7 +98,7 @@ def test_unused_columns_may_be_absent_or_odd():
         (np.ones(4), r"got rows of shape \(\)"),
         ((), "a table has rows and columns"),
         ({"size": [1.0, 2.0], "city": ["a"], "sold": ["2024-01-01"], "old": [True]}, "rows"),
-        ("table.csv", "a table has rows and columns"),
+        ("table.csv", "a path is no table"),
         ({name: 1.0 for name in SCHEMA.names}, "must be a list or an array"),
     ],
 )

@@ -140,7 +140,7 @@ def test_strings_in_memory_stay_words():
         (np.zeros(3), "a ndarray of shape 3"),
         (np.zeros((2, 2, 2)), "shape 2×2×2"),
         (5, "a int of shape one value"),
-        ("text", "a str of shape"),
+        ("text", "a path is no table"),
         ([], "rows and columns"),
         (np.zeros((3, 0)), "shape 3×0"),
         ([[1, 2], [3]], "row 2: has 1 values, the first row 2"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from mercer.rows import write_blocks
+from mercer.tables.model.large.allowance import too_large
+from mercer.tables.model.large.stored import Answered
 from mercer.tables.model.model import Model
-from mercer.tables.reading import Table
+from mercer.tables.model.task import missing
+from mercer.tables.reading import Table, read
 from mercer.tables.reading.parts import parts
 
 
@@ -43,6 +46,44 @@ def kinds_of(model: Model) -> dict[str, str]:
     left_out = model.columns.dropped_
     needed = [c for c in model.schema.columns if c.name not in left_out or c.kind == "category"]
     return {c.name: c.table_kind for c in needed}
+
+
+def tables_of(model: Model, X: Any, more: Mapping[str, str] | None = None) -> Iterator[Table]:
+    """The table of a file, or parts of it if it does not fit in memory; or X itself, if it is a table.
+
+    `more` are kinds of columns that the model does not read.
+    """
+    if not isinstance(X, str | os.PathLike):
+        yield Table.of(X)
+        return
+    kinds = {**kinds_of(model), **(more or {})}
+    if too_large(X) is None:
+        yield read(X, kinds=kinds, empty=True)
+    else:
+        yield from parts(X, kinds, len(model.schema.columns))
+
+
+def score_by_column(model: Model, X: Any, name: str) -> float:
+    """R², or accuracy, of what is predicted for a table or a file, where a column says what is true.
+
+    Rows in which that is missing do not count; a label that the model does not know is predicted wrongly.
+    """
+    from sklearn.metrics import r2_score
+
+    answered = Answered(name, model.classes_)
+    truth, predicted, right = [], [], []
+    for table in tables_of(model, X, {name: "number"} if model.classes_ is None else {}):
+        there = table.take(~missing(table[name]))
+        said = model.predict(there)
+        values, known = answered.of(there[name])
+        truth.append(values)
+        predicted.append(said)
+        right.append(known & (values == said))
+    if not sum(map(len, right)):
+        raise ValueError(f"there is no row with a value of {name!r}: nothing can be scored")
+    if model.classes_ is not None:
+        return float(np.mean(np.concatenate(right)))
+    return float(r2_score(np.concatenate(truth), np.concatenate(predicted)))
 
 
 def write_answers(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -33,6 +34,8 @@ def fit(
     minutes: float = 2.0,
     random_state: int = 0,
     groups: Any = None,
+    ignore: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
     memory: Any = None,
     checkpoint: Any = None,
     progress: Progress | None = None,
@@ -77,6 +80,11 @@ def fit(
     groups : str or array, optional
         Rows that belong together (of a patient, a household, a day): the name of a column of X, which is then
         not learned from, or one label a row. A row whose label is missing has no group.
+    ignore : list of str
+        Columns of X that are not looked at: numbers of rows, or what is not known when predictions are
+        needed.
+    kinds : mapping from names to kinds, optional
+        What columns are, whatever they look like: ``{"zip": "text"}``; see `mercer.tables.read`.
     memory : str or number, optional
         Of a file: what may be taken, such as "2GB". A table that would take more is read part by part, and
         sample and centres are as many as fit; about 250 MB are needed in any case. Half of what is free if
@@ -109,9 +117,10 @@ def fit(
         raise ValueError(f"minutes must be positive, got {minutes!r}")
     if not isinstance(random_state, int | np.integer) or random_state < 0:
         raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
-    seed = int(random_state)
+    seed, ignored = int(random_state), _ignored(ignore, y, target, groups)
     if (why := _why_by_parts(X, memory, checkpoint)) is not None:
-        source = X if isinstance(X, LargeTable) else LargeTable(X)
+        given = X if isinstance(X, LargeTable) else LargeTable(X)
+        source = LargeTable(given.path, {**given.kinds, **(kinds or {})}, (*given.without, *ignored))
         name = _named(y, target, groups)
         tell = progress or (lambda text: None)
         allowance = Allowance.of(memory)
@@ -119,7 +128,7 @@ def fit(
             LargeTask(source, name, task, groups, float(minutes), seed, allowance, checkpoint, tell, why)
         )
     started = time.monotonic()
-    table, asked, name, labels = _asked(X, y, target, task, groups)
+    table, asked, name, labels = _asked(X, _held(X, kinds).drop(*ignored), y, target, task, groups)
     _require_rows(table)
     texts = free_texts(table)
     together = Together.of(table, labels, texts)
@@ -181,14 +190,29 @@ def _what_others_see(learned: Learned) -> list[str]:
     ]
 
 
+def _ignored(ignore: Any, y: Any, target: str | None, groups: Any) -> tuple[str, ...]:
+    """Names of columns that are not looked at; fails if one of them is needed."""
+    names = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+    if (name := target if y is None else y if isinstance(y, str) else None) in names:
+        raise ValueError(f"ignore: {name!r} is the target")
+    if isinstance(groups, str) and groups in names:
+        raise ValueError(f"ignore: {groups!r} is the column of groups, which is not learned from anyway")
+    return names
+
+
+def _held(X: Any, kinds: Mapping[str, str] | None) -> Table:
+    """The table in memory. What kinds the columns of a Table are was decided by a reader, or who made it."""
+    if isinstance(X, str | PathLike):
+        return read(X, kinds=kinds)
+    if isinstance(X, Table):
+        return X if not kinds else Table.of(X, kinds=kinds)
+    return with_dates(Table.of(X, kinds=kinds), kinds or {})
+
+
 def _asked(
-    X: Any, y: Any, target: str | None, task: str | None, groups: Any
+    X: Any, table: Table, y: Any, target: str | None, task: str | None, groups: Any
 ) -> tuple[Table, Target, str, np.ndarray | None]:
     """The table, its target and the labels of its groups, without rows that have no target."""
-    # What kinds the columns of a Table are has been decided: by a reader, or by who made it.
-    table = (
-        read(X) if isinstance(X, str | PathLike) else X if isinstance(X, Table) else with_dates(Table.of(X))
-    )
     if isinstance(y, str) or y is None:
         name = y if isinstance(y, str) else target
         if name is None:

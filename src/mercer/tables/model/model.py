@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -56,7 +57,13 @@ class Model:
     evidence: Evidence
 
     def predict(self, X: Any) -> np.ndarray:
-        """Numbers or labels for the rows of a table (anything `mercer.tables.Table.of` takes)."""
+        """Numbers or labels for the rows of a table (anything `mercer.tables.Table.of` takes), or of a file.
+
+        Here and where probabilities, intervals and scores are asked for, a file that does not fit in memory
+        is read part by part; answers that do not fit, `write` puts into another file.
+        """
+        if isinstance(X, str | PathLike):
+            return self._by_parts(X, self.predict)
         return self._predicted(self.columns.transform(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -65,6 +72,8 @@ class Model:
             raise AttributeError(
                 "a regression has no probabilities; predict_interval gives prediction intervals"
             )
+        if isinstance(X, str | PathLike):
+            return self._by_parts(X, self.predict_proba)
         points = self.columns.transform(X)
         if not len(points):
             return np.empty((0, len(self.machine.classes_)))  # type: ignore[attr-defined]
@@ -78,6 +87,8 @@ class Model:
         """
         if self.conformal is None:
             raise AttributeError("a classification has no intervals; predict_proba gives probabilities")
+        if isinstance(X, str | PathLike):
+            return self._by_parts(X, lambda part: self.predict_interval(part, coverage))
         points = self.columns.transform(X)
         if not len(points):
             return np.empty((0, 2))
@@ -126,6 +137,12 @@ class Model:
         """Values beyond the ranges, and words not among those, of the rows learned from."""
         return outside(self.schema, self.schema.conform(X, self.columns.dropped_))
 
+    def _by_parts(self, path: str | PathLike[str], answer: Callable[[Table], np.ndarray]) -> np.ndarray:
+        """Answers for the table of a file, which is read part by part if it does not fit in memory."""
+        from mercer.tables.model.answers import tables_of
+
+        return np.concatenate([answer(table) for table in tables_of(self, path)])
+
     def _predicted(self, points: np.ndarray) -> np.ndarray:
         """What the machine says of points. Of none it would, as scikit-learn does, refuse to say anything."""
         if not len(points):
@@ -143,7 +160,14 @@ class Model:
         return self.evidence.words[: require_count(count, "count")]
 
     def score(self, X: Any, y: Any) -> float:
-        """R², or accuracy."""
+        """R², or accuracy, of a table or a file.
+
+        `y` is an array, or the name of a column of X; rows in which that is missing do not count.
+        """
+        if isinstance(y, str):
+            from mercer.tables.model.answers import score_by_column
+
+            return score_by_column(self, X, y)
         from sklearn.metrics import accuracy_score, r2_score
 
         measure = r2_score if self.task == "regression" else accuracy_score
@@ -153,6 +177,12 @@ class Model:
     def classes_(self) -> np.ndarray | None:
         """The labels, or None."""
         return getattr(self.machine, "classes_", None)
+
+    @property
+    def learned_from(self) -> str:
+        """How many rows the machine was fitted to, in words, and of how many if it was not all of them."""
+        learned, rows = self.machine.plan_.examples, self.evidence.rows
+        return f"learned from {learned:,} of {rows:,} rows" if learned < rows else f"{rows:,} rows"
 
     @property
     def pipeline_(self) -> Pipeline:
@@ -174,9 +204,9 @@ class Model:
 
     def summary(self) -> str:
         """What is known, in a page of text."""
-        e = self.evidence
+        e, what = self.evidence, f"{self.task.capitalize()} of {self.target!r}"
         lines = [
-            f"{self.task.capitalize()} of {self.target!r}, {e.rows:,} rows, {len(self.schema.names)} columns",
+            f"{what}, {self.learned_from}, {len(self.schema.names)} columns",
             f"  {self}",
             f"Tested by {e.how}:",
         ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,11 @@ def noted(table: Table, kinds: Mapping[str, str]) -> Table:
     return Table(table.columns, table.n_rows, (*table.remarks, *said)) if said else table
 
 
-def with_dates(table: Table) -> Table:
-    """The same table; words that are all dates become dates."""
+def with_dates(table: Table, said: Container[str] = ()) -> Table:
+    """The same table; words that are all dates become dates, but where it was said what they are."""
     columns, remarks = dict(table.columns), list(table.remarks)
     for name in table.names:
-        if table.kind(name) == "text":
+        if table.kind(name) == "text" and name not in said:
             found = dates_in(table[name])
             columns[name] = found.values
             remarks += found.remarks(name)
@@ -166,6 +167,8 @@ def _from_rows(X: Any, names: list[str] | None) -> dict[str, Any]:
 
 
 def _matrix(X: Any) -> np.ndarray:
+    if isinstance(X, str | PathLike):
+        raise TableError("a path is no table: mercer.tables.read(path) gives the table of a file.")
     try:
         array = np.asarray(X)
     except ValueError:

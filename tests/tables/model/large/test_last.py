@@ -61,6 +61,5 @@ def test_it_says_how_long_it_will_take():
     passing = Passing(1000, said.append)
     for done in (1, 2, 1, 2):
         passing(done, 2)
-    assert "left" not in said[1] and said[2].startswith(
-        "Fitting to all rows: pass 2, 500 of 1,000 rows, about "
-    )
+    assert "left" not in said[1] and said[2].startswith("About ")
+    assert said[2].endswith(" s left, fitting to all rows: pass 2, 500 of 1,000 rows")

@@ -7,9 +7,11 @@ import pytest
 
 import mercer
 from hasty import in_haste
+from mercer._notice import Notice
 from mercer.tables import read
 from mercer.tables.model.large import LargeTable
 from mercer.tables.model.large import road as the_road
+from mercer.tables.model.large.timing import Timetable
 from mercer.tables.reading import Table, TableError
 
 N = 1500
@@ -84,7 +86,7 @@ def test_it_says_how_it_was_done(model, said):
         assert words in remarks, words
     assert model.evidence.rows == N - 1 and model.machine.plan_.examples > 0.6 * N
     assert "Passes" in type(model.machine.plan_.solver).__name__
-    assert any("Fitting to all rows: pass 2" in text for text in said)
+    assert any("itting to all rows: pass 2" in text for text in said)
     assert model.evidence.risk.absent[0][1] == "the rows that were learned from are not in memory"
 
 
@@ -132,9 +134,40 @@ def test_the_sample_s_model_is_kept_if_it_is_better_or_the_only_one(file, few, m
     model = mercer.fit(LargeTable(file, without=["kind"]), "y", memory="100kB", minutes=0.05)
     assert model.machine.plan_.examples == 150
     assert any("the first was kept" in remark for remark in model.evidence.remarks)
+    assert model.learned_from == f"learned from 150 of {N - 1:,} rows"
+    assert model.learned_from in model.summary()
     monkeypatch.setattr(the_road, "share_on_disk", lambda folder, rows, width: 0.0)
     model = mercer.fit(LargeTable(file, without=["kind"]), "y", memory="100kB", minutes=0.05)
     assert any("the disk has no room" in remark for remark in model.evidence.remarks)
+
+
+@pytest.mark.parametrize("target", ["y", "kind"])
+def test_passes_that_can_not_win_are_left_out(file, few, monkeypatch, target):
+    """One reading, the machine of the sample, tests on other rows of it; what to do is said at once."""
+    monkeypatch.setattr(the_road, "Timetable", lambda minutes, reading, apart: Timetable(0.05, 2.0, apart))
+    monkeypatch.setattr("mercer.tables.model.large.timing.Prospect.fewest", 101)
+    monkeypatch.setattr("mercer.tables.model.large.allowance._FEWEST", 400)
+    monkeypatch.setattr("mercer.tables.model.machines._CS", ())
+    monkeypatch.setattr(the_road, "_ENOUGH_TESTED", 50)
+    told, other = [], {"y": "kind", "kind": "y"}[target]
+    source = LargeTable(file, without=[other])
+    model = mercer.fit(source, target, memory="100kB", minutes=0.05, progress=told.append)
+    assert not any("Preparing" in text or "pass 1" in text for text in told)
+    (notice,) = (text for text in told if isinstance(text, Notice))
+    assert notice.startswith("to read the file twice takes about 4 s, more than the 0.05 minutes given")
+    assert "100 centres are too few" in notice and "(--minutes 1)" in notice and "memory" not in notice
+    assert notice.seconds == 3.0 and notice in model.evidence.remarks
+    assert any("another run may end elsewhere" in remark for remark in model.evidence.remarks)
+    rows = N - (target == "y")
+    assert model.machine.plan_.examples == 400 and model.evidence.rows == rows
+    assert model.learned_from == f"learned from 400 of {rows:,} rows"
+    assert 100 < len(model.evidence.truth) < 300
+    error = model.evidence.scores[0]
+    whole = read(file)
+    whole = whole.take(~np.isnan(whole["y"]))
+    wrong = model.predict(whole) != whole[target] if target == "kind" else model.predict(whole) - whole["y"]
+    fresh = wrong.mean() if target == "kind" else np.sqrt(np.mean(wrong**2))
+    assert error.low - 0.02 < fresh < error.high + 0.02
 
 
 def test_an_interrupted_fit_goes_on_from_its_checkpoint(file, few, tmp_path, monkeypatch):
@@ -181,6 +214,8 @@ def test_a_file_that_fits_is_read_as_a_whole(file, few, monkeypatch):
     monkeypatch.setitem(mercer.fit.__globals__, "fit_large", called.append)
     mercer.fit(str(file), "y", memory="100kB")
     assert called[0].why.startswith("the whole table would take about") and called[0].target == "y"
+    mercer.fit(LargeTable(file, without=["kind"]), "y", ignore=["z"], kinds={"x": "text"}, memory="100kB")
+    assert called[1].source.without == ("kind", "z") and called[1].source.kinds == {"x": "text"}
     with pytest.raises(ValueError, match="checkpoint is for tables in files that do not fit"):
         mercer.fit(file, "y", checkpoint="here")
     with pytest.raises(ValueError, match="memory is for tables in files"):

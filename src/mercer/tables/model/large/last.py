@@ -58,13 +58,12 @@ class Passing:
 
     def __call__(self, done: int, count: int) -> None:
         whole = self.passes - 1 + done / count
-        left = ""
+        what = "Fitting to all rows"
         if whole >= 1.5:  # by then it is known how long one takes
             each = (time.monotonic() - self.started) / whole
-            left = f", about {max(Passes.passes + 2 - whole, 1) * each:.0f} s left"
-        self.tell(
-            f"Fitting to all rows: pass {self.passes}, {self.n * done // count:,} of {self.n:,} rows{left}"
-        )
+            # First in the line, the end of which a narrow terminal cuts off.
+            what = f"About {max(Passes.passes + 2 - whole, 1) * each:.0f} s left, fitting to all rows"
+        self.tell(f"{what}: pass {self.passes}, {self.n * done // count:,} of {self.n:,} rows")
         if done == count:
             self.passes += 1
 

@@ -13,6 +13,7 @@ from mercer.tables.model.large.source import LargeTable, SampledTable
 from mercer.tables.model.schema import Column, Schema
 from mercer.tables.model.task import missing
 from mercer.tables.reading import Table, TableError
+from mercer.tables.reading.objects import as_word
 
 # More different words than this are names or free text, and not counted.
 _MOST_WORDS = 100_000
@@ -88,6 +89,16 @@ class Overview:
     def schema(self, of_sample: Schema) -> Schema:
         """A schema of the sample as one of all rows."""
         return Schema(tuple(self.columns[c.name].column(c, self.rows) for c in of_sample.columns))
+
+    def rows_beside(self, target: str, classes: np.ndarray | None) -> int | None:
+        """How many rows have other labels than these; None if that was not counted."""
+        if classes is None:
+            return 0
+        counts = self.columns[target].words
+        if not counts:
+            return None  # labels that are numbers, or too many words
+        known = {as_word(label) for label in classes.tolist()}
+        return sum(count for word, count in counts.items() if as_word(word) not in known)
 
 
 def look(source: LargeTable, target: str, size: int, seed: int, tell: Callable[[str], None]) -> Overview:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._notice import Notice
+from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import OURS, Tested, answers_of, importances
 from mercer.tables.model.evidence import gather
@@ -20,6 +22,7 @@ from mercer.tables.model.large.look import Overview, look
 from mercer.tables.model.large.sides import LEARN, Sides
 from mercer.tables.model.large.source import LargeTable, SampledTable
 from mercer.tables.model.large.stored import Answered, Kept, keep, share_on_disk
+from mercer.tables.model.large.timing import Prospect, Timetable
 from mercer.tables.model.learn import Learned, Question, learn
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
@@ -28,11 +31,11 @@ from mercer.tables.model.texts import free_texts
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table
 
-# Of the time, for the search on the sample and for the machine of all rows.
-_SEARCH, _LAST = 0.4, 0.5
 # Of the rows of a sample those that are learned from, at least.
 _LEARNED = 0.6
 _FEWEST, _FEWEST_OF_A_SIDE = 50, 10
+# So many rows of the sample that are not learned from are enough to test by.
+_ENOUGH_TESTED = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +59,13 @@ def fit_large(asked: LargeTask) -> Model:
     started = time.monotonic()
     seen = look(asked.source, asked.target, int(asked.allowance.rows / _LEARNED), asked.seed, asked.tell)
     sample = _Drawn.of(seen, asked)
-    learned = learn(sample.question, _SEARCH * 60 * asked.minutes, asked.seed, asked.tell)
+    prospect = _prospect(asked, seen, sample, time.monotonic() - started)
+    learned = learn(sample.question, prospect.times.search(prospect.worth), asked.seed, asked.tell)
     with tempfile.TemporaryDirectory(prefix="mercer-", ignore_cleanup_errors=True) as folder:
-        kept, share = _kept(asked, seen, sample, learned, Path(folder))
+        kept, share = _kept(asked, seen, sample, learned, prospect.worth, Path(folder))
         choice, test = (sample.asked_of(drawn) for drawn in (kept.choice, kept.test))
         _require(min(len(choice.y), len(test.y)), "chosen by, or tested on")
-        best, said = _best(asked, learned, kept, choice)
+        best, said = _best(asked, learned, kept, choice, prospect)
     columns = copy(best.columns)
     columns.schema_ = seen.schema(columns.schema_)
     best = replace(best, columns=columns)
@@ -84,6 +88,7 @@ class _Drawn:
     together: Together
     labels: tuple[str, ...]  # that are too rare to be learned
     others: tuple[str, ...]  # columns that are no features
+    spare: SampledTable  # rows of the sample that have nothing to do with those learned from
 
     @classmethod
     def of(cls, seen: Overview, asked: LargeTask) -> _Drawn:
@@ -107,6 +112,7 @@ class _Drawn:
         units = sides.units(drawn, rows)
         mine = np.flatnonzero(sides.of(units) == LEARN)[: asked.allowance.rows]
         _require(len(mine), "learned from")
+        free = ~np.isin(units, units[mine])
         y, classes, rare = target.y, None, np.zeros(0)
         if target.task == "classification":
             found, counts = np.unique(y[mine], return_counts=True)
@@ -115,10 +121,12 @@ class _Drawn:
                 raise ValueError(
                     f"of {asked.target!r} a sample has one label only: there is nothing to learn"
                 )
-            mine = mine[np.isin(y[mine], classes)]
+            mine, free = mine[np.isin(y[mine], classes)], free & np.isin(y, classes)
+        spare = SampledTable(sides.tested, asked.seed)
+        spare.add(drawn.take(free), rows[free])
         question = Question(table.take(mine), y[mine], target.task, classes, _numbered(units[mine]), texts)
         answered = Answered(asked.target, classes)
-        return cls(question, answered, target, sides, together, tuple(map(str, rare)), others)
+        return cls(question, answered, target, sides, together, tuple(map(str, rare)), others, spare)
 
     def asked_of(self, drawn: SampledTable) -> Question:
         """Rows that were kept aside as a question of their own."""
@@ -144,28 +152,58 @@ def _numbered(units: np.ndarray) -> np.ndarray:
 # -- all rows ---------------------------------------------------------------------------------------
 
 
+def _prospect(asked: LargeTask, seen: Overview, sample: _Drawn, reading: float) -> Prospect:
+    """What can be done in the time, now that it is known how long reading takes; it is said at once."""
+    question = sample.question
+    classes = 1 if question.classes is None else len(question.classes)
+    rows = max(seen.rows - sample.sides.tested * 3 // 2, 1)
+    width = Columns(texts=question.texts).fit(question.table).width
+    times = Timetable(asked.minutes, reading, asked.checkpoint is not None)
+    shape = rows, width, classes if classes > 2 else 1
+    found = Prospect(times, asked.allowance, shape, len(question.y))
+    if found.words:
+        asked.tell(Notice(found.words, times.total(found.worth) if times.slow else None))
+    return found
+
+
 def _kept(
-    asked: LargeTask, seen: Overview, sample: _Drawn, learned: Learned, folder: Path
+    asked: LargeTask, seen: Overview, sample: _Drawn, learned: Learned, passes: bool, folder: Path
 ) -> tuple[Kept, float]:
-    """Rows to choose and to test by; and the others as points on disk, unless there are texts among them."""
+    """Rows to choose and to test by; and the others as points on disk, unless there are texts among them.
+
+    Without passes rows of the sample test, and the file is not read again; unless they are too few, or
+    nobody has counted the rows of labels that are too rare.
+    """
+    if not passes:
+        left = seen.rows_beside(asked.target, sample.question.classes)
+        if left is not None and len(sample.spare.rows) >= _ENOUGH_TESTED:
+            return Kept(sample.spare, sample.spare, left=left), 1.0
+        return keep(asked.source, sample.answered, sample.sides, None, folder, 1.0, asked.tell), 1.0
     columns = None if learned.columns.texts else learned.columns
     share = share_on_disk(folder, seen.rows, learned.columns.width)
     columns = columns if share * seen.rows >= len(sample.question.y) else None
     return keep(asked.source, sample.answered, sample.sides, columns, folder, share, asked.tell), share
 
 
-def _best(asked: LargeTask, learned: Learned, kept: Kept, choice: Question) -> tuple[Learned, list[str]]:
+def _best(
+    asked: LargeTask, learned: Learned, kept: Kept, choice: Question, prospect: Prospect
+) -> tuple[Learned, list[str]]:
     """The machine of all rows if it is better than that of the sample; and what is to be said about it."""
+    first = [prospect.words] * bool(prospect.words)
+    if prospect.times.decided:
+        first.append("the time that reading took decided how much was tried: another run may end elsewhere")
+    if not prospect.worth:
+        return learned, first
     if kept.folder is None:
         why = (
             "texts are compared in memory only"
             if learned.columns.texts
             else "the disk has no room for points"
         )
-        return learned, [f"the model is that of these rows, and not of all, as {why}"]
-    outputs = 1 if choice.classes is None or len(choice.classes) == 2 else len(choice.classes)
-    n, d, seconds = kept.learned, learned.columns.width, _LAST * 60 * asked.minutes
-    centres = asked.allowance.centres(n, d, outputs, seconds)
+        return learned, [*first, f"the model is that of these rows, and not of all, as {why}"]
+    n = kept.learned
+    prospect = replace(prospect, shape=(n, *prospect.shape[1:]))
+    centres = prospect.centres
     machine = fit_last(learned, kept.rows(centres), centres, asked.checkpoint, asked.tell)
     last = with_probabilities(learned, machine, choice)
     before, after = error_on(learned, choice), error_on(last, choice)
@@ -178,11 +216,9 @@ def _best(asked: LargeTask, learned: Learned, kept: Kept, choice: Question) -> t
     if after <= before:
         passes, ended = machine.solution_.iterations, not machine.solution_.converged
         left = f"the passes were ended after {passes}, not quite at the minimum: see the solver's words"
-        return last, [said, *[left] * ended]
-    return learned, [
-        said,
-        "the first was kept: more centres (--minutes, --memory) may make the second the better",
-    ]
+        return last, [*first, said, *[left] * ended]
+    more = f": more centres may make the second the better, and {prospect.advice}" if prospect.advice else ""
+    return learned, [*first, said, f"the first was kept{more}"]
 
 
 def _remarks(asked: LargeTask, seen: Overview, sample: _Drawn, kept: Kept, share: float) -> list[str]:

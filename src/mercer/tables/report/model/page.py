@@ -99,10 +99,11 @@ def reproduce(page: Report, model: Model, command: str | None, source: str | Non
         "and number of threads, however busy it is; if time or memory ran out all the same, a remark below "
         "says so."
     )
+    rows = model.learned_from.removesuffix(" rows")
     page.facts(
         [
             *([("Table", source)] if source else []),
-            ("Rows", f"{e.rows:,}, {counted(len(model.schema.columns), 'column')} and the target"),
+            ("Rows", f"{rows}, {counted(len(model.schema.columns), 'column')} and the target"),
             *([("Equal rows", f"{e.repeated:,} are equal to another one")] if e.repeated else []),
             *([("Groups", f"{e.groups:,}")] if e.groups is not None else []),
             ("Minutes", f"{e.minutes:g} allowed, {e.seconds / 60:.2g} taken"),
