@@ -104,6 +104,7 @@ def make_plan(
     """Fill in what was left to "auto", within the memory that is free; `sizes` are those of the examples."""
     free = available_memory() if memory is None else memory
     sizes = replace(sizes, remote=engine.remote, joint=loss.joint, free=free)
+    sizes = replace(sizes, quadratic=loss.quadratic, smooth=loss.smooth)
     reasons: list[str] = []
     passed: list[str] = []
 
@@ -236,9 +237,12 @@ def _swept(loss: Loss) -> bool:
 
 def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterator[Option]:
     if shape.elsewhere:
-        yield Option(
-            solvers.Passes(), "quasi-Newton steps upon the Hessian of a sample, a pass over all rows each"
-        )
+        steps = "quasi-Newton steps upon the Hessian of a sample"
+        if not loss.smooth:
+            steps = (
+                f"{loss!r} has kinks: examples near one are fetched and solved for, to a stated duality gap"
+            )
+        yield Option(solvers.Passes(), f"{steps}, a pass over all rows each")
     lasso = representation.penalty == "lasso"
     yield Option(
         solvers.Coordinate(),

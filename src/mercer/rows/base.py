@@ -162,6 +162,7 @@ class Rows:
     has_y, has_w : are there targets, are there weights?
     target : name of the targets' column, or names, or None where it has none
     remarks : sentences about how they are read, for the plan
+    on_workers : are they computed with on the workers of a cluster?
 
     Examples
     --------
@@ -181,6 +182,7 @@ class Rows:
     has_w = False
     target: str | tuple[str, ...] | None = None
     remarks: tuple[str, ...] = ()
+    on_workers = False
 
     def shard(self, k: int) -> Shard:
         """Read the k-th shard; several threads may ask at the same time."""
@@ -257,6 +259,7 @@ class ChangedRows(Rows):
         self.dtype = base.dtype if dtype is None else np.dtype(dtype)
         self.sizes, self.names = base.sizes, base.names if width is None else None
         self.has_y, self.has_w, self.target = base.has_y, base.has_w, base.target
+        self.on_workers = base.on_workers
 
     @property
     def remarks(self):

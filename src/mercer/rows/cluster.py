@@ -67,6 +67,8 @@ class ClusterRows(Rows):
     (array([30., 36.]),)
     """
 
+    on_workers = True
+
     def __init__(self, X: Any, y: Any = None, w: Any = None, client: Any = None, patience: float = 60.0):
         self.client, self.patience = found_client(client), float(patience)
         self._watch, self._lock = Watch(self.client, self.patience), threading.RLock()

@@ -59,8 +59,7 @@ class Solver(Params):
             memory = 12 * shape.n * shape.d
         else:
             memory = self.memory(shape)
-        pairs = 20.0 * shape.entries if shape.sparse else shape.n * shape.unknowns * (2.0 * shape.d + 20)
-        return Cost(shape.vector_bytes + memory, pairs + self.flops(shape))
+        return Cost(shape.vector_bytes + memory, shape.values + self.flops(shape))
 
     # Is a matrix factored on this machine, wherever kernel values are computed?
     factors_here = False

@@ -37,6 +37,8 @@ class Shape:
     entries: int = 0  # of the features of all examples that are not 0, where features are sparse
     free: float = float("inf")  # bytes of memory
     elsewhere: bool = False  # do examples live elsewhere, so that nothing as long as y is in memory?
+    quadratic: bool = True  # is the loss the squared error?
+    smooth: bool = True  # has it a derivative?
 
     @property
     def full(self) -> bool:
@@ -66,6 +68,17 @@ class Shape:
     def sparse(self) -> bool:
         """Is A a matrix of sparse features?"""
         return self.kind == "features" and self.entries > 0
+
+    @property
+    def values(self) -> float:
+        """Operations that compute all entries of A once."""
+        return self.values_of(self.n)
+
+    def values_of(self, rows: int) -> float:
+        """Operations that compute the entries of so many rows of A once."""
+        if self.sparse:
+            return 20.0 * self.entries * rows / max(self.n, 1)
+        return rows * self.unknowns * (2.0 * self.d + 20)
 
     @property
     def matrix(self) -> int:

@@ -141,8 +141,9 @@ class Minimisation:
             else:
                 self._narrow(way)
             solution = self._finished(way, name)
-        except BaseException:
+        except BaseException as error:
             self.journal.keep()
+            self.journal.tell(error)
             raise
         self.journal.done()
         return solution
