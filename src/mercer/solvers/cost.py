@@ -108,3 +108,16 @@ class Cost:
 
     memory: int
     flops: float
+
+
+def bytes_in_words(count: float) -> str:
+    """A number of bytes as one says it.
+
+    >>> bytes_in_words(999), bytes_in_words(1.25e9)
+    ('999 B', '1.2 GB')
+    """
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    raise AssertionError

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from mercer.operators import STORED_SHARE
+from mercer.operators.base import BLOCK_BYTES
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
+from mercer.solvers.cost import LARGEST_FACTOR, Shape, bytes_in_words
 from mercer.solvers.passes.journal import Journal
-from mercer.solvers.passes.minimise import Minimisation, sampled_examples
+from mercer.solvers.passes.minimise import Minimisation, kept_bytes, sampled_examples
 from mercer.solvers.problem import Problem, Solution, relative_to
 
 # The gap to reach for losses with kinks, relative to the objective.
@@ -13,6 +16,8 @@ _KINK_TOL = 1e-4
 # for least squares, other smooth losses, and those with kinks.
 _KINK_PASSES = 7
 _HESSIANS, _SMOOTH_HESSIANS, _KINK_HESSIANS = 1, 6, 4
+# Blocks of features that are in memory at a time, in float64.
+_BLOCKS = 5
 _PRICED = "takes no price of the offset, which one-class problems have; use solver='dual'"
 
 
@@ -63,9 +68,26 @@ class Passes(Solver):
         return reason
 
     def memory(self, shape):
-        # The features of the sample with a copy of some, the Hessian and its factor; vectors for the steps.
-        p = shape.unknowns
-        return 3 * sampled_examples(shape.n, p) * p * 8 + 3 * shape.square + 60 * p * shape.outputs * 8
+        # The features of the sample, and of a window; blocks of them in float64 while they are added up; the
+        # Hessian and its factor; vectors for the steps.
+        p, sample = shape.unknowns, sampled_examples(shape.n, shape.unknowns)
+        window = 0 if shape.smooth else 8 * sample * p
+        blocks = min(_BLOCKS * BLOCK_BYTES, 2 * 8 * sample * p)
+        return self._kept(shape) + window + blocks + 4 * shape.square + 60 * p * shape.outputs * 8
+
+    def _kept(self, shape: Shape) -> int:
+        """Bytes of the features of the sample; 0 where they are computed as they are needed."""
+        if shape.kind == "centres" and (shape.remote or shape.unknowns > LARGEST_FACTOR):
+            return 0
+        kept = kept_bytes(shape.n, shape.unknowns)
+        return kept if kept <= STORED_SHARE * shape.free else 0
+
+    def keeps(self, shape):
+        if not shape.elsewhere:
+            return None
+        kept = self._kept(shape)
+        with_them = f"with its features (up to {bytes_in_words(kept)})" if kept else "without its features"
+        return f"a sample of {sampled_examples(shape.n, shape.unknowns):,} examples is kept, {with_them}"
 
     def flops(self, shape):
         # A pass computes all kernel values, and multiplies by them twice; then there are Hessians of the
