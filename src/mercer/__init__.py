@@ -36,6 +36,7 @@ _LAZY = {
     "Model": "mercer.tables",
     "fit": "mercer.tables",
     "load": "mercer.io",
+    "progress": "mercer.rows",
     "save": "mercer.io",
     "to_onnx": "mercer.onnx",
 }

@@ -117,11 +117,13 @@ def test_a_fit_on_the_cluster_is_that_of_one_process(client):
         (named, (dd.from_pandas(frame, npartitions=4), "y")),
     ):
         there = clone(machine).set_params(engine=Dask(client)).fit(*given)
-        assert np.array_equal(there.predict(asked), expected)
+        assert np.array_equal(there.predict(asked), expected) and there.plan_.engine == Dask(client)
     with client.as_current():  # Dask's collections need no engine: they are where they are
         there = clone(machine).fit(*given)
         assert np.array_equal(there.predict(named), expected)
         assert np.array_equal(there.predict(dd.from_pandas(named, npartitions=2)), expected)
+        # Without an engine, too, a plan says where the rows are computed with.
+        assert clone(machine).plan(*given).engine == there.plan_.engine == Dask(engine=Tiled())
 
 
 def test_a_search_over_the_cluster_uses_each_core_once(client):

@@ -164,6 +164,10 @@ def test_plan():
     assert plan.examples == n and plan.unknowns == 10 and 0 < plan.memory < 1e9
     assert "MB" in str(plan) and "Passes" in str(plan)
     assert not hasattr(KernelRidge(), "plan_")
+    assert any("quasi-Newton" in reason for reason in plan.reasons)
+    kinks = KernelSVC(lam=1e-2, representation=Nystrom(10)).plan(ArrayRows(X, t > 0)).reasons
+    assert any("kinks" in reason and "gap" in reason for reason in kinks)
+    assert not any("quasi-Newton" in reason for reason in kinks)
 
 
 def test_what_is_refused():

@@ -19,6 +19,7 @@ from distributed import Client, LocalCluster
 
 from cluster_tasks import Deadly, Endless, Normal, Times, broken, counted, doubled, pid
 from mercer.rows import ArrayRows
+from mercer.rows.base import watching
 from mercer.rows.cluster import ClusterRows, jobs_of
 from mercer.rows.watch import NoWorkersError, SchedulerLostError, found_client
 
@@ -107,6 +108,20 @@ def test_whatever_the_number_of_workers(tmp_path):
         assert np.array_equal(found, local.total(Deadly(tmp_path), V)[0])
         client.retire_workers(list(client.nthreads())[1:])
         assert same(there.total(task, v), expected)
+
+
+def test_how_far_a_pass_is(client):
+    """Whoever watches is told of rows now and then, and once that all are done."""
+    rows, heard = ClusterRows(ArrayRows(X, y, w, 100), client=client), []
+    for work in (lambda: rows.total(Times(0.04), V), lambda: list(rows.each(Times(), V))):
+        said = []
+        with watching(lambda *told, said=said: said.append(told)):
+            work()
+        done = [some for some, _ in said]
+        assert said[-1] == (4000, 4000) and done.count(4000) == 1 and done == sorted(done)
+        assert {of for _, of in said} == {4000}
+        heard.append(len(said))
+    assert heard[0] > 1 and heard[1] == 40
 
 
 def test_one_by_one_and_some_rows(placed):

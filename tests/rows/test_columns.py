@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from mercer.rows import open_rows
-from mercer.rows.columns import NUMBERS, WORDS, CodedWords, choose, kind_of, numbers, words
+from mercer.rows.columns import NUMBERS, WORDS, CodedWords, choose, kind_of, known, numbers, words
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,8 @@ def test_kinds():
         ({"columns": []}, "there are no points"),
         (
             {"target": "price"},
-            "column 'city' of t holds no numbers \\(string\\): leave it out, .* mercer.fit",
+            "column 'city' of t holds no numbers \\(string\\): leave it out, .* in "
+            "mercer.rows.open_rows\\(…, columns=\\[…\\]\\), or let mercer.fit",
         ),
         ({"target": ["price", "city"], "columns": ["a"]}, "'city' of t can't be a target: .* several"),
         ({"target": "when", "columns": ["a"]}, "'when' of t can't be a target: it holds timestamp"),
@@ -95,6 +96,14 @@ def test_what_can_not_be(table, options, said):
     schema = table.schema.append(pa.field("when", pa.timestamp("s")))
     with pytest.raises(ValueError, match=said):
         choose(schema, "t", **options)
+
+
+def test_some_of_many_names():
+    """Those that are not listed are counted, so that nobody takes the list for the whole."""
+    for count, end in ((10, "'x9'"), (11, "'x9', … (11 in all)")):
+        with pytest.raises(ValueError) as caught:
+            known("nope", [f"x{i}" for i in range(count)], "t")
+        assert str(caught.value).endswith(end)
 
 
 def test_row_numbers_of_pandas_are_no_features(tmp_path):

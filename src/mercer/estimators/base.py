@@ -16,7 +16,7 @@ from mercer._state import require
 from mercer._xp import given_up
 from mercer.estimators.answers import Coefficients
 from mercer.estimators.auto_lam import choose, forecast
-from mercer.estimators.elsewhere import Census, require_vectors
+from mercer.estimators.elsewhere import Census, engine_at, require_vectors
 from mercer.estimators.inputs import KernelInputs, checked_weights, finite_scores, like
 from mercer.estimators.lam import check_lam, is_auto
 from mercer.estimators.plan import Plan, make_plan, sizes_of, solver_in_memory, unknowns_elsewhere
@@ -114,7 +114,8 @@ class KernelMachine(Coefficients, KernelInputs):
         if not machine.learns_elsewhere(X):
             return machine._prepare(X, y)[-1]
         census = machine._census(X, y, None)
-        return machine._prepare(census.sample.X, census.sample.y, census)[-1]
+        plan = machine._prepare(census.sample.X, census.sample.y, census)[-1]
+        return replace(plan, engine=engine_at(census.rows, plan.engine))
 
     def _build(self, X: Any, y: Any, sample_weight: Any, census: Census | None = None):
         """The problem to be solved, and what is needed to make a function of its solution."""
@@ -238,6 +239,7 @@ class KernelMachine(Coefficients, KernelInputs):
         problem, built, coding, plan = self._build(census.sample.X, census.sample.y, None, census)
         if census.rows.names is not None:
             self.feature_names_in_ = np.array(census.rows.names, dtype=object)
+        plan = replace(plan, engine=engine_at(census.rows, plan.engine))
         return problem, built, coding, replace(plan, reasons=(*plan.reasons, *census.rows.remarks))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Problem:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.engines import Dask, Engine
 from mercer.kernels import Precomputed
 from mercer.kernels.base import Kernel
 from mercer.losses.coding import LabelCoding, distinct, numbers
@@ -238,6 +239,11 @@ class Census:
         A = Elsewhere(self.rows.changed(encoded), built.facing, built.A.shape[1], built.A.dtype)
         A.of_kernel = built.A.of_kernel
         return replace(sample, A=A, y=sample.y[:0], weights=None, sample=sample)
+
+
+def engine_at(rows: Rows, engine: Engine) -> Engine:
+    """What a plan says computes with these rows: on the workers of a cluster, the engine is there."""
+    return Dask(engine=engine) if rows.on_workers and not engine.sends else engine
 
 
 def require_vectors(kernel: Kernel) -> None:

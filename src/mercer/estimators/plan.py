@@ -18,7 +18,7 @@ from mercer.kernels.base import Kernel
 from mercer.losses import Loss
 from mercer.representations import Features, Full, Lasso, Nystrom, Representation
 from mercer.rows import Rows
-from mercer.solvers.cost import LARGEST_FACTOR, SQUARES, Shape
+from mercer.solvers.cost import LARGEST_FACTOR, SQUARES, Shape, bytes_in_words
 
 # Up to here an exact solution takes seconds on an ordinary machine.
 _EXACT_LEAST_SQUARES = 10_000
@@ -79,7 +79,7 @@ class Plan:
         if self.unknowns:
             head += f", {self.unknowns:,} unknowns"
         if self.flops:
-            head += f", about {_bytes(self.memory)} and {self.flops:.0e} operations"
+            head += f", about {bytes_in_words(self.memory)} and {self.flops:.0e} operations"
         return "\n".join([head, *(f"- {r}" for r in self.reasons)])
 
 
@@ -104,6 +104,7 @@ def make_plan(
     """Fill in what was left to "auto", within the memory that is free; `sizes` are those of the examples."""
     free = available_memory() if memory is None else memory
     sizes = replace(sizes, remote=engine.remote, joint=loss.joint, free=free)
+    sizes = replace(sizes, quadratic=loss.quadratic, smooth=loss.smooth)
     reasons: list[str] = []
     passed: list[str] = []
 
@@ -129,9 +130,13 @@ def make_plan(
     refusal = solver.refusal(loss, representation.penalty) or _misplaced(representation, solver, shape)
     if refusal is not None:
         raise solvers.IncompatibleError(refusal)
+    kept = solver.keeps(shape)
+    reasons += [] if kept is None else [kept]
     cost = solver.cost(shape)
     if cost.memory > free:
-        reasons.append(f"this may not fit: about {_bytes(cost.memory)} for {_bytes(free)} free")
+        reasons.append(
+            f"this may not fit: about {bytes_in_words(cost.memory)} for {bytes_in_words(free)} free"
+        )
     return Plan(
         *(representation, solver, engine, sizes.n, shape.unknowns, cost.memory, cost.flops),
         *(tuple(reasons), tuple(passed)),
@@ -236,9 +241,12 @@ def _swept(loss: Loss) -> bool:
 
 def _solvers(loss: Loss, representation: Representation, shape: Shape) -> Iterator[Option]:
     if shape.elsewhere:
-        yield Option(
-            solvers.Passes(), "quasi-Newton steps upon the Hessian of a sample, a pass over all rows each"
-        )
+        steps = "quasi-Newton steps upon the Hessian of a sample"
+        if not loss.smooth:
+            steps = (
+                f"{loss!r} has kinks: examples near one are fetched and solved for, to a stated duality gap"
+            )
+        yield Option(solvers.Passes(), f"{steps}, a pass over all rows each")
     lasso = representation.penalty == "lasso"
     yield Option(
         solvers.Coordinate(),
@@ -280,10 +288,14 @@ def _for_least_squares(shape: Shape) -> Iterator[Option]:
     if shape.full:
         need = solvers.Cholesky().cost(shape).memory
         many = f"{p:,} examples are more than {_CG_FROM:,}" if p > _CG_FROM else None
-        large = f"a factor takes {_bytes(need)}" if need > 0.8 * shape.free else None
+        large = f"a factor takes {bytes_in_words(need)}" if need > 0.8 * shape.free else None
         yield Option(solvers.Cholesky(), f"the {p:,}×{p:,} matrix fits: factored", many or large)
         stored = not shape.remote and solvers.CG().would_store(p, shape.float32, shape.free)
-        how = "on the matrix kept in memory" if stored else f"without the matrix in memory ({_bytes(need)})"
+        how = (
+            "on the matrix kept in memory"
+            if stored
+            else f"without the matrix in memory ({bytes_in_words(need)})"
+        )
         yield Option(solvers.CG(), f"{p:,} examples: conjugate gradients {how} beat a factorisation")
     if shape.kind == "centres" and shape.remote:
         yield Option(
@@ -301,14 +313,6 @@ def _for_least_squares(shape: Shape) -> Iterator[Option]:
         None if p <= LARGEST_FACTOR else f"{p:,} unknowns are too many to factor",
     )
     yield Option(solvers.CG(), f"{p:,} unknowns are too many to factor: conjugate gradients")
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if count < 1000 or unit == "TB":
-            return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    raise AssertionError
 
 
 def sizes_of(X: Any, outputs: int, kernel: Kernel) -> Shape:

@@ -10,7 +10,7 @@ import numpy as np
 from mercer import _resolve
 from mercer._threads import cpu_count
 from mercer.engines import Engine
-from mercer.estimators.elsewhere import Census, require_vectors
+from mercer.estimators.elsewhere import Census, engine_at, require_vectors
 from mercer.estimators.plan import Plan, representation_without_loss
 from mercer.estimators.tensors import on_host
 from mercer.features.base import generator
@@ -66,7 +66,7 @@ class Survey:
         shard = max(self.rows.sizes) * self.rows.shape[1] * self.rows.dtype.itemsize
         memory = self.sample.X.nbytes + _SHARDS * shard + cpu_count() * _BLOCKS + stored
         return Plan(
-            *(self.representation, None, engine, self.n, self.unknowns, memory, flops),
+            *(self.representation, None, engine_at(self.rows, engine), self.n, self.unknowns, memory, flops),
             reasons=(*reasons, *self.rows.remarks),
         )
 

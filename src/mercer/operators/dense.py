@@ -101,11 +101,17 @@ class L1(Identity):
     """Stands for the penalty λ‖c‖₁: no quadratic form, and only solvers that declare it take it."""
 
 
-def in_memory(A: Operator, share: float = STORED_SHARE) -> Operator:
-    """A as a matrix if it takes at most this share of the memory that is free, else A itself."""
-    if isinstance(A, Matrix) or A.shape[0] * A.shape[1] * A.dtype.itemsize > share * available_memory():
+def in_memory(A: Operator, share: float = STORED_SHARE, most_doubles: int | None = None) -> Operator:
+    """A as a matrix if it takes at most this share of the memory that is free, else A itself.
+
+    `most_doubles`: what would take more bytes in float64 is kept in float32.
+    """
+    entries = A.shape[0] * A.shape[1]
+    many = most_doubles is not None and 8 * entries > most_doubles
+    dtype = np.dtype(np.float32) if many else A.dtype
+    if isinstance(A, Matrix) or entries * dtype.itemsize > share * available_memory():
         return A
-    return Matrix(A.dense())
+    return Matrix(A.dense() if dtype == A.dtype else A.fill(np.empty(A.shape, dtype)))
 
 
 def blas_single_threaded(*operators: Operator) -> Any:

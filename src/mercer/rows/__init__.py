@@ -4,6 +4,7 @@ from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
 from mercer.rows.cluster import ClusterRows
 from mercer.rows.door import lives_elsewhere, open_rows
+from mercer.rows.passing import progress
 from mercer.rows.statistics import Categories, ColumnMoments, Description, Sample, Standardise, describe
 from mercer.rows.watch import ClusterError, NoWorkersError, SchedulerLostError
 from mercer.rows.writing import write_blocks
@@ -24,5 +25,6 @@ __all__ = [
     "describe",
     "lives_elsewhere",
     "open_rows",
+    "progress",
     "write_blocks",
 ]

@@ -36,21 +36,36 @@ _WATCHING: ContextVar[Callable[[int, int], None] | None] = ContextVar("watching"
 
 @contextmanager
 def watching(told: Callable[[int, int], None]) -> Iterator[None]:
-    """Within this, passes say how far they are: `told` is called with shards done, and shards of the pass.
+    """Within this, passes say how far they are: `told` is called with the rows done, and those of the pass.
 
     Examples
     --------
     >>> from mercer.rows import ArrayRows
     >>> with watching(lambda done, count: print(done, "of", count)):
     ...     _ = ArrayRows(np.zeros((4, 1)), rows=2).total(lambda shard: (len(shard),))
-    1 of 2
-    2 of 2
+    2 of 4
+    4 of 4
     """
     before = _WATCHING.set(told)
     try:
         yield
     finally:
         _WATCHING.reset(before)
+
+
+def watched() -> Callable[[int, int], None] | None:
+    """Who is to be told how far passes are, if anybody."""
+    return _WATCHING.get()
+
+
+def counted(results: Iterable[Totals], sizes: Sequence[int]) -> Iterator[Totals]:
+    """The results of shards of these sizes, in order; whoever watches is told as they come."""
+    told, done, rows = watched(), 0, sum(sizes)
+    for size, result in zip(sizes, results, strict=True):
+        done += size
+        if told is not None and size:
+            told(done, rows)
+        yield result
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +177,7 @@ class Rows:
     has_y, has_w : are there targets, are there weights?
     target : name of the targets' column, or names, or None where it has none
     remarks : sentences about how they are read, for the plan
+    on_workers : are they computed with on the workers of a cluster?
 
     Examples
     --------
@@ -181,6 +197,7 @@ class Rows:
     has_w = False
     target: str | tuple[str, ...] | None = None
     remarks: tuple[str, ...] = ()
+    on_workers = False
 
     def shard(self, k: int) -> Shard:
         """Read the k-th shard; several threads may ask at the same time."""
@@ -203,15 +220,11 @@ class Rows:
 
     def each(self, task: Task, *vectors: Any) -> Iterator[Totals]:
         """task(shard, *vectors) of one shard after the other, in order."""
-        told, count = _WATCHING.get(), len(self.sizes)
-        shards, at_once = self._ahead(range(count)), getattr(task, "at_once", 1)
+        shards, at_once = self._ahead(range(len(self.sizes))), getattr(task, "at_once", 1)
         results: Iterator[Totals] = (task(shard, *vectors) for shard in shards)
         if at_once > 1:
             results = _in_threads(lambda shard: task(shard, *vectors), shards, at_once, at_once - 1)
-        for k, result in enumerate(results):
-            if told is not None:
-                told(k + 1, count)
-            yield result
+        yield from counted(results, self.sizes)
 
     def take(self, index: np.ndarray) -> Shard:
         """These rows, in the order of their numbers: one pass over the shards that hold them."""
@@ -257,6 +270,7 @@ class ChangedRows(Rows):
         self.dtype = base.dtype if dtype is None else np.dtype(dtype)
         self.sizes, self.names = base.sizes, base.names if width is None else None
         self.has_y, self.has_w, self.target = base.has_y, base.has_w, base.target
+        self.on_workers = base.on_workers
 
     @property
     def remarks(self):

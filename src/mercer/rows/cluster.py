@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from mercer.rows.arrays import ArrayRows
-from mercer.rows.base import Changed, Rows, Shard, Task, Totals, joined
+from mercer.rows.base import Changed, Rows, Shard, Task, Totals, counted, joined, watched
 from mercer.rows.placing import DaskOrigin, Origin, is_of_dask, origin_of_rows, sent
 from mercer.rows.portions import Arguments, Parcel, chosen, job, merged, single, whole
 from mercer.rows.watch import Watch, found_client, is_passing
@@ -67,6 +67,8 @@ class ClusterRows(Rows):
     (array([30., 36.]),)
     """
 
+    on_workers = True
+
     def __init__(self, X: Any, y: Any = None, w: Any = None, client: Any = None, patience: float = 60.0):
         self.client, self.patience = found_client(client), float(patience)
         self._watch, self._lock = Watch(self.client, self.patience), threading.RLock()
@@ -113,7 +115,10 @@ class ClusterRows(Rows):
     def total(self, task, *vectors):
         run = _Pass(self, task, vectors)
         try:
-            return self._tried(run.attempt)
+            total = self._tried(run.attempt)
+            if (told := watched()) is not None:
+                told(self.shape[0], self.shape[0])
+            return total
         finally:
             run.release()
 
@@ -142,7 +147,8 @@ class ClusterRows(Rows):
             return client.submit(single, known.parcel(client), portion, k, given.ready(client), pure=False)
 
         try:
-            yield from self._in_order(begun, range(len(self.sizes)), given.release)
+            results = self._in_order(begun, range(len(self.sizes)), given.release)
+            yield from counted(results, self.sizes)
         finally:
             given.release()
 
@@ -286,10 +292,18 @@ class _Pass:
         futures = client.map(job, same[0], some, numbers, same[1], same[2], pure=False)
         for j, future in zip(missing, futures, strict=True):
             self.results[j] = future
-        found = rows._watch.values(self._merged(count) if known.large else self.results, there)
+        found = rows._watch.values(self._merged(count) if known.large else self.results, there, self._tell)
         [total] = merged(found, count).values()
         known.learn(time.monotonic() - begun, total)
         return total
+
+    def _tell(self) -> None:
+        """Say how many rows are done, if anybody asked."""
+        if (told := watched()) is not None:
+            done = [job for job, future in zip(self.jobs, self.results) if not _is_unfinished(future)]
+            some = sum(self.rows._weights[i] for job in done for i in job)
+            if 0 < some < self.rows.shape[0]:  # the last is told when all is added up
+                told(some, self.rows.shape[0])
 
     def _merged(self, count: int) -> list[Any]:
         """Results of jobs, added up on the workers until few are left: they would fill our memory."""

@@ -14,6 +14,8 @@ import numpy as np
 _EXACT = ("bool", "int8", "int16", "uint8", "uint16", "halffloat", "float")
 # What pandas calls row numbers that it writes into a table.
 _PANDAS = re.compile(r"__index_level_\d+__$")
+# Names that an error lists.
+_NAMED = 10
 WORDS, NUMBERS = "words", "numbers"
 
 
@@ -159,7 +161,8 @@ def known(column: Any, names: Sequence[str], name: str) -> None:
     if column in names:
         return
     near = get_close_matches(str(column), names, 1, 0.5)
-    hint = f"did you mean {near[0]!r}?" if near else "it has " + ", ".join(map(repr, names[:10]))
+    more = f", … ({len(names):,} in all)" if len(names) > _NAMED else ""
+    hint = f"did you mean {near[0]!r}?" if near else "it has " + ", ".join(map(repr, names[:_NAMED])) + more
     raise ValueError(f"{name} has no column {column!r}: {hint}")
 
 
@@ -217,7 +220,7 @@ def _require_numbers(column: str, schema: Any, name: str) -> None:
         return
     raise ValueError(
         f"column {column!r} of {name} holds no numbers ({kind}): leave it out, by naming the others in "
-        "columns=, or let mercer.fit encode words and dates"
+        "mercer.rows.open_rows(…, columns=[…]), or let mercer.fit encode words and dates"
     )
 
 

@@ -100,8 +100,10 @@ class Watch:
             except TimeoutError:
                 waiting.look()
 
-    def values(self, futures: list[Any], there: Collection[str]) -> list[Any]:
-        """What futures have become; `there` as for `done`.
+    def values(
+        self, futures: list[Any], there: Collection[str], looked: Callable[[], None] = lambda: None
+    ) -> list[Any]:
+        """What futures have become; `there` as for `done`; looked() is called from time to time meanwhile.
 
         Dask may wait for ever for a result that went down with its worker while it was fetched: a future that
         the scheduler has forgotten is taken for pending. So we wait beside it, and look at the workers. What
@@ -112,6 +114,7 @@ class Watch:
         waiting = _Waiting(self, there)
         while not wait_for([gathered], timeout=waiting.seconds).done:
             waiting.look()
+            looked()
         return gathered.result()
 
     def tried(self, attempt: Callable[[dict[str, int]], T], failed: Callable[[], None] = lambda: None) -> T:

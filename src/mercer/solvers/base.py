@@ -55,12 +55,12 @@ class Solver(Params):
     def cost(self, shape: Shape) -> Cost:
         """What a problem of this shape takes, in bytes beyond the data and in operations."""
         if shape.remote and shape.kind != "features" and not self.factors_here:
-            # Matrices are the engine's; here are only vectors, and the points once more in float64.
-            memory = 12 * shape.n * shape.d
+            # Matrices are the engine's; here are only vectors, and the points, if any are here, once more in
+            # float64.
+            memory = 0 if shape.elsewhere else 12 * shape.n * shape.d
         else:
             memory = self.memory(shape)
-        pairs = 20.0 * shape.entries if shape.sparse else shape.n * shape.unknowns * (2.0 * shape.d + 20)
-        return Cost(shape.vector_bytes + memory, pairs + self.flops(shape))
+        return Cost(shape.vector_bytes + memory, shape.values + self.flops(shape))
 
     # Is a matrix factored on this machine, wherever kernel values are computed?
     factors_here = False
@@ -71,6 +71,10 @@ class Solver(Params):
             # With outputs tied together: K, its factor, the way back and a preconditioner, in float64.
             return 6 * shape.n * shape.n * 8 if shape.joint else shape.stored
         return shape.stored + SQUARES * shape.square
+
+    def keeps(self, shape: Shape) -> str | None:
+        """What it keeps in memory, if a plan should say so."""
+        return None
 
     def flops(self, shape: Shape) -> float:
         """Operations, besides computing every kernel value once."""

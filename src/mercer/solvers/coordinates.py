@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dpstrf, dtrtri
 from mercer._memory import available_memory
 from mercer._xp import issparse
 from mercer.operators import STORED_SHARE, Composed, Identity, Matrix, Operator, WithOnes, in_memory
+from mercer.operators.base import row_blocks
 from mercer.operators.factor import Factor, NotPositiveDefinite, inverse_lower
 from mercer.solvers.cost import LARGEST_FACTOR
 from mercer.solvers.pcg import Apply
@@ -34,6 +35,7 @@ class Primal:
 
     Here the penalty is the identity (and nothing on the offset, which is the last coordinate). Given the
     `weights` of means, features in memory are centred, if a copy fits: large means would drown the rest.
+    Where the matrix is our `own` it is changed itself.
     """
 
     # May the Hessian be formed and factored?
@@ -47,14 +49,22 @@ class Primal:
     words = "these features"
 
     def __init__(
-        self, Phi: Operator, offset: bool, T: np.ndarray | None = None, weights: np.ndarray | None = None
+        self,
+        Phi: Operator,
+        offset: bool,
+        T: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+        own: bool = False,
     ):
         self.offset, self.T = offset, T
         self.means = np.zeros(Phi.shape[1])
-        fits = 8 * Phi.shape[0] * Phi.shape[1] <= STORED_SHARE * available_memory()
+        fits = own or 8 * Phi.shape[0] * Phi.shape[1] <= STORED_SHARE * available_memory()
         if weights is not None and fits and isinstance(Phi, Matrix) and not issparse(Phi.values):
-            self.means = weights @ np.asarray(Phi.values, dtype=np.float64) / weights.sum()
-            Phi = Matrix((Phi.values - self.means).astype(Phi.dtype, copy=False))
+            self.means = Phi.column_sums(weights)[:, 0] / weights.sum()
+            centred = Phi.values if own else np.empty_like(Phi.values)
+            for rows, block in Phi.blocks():
+                centred[rows] = block - self.means
+            Phi = Matrix(centred)
         if T is not None:
             m, r = T.shape
             some = f"{r:,} of the {m:,} centres, on which the others depend to rounding"
@@ -74,7 +84,10 @@ class Primal:
         other = copy(self)
         Phi = A if self.T is None else Composed(A, self.T)
         if self.explicit:
-            Phi = Matrix(np.asarray(Phi.dense(), dtype=np.float64) - self.means)
+            values = Phi.fill(np.empty(Phi.shape))
+            for some in row_blocks(values.shape, values.dtype):
+                values[some] -= self.means
+            Phi = Matrix(values)
         other.Phi, other._sampled = WithOnes(Phi) if self.offset else Phi, None
         return other
 
@@ -255,11 +268,15 @@ def _noise(A: Operator) -> float:
     return max(found, default=0.0)
 
 
-def to_primal(problem: Problem, *, store: bool = False, steady: bool = False) -> Primal:
+def to_primal(
+    problem: Problem, *, store: bool = False, steady: bool = False, rough: int | None = None
+) -> Primal:
     """Coordinates for a problem with centres or features.
 
     A few centres are made orthonormal. With `store`, Φ is then kept in memory if it fits: for methods that
-    pass over it many times. `steady`: see `CentreCoefficients`.
+    pass over it many times. `steady`: see `CentreCoefficients`. Of more bytes than `rough` it is kept in
+    float32, which is enough for a Hessian that serves as a preconditioner: ΦᵀΦ, added up in float64, is that
+    of features a little off, and positive.
     """
     A, B = problem.A, problem.B
     if A.of_kernel and (A.remote or A.shape[1] > LARGEST_FACTOR):
@@ -268,7 +285,8 @@ def to_primal(problem: Problem, *, store: bool = False, steady: bool = False) ->
     Phi = A if T is None else Composed(A, T)
     # An offset takes up the means; where the loss is not convex that might lead elsewhere.
     weights = problem.w if problem.offset and problem.loss.convex else None
-    return Primal(in_memory(Phi) if store else Phi, problem.offset, T, weights)
+    kept = in_memory(Phi, most_doubles=rough) if store else Phi
+    return Primal(kept, problem.offset, T, weights, own=kept is not Phi)
 
 
 def _strain(spread: float) -> float:

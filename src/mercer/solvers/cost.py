@@ -37,6 +37,8 @@ class Shape:
     entries: int = 0  # of the features of all examples that are not 0, where features are sparse
     free: float = float("inf")  # bytes of memory
     elsewhere: bool = False  # do examples live elsewhere, so that nothing as long as y is in memory?
+    quadratic: bool = True  # is the loss the squared error?
+    smooth: bool = True  # has it a derivative?
 
     @property
     def full(self) -> bool:
@@ -68,6 +70,17 @@ class Shape:
         return self.kind == "features" and self.entries > 0
 
     @property
+    def values(self) -> float:
+        """Operations that compute all entries of A once."""
+        return self.values_of(self.n)
+
+    def values_of(self, rows: int) -> float:
+        """Operations that compute the entries of so many rows of A once."""
+        if self.sparse:
+            return 20.0 * self.entries * rows / max(self.n, 1)
+        return rows * self.unknowns * (2.0 * self.d + 20)
+
+    @property
     def matrix(self) -> int:
         """Bytes of A; a sparse one has a value and a place for each entry."""
         if self.sparse:
@@ -95,3 +108,16 @@ class Cost:
 
     memory: int
     flops: float
+
+
+def bytes_in_words(count: float) -> str:
+    """A number of bytes as one says it.
+
+    >>> bytes_in_words(999), bytes_in_words(1.25e9)
+    ('999 B', '1.2 GB')
+    """
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    raise AssertionError

@@ -67,8 +67,10 @@ def interrupted(monkeypatch, machine, rows, path, passes):
 
     with monkeypatch.context() as patch:
         patch.setattr(Elsewhere, "adding", counting)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as caught:
             machine.fit(rows, checkpoint=always(path))
+    [note] = caught.value.__notes__
+    assert str(path) in note and path.exists()
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from mercer.losses import (
     Quantile,
     SquaredHinge,
 )
+from mercer.operators import Matrix
 from mercer.representations import Features, Nystrom
 from mercer.rows import ArrayRows
 from mercer.solvers import Passes, Smoothing
@@ -163,6 +164,31 @@ def test_kinks_in_float32_with_a_small_penalty(machine, y, monkeypatch):
     assert ours.gap - ours.rounding > 1e-4 * ours.objective  # more than was asked for, were it not rounding
     assert theirs.gap < 1e-7
     assert -ours.rounding <= ours.objective - theirs.objective + theirs.gap <= ours.gap + theirs.gap
+
+
+@pytest.mark.parametrize("name", ["ridge", "logistic", "hinge"])
+def test_features_kept_in_float32(name, monkeypatch):
+    """They make steps only: the solution is the same, and no more of them are needed."""
+    machine, y = {"ridge": SMOOTH["ridge"], "logistic": SMOOTH["logistic"], "hinge": (KernelSVC(), two)}[name]
+    machine = clone(machine).set_params(
+        kernel=Gaussian(1.0), lam=1e-6, representation=nystrom, random_state=0
+    )
+    exact = clone(machine).fit(ArrayRows(X, y, rows=70))
+    seen, product = set(), Matrix.__matmul__
+
+    def noting(self, V):
+        seen.add(self.dtype)
+        return product(self, V)
+
+    monkeypatch.setattr(minimise, "_MOST_DOUBLES", 0)
+    monkeypatch.setattr(Matrix, "__matmul__", noting)
+    single = clone(machine).fit(ArrayRows(X, y, rows=70))
+    assert np.dtype(np.float32) in seen and single.solution_.status == "converged"
+    assert single.solution_.iterations <= exact.solution_.iterations + 1
+    tol = 1e-4 if name == "hinge" else 1e-8
+    found, right = (m.solution_.certificate for m in (single, exact))
+    assert abs(found.objective - right.objective) <= tol * right.objective
+    assert found.gap <= max(10 * tol * right.objective, 10 * right.gap)
 
 
 def test_far_from_zero():

@@ -181,6 +181,13 @@ class Journal:
                 self._warned = True
                 self._warn("renewed", error, "the one of before stays")
 
+    def tell(self, error: BaseException) -> None:
+        """Add to what ended a fit where it can be taken up."""
+        if self.path is not None and not isinstance(error, CheckpointError) and self.path.exists():
+            error.add_note(
+                f"How far the fit was is in {self.path}: the same fit with checkpoint= goes on there."
+            )
+
     def _write(self) -> None:
         assert self.path is not None
         words = {"version": _VERSION, "seed": self.seed, **self._about, **self._state}

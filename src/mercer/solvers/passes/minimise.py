@@ -39,6 +39,9 @@ _OF_KINKS = ("mu", "reach", "trust", "best_mu")
 _PROBED = 50
 # Features of examples near a kink may take so many bytes, or as much as those of the sample.
 _WINDOW_BYTES = 128 << 20
+# Features of the sample, which make a preconditioner and a start, are kept in float32 where they would take
+# more bytes.
+_MOST_DOUBLES = 128 << 20
 # Examples of the sample for each unknown, and at least.
 _SAMPLED, _SAMPLED_LEAST = 40, 20_000
 
@@ -46,6 +49,12 @@ _SAMPLED, _SAMPLED_LEAST = 40, 20_000
 def sampled_examples(n: int, unknowns: int) -> int:
     """Examples of the sample for so many unknowns."""
     return min(n, max(_SAMPLED * unknowns, _SAMPLED_LEAST))
+
+
+def kept_bytes(n: int, unknowns: int) -> int:
+    """Bytes, at most, of the features of the sample."""
+    doubles = 8 * sampled_examples(n, unknowns) * unknowns
+    return min(doubles, max(_MOST_DOUBLES, doubles // 2))
 
 
 @dataclass
@@ -117,7 +126,7 @@ class Minimisation:
     def __init__(self, problem: Problem, tol: float, limit: int, journal: Journal):
         self.problem, self.tol, self.limit, self.journal = problem, tol, limit, journal
         self.sample = sample = _drawn(problem) if problem.sample is None else problem.sample
-        self.primal = to_primal(sample, store=True, steady=True)
+        self.primal = to_primal(sample, store=True, steady=True, rough=_MOST_DOUBLES)
         self.curvature = Curvature(sample, self.primal)
         work = Slopes(problem.loss, max(sample.n, _WINDOW_BYTES // (8 * len(self.primal.penalty))))
         bends = Bends(problem.loss) if problem.loss.quadratic else None
@@ -141,8 +150,9 @@ class Minimisation:
             else:
                 self._narrow(way)
             solution = self._finished(way, name)
-        except BaseException:
+        except BaseException as error:
             self.journal.keep()
+            self.journal.tell(error)
             raise
         self.journal.done()
         return solution

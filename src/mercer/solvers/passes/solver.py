@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from mercer.operators import STORED_SHARE
+from mercer.operators.base import BLOCK_BYTES
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
+from mercer.solvers.cost import LARGEST_FACTOR, Shape, bytes_in_words
 from mercer.solvers.passes.journal import Journal
-from mercer.solvers.passes.minimise import Minimisation, sampled_examples
+from mercer.solvers.passes.minimise import Minimisation, kept_bytes, sampled_examples
 from mercer.solvers.problem import Problem, Solution, relative_to
 
 # The gap to reach for losses with kinks, relative to the objective.
 _KINK_TOL = 1e-4
+# What fits took: passes for losses with kinks, and Hessians of the sample, or as many examples in windows,
+# for least squares, other smooth losses, and those with kinks.
+_KINK_PASSES = 7
+_HESSIANS, _SMOOTH_HESSIANS, _KINK_HESSIANS = 1, 6, 4
+# Blocks of features that are in memory at a time, in float64.
+_BLOCKS = 5
 _PRICED = "takes no price of the offset, which one-class problems have; use solver='dual'"
 
 
@@ -42,7 +51,7 @@ class Passes(Solver):
     """
 
     name = "passes"
-    passes = 12
+    passes = 10
 
     def __init__(self, tol=None, max_iter=200):
         self.tol = tol
@@ -59,9 +68,38 @@ class Passes(Solver):
         return reason
 
     def memory(self, shape):
-        # The features of the sample with a copy of some, the Hessian and its factor; vectors for the steps.
-        p = shape.unknowns
-        return 3 * sampled_examples(shape.n, p) * p * 8 + 3 * shape.square + 60 * p * shape.outputs * 8
+        # The features of the sample, and of a window; blocks of them in float64 while they are added up; the
+        # Hessian and its factor; vectors for the steps.
+        p, sample = shape.unknowns, sampled_examples(shape.n, shape.unknowns)
+        window = 0 if shape.smooth else 8 * sample * p
+        blocks = min(_BLOCKS * BLOCK_BYTES, 2 * 8 * sample * p)
+        return self._kept(shape) + window + blocks + 4 * shape.square + 60 * p * shape.outputs * 8
+
+    def _kept(self, shape: Shape) -> int:
+        """Bytes of the features of the sample; 0 where they are computed as they are needed."""
+        if shape.kind == "centres" and (shape.remote or shape.unknowns > LARGEST_FACTOR):
+            return 0
+        kept = kept_bytes(shape.n, shape.unknowns)
+        return kept if kept <= STORED_SHARE * shape.free else 0
+
+    def keeps(self, shape):
+        if not shape.elsewhere:
+            return None
+        kept = self._kept(shape)
+        with_them = f"with its features (up to {bytes_in_words(kept)})" if kept else "without its features"
+        return f"a sample of {sampled_examples(shape.n, shape.unknowns):,} examples is kept, {with_them}"
+
+    def flops(self, shape):
+        # A pass computes all kernel values, and multiplies by them twice; then there are Hessians of the
+        # sample, whose features take as much again, and factors of matrices as large as the unknowns.
+        n, p, t = shape.n, float(shape.unknowns), shape.outputs
+        passes, hessians = self.passes, _HESSIANS if shape.quadratic else _SMOOTH_HESSIANS
+        if not shape.smooth:
+            passes, hessians = _KINK_PASSES, _KINK_HESSIANS
+        sample = sampled_examples(n, shape.unknowns)
+        once_more = (passes - 1) * shape.values + passes * 4.0 * n * p * t
+        of_sample = shape.values_of(sample) + (1 + hessians) * sample * p * p
+        return once_more + of_sample + (1 + hessians) * p**3
 
     def run(self, problem: Problem) -> Solution:
         self.validate()

@@ -7,7 +7,7 @@ from mercer import KernelRidge, KernelSVC
 from mercer.kernels import Gaussian
 from mercer.rows import ArrayRows
 from mercer.tables.model.columns import Columns
-from mercer.tables.model.large.last import Passing, error_on, fit_last, with_probabilities
+from mercer.tables.model.large.last import error_on, fit_last, with_probabilities
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.reading import Table
 
@@ -54,12 +54,3 @@ def test_scores_become_probabilities_by_rows_kept_aside():
     right = found.machine.classes_[P.argmax(axis=1)] == rest.y
     assert abs(P.max(axis=1).mean() - right.mean()) < 0.06
     assert error_on(found, rest) == pytest.approx(1 - right.mean())
-
-
-def test_it_says_how_long_it_will_take():
-    said = []
-    passing = Passing(1000, said.append)
-    for done in (1, 2, 1, 2):
-        passing(done, 2)
-    assert "left" not in said[1] and said[2].startswith("About ")
-    assert said[2].endswith(" s left, fitting to all rows: pass 2, 500 of 1,000 rows")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,8 +14,7 @@ from mercer.estimators import KernelLogistic
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.representations import Nystrom
-from mercer.rows import ArrayRows
-from mercer.rows.base import watching
+from mercer.rows import ArrayRows, progress
 from mercer.solvers import Passes
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LEAST_LOGISTIC
@@ -37,35 +35,14 @@ def fit_last(
     if "probability" in params:
         params["probability"] = False  # probabilities come from rows that were kept aside
     params |= {"representation": Nystrom(min(centres, n)), "solver": Passes(max_iter=_MOST_PASSES)}
-    with warnings.catch_warnings(), watching(Passing(n, tell)):
+
+    def say(text: str) -> None:
+        tell(f"Fitting to all rows: {text}")
+
+    # Besides the steps there are a look at the rows, and the certificate.
+    with warnings.catch_warnings(), progress(say, passes=Passes.passes + 2, every=0):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says how near it came
         return type(machine)(**params).fit(rows, checkpoint=checkpoint)
-
-
-class Passing:
-    """Says how far the passes over n rows are, and about how long they will take.
-
-    Examples
-    --------
-    >>> passing = Passing(1000, print)
-    >>> passing(1, 2)
-    Fitting to all rows: pass 1, 500 of 1,000 rows
-    """
-
-    def __init__(self, n: int, tell: Callable[[str], None]):
-        self.n, self.tell = n, tell
-        self.passes, self.started = 1, time.monotonic()
-
-    def __call__(self, done: int, count: int) -> None:
-        whole = self.passes - 1 + done / count
-        what = "Fitting to all rows"
-        if whole >= 1.5:  # by then it is known how long one takes
-            each = (time.monotonic() - self.started) / whole
-            # First in the line, the end of which a narrow terminal cuts off.
-            what = f"About {max(Passes.passes + 2 - whole, 1) * each:.0f} s left, fitting to all rows"
-        self.tell(f"{what}: pass {self.passes}, {self.n * done // count:,} of {self.n:,} rows")
-        if done == count:
-            self.passes += 1
 
 
 def with_probabilities(learned: Learned, machine: KernelMachine, choice: Question) -> Learned:
