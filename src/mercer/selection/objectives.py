@@ -228,9 +228,10 @@ def _score_name(estimator: Any, scoring: Any) -> str:
         return str(getattr(function, "__name__", "score"))
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     own = type(last).score.__qualname__ if hasattr(type(last), "score") else ""
-    if own == "RegressorMixin.score" and is_regressor(last):
+    if own in ("RegressorMixin.score", "Numbered.score") and is_regressor(last):
         return "r2"
-    return "accuracy" if own == "ClassifierMixin.score" and is_classifier(last) else "score"
+    accuracy = own in ("ClassifierMixin.score", "Labelled.score") and is_classifier(last)
+    return "accuracy" if accuracy else "score"
 
 
 def row_order(n: int, labels: np.ndarray | None, seed: int) -> np.ndarray:
