@@ -81,7 +81,7 @@ class Allowance:
     Examples
     --------
     >>> Allowance(400_000_000).rows, Allowance(400_000_000).centres(3_000_000, 9, 1, 60.0)
-    (1581, 413)
+    (1581, 410)
     """
 
     allowed: int
