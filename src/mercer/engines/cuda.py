@@ -251,7 +251,7 @@ class CudaOperator(KernelOperator):
                 S = call.pairs(A, B).multiply(V2, same)
                 if weights is not None:
                     S = S * weights[rows]
-                total += call.pairs(B, A, B).multiply(S.to(V2.dtype), same)
+                total += call.pairs(B, A).multiply(S.to(V2.dtype), same)
         return call.give(total, kind, V.ndim)
 
     def _sandwich(self, V, middle):
@@ -283,9 +283,17 @@ class CudaOperator(KernelOperator):
         if call is None:
             return self._given(self._on_host().column_sums(_host(w)))
         total, weights = call.zeros((call.m, 1)), call.columns(w)[1].double()
-        for rows, block in call.blocks():
+        for rows, block in call.blocks(as_multiplied=True):
             total += block.double().T @ weights[rows]
         return call.give(total, np.float64, 2)
+
+    def columns_as_multiplied(self):
+        call = self._call
+        if call is None or not call.numpy or not call.columns_fit or not call.n or not call.m:
+            return None
+        _, B = next(call.column_chunks())
+        points = call.pairs(B, B).columns()
+        return None if points is None else call.download(points)
 
     # -- factors, which stay on the device --------------------------------------------------------
 

@@ -166,6 +166,14 @@ class Operator:
         values = self.dense() if rows is None else self.dense()[rows]
         return Matrix(values if columns is None else values[:, columns])
 
+    def columns_as_multiplied(self) -> np.ndarray | None:
+        """Z, in float64, as products with K(X, Z) round it, where that is known.
+
+        What they do to a centre they do to all its values. Next to K(Z, Z) at these points, products have no
+        other errors than those of single values, which are all over the place.
+        """
+        return None
+
     def at(self, dtype: Any) -> Operator | None:
         """The same operator computed in another precision; None if it can't be."""
         return None

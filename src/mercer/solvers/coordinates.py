@@ -27,7 +27,7 @@ _TINY = float(np.finfo(float).tiny)
 # Rows, and columns, in which rounding is looked at.
 _PROBED = 64
 # The jitter that keeps coefficients small, in σ²/λ.
-_STEADY = 8.0
+_STEADY = 64.0
 
 
 class Primal:
@@ -147,18 +147,21 @@ class CentreCoefficients(Primal):
     """Coefficients of centres as they are: for many centres, or an engine that keeps them to itself.
 
     K(Z,Z) ≈ L Lᵀ serves the preconditioner and the norm of a gradient only. So it may be rounded, or have
-    a jitter, without changing the problem that is solved.
+    a jitter, without changing the problem that is solved. It is taken at the centres as products with A round
+    them: differences between these and others would be large next to small eigenvalues.
 
     Unless `steady` is given, which is λ. Rounded kernel values make scores uncertain by σ‖c‖, and a product
     with Aᵀ, which is rounded otherwise, does not see it: c would grow until the scores are noise. With a
-    jitter of 8σ²/λ, a part of the penalty then, the price of large coefficients is what they cost, and what
-    rounding of a gradient makes of c, σ/(λ·jitter) next to slopes, changes scores by a hundredth of these.
+    jitter of 64σ²/λ, a part of the penalty then, large coefficients cost more than the σ²‖c‖² they bring, and
+    what rounding of a gradient makes of c, σ/(λ·jitter) next to slopes, changes scores by a thousandth of these.
     """
 
     explicit = False
 
     def __init__(self, A: Operator, B: Operator, offset: bool, steady: float = 0.0):
         super().__init__(A, offset)
+        if (Z := A.columns_as_multiplied()) is not None:
+            B = B.engine.operator(B.kernel, Z)
         self.A, self.B = A, B
         m = A.shape[1]
         self.sampled = m <= _SAMPLED_CENTRES

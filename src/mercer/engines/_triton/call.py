@@ -52,10 +52,12 @@ class Call:
     def column_chunks(self):
         return self.chunks(self.Z, self.columns_fit)
 
-    def pairs(self, A: Any, B: Any, anchor: Any = None):
+    def pairs(self, A: Any, B: Any):
         from mercer.engines._triton.pairs import DevicePairs
 
-        return DevicePairs(self.formula, A, B, B if anchor is None else anchor, self.precision, self.native)
+        # The smaller set's mean becomes the origin: K(X, Z) and K(Z, X) then round the same things away.
+        anchor = B if len(B) <= len(A) else A
+        return DevicePairs(self.formula, A, B, anchor, self.precision, self.native)
 
     def multiply(self, V: Any, total: Any, same: bool) -> None:
         """total += K V, chunk by chunk."""
@@ -64,8 +66,8 @@ class Call:
                 symmetric = same and A is B and self.n >= (SYMMETRIC_FROM if self.native else 0)
                 total[rows] += self.pairs(A, B).multiply(V[columns], symmetric)
 
-    def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Blocks of whole rows of K on the device."""
+    def blocks(self, as_multiplied: bool = False) -> Iterator[tuple[slice, Any]]:
+        """Blocks of whole rows of K on the device; with the values that products use, if asked for."""
         import torch
 
         if not self.n or not self.m:
@@ -79,8 +81,9 @@ class Call:
                 continue
             _, B = next(self.column_chunks())
             pairs = self.pairs(A, B)
+            block = pairs.as_multiplied if as_multiplied else pairs.block
             for i, j in spans(len(A), pairs.height()):
-                yield slice(rows.start + i, rows.start + j), pairs.block(i, j)
+                yield slice(rows.start + i, rows.start + j), block(i, j)
 
     def gramian(self, w: Any, T: Any) -> Any:
         """Kᵀ diag(w) K, or that of K T, on the device."""
@@ -90,7 +93,7 @@ class Call:
         size = self.m if right is None else right.shape[1]
         G = self.zeros((size, size))
         weights = None if w is None else self.columns(w)[1][:, 0]
-        for rows, block in self.blocks():
+        for rows, block in self.blocks(as_multiplied=True):
             block = block if right is None else block.double() @ right
             add_gramian(G, block, None if weights is None else weights[rows])
         return mirror_lower(G)

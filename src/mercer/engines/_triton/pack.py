@@ -150,11 +150,11 @@ class _Packing:
         steps = [i[0] for i in self.formula.programme.instructions]
         plain = steps == ["leaf", "exp2"] and leaf.scale < 0
         small = plain and not self.whole and 2.0**-12 < largest <= _SMALL[self.dtype]
-        code, factor = _distance(
+        code, factor, norms = _distance(
             *(leaf, x, z, centre, largest, self.dtype, self.precision, small, f, self.operands, code)
         )
         if small:
-            rows, columns = (torch.exp2(leaf.scale * _norms(P, centre)) for P in (x, z))
+            rows, columns = (torch.exp2(-factor / 2 * n) for n in norms)
             self.weights = rows, columns
         return replace(code, repair=root), factor
 
@@ -238,9 +238,11 @@ def _power(largest: float) -> float:
 
 
 def _operand(P: Points, gain: float, centre: Any, side: int, precision: str, norm: float | None) -> tuple:
-    """The packed matrix of one side, and norm/2·‖·‖² of the points it represents.
+    """The packed matrix of one side, and norm/2·‖·‖² of the points it represents; without `norm`, ‖·‖².
 
-    In float64 the norms become two more columns, if there are any.
+    They are taken of the points as represented, whatever becomes of them: what is rounded away from a centre
+    is then the same in blocks and in products, forth and back, and all are of one matrix. In float64 the norms
+    become two more columns, if there is a `norm`.
     """
     import torch
 
@@ -272,15 +274,17 @@ def _operand(P: Points, gain: float, centre: Any, side: int, precision: str, nor
             # Small parts first: the matrix units cut sums off at the size of the largest term so far.
             first, second = (low, h) if side == 0 else (h, low)
             here[:, :d], here[:, d : 2 * d], here[:, 2 * d : 3 * d] = first, second, h
-            # ‖h+l‖² − ‖l‖²: what the three products give for a point with itself.
-            h = h.double()
-            norms[i : i + len(x)] = (h * (h + 2 * low.double())).sum(1)
-        norms *= 0.0 if norm is None else norm / 2
-        if not single and norm is not None:
-            first, second = (norms, 1.0) if side == 0 else (1.0, norms)
-            out[:n, d], out[:n, d + 1] = first, second
+            h, low = h.double(), low.double()
+            # ‖h+l‖² − ‖l‖² is what the three products give for a point with itself; ‖h+l‖² is right for others.
+            squares = (h + low).square() if norm is None else h * (h + 2 * low)
+            norms[i : i + len(x)] = squares.sum(1)
+        if norm is not None:
+            norms *= norm / 2
+            if not single:
+                first, second = (norms, 1.0) if side == 0 else (1.0, norms)
+                out[:n, d], out[:n, d + 1] = first, second
         out[n:] = out[0]
-        return out, _padded_vector(norms, P.raw.dtype)
+        return out, norms if norm is None else _padded_vector(norms, P.raw.dtype)
 
     return P.form(("operand", gain, mark, side, precision, norm), make)
 
@@ -297,7 +301,8 @@ def _distance(leaf, x, z, centre, largest, dtype, precision, small, f, operands,
     norms = dtype == "float32" and not small
     if norms:
         operands[f"a{f}"], operands[f"b{f}"] = a, b
-    return replace(code, kind="dot", depth=A.shape[1], norms=norms, factor=power != 1), power**-2
+    code = replace(code, kind="dot", depth=A.shape[1], norms=norms, factor=power != 1)
+    return code, power**-2, (a, b)
 
 
 def _inner(leaf, x, z, dtype, precision, f, operands, code):
@@ -312,6 +317,21 @@ def _inner(leaf, x, z, dtype, precision, f, operands, code):
     factor = 1 / (powers[0] * powers[1])
     depth = operands[f"A{f}"].shape[1]
     return replace(code, kind="dot", statistic="dot", depth=depth, factor=factor != 1), factor
+
+
+def represented(formula: Formula, packed: DevicePacked, Z: Points, precision: str) -> Any:
+    """The points that the columns of packed operands stand for, in float64; None where that is not one set.
+
+    Rounding them leaves the kernel's values at these points, but for the rounding of the values themselves.
+    """
+    plain = len(formula.leaves) == 1 and not formula.scalars and not formula.leaves[0].view.chain
+    leaf, made = formula.leaves[0], packed.code.leaves[0]
+    if not plain or leaf.kind != "distance" or made.kind != "dot" or packed.code.dtype != "float32":
+        return None
+    B, d = packed.operands["B0"][: len(Z)].double(), Z.width
+    parts = B[:, :d] if precision == "fast" else B[:, :d] + B[:, d : 2 * d]
+    power = 1 / math.sqrt(float(packed.operands["C"][-1]))
+    return _centre(Z) + parts / (math.sqrt(2 * abs(leaf.scale)) * power)
 
 
 # -- is that accurate enough? -----------------------------------------------------------------------

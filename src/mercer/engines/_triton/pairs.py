@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from mercer.codegen.formula import Formula
 from mercer.codegen.triton.code import SINGLE_ONLY
 from mercer.engines._triton import blocks, launch
-from mercer.engines._triton.pack import PAD, _centre, _scalar, pack
+from mercer.engines._triton.pack import PAD, _centre, _scalar, pack, represented
 from mercer.engines._triton.store import Points
 
 _BLOCK_BYTES = 1 << 28
@@ -68,6 +69,21 @@ class DevicePairs:
             launch.matrix(part, K)
             return K if out is None else out.copy_(K)
         return launch.matrix(part, out)
+
+    def as_multiplied(self, first: int, last: int) -> Any:
+        """Rows of K with the values that products use, in float64 where they are put together from factors."""
+        if self.by_torch or self.packed(False).row_weights is None:
+            return self.block(first, last)
+        import torch
+
+        part = self.packed(False).rows(first, last)
+        part.code = replace(part.code, mode="matrix")
+        K = torch.empty((last - first, len(self.Z)), dtype=self.X.raw.dtype, device=self.X.raw.device)
+        return launch.matrix(part, K).double().mul_(part.row_weights[:, None]).mul_(part.column_weights)
+
+    def columns(self) -> Any:
+        """The points that columns stand for in products, in float64; None where that is not known."""
+        return None if self.by_torch else represented(self.formula, self.packed(False), self.Z, self.precision)
 
     def _torch_block(self, first: int, last: int) -> Any:
         values = []

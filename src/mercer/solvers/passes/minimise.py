@@ -183,10 +183,15 @@ class Minimisation:
         before = Way(self.some(u))
         before.start = start = before.point.norm
         first_steps = QuasiNewton(self.some, self.curvature, self.problem.loss.quadratic)
+        first = before.point
         self._descend(self.some, before, first_steps, _SAMPLE_TOL)
         if self.problem.loss.quadratic:  # the Hessian is the same everywhere
             steps.inverse, steps.at = first_steps.inverse, first_steps.at
-        return Way(self.all(before.point.u), start=start), steps
+        u = before.point.u
+        # A recurrence does not see it if rounding leads uphill.
+        if not before.point.exact and self.some(u).value > first.value:
+            u = first.u
+        return Way(self.all(u), start=start), steps
 
     def _about(self) -> tuple[str, np.ndarray, np.dtype]:
         """A word and some numbers for this problem, which a checkpoint must be of, and how exact they are."""
