@@ -161,7 +161,7 @@ def test_blas_is_held_to_one_thread():
 
 @pytest.mark.parametrize("variable", ["OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"])
 def test_cpu_count_heeds_the_environment(monkeypatch, variable):
-    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT", "MALLOC_TRIM_THRESHOLD_"):
         monkeypatch.delenv(name, raising=False)
     free = cpu_count()
     assert free >= 1
@@ -171,6 +171,25 @@ def test_cpu_count_heeds_the_environment(monkeypatch, variable):
         monkeypatch.setenv(variable, nonsense)
         assert cpu_count() == free
     monkeypatch.setenv(variable, "1,2")
+    assert cpu_count() == 1
+
+
+def test_what_dask_tells_its_workers_is_not_for_us(monkeypatch):
+    config = pytest.importorskip("distributed").nanny.dask.config
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("mercer._threads._told", None)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: range(4), raising=False)
+    for name, value in config.get("distributed.nanny.pre-spawn-environ").items():  # as a nanny does it
+        monkeypatch.setenv(name, str(value))
+    assert os.environ["OMP_NUM_THREADS"] == "1" and cpu_count() == 4
+    monkeypatch.setattr("mercer._threads._told", "1")  # by whoever started us
+    assert cpu_count() == 1
+    monkeypatch.setattr("mercer._threads._told", None)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")  # since then
+    assert cpu_count() == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setattr("mercer._threads.parent_process", lambda: "nanny")  # a worker
     assert cpu_count() == 1
 
 

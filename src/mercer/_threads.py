@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
 from functools import lru_cache
 from itertools import count
+from multiprocessing import parent_process
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -23,6 +24,8 @@ _PATIENCE = 10.0
 _BRING_OPENMP = ("sklearn", "torch")
 # What this thread is at, and on how many threads that may be done.
 _thread = threading.local()
+# What we were told before workers were started from here.
+_told = None if "distributed.nanny" in sys.modules else os.environ.get("OMP_NUM_THREADS")
 _OURS = {"mercer", "numpy", "scipy", "sklearn", "llvmlite", "threadpoolctl"}
 
 
@@ -37,9 +40,21 @@ def cpu_count() -> int:
         allowed = os.cpu_count() or 1
     for variable in ("LOKY_MAX_CPU_COUNT", "OMP_NUM_THREADS"):
         value = os.environ.get(variable, "").split(",")[0]
+        if variable == "OMP_NUM_THREADS" and _meant_for_workers(value):
+            continue
         if value.isdigit() and int(value) > 0:
             allowed = min(allowed, int(value))
     return max(min(allowed, getattr(_thread, "most", None) or allowed), 1)
+
+
+def _meant_for_workers(value: str) -> bool:
+    """Is this what Dask sets for workers it starts? It leaves that in our own process, too, for good."""
+    if value == _told or "distributed.nanny" not in sys.modules or parent_process() is not None:
+        return False
+    import dask
+
+    said = dask.config.get("distributed.nanny.pre-spawn-environ", {})
+    return bool(said) and all(os.environ.get(name) == str(number) for name, number in said.items())
 
 
 def in_dask_task() -> bool:

@@ -174,6 +174,10 @@ class Operator:
         """
         return None
 
+    def beside(self, A: Operator) -> Operator:
+        """This K(Z, Z), for Z as products with A = K(X, Z) round it, where that is known."""
+        return self
+
     def at(self, dtype: Any) -> Operator | None:
         """The same operator computed in another precision; None if it can't be."""
         return None

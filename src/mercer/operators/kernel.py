@@ -80,6 +80,10 @@ class KernelOperator(Operator):
         """Is it K(X, X)?"""
         return self.X is self.Z
 
+    def beside(self, A):
+        Z = A.columns_as_multiplied()
+        return self if Z is None else self.engine.operator(self.kernel, Z)
+
     @property
     def semidefinite(self) -> bool:
         return by_rule(self.kernel)

@@ -153,16 +153,14 @@ class CentreCoefficients(Primal):
     Unless `steady` is given, which is λ. Rounded kernel values make scores uncertain by σ‖c‖, and a product
     with Aᵀ, which is rounded otherwise, does not see it: c would grow until the scores are noise. With a
     jitter of 64σ²/λ, a part of the penalty then, large coefficients cost more than the σ²‖c‖² they bring, and
-    what rounding of a gradient makes of c, σ/(λ·jitter) next to slopes, changes scores by a thousandth of these.
+    what rounding of a gradient makes of c, σ/(λ·jitter) next to slopes, changes scores by little of these.
     """
 
     explicit = False
 
     def __init__(self, A: Operator, B: Operator, offset: bool, steady: float = 0.0):
         super().__init__(A, offset)
-        if (Z := A.columns_as_multiplied()) is not None:
-            B = B.engine.operator(B.kernel, Z)
-        self.A, self.B = A, B
+        self.A, self.B = A, (B := B.beside(A))
         m = A.shape[1]
         self.sampled = m <= _SAMPLED_CENTRES
         dtype = np.dtype(np.float64) if 8 * m * m <= A.free_bytes() else A.dtype

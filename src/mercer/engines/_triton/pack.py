@@ -240,9 +240,8 @@ def _power(largest: float) -> float:
 def _operand(P: Points, gain: float, centre: Any, side: int, precision: str, norm: float | None) -> tuple:
     """The packed matrix of one side, and norm/2·‖·‖² of the points it represents; without `norm`, ‖·‖².
 
-    They are taken of the points as represented, whatever becomes of them: what is rounded away from a centre
-    is then the same in blocks and in products, forth and back, and all are of one matrix. In float64 the norms
-    become two more columns, if there is a `norm`.
+    Being those of the points as represented, they leave products forth and back, and sums of squares, values
+    of one matrix. In float64 the norms become two more columns, if there is a `norm`.
     """
     import torch
 
@@ -275,7 +274,7 @@ def _operand(P: Points, gain: float, centre: Any, side: int, precision: str, nor
             first, second = (low, h) if side == 0 else (h, low)
             here[:, :d], here[:, d : 2 * d], here[:, 2 * d : 3 * d] = first, second, h
             h, low = h.double(), low.double()
-            # ‖h+l‖² − ‖l‖² is what the three products give for a point with itself; ‖h+l‖² is right for others.
+            # ‖h+l‖² − ‖l‖² is what the three products give for a point with itself; for others ‖h+l‖² is.
             squares = (h + low).square() if norm is None else h * (h + 2 * low)
             norms[i : i + len(x)] = squares.sum(1)
         if norm is not None:

@@ -71,7 +71,7 @@ class DevicePairs:
         return launch.matrix(part, out)
 
     def as_multiplied(self, first: int, last: int) -> Any:
-        """Rows of K with the values that products use, in float64 where they are put together from factors."""
+        """Rows of K with the values that products use; in float64 where they are made from factors."""
         if self.by_torch or self.packed(False).row_weights is None:
             return self.block(first, last)
         import torch
@@ -83,7 +83,9 @@ class DevicePairs:
 
     def columns(self) -> Any:
         """The points that columns stand for in products, in float64; None where that is not known."""
-        return None if self.by_torch else represented(self.formula, self.packed(False), self.Z, self.precision)
+        if self.by_torch:
+            return None
+        return represented(self.formula, self.packed(False), self.Z, self.precision)
 
     def _torch_block(self, first: int, last: int) -> Any:
         values = []
