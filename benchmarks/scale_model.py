@@ -40,10 +40,10 @@ class Setting:
     workers: int
     cores: int = os.cpu_count() or 1
 
-    def costs(self, passes: float) -> np.ndarray:
-        """What is multiplied by the coefficients."""
+    def costs(self, passes: float, cores: int | None = None) -> np.ndarray:
+        """What is multiplied by the coefficients; a worker is a process with one core unless given."""
         n, m, d, W = self.n, self.m, self.d, self.workers
-        cores = min(W, self.cores) if W else self.cores
+        cores = cores or (min(W, self.cores) if W else self.cores)
         sample = min(n, max(40 * m, 20_000))
         terms = (passes * n * m / cores, passes * n * m * d / cores, passes * n / cores, n * d / cores)
         return np.array([*terms, sample * m * m / cores, passes * W, W, n * d * (W > 0), 1.0])
@@ -114,6 +114,15 @@ def main() -> None:
             f"{expected / spent - 1:+.1%}",
             flush=True,
         )
+    print("extrapolated, 9 features, 500 centres; nodes with two cores like this one:")
+    for n in (10**9, 10**10, 10**11, 10**12):
+        for nodes in (10, 100, 1000):
+            setting = Setting(n, 500, 9, nodes, 2 * nodes)
+            parts = setting.costs(passes, 2 * nodes) * coefficients
+            print(
+                f"{n:.0e} rows, {nodes} nodes: {parts.sum():,.0f} s, of which messages {parts[5]:,.0f} s and "
+                f"looks and sending {parts[3] + parts[7]:,.0f} s; {36 * n / nodes / 1e9:,.1f} GB a node"
+            )
 
 
 if __name__ == "__main__":
