@@ -217,6 +217,27 @@ def test_features_and_losses_of_ones_own(monkeypatch, tmp_path):
     assert np.allclose(again.scores(X), one.fit(X, two).scores(X), atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["ridge", "logistic", "hinge"])
+def test_other_data_among_rows_that_nobody_looked_at(name, monkeypatch, tmp_path):
+    """Neither the sample nor a fingerprint tells them apart: the objective does, also after a recurrence."""
+    monkeypatch.setattr(ArrayRows, "fingerprint", lambda self: "")
+    drawn, take = [], ArrayRows.take
+    monkeypatch.setattr(ArrayRows, "take", lambda self, index: (drawn.append(index), take(self, index))[1])
+    path = tmp_path / "a"
+    for single in (False, True):
+        machine, rows = made(name)
+        given = X.astype(np.float32) if single else X
+        drawn.clear()
+        interrupted(monkeypatch, machine, ArrayRows(given, rows.y, rows=70), path, 5)
+        data, y = path.read_bytes(), rows.y.copy()
+        hidden = np.setdiff1d(np.arange(300), drawn[0])
+        y[hidden[:5]] = y[hidden[5:10]]
+        with pytest.raises(CheckpointError, match="other data: at its point"):
+            made(name)[0].fit(ArrayRows(given, y, rows=70), checkpoint=path)
+        assert path.read_bytes() == data
+        assert made(name)[0].fit(ArrayRows(given, rows.y, rows=70), checkpoint=path).solution_.converged
+
+
 def test_another_tolerance_goes_on(begun):
     _, path = begun
     machine, rows = made(solver=Passes(tol=1e-4))
@@ -290,8 +311,8 @@ def test_what_can_be_in_a_file(begun):
         "seeds": packed({**state, "seed": [1, 2]}),
         "no seed": packed({**state, "seed": np.nan}),
         "bad seed": packed({**state, "seed": -1}),
-        "version": packed({**state, "version": 2}),
-        "version of words": packed({**state, "version": "1"}),
+        "version": packed({**state, "version": 3}),
+        "version of words": packed({**state, "version": "2"}),
     }
     for content in hostile.values():
         refused(path, content, "no checkpoint that can be read")
@@ -309,7 +330,6 @@ def test_what_numbers_can_be(begun):
         "u": u[:-1],
         "gradient": np.full(u.shape, np.nan),
         "best_u": u.astype(np.float32),
-        "imbalance": np.zeros(7),
         "numbers": np.zeros(3),
         "way": np.where(np.arange(len(way)) == len(way) - 2, np.inf, way),
         "mu": np.ones(3),
@@ -319,8 +339,16 @@ def test_what_numbers_can_be(begun):
         "steps": np.zeros((3, 1)),
         "changes": np.full(state["changes"].shape, np.inf),
         "passes": -1,
+        "imbalance": -1 - state["imbalance"],
+        "noted_u": np.full(u.shape, np.inf),
+        "noted": np.nan,
     }.items():
         refused(path, packed({**state, name: value}), "damaged")
+    # More passes than steps can have taken, or fewer than steps.
+    for passes in (10**18, len(state["history"]), 1 + 12 * len(state["history"]) + 1):
+        refused(path, packed({**state, "passes": passes}), "how far")
+    refused(path, packed({**state, "gradient": 0 * u}), "contradict")
+    refused(path, packed({**state, "noted": 1.001 * state["noted"]}), "other data")
     for name in ("u", "gradient", "numbers", "way", "reach", "history", "steps", "passes"):
         less = {key: value for key, value in state.items() if key != name}
         if name == "u":

@@ -19,9 +19,14 @@ from mercer._files import open_plain, replacing
 from mercer._params import Params, require_count, require_nonnegative
 from mercer._warnings import frames_inside
 
-_VERSION = 1
+_VERSION = 2
 # Numbers of the same fit agree that well, on another processor or with other threads, too.
 _AGREE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}
+
+
+def agreement(dtype: Any) -> float:
+    """How well numbers of the same fit agree, next to their size, that were computed from such rows."""
+    return _AGREE[np.dtype(dtype)]
 
 
 class CheckpointError(ValueError):
@@ -126,7 +131,7 @@ class Journal:
         self._about = {"about": about, "seen": seen}
         found, self._found = self._found, {}
         begun = found and str(found["about"])  # not so if the fit ended in its first look at the data
-        if begun and not (begun == about and _agree(found["seen"], seen, _AGREE[dtype])):
+        if begun and not (begun == about and _agree(found["seen"], seen, agreement(dtype))):
             raise CheckpointError(
                 f"{self.path} is the checkpoint of another fit (other data, or another machine): delete it "
                 "to begin anew, or name another file"

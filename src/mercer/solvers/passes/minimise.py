@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, scal
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.passes.certificate import Assessment
 from mercer.solvers.passes.descent import QuasiNewton
-from mercer.solvers.passes.journal import CheckpointError, Journal, digest
+from mercer.solvers.passes.journal import CheckpointError, Journal, agreement, digest
 from mercer.solvers.passes.points import Curvature, Measure, Point
+from mercer.solvers.passes.way import IDLE, Way
 from mercer.solvers.passes.window import KinkWindow, solve_sample
 from mercer.solvers.passes.work import Bends, FinalSums, Slopes
 from mercer.solvers.problem import Problem, Solution, relative_to
@@ -30,11 +31,7 @@ _WINDOW_SHARE, _WINDOW_TOL = 0.05, 0.3
 _FIRST_PART = 0.25
 # … and then as much as this part of them changed by no more than in the last one.
 _MOVED = 0.99
-# After so many steps without a decrease no more is to be had.
-_IDLE = 4
 _SLACK = 1e-13
-# What is known of each output where losses have kinks.
-_OF_KINKS = ("mu", "reach", "trust", "best_mu")
 # Examples of the sample whose numbers tell a fit from others.
 _PROBED = 50
 # Features of examples near a kink may take so many bytes, or as much as those of the sample.
@@ -55,66 +52,6 @@ def kept_bytes(n: int, unknowns: int) -> int:
     """Bytes, at most, of the features of the sample."""
     doubles = 8 * sampled_examples(n, unknowns) * unknowns
     return min(doubles, max(_MOST_DOUBLES, doubles // 2))
-
-
-@dataclass
-class Way:
-    """Where a minimisation is, the best point so far with the smoothing it had, and how it went."""
-
-    point: Point
-    mu: Any = None
-    reach: Any = None
-    trust: Any = None
-    best: Point | None = None
-    best_mu: Any = None
-    gap: float = np.inf
-    least: float = np.inf
-    checked: float = np.inf
-    start: float = 0.0
-    idle: int = 0
-    history: list[float] = field(default_factory=list)
-
-    @property
-    def found(self) -> Point:
-        return self.point if self.best is None else self.best
-
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint needs."""
-        found = self.found
-        return {
-            **{name: getattr(self.point, name) for name in ("u", "gradient", "imbalance")},
-            "numbers": [self.point.value, self.point.objective, self.point.smoothing, self.point.norm],
-            "exact": self.point.exact + 0.0,
-            **{name: [] if (v := getattr(self, name)) is None else v for name in _OF_KINKS},
-            **{"best_u": found.u, "history": list(self.history)},
-            "way": [self.gap, self.least, self.checked, self.start, self.idle, found.objective],
-        }
-
-    @classmethod
-    def restored(cls, state: dict[str, Any]) -> Way:
-        value, objective, smoothing, norm = state["numbers"].tolist()
-        gap, least, checked, start, idle, found = state["way"].tolist()
-        point = Point(*(state["u"], value, objective, smoothing, state["gradient"], state["imbalance"], norm))
-        point = replace(point, exact=bool(state["exact"]))
-        mu, reach, trust, best_mu = (state[name] if state[name].size else None for name in _OF_KINKS)
-        best = None if mu is None else replace(point, u=state["best_u"], objective=found)
-        history = state["history"].tolist()
-        return cls(point, mu, reach, trust, best, best_mu, gap, least, checked, start, int(idle), history)
-
-    @staticmethod
-    def require(state: dict[str, Any], shape: tuple[int, int], kinks: bool) -> None:
-        """Refuse a state that is not one of coordinates of this shape."""
-        each = (shape[1],) if kinks else (0,)
-        shapes = {"u": shape, "gradient": shape, "best_u": shape, "imbalance": shape[1:]}
-        shapes |= {"numbers": (4,), "way": (6,), "exact": (), **dict.fromkeys(_OF_KINKS, each)}
-        for name, expected in shapes.items():
-            array = state[name]
-            fine = array.dtype == np.float64 and array.shape == expected
-            finite = np.isfinite(array[3:] if name == "way" else array)  # gap and least value: not at first
-            if not fine or not finite.all() or np.isnan(array).any():
-                raise ValueError("its numbers are not those of this fit")
-        if state["history"].ndim != 1 or not 0 <= state["way"][4] <= _IDLE or state["passes"].item() < 0:
-            raise ValueError("it does not say how far it was")
 
 
 class Minimisation:
@@ -208,22 +145,53 @@ class Minimisation:
         shape = (len(self.primal.penalty), self.sample.y.shape[1])
         try:
             Way.require(state, shape, not self.problem.loss.smooth)
-            way, passes = Way.restored(state), int(state["passes"])
+            way, passes, noted = Way.restored(state), int(state["passes"]), float(state["noted"])
             steps.restore(state, shape)
+            self._require_sound(way)
         except (KeyError, ValueError, TypeError) as error:
             raise CheckpointError(
                 f"{self.journal.path} is damaged ({error}): delete it to begin anew"
             ) from None
-        if way.mu is not None:  # who is near a kink is not kept
-            way.point = self.all(way.point.u, way.mu, way.reach)
+        # Who is near a kink is not kept. What a recurrence made of the last point that a pass measured
+        # can't be told from rounding; that point can.
+        there = self.all(state["noted_u"], way.mu, way.reach)
+        self._require_same(there, noted)
+        way.point = way.point if way.mu is None else there
         self.all.passes = passes
         return way
+
+    def _require_sound(self, way: Way) -> None:
+        """Refuse numbers that no fit has together."""
+        point = way.point
+        length = float(np.linalg.norm(self.primal.size(point.gradient)))
+        fine = np.isclose(point.norm, length, rtol=0.1, atol=1e-12 * way.start)
+        if self.problem.loss.quadratic:  # squared errors are not negative, so it is no more than the objective
+            with np.errstate(over="ignore", invalid="ignore"):
+                penalty = self.problem.lam * float((point.u * self.primal.penalise(point.u)).sum())
+            fine = fine and penalty <= 2 * (abs(point.value) + self.unit)
+        if not fine:
+            raise ValueError("its numbers contradict each other")
+
+    def _require_same(self, there: Point, noted: float) -> None:
+        """Refuse a checkpoint if the objective at its point is another one than rounding would make it."""
+        coef, intercept = self.primal.back(there.u)
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = abs(there.objective - noted)
+        # How far rounding may put it wrong, on another processor, the sample says.
+        allowed = agreement(self.problem.A.dtype) * max(abs(noted), self.unit)
+        if not apart <= allowed:
+            allowed += certify(self.sample, coef, intercept, self.tol).rounding
+        if not apart <= allowed:
+            raise CheckpointError(
+                f"{self.journal.path} is the checkpoint of a fit to other data: at its point the objective "
+                f"was {noted:.9g}, and is {there.objective:.9g} now. Delete it to begin anew, or name another file"
+            )
 
     # -- steps --------------------------------------------------------------------------------------
 
     def _descend(self, measure: Measure, way: Way, steps: QuasiNewton, tol: float) -> None:
         """Steps until the gradient is small."""
-        while measure.passes < self.limit and way.idle < _IDLE:
+        while measure.passes < self.limit and way.idle < IDLE:
             point = way.point
             way.history.append(relative_to(point.norm, way.start))
             if self._small(point, way.start, tol):
@@ -266,7 +234,7 @@ class Minimisation:
             way.least = min(way.least, point.objective)
             if gap < way.gap or way.best is None:
                 way.best, way.gap, way.best_mu = point, gap, mu
-            if gap <= self.tol * value or self.all.passes >= self.limit or way.idle >= _IDLE:
+            if gap <= self.tol * value or self.all.passes >= self.limit or way.idle >= IDLE:
                 return
             tol = max(_WINDOW_TOL * self.tol, min(_WINDOW_SHARE * relative_to(gap, value), _SAMPLE_GAP))
             u, mu = self._window(point).solve(point, mu, tol)
@@ -315,7 +283,9 @@ class Minimisation:
 
     def _note(self, measure: Measure, way: Way, steps: QuasiNewton | None) -> None:
         if measure is self.all and self.journal.path is not None:
-            state = {**way.state(), "passes": self.all.passes}
+            last = self.all.last
+            assert last is not None
+            state = {**way.state(), "noted_u": last.u, "noted": last.objective, "passes": self.all.passes}
             self.journal.note({**state, **({} if steps is None else steps.state())})
 
     # -- the end ------------------------------------------------------------------------------------

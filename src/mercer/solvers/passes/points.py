@@ -62,6 +62,8 @@ class Measure:
         self.sums, self.primal, self.lam, self.n, self.heard = sums, primal, lam, n, heard
         self.bends = bends
         self.passes = 0
+        # Where it was measured last.
+        self.last: Point | None = None
 
     def __call__(self, u: np.ndarray, mu: Any = None, reach: Any = None) -> Point:
         value, smooth, young, G, slope, *near = self.sums(*self.primal.back(u), mu, reach)
@@ -76,9 +78,10 @@ class Measure:
             *(u, float(np.sum(smooth)) / n + penalty, float(np.sum(value)) / n + penalty),
             *(float(np.sum(young)) / n, gradient, np.abs(slope) / n, norm, *near),
         )
-        if mu is None:
-            return point
-        return replace(point, values=smooth / n + each, objectives=value / n + each)
+        if mu is not None:
+            point = replace(point, values=smooth / n + each, objectives=value / n + each)
+        self.last = point
+        return point
 
     def bent(self, d: np.ndarray) -> np.ndarray:
         """What the Hessian of a quadratic objective makes of d, at the price of a pass."""
