@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.operators import Elsewhere
 from mercer.rows.base import Totals
-from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, scale_of
+from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, given_up, scale_of
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.passes.certificate import Assessment
 from mercer.solvers.passes.descent import QuasiNewton
@@ -165,7 +165,9 @@ class Minimisation:
         point = way.point
         length = float(np.linalg.norm(self.primal.size(point.gradient)))
         fine = np.isclose(point.norm, length, rtol=0.1, atol=1e-12 * way.start)
-        if self.problem.loss.quadratic:  # squared errors are not negative, so it is no more than the objective
+        if (
+            self.problem.loss.quadratic
+        ):  # squared errors are not negative, so it is no more than the objective
             with np.errstate(over="ignore", invalid="ignore"):
                 penalty = self.problem.lam * float((point.u * self.primal.penalise(point.u)).sum())
             fine = fine and penalty <= 2 * (abs(point.value) + self.unit)
@@ -225,7 +227,7 @@ class Minimisation:
         """Solve for the examples near a kink, and narrow down who that is, until the duality gap is small."""
         while True:
             point, mu = way.point, way.mu
-            gap = point.smoothing + point.norm**2 / (4 * self.problem.lam) + self._missing(point)
+            gap = point.smoothing + point.norm**2 / (4 * self.problem.lam) + self._missing(point, mu)
             value = abs(point.objective)
             way.history.append(relative_to(gap, value))
             # Far from the minimum the gap may rise while the objective falls.
@@ -273,13 +275,13 @@ class Minimisation:
         away = np.abs(np.abs(form.centre - self.primal.Phi @ u) - form.kink)
         return np.quantile(away, _FIRST_PART, axis=0)
 
-    def _missing(self, point: Point) -> float:
-        """About what it costs to make slopes add up to 0, as an offset wants it; the sample says how far."""
+    def _missing(self, point: Point, mu: np.ndarray) -> float:
+        """About what it costs to make slopes add up to 0, as an offset wants it; the sample says their size."""
         if not self.problem.offset:
             return 0.0
-        scores = self.primal.Phi @ point.u
-        reach = np.abs(scores).max(axis=0) + np.abs(self.sample.y).max(axis=0)
-        return float((point.imbalance * reach).sum())
+        slopes = Slopes(self.problem.loss).at(self.sample.y, self.primal.Phi @ point.u, mu)[-1]
+        size = np.abs(self.sample.weighted(slopes)).mean(axis=0)
+        return float((given_up(2 * point.imbalance, size) * point.objectives).sum())
 
     def _note(self, measure: Measure, way: Way, steps: QuasiNewton | None) -> None:
         if measure is self.all and self.journal.path is not None:

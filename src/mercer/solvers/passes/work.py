@@ -11,7 +11,7 @@ from mercer._threads import cpu_count, parallel_map
 from mercer.losses import Loss
 from mercer.losses.dual import Smoothed
 from mercer.operators import Operator, blas_single_threaded
-from mercer.rows.base import Largest, Reservoir, Totals, added
+from mercer.rows.base import Reservoir, Totals, added
 from mercer.solvers.spans import EPS
 
 # Rows of the blocks in which losses are computed on several cores.
@@ -125,7 +125,7 @@ class FinalSums(Slopes):
     """The sums that a certificate needs, besides: what rounding may have done, and the offset's curvature.
 
     After those of `Slopes` come Σ w V'' of each output; by how much Σ w V changes if scores are wrong by
-    `errors`; Σ w|V'| √k(x,x) and Σ (w V')² k(x,x), and the largest |s| and |y|.
+    `errors`; Σ w|V'| √k(x,x) and Σ (w V')² k(x,x), and Σ w|V'|.
     """
 
     def __call__(
@@ -144,7 +144,8 @@ class FinalSums(Slopes):
         values, _, _, slopes = self.at(y, scores, mu)
         norms = A.row_norms()
         x = np.sqrt(A.row_squares()) if norms is None else norms
-        sized = np.abs(slopes) * (x if w is None else x * w)[:, None]
+        size = np.abs(slopes) if w is None else np.abs(slopes) * w[:, None]
+        sized = size * x[:, None]
         bends = np.zeros(scores.shape[1])
         if mu is None and self.loss.curved:
             bends = _mean(np.maximum(self.loss.hess(y, scores), 0), w, outputs=True)
@@ -155,10 +156,8 @@ class FinalSums(Slopes):
             for sign in (1, -1):
                 off = scores + sign * (errors + EPS * np.abs(scores))
                 shaken = np.maximum(shaken, np.abs(self.at(y, off, mu)[0] - values))
-        present = slice(None) if w is None else w > 0
-        both = (scores[present], np.asarray(y, dtype=np.float64)[present])
-        extremes = (Largest(np.abs(v).max(axis=0, initial=0.0)) for v in both)
-        return (*sums, bends, _mean(shaken, w), sized.sum(axis=0), np.square(sized).sum(axis=0), *extremes)
+        lengths = (sized.sum(axis=0), np.square(sized).sum(axis=0), size.sum(axis=0))
+        return (*sums, bends, _mean(shaken, w), *lengths)
 
 
 def in_blocks(part: Callable[[slice, np.ndarray], np.ndarray], rows: slice, S: np.ndarray) -> np.ndarray:
