@@ -150,7 +150,7 @@ def test_float32():
 
 def bound_by_a_linear_programme(K, y, lower, upper, tilt):
     """min over c and b of the mean of max(lower·r, upper·r), r = y − Kc − b, plus ⟨tilt, c⟩."""
-    m, n = K.shape[1], len(y)
+    n = len(y)
     cost = np.concatenate([tilt, [0.0], np.full(n, 1 / n)])  # one ξ ≥ lower·r, upper·r an example
     K = np.column_stack([K, np.ones(n)])
     sides = np.vstack([np.hstack([-slope[:, None] * K, -np.eye(n)]) for slope in (lower, upper)])

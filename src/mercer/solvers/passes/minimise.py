@@ -186,7 +186,8 @@ class Minimisation:
         if not apart <= allowed:
             raise CheckpointError(
                 f"{self.journal.path} is the checkpoint of a fit to other data: at its point the objective "
-                f"was {noted:.9g}, and is {there.objective:.9g} now. Delete it to begin anew, or name another file"
+                f"was {noted:.9g}, and is {there.objective:.9g} now. Delete it to begin anew, or "
+                "name another file"
             )
 
     # -- steps --------------------------------------------------------------------------------------
@@ -276,7 +277,7 @@ class Minimisation:
         return np.quantile(away, _FIRST_PART, axis=0)
 
     def _missing(self, point: Point, mu: np.ndarray) -> float:
-        """About what it costs to make slopes add up to 0, as an offset wants it; the sample says their size."""
+        """About what it costs to make slopes add up to 0, as an offset wants; the sample has their size."""
         if not self.problem.offset:
             return 0.0
         slopes = Slopes(self.problem.loss).at(self.sample.y, self.primal.Phi @ point.u, mu)[-1]
