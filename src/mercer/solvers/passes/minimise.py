@@ -14,7 +14,7 @@ from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, give
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.passes.certificate import Assessment
 from mercer.solvers.passes.descent import QuasiNewton
-from mercer.solvers.passes.journal import CheckpointError, Journal, agreement, digest
+from mercer.solvers.passes.journal import Journal, agreement, digest, numbers_of, probes
 from mercer.solvers.passes.points import Curvature, Measure, Point
 from mercer.solvers.passes.way import IDLE, Way
 from mercer.solvers.passes.window import KinkWindow, solve_sample
@@ -32,8 +32,6 @@ _FIRST_PART = 0.25
 # … and then as much as this part of them changed by no more than in the last one.
 _MOVED = 0.99
 _SLACK = 1e-13
-# Examples of the sample whose numbers tell a fit from others.
-_PROBED = 50
 # Features of examples near a kink may take so many bytes, or as much as those of the sample.
 _WINDOW_BYTES = 128 << 20
 # Features of the sample, which make a preconditioner and a start, are kept in float32 where they would take
@@ -80,19 +78,13 @@ class Minimisation:
         self._blurred = self._blur() if problem.loss.quadratic and self.primal.noise else 0.0
 
     def solution(self, name: str) -> Solution:
-        try:
+        with self.journal:
             way, steps = self._begun()
             if self.problem.loss.smooth:
                 self._descend(self.all, way, steps, self.tol)
             else:
                 self._narrow(way)
-            solution = self._finished(way, name)
-        except BaseException as error:
-            self.journal.keep()
-            self.journal.tell(error)
-            raise
-        self.journal.done()
-        return solution
+            return self._finished(way, name)
 
     def _blur(self) -> float:
         random = np.random.default_rng(0).standard_normal((len(self.primal.penalty), 1))
@@ -130,16 +122,15 @@ class Minimisation:
         problem, sample, A = self.problem, self.sample, self.problem.A
         rows = A.rows_elsewhere.fingerprint() if isinstance(A, Elsewhere) else ""
         words = (problem.loss, problem.offset, problem.n, A.shape, str(A.dtype), rows)
-        some = np.linspace(0, sample.n - 1, min(sample.n, _PROBED)).astype(int)
+        some = probes(sample.n)
         ones = np.ones((A.shape[1], 1))
         scores = np.linspace(-1, 1, len(some))[:, None] * np.ones(sample.y.shape[1])
         weights = np.ones(len(some)) if sample.weights is None else sample.weights[some]
-        seen = (
+        seen = numbers_of(
             *(np.log([problem.lam]), sample.B @ ones, sample.A.among(some) @ ones, weights),
             problem.loss.value(sample.y[some], scores),
         )
-        numbers = np.concatenate([np.asarray(part, dtype=np.float64).reshape(-1) for part in seen])
-        return digest(words, sample.y), np.where(np.isfinite(numbers), numbers, 0.0), A.dtype
+        return digest(words, sample.y), seen, A.dtype
 
     def _resumed(self, state: dict[str, Any], steps: QuasiNewton) -> Way:
         shape = (len(self.primal.penalty), self.sample.y.shape[1])
@@ -149,9 +140,7 @@ class Minimisation:
             steps.restore(state, shape)
             self._require_sound(way)
         except (KeyError, ValueError, TypeError) as error:
-            raise CheckpointError(
-                f"{self.journal.path} is damaged ({error}): delete it to begin anew"
-            ) from None
+            raise self.journal.damaged(error) from None
         # Who is near a kink is not kept. What a recurrence made of the last point that a pass measured
         # can't be told from rounding; that point can.
         there = self.all(state["noted_u"], way.mu, way.reach)
@@ -164,10 +153,8 @@ class Minimisation:
         """Refuse numbers that no fit has together."""
         point = way.point
         length = float(np.linalg.norm(self.primal.size(point.gradient)))
-        fine = np.isclose(point.norm, length, rtol=0.1, atol=1e-12 * way.start)
-        if (
-            self.problem.loss.quadratic
-        ):  # squared errors are not negative, so it is no more than the objective
+        fine = bool(np.isclose(point.norm, length, rtol=0.1, atol=1e-12 * way.start))
+        if self.problem.loss.quadratic:  # squared errors are not negative
             with np.errstate(over="ignore", invalid="ignore"):
                 penalty = self.problem.lam * float((point.u * self.primal.penalise(point.u)).sum())
             fine = fine and penalty <= 2 * (abs(point.value) + self.unit)
@@ -176,19 +163,11 @@ class Minimisation:
 
     def _require_same(self, there: Point, noted: float) -> None:
         """Refuse a checkpoint if the objective at its point is another one than rounding would make it."""
-        coef, intercept = self.primal.back(there.u)
-        with np.errstate(over="ignore", invalid="ignore"):
-            apart = abs(there.objective - noted)
-        # How far rounding may put it wrong, on another processor, the sample says.
         allowed = agreement(self.problem.A.dtype) * max(abs(noted), self.unit)
-        if not apart <= allowed:
-            allowed += certify(self.sample, coef, intercept, self.tol).rounding
-        if not apart <= allowed:
-            raise CheckpointError(
-                f"{self.journal.path} is the checkpoint of a fit to other data: at its point the objective "
-                f"was {noted:.9g}, and is {there.objective:.9g} now. Delete it to begin anew, or "
-                "name another file"
-            )
+        if not abs(there.objective - noted) <= allowed:
+            # How far rounding may put it wrong, on another processor, the sample says.
+            allowed += certify(self.sample, *self.primal.back(there.u), self.tol).rounding
+        self.journal.require_same("objective", noted, there.objective, allowed)
 
     # -- steps --------------------------------------------------------------------------------------
 
