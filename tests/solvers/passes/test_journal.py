@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.features import RandomFourierFeatures
@@ -21,7 +22,7 @@ from mercer.losses import Absolute, FunctionLoss, Logistic
 from mercer.operators import Elsewhere
 from mercer.representations import Features, Nystrom
 from mercer.rows import ArrayRows
-from mercer.solvers import Checkpoint, CheckpointError, Passes
+from mercer.solvers import Checkpoint, CheckpointError, Passes, smooth
 from mercer.solvers.passes import journal
 from mercer.solvers.passes.journal import Journal, digest
 
@@ -95,6 +96,17 @@ def test_resumed_to_the_same_bits(name, monkeypatch, tmp_path):
         assert np.array_equal(again.coef, whole.coef) and np.array_equal(again.intercept, whole.intercept)
         assert again.history == whole.history and again.iterations == whole.iterations
         assert again.status == whole.status == "converged"
+
+
+def test_windows_draw_the_same_again(monkeypatch, tmp_path):
+    """… where steps within a window come from a sample of it, as in large ones."""
+    monkeypatch.setattr(smooth, "DIRECT_FEATURES", 0)
+    monkeypatch.setattr(smooth, "sampled_rows", lambda p: 8)
+    machine, rows = made("absolute", solver=Passes(tol=1e-6))
+    whole = machine.fit(rows).solution_
+    interrupted(monkeypatch, clone(machine), rows, tmp_path / "a", whole.iterations - 3)
+    again = clone(machine).fit(rows, checkpoint=tmp_path / "a").solution_
+    assert np.array_equal(again.coef, whole.coef) and again.history == whole.history
 
 
 def test_random_centres_are_the_same_again(monkeypatch, tmp_path):

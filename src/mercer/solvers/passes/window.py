@@ -68,8 +68,9 @@ class KinkWindow:
     def __init__(self, primal: Primal, y: np.ndarray, w: np.ndarray | None, share: float, problem: Problem):
         self.primal = primal
         weights = np.full(len(y), share) if w is None else share * w
+        # Its random numbers are its own, so that after a checkpoint they are the same again.
         self.problem = Problem(
-            *(primal.Phi, primal.Phi, y, problem.loss, problem.lam, weights, problem.offset), rng=problem.rng
+            *(primal.Phi, primal.Phi, y, problem.loss, problem.lam, weights, problem.offset)
         )
 
     def solve(self, point: Point, mu: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
