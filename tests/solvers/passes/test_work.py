@@ -113,12 +113,16 @@ def test_blocks_are_no_matter(monkeypatch):
     assert np.allclose(nothing[3], K.T @ (w[:, None] * 2 * (b - numbers)))
 
 
-def test_who_is_near_a_kink():
+def test_who_is_near_a_kink(monkeypatch):
     s = K @ c + b
-    near = Slopes(Hinge(), n).close(labels, s, np.zeros(2), np.array([0.3, 0.1]), 100)
-    moved = (np.abs(1 - labels * s) < [0.3, 0.1]).any(axis=1)
-    assert np.array_equal(near.rows, 100 + np.flatnonzero(moved)) and near.count == moved.sum()
-    assert len(Slopes(Hinge(), 2).close(labels, s, np.zeros(2), np.array([9.0, 9.0]), 0).rows) == 2
+    moved = np.abs(1 - labels * s) < [0.3, 0.1]
+    for own, columns in ((2, moved.T), (1, [moved.any(axis=1)])):  # of each output, or of any
+        monkeypatch.setattr(work, "OWN_WINDOWS", own)
+        found = Slopes(Hinge(), n).close(labels, s, np.zeros(2), np.array([0.3, 0.1]), 100)
+        for near, right in zip(found, columns, strict=True):
+            assert np.array_equal(near.rows, 100 + np.flatnonzero(right)) and near.count == right.sum()
+    [few] = Slopes(Hinge(), 2).close(labels, s, np.zeros(2), np.array([9.0, 9.0]), 0)
+    assert len(few.rows) == 2
 
 
 @pytest.mark.parametrize("loss, y", [(Logistic(), labels), (Hinge(), labels)])

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.operators import Elsewhere
-from mercer.rows.base import Totals
+from mercer.operators import Elsewhere, Operator
+from mercer.rows.base import Reservoir, Totals
 from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, given_up, scale_of
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.passes.certificate import Assessment
@@ -219,7 +219,7 @@ class Minimisation:
             if gap <= self.tol * value or self.all.passes >= self.limit or way.idle >= IDLE:
                 return
             tol = max(_WINDOW_TOL * self.tol, min(_WINDOW_SHARE * relative_to(gap, value), _SAMPLE_GAP))
-            u, mu = self._window(point).solve(point, mu, tol)
+            u, mu = self._solved(point, mu, tol)
             d = u - point.u
             moved = np.quantile(np.abs(self.primal.Phi @ d), _MOVED, axis=0)
             # Where scores change by more than the window's width, others come near a kink: not as far, then,
@@ -237,17 +237,32 @@ class Minimisation:
             way.point = new
             self._note(self.all, way, None)
 
-    def _window(self, point: Point) -> KinkWindow:
-        """The examples near a kink; the sample, where there is none."""
-        near, problem = point.near, self.problem
-        if near is None or not len(near.rows):
-            return KinkWindow(self.primal, self.sample.y, self.sample.weights, 1.0, problem)
-        A, w = problem.A, problem.weights
+    def _solved(self, point: Point, mu: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
+        """(u, μ) at the minimum for the examples near a kink: those of each output, or of all together."""
+        rows = np.unique(np.concatenate([near.rows for near in point.near]))
+        taken = self._taken(rows) if len(rows) else None
+        found = []
+        for j, near in enumerate(point.near):
+            columns = slice(j, j + 1) if len(point.near) > 1 else slice(None)
+            some = np.searchsorted(rows, near.rows)
+            found.append(self._window(near, some, taken).solve(point, mu, tol, columns))
+        u, new = zip(*found, strict=True)
+        return np.hstack(u), np.concatenate(new)
+
+    def _taken(self, rows: np.ndarray) -> tuple[Operator, np.ndarray, np.ndarray | None]:
+        A, y, w = self.problem.A, self.problem.y, self.problem.weights
         if isinstance(A, Elsewhere):
-            A, y, w = A.taken(near.rows)
-        else:
-            A, y, w = A.among(near.rows), problem.y[near.rows], None if w is None else w[near.rows]
-        return KinkWindow(self.primal.facing(A), y, w, near.count / problem.n, problem)
+            return A.taken(rows)
+        return A.among(rows), y[rows], None if w is None else w[rows]
+
+    def _window(self, near: Reservoir, some: np.ndarray, taken: Any) -> KinkWindow:
+        """Some of the examples that were taken, which are near a kink; the sample, where there are none."""
+        problem = self.problem
+        if not len(some):
+            return KinkWindow(self.primal, self.sample.y, self.sample.weights, 1.0, problem)
+        A, y, w = taken
+        primal = self.primal.facing(A.among(some))
+        return KinkWindow(primal, y[some], None if w is None else w[some], near.count / problem.n, problem)
 
     def _first_reach(self, u: np.ndarray) -> np.ndarray:
         """How far from its kink a part of the examples is."""

@@ -21,7 +21,8 @@ class Point:
     """Coordinates u, and what is known there.
 
     `value` is the (smoothed) objective, `objective` that of V itself, `smoothing` what rounding kinks off
-    costs, `gradient` that of `value` in u, `norm` its length in H_K; `near` are some examples near a kink.
+    costs, `gradient` that of `value` in u, `norm` its length in H_K; `near` are some examples near a kink, of
+    each output or of any.
     """
 
     u: np.ndarray
@@ -31,7 +32,7 @@ class Point:
     gradient: np.ndarray
     imbalance: np.ndarray
     norm: float
-    near: Reservoir | None = None
+    near: tuple[Reservoir, ...] = ()
     exact: bool = True  # measured, and not from a recurrence
     values: Any = None  # of each output, where outputs have kinks
     objectives: Any = None
@@ -76,7 +77,7 @@ class Measure:
         norm = float(np.linalg.norm(self.primal.size(gradient)))
         point = Point(
             *(u, float(np.sum(smooth)) / n + penalty, float(np.sum(value)) / n + penalty),
-            *(float(np.sum(young)) / n, gradient, np.abs(slope) / n, norm, *near),
+            *(float(np.sum(young)) / n, gradient, np.abs(slope) / n, norm, tuple(near)),
         )
         if mu is not None:
             point = replace(point, values=smooth / n + each, objectives=value / n + each)

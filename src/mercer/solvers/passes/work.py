@@ -14,6 +14,8 @@ from mercer.operators import Operator, blas_single_threaded
 from mercer.rows.base import Reservoir, Totals, added
 from mercer.solvers.spans import EPS
 
+# Up to so many outputs have examples near their kinks of their own; more of them share theirs.
+OWN_WINDOWS = 4
 # Rows of the blocks in which losses are computed on several cores.
 _BLOCK = 1 << 16
 
@@ -23,7 +25,7 @@ class Slopes:
 
     They are Σ w V, Σ w V_μ, Σ w (V + V* + a s) ≥ 0 (what the smoothing costs), Aᵀ(w V'_μ) and Σ w V'_μ. A
     loss without kinks is its own V_μ; of one with kinks sums are those of each output, and there come numbers
-    of some examples near a kink, too.
+    of some examples near a kink, too: of each output, if there are few, or of any.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class Slopes:
             parts = [_mean(part, weights, mu is not None) for part in (values, smooth, young)]
             sums: Totals = (*parts, slopes.sum(axis=0))
             if reach is not None:
-                sums = (*sums, self.close(y[rows], S, mu, reach, first + rows.start))
+                sums = (*sums, *self.close(y[rows], S, mu, reach, first + rows.start))
             seen[rows.start] = sums
             return slopes
 
@@ -74,12 +76,15 @@ class Slopes:
         value, smooth, young, slope, *near = added(seen[k] for k in sorted(seen))
         return value, smooth, young, np.asarray(G, dtype=np.float64), slope, *near
 
-    def close(self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int) -> Reservoir:
+    def close(
+        self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int
+    ) -> tuple[Reservoir, ...]:
         """Some of the examples whose slope would be another if scores changed by no more than `reach`."""
         form = self.loss.dual(np.asarray(y, dtype=np.float64))
         r = form.centre - s
         moves = form.slope(r + reach, mu) > form.slope(r - reach, mu)
-        return Reservoir.of(first + np.flatnonzero(moves.any(axis=1)), self.near)
+        columns = moves.T if moves.shape[1] <= OWN_WINDOWS else [moves.any(axis=1)]
+        return tuple(Reservoir.of(first + np.flatnonzero(near), self.near) for near in columns)
 
     def at(self, y: np.ndarray, s: np.ndarray, mu: Any) -> tuple[Any, Any, Any, np.ndarray]:
         """(V, V_μ, V + V* + a s, V'_μ) example by example."""
