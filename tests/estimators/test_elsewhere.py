@@ -90,6 +90,23 @@ def test_a_sample():
         Census.drawn(ArrayRows(X, t, 0 * w), 20, np.random.default_rng(0))
 
 
+def test_few_rows_with_a_weight():
+    """However few they are, they are drawn: among many rows without one, or of classes without one."""
+    P = np.arange(21_000.0)[:, None]
+    for kept in ([13_000], [5, 6, 20_999], np.arange(0, 21_000, 97)):
+        w = np.zeros(21_000)
+        w[kept] = 1.5
+        census, _ = Census.drawn(ArrayRows(P, P[:, 0], w, rows=3000), 40, np.random.default_rng(2))
+        assert len(census.sample) == min(len(kept), 40) and (census.sample.w == 1.5).all()
+        assert np.isin(census.sample.X[:, 0], kept).all() and len(set(census.sample.y)) == len(census.sample)
+    rare = np.where(np.isin(P[:, 0], (70, 9000)), 1, np.where(P[:, 0] % 2000 == 1, 2, 0))
+    machine = KernelLogistic(Gaussian(1.0), lam=0.1, class_weight={0: 0.0}, random_state=0)
+    rows = ArrayRows(P, rare, rows=3000)
+    census = Census.take(rows, 2, np.random.default_rng(0), lambda labels, weights: (labels > 0) * 1.0)
+    assert sorted(census.sample.y) == [1] * 2 + [2] * 11
+    assert machine.fit(rows).classes_.tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.float32, bool, "U5", object])
 def test_classes_are_as_they_were_given(dtype):
     y = three.astype(object) if dtype is object else (t > 0).astype(dtype)

@@ -175,9 +175,8 @@ class KernelMachine(Coefficients, KernelInputs):
 
     def _generator(self) -> np.random.Generator:
         """The source of all that is random in a fit; where one is to be resumed, the same again."""
-        if self._journal is not None and self.random_state is None:
-            return generator(self._journal.seed)
-        return generator(self.random_state)
+        journal = Journal() if self._journal is None else self._journal
+        return generator(journal.seeded(self.random_state))
 
     def _factors_of(self) -> Any:
         """labels, weights ↦ factors of the weights of classes; None where y are numbers."""
@@ -206,10 +205,7 @@ class KernelMachine(Coefficients, KernelInputs):
             it, it goes on from there.
         """
         if checkpoint is not None:
-            if not self.learns_elsewhere(X):
-                raise ValueError("checkpoint is for examples that live elsewhere: see mercer.rows.open_rows")
-            self._journal = Journal(checkpoint)
-            self._journal.try_out()
+            self._journal = Journal.opened(checkpoint, self.learns_elsewhere(X))
         self._fit(X, y, sample_weight)
         return self
 

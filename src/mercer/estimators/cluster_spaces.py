@@ -30,6 +30,7 @@ from mercer.solvers.cluster_sums import CoordinateSums, KernelSums, Sums, about_
 from mercer.solvers.coordinates import whitening
 from mercer.solvers.lloyd import LloydRun
 from mercer.solvers.passes.clusters import Clusters, LloydPasses, PassedRun
+from mercer.solvers.passes.journal import Journal, numbers_of, probes
 
 # Up to here K is kept (in float32: 1 GB); beyond, memory is slower than computing it again.
 _STORED = 16_384
@@ -191,6 +192,7 @@ def from_sample(
     tol: float,
     engine: Engine,
     normalised: bool,
+    journal: Journal,
 ) -> tuple[PassedRun, tuple[Function, np.ndarray], Plan]:
     """Lloyd's algorithm over all examples, which live elsewhere, from the means of a sample's clusters.
 
@@ -205,7 +207,9 @@ def from_sample(
     if normalised:  # degrees grow with the number of points, and so do means of φ/d shrink
         totals = totals * (survey.weight / sums.weights.sum())
     start = Clusters(sums.G, totals, totals > 0, span.T)
-    run = LloydPasses(A, normalised).run(start, max_iter, tol)
+    rows = probes(len(survey.sample))
+    seen = numbers_of(sums.A.among(rows) @ np.ones((A.shape[1], 1)), sums.weights[rows])
+    run = LloydPasses(A, normalised, journal, seen).run(start, max_iter, tol)
     p, k, some = A.shape[1], sums.clusters, len(survey.sample)
     how = f"from {space.how}, of a sample of {some:,}: {run.passes} passes over all rows, after a first look"
     flops = float(run.passes) * survey.n * p * (4 * k + 2 * survey.rows.shape[1])

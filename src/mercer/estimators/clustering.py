@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from mercer.kernels.door import require_symmetry
 from mercer.representations import Features
 from mercer.solvers import ConvergenceWarning, lloyd
 from mercer.solvers.passes.clusters import PassedRun
+from mercer.solvers.passes.journal import Journal
 
 
 @dataclass(eq=False, repr=False)
@@ -130,15 +131,35 @@ class KernelKMeans(ClusterMeans):
 
     # -- fit --------------------------------------------------------------------------------------
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, *, checkpoint=None):
         """Find the clusters; y is not used.
 
         X may live elsewhere (a path, a memory-mapped array, `Rows`, …): see `mercer.rows`. The best of all
-        starts is found on a sample, then there is a pass over all of X an iteration.
+        starts is found on a sample, then there is a pass over all of X an iteration; `checkpoint`, a path or
+        `Checkpoint`, is where it is noted how far they are. Begun again after whatever ended it, the fit goes
+        on from there, once the sample is clustered.
         """
         self._validate()
+        elsewhere = self.learns_elsewhere(X)
+        journal = Journal.opened(checkpoint, elsewhere)
+        try:
+            survey = self._surveyed(X, sample_weight, journal) if elsewhere else None
+            space, run, plan = self._formed(X, sample_weight, survey, journal)
+        except BaseException:
+            journal.drop()
+            raise
+        if survey is not None:
+            return self._finish_elsewhere(survey, space, run, plan.engine, journal)
+        self._keep(run, space.lift(run.members, _shares(run)))
+        self.labels_ = run.labels
+        self.plan_ = replace(plan, unknowns=len(self.means_))
+        return self
+
+    def _formed(
+        self, X: Any, sample_weight: Any, survey: Survey | None, journal: Journal
+    ) -> tuple[ClusterSpace, lloyd.LloydRun, Plan]:
+        """Clusters of the points in memory, or of the sample: where they are formed, how, and the plan."""
         representation: Any = _resolve.representation_of(self.representation)
-        survey = self._surveyed(X, sample_weight) if self.learns_elsewhere(X) else None
         if survey is not None:
             X, sample_weight = survey.sample.X, survey.sample.w
         given = X
@@ -151,7 +172,7 @@ class KernelKMeans(ClusterMeans):
                 f"n_clusters={self.n_clusters} is more than there are {few}: n_samples={len(seen)}"
             )
         points, squares = self._bind(kernel, X, engine, given, weights)
-        rng = generator(self.random_state)
+        rng = generator(journal.seeded(self.random_state))
         if survey is not None:
             representation, why = survey.representation, survey.why
         elif representation is None and isinstance(self.kernel_, Linear):
@@ -169,29 +190,26 @@ class KernelKMeans(ClusterMeans):
             run = self._run(space, start, rng)
         if not math.isfinite(run.energy):
             raise ValueError(f"{self.kernel_!r} gives NaN or infinity on these points")
-        if survey is not None:
-            return self._finish_elsewhere(survey, space, run, engine)
-        self._keep(run, space.lift(run.members, _shares(run)))
-        self.labels_ = run.labels
-        reasons = (why, space.how)
-        self.plan_ = Plan(representation, None, engine, len(weights), len(self.means_), reasons=reasons)
-        return self
+        return space, run, Plan(representation, None, engine, len(weights), 0, reasons=(why, space.how))
 
-    def _surveyed(self, X: Any, sample_weight: Any) -> Survey:
+    def _surveyed(self, X: Any, sample_weight: Any, journal: Journal) -> Survey:
         """A look at examples that live elsewhere."""
         if not isinstance(self.init, str) and np.ndim(self.init) != 2:
             raise ValueError(
                 "init: indices and labels are of points in memory; for rows that live elsewhere give "
                 f"{self.n_clusters} points to begin with, or one of {', '.join(map(repr, INITS))}"
             )
-        return surveyed(self, X, sample_weight, clusters=int(self.n_clusters))
+        rng = generator(journal.seeded(self.random_state))
+        return surveyed(self, X, sample_weight, clusters=int(self.n_clusters), rng=rng)
 
     def _finish_elsewhere(
-        self, survey: Survey, space: ClusterSpace, sample: lloyd.LloydRun, engine: Any
+        self, survey: Survey, space: ClusterSpace, sample: lloyd.LloydRun, engine: Any, journal: Journal
     ) -> KernelKMeans:
         """From the clusters of a sample to those of all examples."""
         limits = int(self.max_iter), float(self.tol)
-        run, means, self.plan_ = from_sample(survey, space, sample, *limits, engine, bool(self.normalized))
+        run, means, self.plan_ = from_sample(
+            survey, space, sample, *limits, engine, bool(self.normalized), journal
+        )
         for name in ("labels_", "start_"):
             self.__dict__.pop(name, None)
         self._keep(run, means)

@@ -16,7 +16,7 @@ from mercer.losses.coding import LabelCoding, distinct, numbers
 from mercer.operators import Elsewhere
 from mercer.representations import Built
 from mercer.rows import Rows, Shard, open_rows, write_blocks
-from mercer.rows.base import Totals
+from mercer.rows.base import Reservoir, Totals
 from mercer.rows.placing import is_of_dask
 from mercer.solvers import Problem
 from mercer.solvers.cost import Shape
@@ -87,6 +87,18 @@ class Look:
         weight = float(len(X)) if w is None else float(w.sum(dtype=np.float64))
         labels = Labels.of(y, w) if self.labelled and y is not None else Labels({})
         return weight, present, labels
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """A task: so many rows at random of those with a weight."""
+
+    size: int
+    seed: int
+
+    def __call__(self, shard: Shard) -> Totals:
+        there = np.arange(len(shard)) if shard.w is None else np.flatnonzero(shard.w)
+        return (Reservoir.of(shard.first + there, self.size, self.seed),)
 
 
 def require_ordinary(largest: float, least: float = 0.0) -> None:
@@ -188,6 +200,7 @@ class Census:
             census._know(
                 np.array(list(kept), dtype=_kind(list(kept))), np.array(list(kept.values())), factors_of
             )
+            census._fill(size, rng)
         return census
 
     def _know(self, labels: np.ndarray, weights: np.ndarray, factors_of: Callable[..., Any]) -> None:
@@ -216,11 +229,19 @@ class Census:
         if weight == 0:
             raise ValueError("sample_weight is zero everywhere: there is nothing to learn from")
         # Rows without weight are absent; more are drawn, so that enough are left.
-        size = min(n, int(size * min(n / present, 10.0)))
-        sample = rows.take(np.sort(rng.choice(n, size, replace=False)))
+        more = min(n, int(size * min(n / present, 10.0)))
+        sample = rows.take(np.sort(rng.choice(n, more, replace=False)))
         if sample.w is not None and not sample.w.all():
             sample = sample.take(np.flatnonzero(sample.w))
-        return cls(rows, sample, weight), found
+        census = cls(rows, sample, weight)
+        census._fill(size, rng)
+        return census, found
+
+    def _fill(self, size: int, rng: np.random.Generator) -> None:
+        """Draw again, among rows with a weight, if a sample of this size is left with few: a pass more."""
+        if size < self.n and len(self.sample) < size / 2:
+            [among] = self.rows.total(Weighing(size, int(rng.integers(2**32))))
+            self.sample = self.rows.take(among.rows)
 
     def weights(self) -> np.ndarray | None:
         """Those of the sample's examples, classes' factors included."""

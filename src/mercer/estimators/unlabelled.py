@@ -72,7 +72,13 @@ class Survey:
 
 
 def surveyed(
-    machine: Any, X: Any, sample_weight: Any = None, *, centres: int | None = None, clusters: int = 0
+    machine: Any,
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    centres: int | None = None,
+    clusters: int = 0,
+    rng: np.random.Generator | None = None,
 ) -> Survey:
     """Look at all examples once, draw a sample, and choose coordinates: so many centres, if it is centres."""
     kernel, engine = _resolve.kernel_of(machine.kernel), _resolve.engine_of(machine.engine)
@@ -85,7 +91,7 @@ def surveyed(
     unknowns = representation.size(kernel, *rows.shape)
     rows = rows.changed(unlabelled) if rows.has_y or rows.has_w else rows
     size = max(_SAMPLE, _EACH_COORDINATE * unknowns, _EACH_CLUSTER * clusters)
-    census, _ = Census.drawn(rows, size, generator(machine.random_state))
+    census, _ = Census.drawn(rows, size, generator(machine.random_state) if rng is None else rng)
     return Survey(rows, census.sample, census.weight, representation, why, unknowns)
 
 

@@ -121,7 +121,7 @@ def certify(
     rounding += lam * penalty_error + 4 * EPS * abs(objective)
     constant = best_constant(problem)
     zero = problem.weighted(problem.loss.grad(problem.y, constant)) / problem.n
-    u = problem.loss.grad(problem.y, scores) if slopes is None else slopes
+    u = problem.loss.grad(problem.y, scores) if slopes is None else _evened(problem, slopes)
     # A lower bound on ‖∇C‖ at the best constant, by Cauchy–Schwarz with the f at hand.
     least = abs(float((zero * values).sum())) / np.sqrt(penalty) if penalty > 0 else 0.0
     target = tol, _SMALL_GAP * abs(objective), least
@@ -255,6 +255,28 @@ def cost_of_imbalance(total: np.ndarray, bend: np.ndarray) -> np.ndarray:
     """What the objective can still fall by a change of b alone, for a slope and a curvature in b."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(total == 0, 0.0, np.where(bend > 0, total**2 / (2 * bend), np.inf))
+
+
+def _evened(problem: Problem, slopes: np.ndarray) -> np.ndarray:
+    """Slopes that add up to 0, where an offset wants it: those of the sign that prevails shrink for it.
+
+    They are slopes of V still, since 0 is one.
+    """
+    if not problem.offset or problem.offset_price:
+        return slopes
+    rho = problem.weighted(slopes)
+    up, down = (np.maximum(sign * rho, 0.0).sum(axis=0) for sign in (1, -1))
+    shares = [given_up(np.maximum(total, 0.0), size) for total, size in ((up - down, up), (down - up, down))]
+    return slopes * (1 - np.where(slopes > 0, *shares))
+
+
+def given_up(total: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """The part of slopes of this size (all of one sign) to give up, so that their sum falls by `total`.
+
+    V(y, s) + V*(y, u) − u s is convex in u, and at u = 0 no more than V(y, s): the part of V(y, s) that this
+    costs is no larger. Of all slopes those of the sign that prevails are at least half.
+    """
+    return np.minimum(np.divide(total, size, out=np.zeros_like(total), where=size > 0), 1.0)
 
 
 def _missing(problem: Problem, scores: np.ndarray, u: np.ndarray) -> float:

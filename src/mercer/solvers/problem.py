@@ -99,7 +99,8 @@ class Certificate:
     relative_gradient : ‖∇C(f)‖ in H_K (or an upper bound, where that is small enough) relative to that at
         the best constant, which is 0 without an offset: the quantity `tol` bounds; for non-convex losses
         relative to the largest gradient at any start
-    objective : C(f), of the scores that `predict` gives
+    objective : C(f), of the scores f(x) + b in float64, from kernel values as precise as X. For X in float32
+        the scores behind `predict` are rounded to float32 in the end; that is not in it
     gap : an upper bound on C(f) − min C, the minimum over the functions `over` names. C is 2λ-strongly
         convex, also with the best offset for its f, so it is ‖∇C(f)‖²/(4λ), or less where the coefficients
         are a good point of the dual problem; for losses with kinks the duality gap. `rounding` is part of

@@ -328,6 +328,12 @@ class Rounded(Smoothed):
     def rows(self, rows: np.ndarray) -> Rounded:
         return Rounded(self.loss, self.mu, self.form.rows(rows), self.scale)
 
+    def outputs(self, columns: slice) -> Rounded:
+        """That of some of the outputs."""
+        f = self.form
+        form = DualForm(*(v[:, columns] for v in (f.centre, f.lower, f.upper)), f.kink, f.curvature)
+        return Rounded(self.loss, self.mu[columns], form, self.scale[columns])
+
     def given(self, y, s):
         return self.form, s
 

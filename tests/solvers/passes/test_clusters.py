@@ -2,12 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+from mercer import KernelKMeans
+from mercer.estimators import unlabelled
 from mercer.features import ExplicitFeatures
-from mercer.kernels import Linear
+from mercer.kernels import Gaussian, Linear
 from mercer.operators import Elsewhere, FacingFeatures, Matrix
+from mercer.representations import Nystrom
 from mercer.rows import ArrayRows
-from mercer.solvers import lloyd
+from mercer.rows.base import watching
+from mercer.solvers import Checkpoint, CheckpointError, lloyd
 from mercer.solvers.cluster_sums import CoordinateSums
 from mercer.solvers.passes.clusters import Clusters, LloydPasses
 
@@ -83,3 +88,77 @@ def test_a_tolerance_ends_it_and_the_energy_never_rises():
     assert (np.diff(long.energies) <= 0).all()
     # The start, an iteration each, and one more for the distances to the last means.
     assert short.passes == len(short.energies) + 1
+
+
+class Stopped(BaseException):
+    pass
+
+
+def stopped(machine, rows, path, shards):
+    """A fit that ends after so many shards."""
+
+    def told(done, count):
+        nonlocal shards
+        shards -= 1
+        if shards < 0:
+            raise Stopped
+
+    with watching(told), pytest.raises(Stopped):
+        machine.fit(rows, checkpoint=Checkpoint(path, minutes=0))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"kernel": Gaussian(0.7), "representation": Nystrom(15), "random_state": 3},
+        {"kernel": Linear(), "random_state": None},
+        {"kernel": Gaussian(0.7), "representation": Nystrom(15), "normalized": True, "random_state": 3},
+    ],
+)
+def test_a_checkpoint(params, monkeypatch, tmp_path):
+    """Begun again, it goes on, to the same bits; not with other rows, nor from numbers that no fit wrote."""
+    monkeypatch.setattr(unlabelled, "_SAMPLE", 40)
+    monkeypatch.setattr(unlabelled, "_EACH_COORDINATE", 1)
+    monkeypatch.setattr(ArrayRows, "fingerprint", lambda self: "")
+    drawn, take = [], ArrayRows.take
+    monkeypatch.setattr(ArrayRows, "take", lambda self, index: (drawn.append(index), take(self, index))[1])
+    X = np.random.default_rng(4).standard_normal((300, 2))
+    rows, path = ArrayRows(X, rows=60), tmp_path / "a"
+    machine = KernelKMeans(n_clusters=5, tol=0.0, n_init=1, **params)
+    # Five shards a pass, the first of which is a look at all rows.
+    stopped(machine, rows, path, 22)
+    with np.load(path) as state:
+        state = dict(state)
+    if params["random_state"] is None:
+        whole = clone(machine).set_params(random_state=int(state["seed"])).fit(rows)
+    else:
+        whole = clone(machine).fit(rows)
+    assert len(whole.energies_) > len(state["energies"]) > 1
+    data, other = path.read_bytes(), X.copy()
+    hidden = np.setdiff1d(np.arange(300), drawn[0])[:6]
+    other[hidden] += 0.1
+    with pytest.raises(CheckpointError, match="other data: at its point the energy was"):
+        clone(machine).fit(ArrayRows(other, rows=60), checkpoint=path)
+    with pytest.raises(CheckpointError, match="another fit"):
+        clone(machine).set_params(n_clusters=6).fit(rows, checkpoint=path)
+    assert path.read_bytes() == data
+    for name, value in {
+        "passes": 10**18,
+        "sums": state["sums"].T,
+        "masses": -state["masses"],
+        "energies": state["energies"][::-1],
+        "way": state["way"] * np.nan,
+        "degree": np.zeros(3),
+    }.items():
+        with path.open("wb") as file:
+            np.savez(file, **{**state, name: value})
+        with pytest.raises(CheckpointError, match="damaged"):
+            clone(machine).fit(rows, checkpoint=path)
+    path.write_bytes(data)
+    stopped(clone(machine), rows, path, 16)  # once more
+    again = clone(machine).fit(rows, checkpoint=path)
+    assert not path.exists() and np.array_equal(again.energies_, whole.energies_)
+    assert np.array_equal(again.masses_, whole.masses_) and again.plan_.reasons == whole.plan_.reasons
+    assert np.array_equal(again.predict(X), whole.predict(X))
+    with pytest.raises(ValueError, match="live elsewhere"):
+        machine.fit(X, checkpoint=path)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.features import RandomFourierFeatures
@@ -21,7 +22,7 @@ from mercer.losses import Absolute, FunctionLoss, Logistic
 from mercer.operators import Elsewhere
 from mercer.representations import Features, Nystrom
 from mercer.rows import ArrayRows
-from mercer.solvers import Checkpoint, CheckpointError, Passes
+from mercer.solvers import Checkpoint, CheckpointError, Passes, smooth
 from mercer.solvers.passes import journal
 from mercer.solvers.passes.journal import Journal, digest
 
@@ -95,6 +96,17 @@ def test_resumed_to_the_same_bits(name, monkeypatch, tmp_path):
         assert np.array_equal(again.coef, whole.coef) and np.array_equal(again.intercept, whole.intercept)
         assert again.history == whole.history and again.iterations == whole.iterations
         assert again.status == whole.status == "converged"
+
+
+def test_windows_draw_the_same_again(monkeypatch, tmp_path):
+    """… where steps within a window come from a sample of it, as in large ones."""
+    monkeypatch.setattr(smooth, "DIRECT_FEATURES", 0)
+    monkeypatch.setattr(smooth, "sampled_rows", lambda p: 8)
+    machine, rows = made("absolute", solver=Passes(tol=1e-6))
+    whole = machine.fit(rows).solution_
+    interrupted(monkeypatch, clone(machine), rows, tmp_path / "a", whole.iterations - 3)
+    again = clone(machine).fit(rows, checkpoint=tmp_path / "a").solution_
+    assert np.array_equal(again.coef, whole.coef) and again.history == whole.history
 
 
 def test_random_centres_are_the_same_again(monkeypatch, tmp_path):
@@ -217,6 +229,27 @@ def test_features_and_losses_of_ones_own(monkeypatch, tmp_path):
     assert np.allclose(again.scores(X), one.fit(X, two).scores(X), atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["ridge", "logistic", "hinge"])
+def test_other_data_among_rows_that_nobody_looked_at(name, monkeypatch, tmp_path):
+    """Neither the sample nor a fingerprint tells them apart: the objective does, also after a recurrence."""
+    monkeypatch.setattr(ArrayRows, "fingerprint", lambda self: "")
+    drawn, take = [], ArrayRows.take
+    monkeypatch.setattr(ArrayRows, "take", lambda self, index: (drawn.append(index), take(self, index))[1])
+    path = tmp_path / "a"
+    for single in (False, True):
+        machine, rows = made(name)
+        given = X.astype(np.float32) if single else X
+        drawn.clear()
+        interrupted(monkeypatch, machine, ArrayRows(given, rows.y, rows=70), path, 5)
+        data, y = path.read_bytes(), rows.y.copy()
+        hidden = np.setdiff1d(np.arange(300), drawn[0])
+        y[hidden[:5]] = y[hidden[5:10]]
+        with pytest.raises(CheckpointError, match="other data: at its point"):
+            made(name)[0].fit(ArrayRows(given, y, rows=70), checkpoint=path)
+        assert path.read_bytes() == data
+        assert made(name)[0].fit(ArrayRows(given, rows.y, rows=70), checkpoint=path).solution_.converged
+
+
 def test_another_tolerance_goes_on(begun):
     _, path = begun
     machine, rows = made(solver=Passes(tol=1e-4))
@@ -290,8 +323,8 @@ def test_what_can_be_in_a_file(begun):
         "seeds": packed({**state, "seed": [1, 2]}),
         "no seed": packed({**state, "seed": np.nan}),
         "bad seed": packed({**state, "seed": -1}),
-        "version": packed({**state, "version": 2}),
-        "version of words": packed({**state, "version": "1"}),
+        "version": packed({**state, "version": 3}),
+        "version of words": packed({**state, "version": "2"}),
     }
     for content in hostile.values():
         refused(path, content, "no checkpoint that can be read")
@@ -309,7 +342,6 @@ def test_what_numbers_can_be(begun):
         "u": u[:-1],
         "gradient": np.full(u.shape, np.nan),
         "best_u": u.astype(np.float32),
-        "imbalance": np.zeros(7),
         "numbers": np.zeros(3),
         "way": np.where(np.arange(len(way)) == len(way) - 2, np.inf, way),
         "mu": np.ones(3),
@@ -319,13 +351,18 @@ def test_what_numbers_can_be(begun):
         "steps": np.zeros((3, 1)),
         "changes": np.full(state["changes"].shape, np.inf),
         "passes": -1,
+        "imbalance": -1 - state["imbalance"],
+        "noted_u": np.full(u.shape, np.inf),
+        "noted": np.nan,
     }.items():
         refused(path, packed({**state, name: value}), "damaged")
-    for name in ("u", "gradient", "numbers", "way", "reach", "history", "steps", "passes"):
-        less = {key: value for key, value in state.items() if key != name}
-        if name == "u":
-            continue  # a fit that has not begun
-        refused(path, packed(less), "damaged")
+    # More passes than steps can have taken, or fewer than steps.
+    for passes in (10**18, len(state["history"]), 1 + 12 * len(state["history"]) + 1):
+        refused(path, packed({**state, "passes": passes}), "how far")
+    refused(path, packed({**state, "gradient": 0 * u}), "contradict")
+    refused(path, packed({**state, "noted": 1.001 * state["noted"]}), "other data")
+    for name in ("u", "gradient", "numbers", "way", "reach", "history", "steps", "noted"):
+        refused(path, packed({key: value for key, value in state.items() if key != name}), "damaged")
 
 
 def test_mutations(begun):

@@ -39,7 +39,7 @@ def test_with_all_examples_it_is_the_whole_problem(cls, y, params, offset):
     _, mu = solve_sample(sample, primal, 0.3)
     u = 0.1 * rng.standard_normal((len(primal.penalty), 1))
     point = measure(u, mu, np.array([1e3]))
-    assert point.near.count == 80
+    assert point.near[0].count == 80
     window = KinkWindow(primal, sample.y, None, 1.0, problem)
     found, mu = window.solve(point, mu, 1e-6)
     best, least_mu = solve_sample(sample, primal, 1e-6)
@@ -54,7 +54,7 @@ def test_others_stand_for_their_slopes(cls, y, params):
     sample = problem.sample
     u, mu = solve_sample(sample, primal, 1e-2)
     point = measure(u, mu, np.array([0.2]))
-    rows = point.near.rows
+    rows = point.near[0].rows
     assert 0 < len(rows) < 80
     A, y_near, w = problem.A.taken(rows)
     near = primal.facing(A)

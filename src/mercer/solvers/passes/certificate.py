@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.rows.base import Totals
-from mercer.solvers.certify import Measured, cost_of_imbalance, scale_of
+from mercer.solvers.certify import Measured, cost_of_imbalance, given_up, scale_of
 from mercer.solvers.coordinates import Primal
 from mercer.solvers.problem import Problem
 from mercer.solvers.spans import EPS, space_of
@@ -31,7 +31,7 @@ class Assessment:
     ) -> Measured:
         """From the sums of `FinalSums`, with the slopes of a smoothed loss if `dual`."""
         problem, n, lam = self.problem, self.problem.n, self.problem.lam
-        values, _, young, G, slope, bends, shaken, sized, squares, scores, targets = totals
+        values, _, young, G, slope, bends, shaken, sized, squares, size = totals
         value, young = float(np.sum(values)), float(np.sum(young))
         penalty, penalty_error = self.space.penalty(coef, self.sample.A @ coef)
         objective = value / n + lam * penalty
@@ -39,19 +39,21 @@ class Assessment:
         rounding = 2 * shaken / n + lam * penalty_error + 4 * EPS * abs(objective)
         summed = (sized + 4 * np.sqrt(squares)) / n
         gradient, blur, _ = self.space.lengths(G / n, np.zeros_like(G), summed, coef)
-        gap, doubt = None, 0.0
+        gap, doubt, moved = None, 0.0, 0.0
         if problem.loss.convex and not (problem.offset and problem.loss.joint):
             apart = young / n
-            if problem.offset:
-                total = np.abs(slope) / n
-                # Slopes in a box must add up to 0, and one of them gives way; smooth ones follow b.
-                missing = total * (scores.value + targets.value)
-                apart += float((missing if dual else cost_of_imbalance(total, bends / n)).sum())
-            gap = (gradient + blur) ** 2 / (4 * lam) + apart + rounding
+            if problem.offset and dual:
+                # Slopes in a box must add up to 0, and some of them shrink; smooth ones follow b.
+                part = given_up(2 * np.abs(slope), size)
+                apart += float((part * values).sum()) / n
+                moved = float(np.linalg.norm(part * sized)) / n
+            elif problem.offset:
+                apart += float(cost_of_imbalance(np.abs(slope) / n, bends / n).sum())
+            gap = (gradient + moved + blur) ** 2 / (4 * lam) + apart + rounding
             if problem.loss.quadratic:  # squared errors are not negative, so neither is the minimum
                 gap = min(gap, objective + rounding)
             if problem.A.dtype == np.float32:
-                doubt = max(gap - rounding - gradient**2 / (4 * lam) - apart, 0.0)
+                doubt = max(gap - rounding - (gradient + moved) ** 2 / (4 * lam) - apart, 0.0)
         if problem.offset:
             gradient = float(np.hypot(gradient, np.linalg.norm(slope) / n))
         known = gap if gap is not None and np.isfinite(gap) else None

@@ -11,6 +11,7 @@ from mercer.operators import Elsewhere, Operator, blas_single_threaded
 from mercer.rows.base import Largest, Totals, added
 from mercer.solvers.cluster_sums import in_span
 from mercer.solvers.lloyd import ROUNDINGS, require_degrees
+from mercer.solvers.passes.journal import Journal, agreement, digest
 
 # Of distances looked at together: 32 MB of doubles.
 _ENTRIES = 1 << 22
@@ -172,6 +173,10 @@ class LloydPasses:
     A : Elsewhere
     normalised : bool
         Is it the normalised cut?
+    journal : Journal, optional
+        Notes how far it is.
+    seen : array
+        Numbers of the sample, which a checkpoint must be of, too.
 
     Examples
     --------
@@ -189,34 +194,110 @@ class LloydPasses:
     (array([[ 0.5, 10. ]]), [2.5, 2.5])
     """
 
-    def __init__(self, A: Elsewhere, normalised: bool = False):
+    def __init__(
+        self, A: Elsewhere, normalised: bool = False, journal: Journal | None = None, seen: Any = ()
+    ):
         self.A, self.normalised = A, normalised
+        self.journal, self.seen = Journal() if journal is None else journal, np.asarray(seen, np.float64)
         self.degree = np.zeros((A.shape[1], 0))
+        self._degree_shape = (A.shape[1], int(normalised))
         self.assign, self.look = A.adding(Assigned()), A.adding(Farthest())
         self.passes, self.whole = 0, 0.0
 
     def run(self, start: Clusters, max_iter: int, tol: float) -> PassedRun:
         """From the means of other clusters, such as those of a sample, until the energy falls no more."""
+        with self.journal:
+            return self._run(*self._begun(start), max_iter, tol)
+
+    def _run(self, clusters: Clusters, energies: list[float], max_iter: int, tol: float) -> PassedRun:
+        def falls() -> bool:
+            return len(energies) < 2 or energies[-2] - energies[-1] > tol * energies[-1]
+
+        while len(energies) <= max_iter and falls():
+            found, _ = self.assigned(clusters)
+            after = found if found.counts.all() else self.teleported(found, clusters)
+            if self.energy_of(after) >= energies[-1]:
+                return PassedRun(clusters, [*energies, energies[-1]], "converged", self.passes)
+            energies.append(self.energy_of(after))
+            self._note(clusters, found, after, energies)
+            clusters = after
+        status = "max_iter" if falls() else "converged"
+        # The means have followed their points, so some points may have another mean nearest.
+        _, fall = self.assigned(clusters)
+        energies[-1] = min(energies[-1], self.sound(self.whole + fall))
+        return PassedRun(clusters, energies, status, self.passes)
+
+    # -- beginning, and going on --------------------------------------------------------------------
+
+    def _begun(self, start: Clusters) -> tuple[Clusters, list[float]]:
+        """The clusters about the means of the start, or where a checkpoint says; and the energies so far."""
+        k = len(start.totals)
+        about = (self.A.rows_elsewhere.fingerprint(), self.A.shape, str(self.A.dtype), self.normalised, k)
+        if self.journal.path is not None:
+            state = self.journal.resume(digest("clusters", *about), self.seen, self.A.dtype)
+            if state:
+                return self._resumed(state, start)
+        self.journal.begin()
         if self.normalised:
             self.passes += 1
             (total,) = self.A.adding(WeightedSum())()
             self.degree = in_span(total[:, None], start.T)[1]
         clusters, _ = self.assigned(start, squares=True)
-        energies, status = [self.energy_of(clusters)], "max_iter"
-        for _ in range(max_iter):
-            found, _ = self.assigned(clusters)
-            after = found if found.counts.all() else self.teleported(found, clusters)
-            if self.energy_of(after) >= energies[-1]:
-                return PassedRun(clusters, [*energies, energies[-1]], "converged", self.passes)
-            clusters = after
-            energies.append(self.energy_of(clusters))
-            if energies[-2] - energies[-1] <= tol * energies[-1]:
-                status = "converged"
-                break
-        # The means have followed their points, so some points may have another mean nearest.
-        _, fall = self.assigned(clusters)
-        energies[-1] = min(energies[-1], self.sound(self.whole + fall))
-        return PassedRun(clusters, energies, status, self.passes)
+        energies = [self.energy_of(clusters)]
+        self._note(start, clusters, clusters, energies)
+        return clusters, energies
+
+    def _note(self, before: Clusters, found: Clusters, after: Clusters, energies: list[float]) -> None:
+        """What a checkpoint needs; from `before` a pass found clusters whose energy can be measured again."""
+        self.journal.note(
+            {
+                **{"sums": after.G, "masses": after.totals, "counts": after.counts + 0.0},
+                **{"noted_sums": before.G, "noted_masses": before.totals},
+                **{"noted_counts": before.counts + 0.0},
+                **{"degree": self.degree, "energies": list(energies), "passes": self.passes},
+                "way": [self.energy_of(found), self.whole],
+            }
+        )
+
+    def _resumed(self, state: dict[str, Any], start: Clusters) -> tuple[Clusters, list[float]]:
+        try:
+            energies = self._require(state, start)
+            before, clusters = (
+                Clusters(state[f"{first}sums"], state[f"{first}masses"], state[f"{first}counts"], start.T)
+                for first in ("noted_", "")
+            )
+            noted, self.whole = state["way"].tolist()
+            passes, self.degree = int(state["passes"]), state["degree"]
+        except (KeyError, ValueError, TypeError) as error:
+            raise self.journal.damaged(error) from None
+        there, _ = self.assigned(before)
+        # Coordinates that are orthonormal by T have more rounding than entries of A.
+        allowed = 10 * agreement(self.A.dtype) * self.whole
+        self.journal.require_same("energy", noted, self.energy_of(there), allowed)
+        self.passes = passes
+        return clusters, energies
+
+    def _require(self, state: dict[str, Any], start: Clusters) -> list[float]:
+        """Refuse a state that is not one of such clusters; the energies in it."""
+        p, k = start.G.shape
+        shapes: dict[str, tuple[int, ...]] = {"way": (2,), "degree": self._degree_shape}
+        for first in ("noted_", ""):
+            shapes |= {first + "sums": (p, k), first + "masses": (k,), first + "counts": (k,)}
+        energies = state["energies"]
+        for name, shape in shapes.items():
+            array = state[name]
+            if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+                raise ValueError("its numbers are not those of this fit")
+            if name.endswith(("masses", "counts")) and (array < 0).any():
+                raise ValueError("it has masses below 0")
+        if energies.ndim != 1 or not len(energies) or not (np.diff(energies) < 0).all():
+            raise ValueError("its energies do not fall")
+        # There are one or two passes an iteration, and one more at first for degrees.
+        if not len(energies) <= state["passes"].item() <= 2 * len(energies) + 1:
+            raise ValueError("it does not say how far it was")
+        return energies.tolist()
+
+    # -- passes -------------------------------------------------------------------------------------
 
     def assigned(self, before: Clusters, squares: bool = False) -> tuple[Clusters, float]:
         """Every example to the nearest mean: the clusters, and Σ m (‖ψ − μ‖² − ‖ψ‖²)."""

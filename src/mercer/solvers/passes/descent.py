@@ -16,7 +16,7 @@ _REMEMBERED = 20
 # A step must bring this part of what the slope at its beginning promises.
 _ENOUGH = 1e-4
 # Steps that are tried along one direction.
-_TRIALS = 12
+TRIALS = 12
 # Changes of the objective below this, relative to it, are rounding.
 _SLACK = 1e-13
 
@@ -94,7 +94,7 @@ class QuasiNewton:
         if self.quadratic:
             return self._exact(point, d, slope)
         t, slack = 1.0, _SLACK * abs(point.value)
-        for _ in range(_TRIALS):
+        for _ in range(TRIALS):
             with np.errstate(over="ignore", invalid="ignore"):
                 new = self.measure(point.u + t * d)
             if np.isfinite(new.value) and np.isfinite(new.norm):

@@ -19,9 +19,16 @@ from mercer._files import open_plain, replacing
 from mercer._params import Params, require_count, require_nonnegative
 from mercer._warnings import frames_inside
 
-_VERSION = 1
+_VERSION = 2
+# Examples of the sample whose numbers tell a fit from others.
+_PROBED = 50
 # Numbers of the same fit agree that well, on another processor or with other threads, too.
 _AGREE = {np.dtype(np.float64): 1e-9, np.dtype(np.float32): 1e-4}
+
+
+def agreement(dtype: Any) -> float:
+    """How well numbers of the same fit agree, next to their size, that were computed from such rows."""
+    return _AGREE[np.dtype(dtype)]
 
 
 class CheckpointError(ValueError):
@@ -81,7 +88,11 @@ class Checkpoint(Params):
 
 
 class Journal:
-    """Reads and writes the checkpoint of one fit; without one, does nothing."""
+    """Reads and writes the checkpoint of one fit; without one, does nothing.
+
+    In a `with` statement, what ends the work that is noted is told where it can be taken up; if nothing ends
+    it, the file goes.
+    """
 
     def __init__(self, checkpoint: Any = None):
         if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
@@ -98,6 +109,19 @@ class Journal:
         self._found = self._read()
         # Whatever is random in the fit follows from this number, so that it comes out the same again.
         self.seed = int(self._found["seed"]) if self._found else int(np.random.default_rng().integers(2**62))
+
+    @classmethod
+    def opened(cls, checkpoint: Any, elsewhere: bool) -> Journal:
+        """That of a fit to examples that live elsewhere, tried out; others have none."""
+        if checkpoint is not None and not elsewhere:
+            raise ValueError("checkpoint is for examples that live elsewhere: see mercer.rows.open_rows")
+        journal = cls(checkpoint)
+        journal.try_out()
+        return journal
+
+    def seeded(self, random_state: Any) -> Any:
+        """What the fit's random numbers follow from: where it is to be resumed, always the same."""
+        return self.seed if random_state is None and self.path is not None else random_state
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -126,12 +150,24 @@ class Journal:
         self._about = {"about": about, "seen": seen}
         found, self._found = self._found, {}
         begun = found and str(found["about"])  # not so if the fit ended in its first look at the data
-        if begun and not (begun == about and _agree(found["seen"], seen, _AGREE[dtype])):
+        if begun and not (begun == about and _agree(found["seen"], seen, agreement(dtype))):
             raise CheckpointError(
                 f"{self.path} is the checkpoint of another fit (other data, or another machine): delete it "
                 "to begin anew, or name another file"
             )
-        return found if "u" in found else {}
+        return found if "passes" in found else {}
+
+    def damaged(self, error: Exception) -> CheckpointError:
+        """What to raise if what was noted is not what a fit would have noted."""
+        return CheckpointError(f"{self.path} is damaged ({error}): delete it to begin anew")
+
+    def require_same(self, what: str, then: float, now: float, allowed: float) -> None:
+        """Refuse to go on if a number that all examples make is no longer what it was."""
+        if not abs(now - then) <= allowed:
+            raise CheckpointError(
+                f"{self.path} is the checkpoint of a fit to other data: at its point the {what} was "
+                f"{then:.9g}, and is {now:.9g} now. Delete it to begin anew, or name another file"
+            )
 
     # -- writing ----------------------------------------------------------------------------------
 
@@ -181,8 +217,14 @@ class Journal:
                 self._warned = True
                 self._warn("renewed", error, "the one of before stays")
 
-    def tell(self, error: BaseException) -> None:
-        """Add to what ended a fit where it can be taken up."""
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None:
+            self._done()
+            return
+        self.keep()
         if self.path is not None and not isinstance(error, CheckpointError) and self.path.exists():
             error.add_note(
                 f"How far the fit was is in {self.path}: the same fit with checkpoint= goes on there."
@@ -199,8 +241,7 @@ class Journal:
         message = f"the checkpoint {self.path} could not be {what} ({error.strerror or error}); {then}"
         warnings.warn(message, RuntimeWarning, stacklevel=frames_inside())
 
-    def done(self) -> None:
-        """The fit has succeeded."""
+    def _done(self) -> None:
         if self.path is None:
             return
         try:
@@ -234,6 +275,17 @@ def _array(data: bytes) -> np.ndarray:
     if dtype.kind not in "fiU" or math.prod(shape) * dtype.itemsize != len(data) - first:
         raise ValueError("an array of it is not as long as it says")
     return np.frombuffer(data, dtype, offset=first).reshape(shape, order="F" if fortran else "C").copy("K")
+
+
+def probes(n: int) -> np.ndarray:
+    """Which of n examples of a sample are asked for numbers that tell a fit from others."""
+    return np.linspace(0, n - 1, min(n, _PROBED)).astype(int)
+
+
+def numbers_of(*parts: Any) -> np.ndarray:
+    """Arrays as one of finite numbers."""
+    numbers = np.concatenate([np.asarray(part, dtype=np.float64).reshape(-1) for part in parts])
+    return np.where(np.isfinite(numbers), numbers, 0.0)
 
 
 def digest(*parts: Any) -> str:

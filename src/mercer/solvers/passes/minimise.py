@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mercer.operators import Elsewhere
-from mercer.rows.base import Totals
-from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, scale_of
+from mercer.operators import Elsewhere, Operator
+from mercer.rows.base import Reservoir, Totals
+from mercer.solvers.certify import DOUBT, Measured, best_constant, certify, given_up, scale_of
 from mercer.solvers.coordinates import to_primal
 from mercer.solvers.passes.certificate import Assessment
 from mercer.solvers.passes.descent import QuasiNewton
-from mercer.solvers.passes.journal import CheckpointError, Journal, digest
+from mercer.solvers.passes.journal import Journal, agreement, digest, numbers_of, probes
 from mercer.solvers.passes.points import Curvature, Measure, Point
+from mercer.solvers.passes.way import IDLE, Way
 from mercer.solvers.passes.window import KinkWindow, solve_sample
 from mercer.solvers.passes.work import Bends, FinalSums, Slopes
 from mercer.solvers.problem import Problem, Solution, relative_to
@@ -30,13 +31,7 @@ _WINDOW_SHARE, _WINDOW_TOL = 0.05, 0.3
 _FIRST_PART = 0.25
 # … and then as much as this part of them changed by no more than in the last one.
 _MOVED = 0.99
-# After so many steps without a decrease no more is to be had.
-_IDLE = 4
 _SLACK = 1e-13
-# What is known of each output where losses have kinks.
-_OF_KINKS = ("mu", "reach", "trust", "best_mu")
-# Examples of the sample whose numbers tell a fit from others.
-_PROBED = 50
 # Features of examples near a kink may take so many bytes, or as much as those of the sample.
 _WINDOW_BYTES = 128 << 20
 # Features of the sample, which make a preconditioner and a start, are kept in float32 where they would take
@@ -55,66 +50,6 @@ def kept_bytes(n: int, unknowns: int) -> int:
     """Bytes, at most, of the features of the sample."""
     doubles = 8 * sampled_examples(n, unknowns) * unknowns
     return min(doubles, max(_MOST_DOUBLES, doubles // 2))
-
-
-@dataclass
-class Way:
-    """Where a minimisation is, the best point so far with the smoothing it had, and how it went."""
-
-    point: Point
-    mu: Any = None
-    reach: Any = None
-    trust: Any = None
-    best: Point | None = None
-    best_mu: Any = None
-    gap: float = np.inf
-    least: float = np.inf
-    checked: float = np.inf
-    start: float = 0.0
-    idle: int = 0
-    history: list[float] = field(default_factory=list)
-
-    @property
-    def found(self) -> Point:
-        return self.point if self.best is None else self.best
-
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint needs."""
-        found = self.found
-        return {
-            **{name: getattr(self.point, name) for name in ("u", "gradient", "imbalance")},
-            "numbers": [self.point.value, self.point.objective, self.point.smoothing, self.point.norm],
-            "exact": self.point.exact + 0.0,
-            **{name: [] if (v := getattr(self, name)) is None else v for name in _OF_KINKS},
-            **{"best_u": found.u, "history": list(self.history)},
-            "way": [self.gap, self.least, self.checked, self.start, self.idle, found.objective],
-        }
-
-    @classmethod
-    def restored(cls, state: dict[str, Any]) -> Way:
-        value, objective, smoothing, norm = state["numbers"].tolist()
-        gap, least, checked, start, idle, found = state["way"].tolist()
-        point = Point(*(state["u"], value, objective, smoothing, state["gradient"], state["imbalance"], norm))
-        point = replace(point, exact=bool(state["exact"]))
-        mu, reach, trust, best_mu = (state[name] if state[name].size else None for name in _OF_KINKS)
-        best = None if mu is None else replace(point, u=state["best_u"], objective=found)
-        history = state["history"].tolist()
-        return cls(point, mu, reach, trust, best, best_mu, gap, least, checked, start, int(idle), history)
-
-    @staticmethod
-    def require(state: dict[str, Any], shape: tuple[int, int], kinks: bool) -> None:
-        """Refuse a state that is not one of coordinates of this shape."""
-        each = (shape[1],) if kinks else (0,)
-        shapes = {"u": shape, "gradient": shape, "best_u": shape, "imbalance": shape[1:]}
-        shapes |= {"numbers": (4,), "way": (6,), "exact": (), **dict.fromkeys(_OF_KINKS, each)}
-        for name, expected in shapes.items():
-            array = state[name]
-            fine = array.dtype == np.float64 and array.shape == expected
-            finite = np.isfinite(array[3:] if name == "way" else array)  # gap and least value: not at first
-            if not fine or not finite.all() or np.isnan(array).any():
-                raise ValueError("its numbers are not those of this fit")
-        if state["history"].ndim != 1 or not 0 <= state["way"][4] <= _IDLE or state["passes"].item() < 0:
-            raise ValueError("it does not say how far it was")
 
 
 class Minimisation:
@@ -143,19 +78,13 @@ class Minimisation:
         self._blurred = self._blur() if problem.loss.quadratic and self.primal.noise else 0.0
 
     def solution(self, name: str) -> Solution:
-        try:
+        with self.journal:
             way, steps = self._begun()
             if self.problem.loss.smooth:
                 self._descend(self.all, way, steps, self.tol)
             else:
                 self._narrow(way)
-            solution = self._finished(way, name)
-        except BaseException as error:
-            self.journal.keep()
-            self.journal.tell(error)
-            raise
-        self.journal.done()
-        return solution
+            return self._finished(way, name)
 
     def _blur(self) -> float:
         random = np.random.default_rng(0).standard_normal((len(self.primal.penalty), 1))
@@ -198,37 +127,58 @@ class Minimisation:
         problem, sample, A = self.problem, self.sample, self.problem.A
         rows = A.rows_elsewhere.fingerprint() if isinstance(A, Elsewhere) else ""
         words = (problem.loss, problem.offset, problem.n, A.shape, str(A.dtype), rows)
-        some = np.linspace(0, sample.n - 1, min(sample.n, _PROBED)).astype(int)
+        some = probes(sample.n)
         ones = np.ones((A.shape[1], 1))
         scores = np.linspace(-1, 1, len(some))[:, None] * np.ones(sample.y.shape[1])
         weights = np.ones(len(some)) if sample.weights is None else sample.weights[some]
-        seen = (
+        seen = numbers_of(
             *(np.log([problem.lam]), sample.B @ ones, sample.A.among(some) @ ones, weights),
             problem.loss.value(sample.y[some], scores),
         )
-        numbers = np.concatenate([np.asarray(part, dtype=np.float64).reshape(-1) for part in seen])
-        return digest(words, sample.y), np.where(np.isfinite(numbers), numbers, 0.0), A.dtype
+        return digest(words, sample.y), seen, A.dtype
 
     def _resumed(self, state: dict[str, Any], steps: QuasiNewton) -> Way:
         shape = (len(self.primal.penalty), self.sample.y.shape[1])
         try:
             Way.require(state, shape, not self.problem.loss.smooth)
-            way, passes = Way.restored(state), int(state["passes"])
+            way, passes, noted = Way.restored(state), int(state["passes"]), float(state["noted"])
             steps.restore(state, shape)
+            self._require_sound(way)
         except (KeyError, ValueError, TypeError) as error:
-            raise CheckpointError(
-                f"{self.journal.path} is damaged ({error}): delete it to begin anew"
-            ) from None
-        if way.mu is not None:  # who is near a kink is not kept
-            way.point = self.all(way.point.u, way.mu, way.reach)
+            raise self.journal.damaged(error) from None
+        # Who is near a kink is not kept. What a recurrence made of the last point that a pass measured
+        # can't be told from rounding; that point can.
+        there = self.all(state["noted_u"], way.mu, way.reach)
+        self._require_same(there, noted)
+        way.point = way.point if way.mu is None else there
         self.all.passes = passes
         return way
+
+    def _require_sound(self, way: Way) -> None:
+        """Refuse numbers that no fit has together."""
+        point = way.point
+        length = float(np.linalg.norm(self.primal.size(point.gradient)))
+        fine = bool(np.isclose(point.norm, length, rtol=0.1, atol=1e-12 * way.start))
+        if self.problem.loss.quadratic:  # squared errors are not negative
+            with np.errstate(over="ignore", invalid="ignore"):
+                penalty = self.problem.lam * float((point.u * self.primal.penalise(point.u)).sum())
+            fine = fine and penalty <= 2 * (abs(point.value) + self.unit)
+        if not fine:
+            raise ValueError("its numbers contradict each other")
+
+    def _require_same(self, there: Point, noted: float) -> None:
+        """Refuse a checkpoint if the objective at its point is another one than rounding would make it."""
+        allowed = agreement(self.problem.A.dtype) * max(abs(noted), self.unit)
+        if not abs(there.objective - noted) <= allowed:
+            # How far rounding may put it wrong, on another processor, the sample says.
+            allowed += certify(self.sample, *self.primal.back(there.u), self.tol).rounding
+        self.journal.require_same("objective", noted, there.objective, allowed)
 
     # -- steps --------------------------------------------------------------------------------------
 
     def _descend(self, measure: Measure, way: Way, steps: QuasiNewton, tol: float) -> None:
         """Steps until the gradient is small."""
-        while measure.passes < self.limit and way.idle < _IDLE:
+        while measure.passes < self.limit and way.idle < IDLE:
             point = way.point
             way.history.append(relative_to(point.norm, way.start))
             if self._small(point, way.start, tol):
@@ -262,7 +212,7 @@ class Minimisation:
         """Solve for the examples near a kink, and narrow down who that is, until the duality gap is small."""
         while True:
             point, mu = way.point, way.mu
-            gap = point.smoothing + point.norm**2 / (4 * self.problem.lam) + self._missing(point)
+            gap = point.smoothing + point.norm**2 / (4 * self.problem.lam) + self._missing(point, mu)
             value = abs(point.objective)
             way.history.append(relative_to(gap, value))
             # Far from the minimum the gap may rise while the objective falls.
@@ -271,10 +221,10 @@ class Minimisation:
             way.least = min(way.least, point.objective)
             if gap < way.gap or way.best is None:
                 way.best, way.gap, way.best_mu = point, gap, mu
-            if gap <= self.tol * value or self.all.passes >= self.limit or way.idle >= _IDLE:
+            if gap <= self.tol * value or self.all.passes >= self.limit or way.idle >= IDLE:
                 return
             tol = max(_WINDOW_TOL * self.tol, min(_WINDOW_SHARE * relative_to(gap, value), _SAMPLE_GAP))
-            u, mu = self._window(point).solve(point, mu, tol)
+            u, mu = self._solved(point, mu, tol)
             d = u - point.u
             moved = np.quantile(np.abs(self.primal.Phi @ d), _MOVED, axis=0)
             # Where scores change by more than the window's width, others come near a kink: not as far, then,
@@ -292,17 +242,32 @@ class Minimisation:
             way.point = new
             self._note(self.all, way, None)
 
-    def _window(self, point: Point) -> KinkWindow:
-        """The examples near a kink; the sample, where there is none."""
-        near, problem = point.near, self.problem
-        if near is None or not len(near.rows):
-            return KinkWindow(self.primal, self.sample.y, self.sample.weights, 1.0, problem)
-        A, w = problem.A, problem.weights
+    def _solved(self, point: Point, mu: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
+        """(u, μ) at the minimum for the examples near a kink: those of each output, or of all together."""
+        rows = np.unique(np.concatenate([near.rows for near in point.near]))
+        taken = self._taken(rows) if len(rows) else None
+        found = []
+        for j, near in enumerate(point.near):
+            columns = slice(j, j + 1) if len(point.near) > 1 else slice(None)
+            some = np.searchsorted(rows, near.rows)
+            found.append(self._window(near, some, taken).solve(point, mu, tol, columns))
+        u, new = zip(*found, strict=True)
+        return np.hstack(u), np.concatenate(new)
+
+    def _taken(self, rows: np.ndarray) -> tuple[Operator, np.ndarray, np.ndarray | None]:
+        A, y, w = self.problem.A, self.problem.y, self.problem.weights
         if isinstance(A, Elsewhere):
-            A, y, w = A.taken(near.rows)
-        else:
-            A, y, w = A.among(near.rows), problem.y[near.rows], None if w is None else w[near.rows]
-        return KinkWindow(self.primal.facing(A), y, w, near.count / problem.n, problem)
+            return A.taken(rows)
+        return A.among(rows), y[rows], None if w is None else w[rows]
+
+    def _window(self, near: Reservoir, some: np.ndarray, taken: Any) -> KinkWindow:
+        """Some of the examples that were taken, which are near a kink; the sample, where there are none."""
+        problem = self.problem
+        if not len(some):
+            return KinkWindow(self.primal, self.sample.y, self.sample.weights, 1.0, problem)
+        A, y, w = taken
+        primal = self.primal.facing(A.among(some))
+        return KinkWindow(primal, y[some], None if w is None else w[some], near.count / problem.n, problem)
 
     def _first_reach(self, u: np.ndarray) -> np.ndarray:
         """How far from its kink a part of the examples is."""
@@ -310,17 +275,19 @@ class Minimisation:
         away = np.abs(np.abs(form.centre - self.primal.Phi @ u) - form.kink)
         return np.quantile(away, _FIRST_PART, axis=0)
 
-    def _missing(self, point: Point) -> float:
-        """About what it costs to make slopes add up to 0, as an offset wants it; the sample says how far."""
+    def _missing(self, point: Point, mu: np.ndarray) -> float:
+        """About what it costs to make slopes add up to 0, as an offset wants; the sample has their size."""
         if not self.problem.offset:
             return 0.0
-        scores = self.primal.Phi @ point.u
-        reach = np.abs(scores).max(axis=0) + np.abs(self.sample.y).max(axis=0)
-        return float((point.imbalance * reach).sum())
+        slopes = Slopes(self.problem.loss).at(self.sample.y, self.primal.Phi @ point.u, mu)[-1]
+        size = np.abs(self.sample.weighted(slopes)).mean(axis=0)
+        return float((given_up(2 * point.imbalance, size) * point.objectives).sum())
 
     def _note(self, measure: Measure, way: Way, steps: QuasiNewton | None) -> None:
         if measure is self.all and self.journal.path is not None:
-            state = {**way.state(), "passes": self.all.passes}
+            last = self.all.last
+            assert last is not None
+            state = {**way.state(), "noted_u": last.u, "noted": last.objective, "passes": self.all.passes}
             self.journal.note({**state, **({} if steps is None else steps.state())})
 
     # -- the end ------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ class Point:
     """Coordinates u, and what is known there.
 
     `value` is the (smoothed) objective, `objective` that of V itself, `smoothing` what rounding kinks off
-    costs, `gradient` that of `value` in u, `norm` its length in H_K; `near` are some examples near a kink.
+    costs, `gradient` that of `value` in u, `norm` its length in H_K; `near` are some examples near a kink, of
+    each output or of any.
     """
 
     u: np.ndarray
@@ -31,7 +32,7 @@ class Point:
     gradient: np.ndarray
     imbalance: np.ndarray
     norm: float
-    near: Reservoir | None = None
+    near: tuple[Reservoir, ...] = ()
     exact: bool = True  # measured, and not from a recurrence
     values: Any = None  # of each output, where outputs have kinks
     objectives: Any = None
@@ -62,6 +63,8 @@ class Measure:
         self.sums, self.primal, self.lam, self.n, self.heard = sums, primal, lam, n, heard
         self.bends = bends
         self.passes = 0
+        # Where it was measured last.
+        self.last: Point | None = None
 
     def __call__(self, u: np.ndarray, mu: Any = None, reach: Any = None) -> Point:
         value, smooth, young, G, slope, *near = self.sums(*self.primal.back(u), mu, reach)
@@ -74,11 +77,12 @@ class Measure:
         norm = float(np.linalg.norm(self.primal.size(gradient)))
         point = Point(
             *(u, float(np.sum(smooth)) / n + penalty, float(np.sum(value)) / n + penalty),
-            *(float(np.sum(young)) / n, gradient, np.abs(slope) / n, norm, *near),
+            *(float(np.sum(young)) / n, gradient, np.abs(slope) / n, norm, tuple(near)),
         )
-        if mu is None:
-            return point
-        return replace(point, values=smooth / n + each, objectives=value / n + each)
+        if mu is not None:
+            point = replace(point, values=smooth / n + each, objectives=value / n + each)
+        self.last = point
+        return point
 
     def bent(self, d: np.ndarray) -> np.ndarray:
         """What the Hessian of a quadratic objective makes of d, at the price of a pass."""

@@ -68,24 +68,27 @@ class KinkWindow:
     def __init__(self, primal: Primal, y: np.ndarray, w: np.ndarray | None, share: float, problem: Problem):
         self.primal = primal
         weights = np.full(len(y), share) if w is None else share * w
+        # Its random numbers are its own, so that after a checkpoint they are the same again.
         self.problem = Problem(
-            *(primal.Phi, primal.Phi, y, problem.loss, problem.lam, weights, problem.offset), rng=problem.rng
+            *(primal.Phi, primal.Phi, y, problem.loss, problem.lam, weights, problem.offset)
         )
 
-    def solve(self, point: Point, mu: np.ndarray, tol: float) -> tuple[np.ndarray, np.ndarray]:
+    def solve(
+        self, point: Point, mu: np.ndarray, tol: float, outputs: slice = slice(None)
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(u, μ) at the minimum of these examples' losses and the others' slopes, which are those at `point`.
 
-        Down to a duality gap of tol, relative to the objective.
+        Down to a duality gap of tol, relative to the objective; for some of the outputs, if not for all.
         """
-        problem, lam = self.problem, self.problem.lam
-        loss = Rounded.of(problem).at(mu)
-        scores = self.primal.Phi @ point.u
-        slopes = -loss.form.slope(loss.form.centre - scores, mu)
+        problem, lam, u = self.problem, self.problem.lam, point.u[:, outputs]
+        loss = Rounded.of(problem).at(mu).outputs(outputs)
+        slopes = -loss.form.slope(loss.form.centre - self.primal.Phi @ u, loss.mu)
         own = self.primal.Phi.adjoint(problem.weighted(slopes)) / problem.n
-        tilt = point.gradient - 2 * lam * self.primal.penalise(point.u) - own
+        tilt = point.gradient[:, outputs] - 2 * lam * self.primal.penalise(u) - own
         if problem.offset:
             loss.owed = problem.n * tilt[-1]
-        form = TiltedForm(replace(problem, loss=loss), self.primal, tilt, point.u, point.value)
+        given = replace(problem, y=problem.y[:, outputs], loss=loss)
+        form = TiltedForm(given, self.primal, tilt, u, float(point.values[outputs].sum()))
         track = SmoothingTrack(limit=_STEPS)
         loss = Smoothing().minimise(form, loss, track, tol)
         return form.coef, loss.mu

@@ -11,9 +11,11 @@ from mercer._threads import cpu_count, parallel_map
 from mercer.losses import Loss
 from mercer.losses.dual import Smoothed
 from mercer.operators import Operator, blas_single_threaded
-from mercer.rows.base import Largest, Reservoir, Totals, added
+from mercer.rows.base import Reservoir, Totals, added
 from mercer.solvers.spans import EPS
 
+# Up to so many outputs have examples near their kinks of their own; more of them share theirs.
+OWN_WINDOWS = 4
 # Rows of the blocks in which losses are computed on several cores.
 _BLOCK = 1 << 16
 
@@ -23,7 +25,7 @@ class Slopes:
 
     They are Σ w V, Σ w V_μ, Σ w (V + V* + a s) ≥ 0 (what the smoothing costs), Aᵀ(w V'_μ) and Σ w V'_μ. A
     loss without kinks is its own V_μ; of one with kinks sums are those of each output, and there come numbers
-    of some examples near a kink, too.
+    of some examples near a kink, too: of each output, if there are few, or of any.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class Slopes:
             parts = [_mean(part, weights, mu is not None) for part in (values, smooth, young)]
             sums: Totals = (*parts, slopes.sum(axis=0))
             if reach is not None:
-                sums = (*sums, self.close(y[rows], S, mu, reach, first + rows.start))
+                sums = (*sums, *self.close(y[rows], S, mu, reach, first + rows.start))
             seen[rows.start] = sums
             return slopes
 
@@ -74,12 +76,15 @@ class Slopes:
         value, smooth, young, slope, *near = added(seen[k] for k in sorted(seen))
         return value, smooth, young, np.asarray(G, dtype=np.float64), slope, *near
 
-    def close(self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int) -> Reservoir:
+    def close(
+        self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int
+    ) -> tuple[Reservoir, ...]:
         """Some of the examples whose slope would be another if scores changed by no more than `reach`."""
         form = self.loss.dual(np.asarray(y, dtype=np.float64))
         r = form.centre - s
         moves = form.slope(r + reach, mu) > form.slope(r - reach, mu)
-        return Reservoir.of(first + np.flatnonzero(moves.any(axis=1)), self.near)
+        columns = moves.T if moves.shape[1] <= OWN_WINDOWS else [moves.any(axis=1)]
+        return tuple(Reservoir.of(first + np.flatnonzero(near), self.near) for near in columns)
 
     def at(self, y: np.ndarray, s: np.ndarray, mu: Any) -> tuple[Any, Any, Any, np.ndarray]:
         """(V, V_μ, V + V* + a s, V'_μ) example by example."""
@@ -125,7 +130,7 @@ class FinalSums(Slopes):
     """The sums that a certificate needs, besides: what rounding may have done, and the offset's curvature.
 
     After those of `Slopes` come Σ w V'' of each output; by how much Σ w V changes if scores are wrong by
-    `errors`; Σ w|V'| √k(x,x) and Σ (w V')² k(x,x), and the largest |s| and |y|.
+    `errors`; Σ w|V'| √k(x,x) and Σ (w V')² k(x,x), and Σ w|V'|.
     """
 
     def __call__(
@@ -144,7 +149,8 @@ class FinalSums(Slopes):
         values, _, _, slopes = self.at(y, scores, mu)
         norms = A.row_norms()
         x = np.sqrt(A.row_squares()) if norms is None else norms
-        sized = np.abs(slopes) * (x if w is None else x * w)[:, None]
+        size = np.abs(slopes) if w is None else np.abs(slopes) * w[:, None]
+        sized = size * x[:, None]
         bends = np.zeros(scores.shape[1])
         if mu is None and self.loss.curved:
             bends = _mean(np.maximum(self.loss.hess(y, scores), 0), w, outputs=True)
@@ -155,10 +161,8 @@ class FinalSums(Slopes):
             for sign in (1, -1):
                 off = scores + sign * (errors + EPS * np.abs(scores))
                 shaken = np.maximum(shaken, np.abs(self.at(y, off, mu)[0] - values))
-        present = slice(None) if w is None else w > 0
-        both = (scores[present], np.asarray(y, dtype=np.float64)[present])
-        extremes = (Largest(np.abs(v).max(axis=0, initial=0.0)) for v in both)
-        return (*sums, bends, _mean(shaken, w), sized.sum(axis=0), np.square(sized).sum(axis=0), *extremes)
+        lengths = (sized.sum(axis=0), np.square(sized).sum(axis=0), size.sum(axis=0))
+        return (*sums, bends, _mean(shaken, w), *lengths)
 
 
 def in_blocks(part: Callable[[slice, np.ndarray], np.ndarray], rows: slice, S: np.ndarray) -> np.ndarray:
