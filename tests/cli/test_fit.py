@@ -281,7 +281,7 @@ def test_a_table_that_does_not_fit_is_read_part_by_part(call, instant, fitted, t
     said = call("fit", fitted.csv, "-t", "price", *output, "--checkpoint", kept)
     assert said.exit_code == 0 and "is read part by part: the whole table would take" in said.stderr
     data, asked = instant[-1]
-    assert isinstance(data, LargeTable) and data.without == ("kind",) and data.path == fitted.csv
+    assert isinstance(data, LargeTable) and data.without == ("kind",) and data.place.path == fitted.csv
     assert (asked["memory"], asked["checkpoint"]) == ("1kB", kept)
     assert mercer.load(tmp_path / "m.mercer").evidence.command.endswith("--memory 1kB --ignore kind")
     assert "Do you mean 'price'?" in call("fit", fitted.csv, "-t", "prize", *output, "--force").stderr

@@ -13,8 +13,8 @@ from mercer.tables.model.large.allowance import too_large
 from mercer.tables.model.large.stored import Answered
 from mercer.tables.model.model import Model
 from mercer.tables.model.task import missing
-from mercer.tables.reading import Table, read
-from mercer.tables.reading.parts import parts
+from mercer.tables.reading import Table
+from mercer.tables.reading.places import is_place, place_of
 
 
 def answer_columns(
@@ -49,18 +49,18 @@ def kinds_of(model: Model) -> dict[str, str]:
 
 
 def tables_of(model: Model, X: Any, more: Mapping[str, str] | None = None) -> Iterator[Table]:
-    """The table of a file, or parts of it if it does not fit in memory; or X itself, if it is a table.
+    """The table of a file or another place, or parts of it if it does not fit in memory; or X, if it is one.
 
     `more` are kinds of columns that the model does not read.
     """
-    if not isinstance(X, str | os.PathLike):
+    if not is_place(X):
         yield Table.of(X)
         return
-    kinds = {**kinds_of(model), **(more or {})}
-    if too_large(X) is None:
-        yield read(X, kinds=kinds, empty=True)
+    kinds, place = {**kinds_of(model), **(more or {})}, place_of(X)
+    if too_large(place) is None:
+        yield place.whole(kinds, empty=True)
     else:
-        yield from parts(X, kinds, len(model.schema.columns))
+        yield from place.parts(kinds, len(model.schema.columns))
 
 
 def score_by_column(model: Model, X: Any, name: str) -> float:
@@ -88,7 +88,7 @@ def score_by_column(model: Model, X: Any, name: str) -> float:
 
 def write_answers(
     model: Model,
-    path: str | os.PathLike[str],
+    X: Any,
     output: str | os.PathLike[str],
     *,
     coverage: float = 0.9,
@@ -98,7 +98,7 @@ def write_answers(
     """See `Model.write`."""
 
     def blocks() -> Iterator[dict[str, np.ndarray]]:
-        for table in parts(path, kinds_of(model), len(model.schema.columns)):
+        for table in place_of(X).parts(kinds_of(model), len(model.schema.columns)):
             yield answer_columns(model, table, coverage, proba)
 
     return write_blocks(output, blocks(), replace=replace)

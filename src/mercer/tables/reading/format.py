@@ -9,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from mercer.tables.reading.cells import Guessed
 from mercer.tables.reading.errors import Stray, TableError
 from mercer.tables.reading.table import Table
 from mercer.tables.reading.text import all_bytes, as_utf8, head_lines, unpacked_size
@@ -55,9 +56,8 @@ class Cut:
 
     def learn(self, table: Table) -> None:
         """Write down what the columns of a table are, if it is not known yet."""
-        if unknown := table.columns.keys() - self.kinds.keys():
-            orders = table.orders
-            self.kinds |= {name: orders.get(name, table.kind(name)) for name in unknown}
+        if table.columns.keys() - self.kinds.keys():
+            self.kinds |= seen_kinds(table) | self.kinds
 
     def of_rows(self, rows: Iterator[Row], made: Callable[[list[Row]], Table]) -> Iterator[Table]:
         """Batches from `start` on; `made` learns what columns are from what it is given first."""
@@ -85,6 +85,11 @@ class Cut:
                 waiting, wanted = [whole.take(slice(wanted, None))], self.size
         if sum(map(len, waiting)):
             yield Table.joined(waiting)
+
+
+def seen_kinds(table: Table) -> dict[str, str]:
+    """What the columns of a table look like, so that later rows are read in the same way."""
+    return {name: Guessed(table.orders.get(name, table.kind(name))) for name in table.names}
 
 
 class Format(ABC):

@@ -121,7 +121,7 @@ def numbered(source: LargeTable, target: str) -> Iterator[tuple[Table, np.ndarra
     before, names = 0, None
     for table in source.parts():
         if names not in (None, table.names):
-            raise TableError("its columns are not the same everywhere.", path=source.path)
+            raise TableError("its columns are not the same everywhere.", path=source.place.name)
         names, values = table.names, table[target]
         absent, numbers = missing(values), before + np.arange(len(table))
         before += len(table)
