@@ -157,7 +157,7 @@ def _by_parts(
 ) -> tuple[int, list[str], int]:
     """Predict the rows of a file into another one, part by part: rows, columns, and how many are copies."""
     from mercer.rows import write_blocks
-    from mercer.tables.model.answers import answer_columns
+    from mercer.tables.model.answers import answer_columns, skip_beside
     from mercer.tables.reading.writing import as_text
 
     beyond, first, names, copies = 0, "", [], 0
@@ -166,8 +166,11 @@ def _by_parts(
 
     def blocks() -> Iterator[dict[str, Any]]:
         nonlocal beyond, first, names, copies
-        for data in source.place.parts(_kinds(model, source), len(model.schema.columns)):
+        skip = None if wishes.all_columns else skip_beside(model, wishes.keep or ())
+        for data in source.place.parts(_kinds(model, source), len(model.schema.columns), skip):
             kept = data.names if wishes.all_columns else tuple(dict.fromkeys(wishes.keep or ()))
+            if lacking := [name for name in kept if name not in data]:
+                fail(f"--keep {lacking[0]}: {source.name} has no such column")
             copied, rows = data.select(kept), _completed(data, model, source.name, False)
             answers = answer_columns(model, rows, wishes.coverage, wishes.proba)
             named = _renamed(answers, set(kept), lambda message: said.setdefault(message))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.rows import Rows
 from mercer.rows.placing import is_of_dask
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
@@ -124,8 +125,10 @@ def fit(
     X = place_of(X) if is_place(X) else X
     if (why := _why_by_parts(X, memory, checkpoint)) is not None:
         given = X if isinstance(X, LargeTable) else LargeTable(X)
-        source = LargeTable(given.place, {**given.kinds, **(kinds or {})}, (*given.without, *ignored))
         name = _named(y, target, groups)
+        # Numbers that are written as words are then refused by their line.
+        said = {name: "number"} if task == "regression" else {}
+        source = LargeTable(given.place, {**given.kinds, **(kinds or {}), **said}, (*given.without, *ignored))
         tell = progress or (lambda text: None)
         allowance = Allowance.of(memory)
         return fit_large(
@@ -209,10 +212,11 @@ def _held(X: Any, kinds: Mapping[str, str] | None) -> Table:
     """The table in memory. What kinds the columns of a Table are was decided by a reader, or who made it."""
     if isinstance(X, Place):
         return X.whole(kinds)
-    if is_of_dask(X):
+    if is_of_dask(X) or isinstance(X, Rows):
+        what = "rows of numbers" if isinstance(X, Rows) else "collections of Dask's"
         raise ValueError(
-            "collections of Dask's are not taken: call compute() if the table fits in memory; else write it "
-            "to Parquet files (to_parquet) and give their folder"
+            f"{what} are not taken here, but by machines such as KernelRidge: mercer.fit takes the path of a "
+            "file, a folder of Parquet files (to_parquet writes one), or a table that is in memory"
         )
     if isinstance(X, Table):
         return X if not kinds else Table.of(X, kinds=kinds)

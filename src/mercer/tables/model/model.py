@@ -25,7 +25,8 @@ from mercer.tables.model.schema import Schema
 from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.model.weights import Word, spoken_for
 from mercer.tables.reading import Table
-from mercer.tables.reading.places import is_place
+from mercer.tables.reading.errors import in_file
+from mercer.tables.reading.places import is_place, place_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,7 +116,7 @@ class Model:
 
         Parameters
         ----------
-        X : where the table is
+        X : table, or where it is
             The path of a file, a folder, a pattern, a list of files, a ``pyarrow.dataset.Dataset``, or a
             query, as `mercer.fit` takes them.
         output : path of a .parquet, .csv or .tsv file
@@ -145,7 +146,9 @@ class Model:
         """Answers for the table of a place, which is read part by part if it does not fit in memory."""
         from mercer.tables.model.answers import tables_of
 
-        return np.concatenate([answer(table) for table in tables_of(self, X)])
+        place = place_of(X)
+        with in_file(place.name):
+            return np.concatenate([answer(table) for table in tables_of(self, place)])
 
     def _predicted(self, points: np.ndarray) -> np.ndarray:
         """What the machine says of points. Of none it would, as scikit-learn does, refuse to say anything."""

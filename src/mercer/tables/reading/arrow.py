@@ -111,7 +111,9 @@ def as_table(content: pa.Table, wanted: Wanted, first_row: int = 0) -> Table:
     """A table from Arrow's; what is wrong is named by row, the first being `first_row`."""
     import pyarrow as pa
 
-    names = checked_names(list(content.column_names))
+    checked_names(list(content.column_names))
+    content = content.select([name for name in content.column_names if not wanted.skip(name)])
+    names = content.column_names
 
     def column(j: int) -> Understood:
         kind, found = wanted.kinds.get(names[j]), content.column(j)
@@ -165,8 +167,10 @@ class Parquet(Format):
 
         rows = 0
         with self._opened(wanted, pre_buffer=False, buffer_size=_BUFFER) as file:
-            size = max(min(wanted.part, _PART_VALUES // max(len(file.schema_arrow.names), 1)), 1)
-            for batch in file.iter_batches(size, use_threads=False):
+            names = checked_names(list(file.schema_arrow.names))
+            kept = [name for name in names if not wanted.skip(name)]
+            size = max(min(wanted.part, _PART_VALUES // max(len(kept), 1)), 1)
+            for batch in file.iter_batches(size, columns=kept, use_threads=False):
                 batch.validate(full=True)
                 yield as_table(pa.Table.from_batches([batch]), wanted, rows)
                 rows += len(batch)

@@ -94,7 +94,7 @@ class Delimited(Format):
     def parts(self, wanted: Wanted) -> Iterator[Table]:
         """As `read` does it, piece by piece; what columns are, the first piece says where `kinds` do not."""
         needed("reading it")
-        kinds, rows = dict(wanted.kinds), 0
+        kinds = dict(wanted.kinds)
         for before, sheet in _sheets(wanted.path, wanted.empty):
             names = sheet.names()
             try:
@@ -103,16 +103,17 @@ class Delimited(Format):
                 error.line = None if error.line is None else before + error.line
                 raise
             line_of = partial(_line_in_file, sheet, before)
+            content = {n: c for n, c in zip(names, columns, strict=True) if not wanted.skip(n)}
+            names = list(content)
             table = assembled(
                 names,
-                lambda j: _typed(columns[j], kinds.get(names[j]), sheet),  # noqa: B023
+                lambda j: _typed(content[names[j]], kinds.get(names[j]), sheet),  # noqa: B023
                 line_of=line_of,
-                first_row=rows,
+                n_rows=len(columns[0]),
                 remarks=sheet.remarks,
             )
             if len(table) and not kinds.keys() >= set(names):
                 kinds = seen_kinds(table) | kinds
-            rows += len(table)
             yield table
 
     def of_lines(self, lines: Iterable[bytes], head: bytes, cut: Cut) -> Iterator[Table]:

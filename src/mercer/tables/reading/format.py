@@ -23,7 +23,7 @@ Row = tuple[int, Any]
 @dataclass(frozen=True)
 class Wanted:
     """What is to be read: of which file, as which kinds of columns, how many rows (`empty`: none will do), in
-    parts of how many; of a database also which table, or what a query selects."""
+    parts of how many, and without which columns; of a database also which table, or what a query selects."""
 
     path: Path
     kinds: dict[str, str] = field(default_factory=dict)
@@ -32,6 +32,7 @@ class Wanted:
     query: str | None = None
     empty: bool = False
     part: int = 1000
+    skip: Callable[[str], bool] = lambda name: False
 
     def load(self, factor: float = 2.0) -> tuple[bytes, list[str]]:
         """The content of a text file, unpacked, as UTF-8, and remarks; of many rows the first lines that have

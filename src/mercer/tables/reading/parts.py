@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from mercer.tables.reading.errors import in_file
@@ -12,6 +13,7 @@ from mercer.tables.reading.from_memory import checked_kinds
 from mercer.tables.reading.reading import batches, recognise
 from mercer.tables.reading.table import Table
 
+Skip = Callable[[str], bool]
 # Values of a part.
 _VALUES = 1 << 19
 
@@ -34,6 +36,7 @@ def parts(
     kinds: Mapping[str, str] | None = None,
     columns: int = 16,
     empty: bool = False,
+    skip: Skip | None = None,
 ) -> Iterator[Table]:
     """The rows of a file in tables of some ten thousand, in order; nothing is kept but the part at hand.
 
@@ -47,6 +50,8 @@ def parts(
         About how many columns there are: parts of wide tables have fewer rows.
     empty : bool
         Whether a text with a line of names and no rows will do.
+    skip : function, optional
+        Says of a name whether that column is left out; what is in it then does not matter.
 
     Raises
     ------
@@ -66,6 +71,8 @@ def parts(
     with in_file(path):
         form = recognise(path)
         if type(form).parts is Format.parts:
-            yield from batches(path, rows, kinds=known, form=form)
+            for table in batches(path, rows, kinds=known, form=form):
+                yield table if skip is None else table.select([n for n in table.names if not skip(n)])
             return
-        yield from form.parts(Wanted(path, known, empty=empty, part=rows))
+        wanted = Wanted(path, known, empty=empty, part=rows)
+        yield from form.parts(wanted if skip is None else replace(wanted, skip=skip))

@@ -6,6 +6,7 @@ import glob
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from mercer.tables.reading.arrow import as_table
 from mercer.tables.reading.errors import TableError, in_file, refused_as
 from mercer.tables.reading.format import Wanted, seen_kinds
 from mercer.tables.reading.from_memory import checked_kinds, noted
-from mercer.tables.reading.parts import comes_in_parts, held_bytes, parts
+from mercer.tables.reading.parts import Skip, comes_in_parts, held_bytes, parts
 from mercer.tables.reading.reading import read
 from mercer.tables.reading.table import Table
 
@@ -34,18 +35,20 @@ class Place(ABC):
     ----------
     name : how messages call it
     in_parts : can it be read part by part?
+    sized : is it known how large it is, without reading all of it?
     """
 
     name: str
     in_parts = True
+    sized = True
 
     @abstractmethod
-    def parts(self, kinds: Kinds = None, columns: int = 16) -> Iterator[Table]:
+    def parts(self, kinds: Kinds = None, columns: int = 16, skip: Skip | None = None) -> Iterator[Table]:
         """Its rows in order, in tables of some ten thousand; see `parts`."""
 
-    def whole(self, kinds: Kinds = None, empty: bool = False) -> Table:
-        """All of it; `empty` says whether a table without rows will do."""
-        found = Table.joined(list(self.parts(kinds)))
+    def whole(self, kinds: Kinds = None, empty: bool = False, skip: Skip | None = None) -> Table:
+        """All of it; `empty` says whether a table without rows will do, `skip` what need not be read."""
+        found = Table.joined(list(self.parts(kinds, skip=skip)))
         if not len(found) and not empty:
             raise TableError("there are no rows.", path=self.name)
         return noted(found, checked_kinds(kinds))
@@ -69,10 +72,10 @@ class FilePlace(Place):
     def in_parts(self) -> bool:  # type: ignore[override]
         return comes_in_parts(self.path)
 
-    def parts(self, kinds: Kinds = None, columns: int = 16) -> Iterator[Table]:
-        return parts(self.path, kinds, columns)
+    def parts(self, kinds: Kinds = None, columns: int = 16, skip: Skip | None = None) -> Iterator[Table]:
+        return parts(self.path, kinds, columns, skip=skip)
 
-    def whole(self, kinds: Kinds = None, empty: bool = False) -> Table:
+    def whole(self, kinds: Kinds = None, empty: bool = False, skip: Skip | None = None) -> Table:
         return read(self.path, kinds=kinds, empty=empty)
 
     def held(self, most: float) -> float:
@@ -100,11 +103,11 @@ class TextsPlace(Place):
         more = f" and {len(self.paths) - 1:,} more" if len(self.paths) > 1 else ""
         self.name = f"{self.paths[0]}{more}"
 
-    def parts(self, kinds: Kinds = None, columns: int = 16) -> Iterator[Table]:
+    def parts(self, kinds: Kinds = None, columns: int = 16, skip: Skip | None = None) -> Iterator[Table]:
         said, names = checked_kinds(kinds), None
         known = said
         for path in self.paths:
-            for table in parts(path, known, columns, empty=True):
+            for table in parts(path, known, columns, True, skip):
                 if known is said and len(table):
                     known = seen_kinds(table) | said
                 if names is None:
@@ -136,23 +139,25 @@ class ArrowPlace(Place):
 
     def __init__(self, source: TableSource):
         self.source, self.name = source, source.name
+        self.sized = source.length is not None and source.identity() is not None
         self._kept: list[Any] | None = None  # batches that were read to see how large they are
 
-    def parts(self, kinds: Kinds = None, columns: int = 16) -> Iterator[Table]:
-        return self._tables(self._batches(), kinds)
+    def parts(self, kinds: Kinds = None, columns: int = 16, skip: Skip | None = None) -> Iterator[Table]:
+        return self._tables(self._batches(skip), kinds)
 
-    def whole(self, kinds: Kinds = None, empty: bool = False) -> Table:
+    def whole(self, kinds: Kinds = None, empty: bool = False, skip: Skip | None = None) -> Table:
         kept, self._kept = self._kept, None
-        found = list(self._tables(self._batches() if kept is None else iter(kept), kinds))
-        found = found or [as_table(self.source.schema.empty_table(), Wanted(Path(self.name)))]
+        names = self._names(skip)
+        batches = self._batches(skip) if kept is None else (batch.select(names) for batch in kept)
+        found = list(self._tables(batches, kinds)) or [self._empty(names)]
         if not any(map(len, found)) and not empty:
             raise TableError("there are no rows.", path=self.name)
         return noted(Table.joined(found), checked_kinds(kinds))
 
     def held(self, most: float) -> float:
-        names, files = self.source.schema.names, self.source.identity()
-        if self.source.length is not None and files is not None:
-            return 2.0 * sum(size for _, size, _ in files) + 8.0 * self.source.length * len(names)
+        names, files = self.source.schema.names, self.source.identity() or []
+        if self.sized:
+            return 2.0 * sum(size for _, size, _ in files) + 8.0 * (self.source.length or 0) * len(names)
         taken, self._kept = 0.0, []
         for batch in self._batches():
             self._kept.append(batch)
@@ -166,8 +171,18 @@ class ArrowPlace(Place):
         found = self.source.identity()
         return None if found is None else identity_of([Path(path) for path, _, _ in found])
 
-    def _batches(self) -> Iterator[Any]:
-        names = list(self.source.schema.names)
+    def _names(self, skip: Skip | None) -> list[str]:
+        return [name for name in self.source.schema.names if skip is None or not skip(name)]
+
+    def _empty(self, names: Sequence[str]) -> Table:
+        """No rows, with columns of the types that all files have together."""
+        import pyarrow as pa
+
+        types = pa.schema([self.source.schema.field(name) for name in names])
+        return as_table(types.empty_table(), Wanted(Path(self.name)))
+
+    def _batches(self, skip: Skip | None = None) -> Iterator[Any]:
+        names = self._names(skip)
         with refused_as("it can not be read", LookupError, TypeError):
             for batch in self.source.batches(0, names):
                 yield batch.select(names)
@@ -175,18 +190,17 @@ class ArrowPlace(Place):
     def _tables(self, batches: Iterator[Any], kinds: Kinds) -> Iterator[Table]:
         import pyarrow as pa
 
-        # Columns without any value have no type of their own in Arrow: files may differ in that.
-        wanted, rows = Wanted(Path(self.name), self._seen() | checked_kinds(kinds)), 0
+        known, rows = checked_kinds(kinds), 0
+        wanted = Wanted(Path(self.name), known)
         with in_file(self.name):
             for batch in batches:
                 batch.validate(full=True)
+                if not rows:
+                    # Columns without any value have no type of their own in Arrow: files may differ in that.
+                    seen = seen_kinds(self._empty(batch.schema.names))
+                    wanted = replace(wanted, kinds=seen | known)
                 yield as_table(pa.Table.from_batches([batch]), wanted, rows)
                 rows += len(batch)
-
-    def _seen(self) -> dict[str, str]:
-        """What the columns are, by their types in all files together."""
-        with in_file(self.name):
-            return seen_kinds(as_table(self.source.schema.empty_table(), Wanted(Path(self.name))))
 
 
 def is_place(X: Any) -> bool:

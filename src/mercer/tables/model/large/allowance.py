@@ -59,7 +59,8 @@ def too_large(where: Any, memory: Any = None) -> str | None:
     if need <= most:
         return None
     there = "may be taken" if memory is not None else "are to be had"
-    return f"the whole table would take about {amount(need)} of memory, and {amount(most)} {there}"
+    about = "about" if place.sized else "more than"
+    return f"the whole table would take {about} {amount(need)} of memory, and {amount(most)} {there}"
 
 
 def amount(size: float) -> str:

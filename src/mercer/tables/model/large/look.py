@@ -55,6 +55,18 @@ class SeenColumn:
             self.low = low if self.low is None else min(self.low, low)
             self.high = high if self.high is None else max(self.high, high)
 
+    @property
+    def range(self) -> np.ndarray:
+        """The smallest and the largest number."""
+        return np.array([self.low, self.high], dtype=np.float64)
+
+    def count_beside(self, value: Any) -> str:
+        """How many values are another one, in words; empty if there is none, or nobody knows."""
+        if self.words:
+            count = self.words.total() - self.words[value]
+            return f"{count:,}" if count else ""
+        return "" if self.low == self.high else "some"
+
     def column(self, c: Column, rows: int) -> Column:
         """A column of a sample, with what is known of all rows."""
         share = self.missing / rows
