@@ -131,5 +131,8 @@ def test_what_is_no_place(tmp_path):
     (tmp_path / "a[1].csv").write_text("x\n1\n")
     assert isinstance(place_of(tmp_path / "a[1].csv"), FilePlace)
     assert isinstance(place_of([tmp_path / "a[1].csv"]), TextsPlace)
+    assert is_place((tmp_path / "a[1].csv", "nothing.csv"))
+    with pytest.raises(FileNotFoundError, match="there is no file nothing.csv"):
+        place_of([tmp_path / "a[1].csv", "nothing.csv"])
     with pytest.raises(TableError, match="can not be read"):
         place_of("a\0b").whole()

@@ -211,6 +211,9 @@ def is_place(X: Any) -> bool:
     """
     if isinstance(X, str | os.PathLike | Place):
         return True
+    if isinstance(X, list | tuple):
+        # Names of files; which of them is not there, the door says.
+        return all(isinstance(x, str | os.PathLike) for x in X) and any(map(os.path.isfile, X))
     return lives_elsewhere(X) and not (isinstance(X, np.ndarray | Rows) or is_of_dask(X))
 
 
