@@ -281,8 +281,35 @@ def test_a_table_that_does_not_fit_is_read_part_by_part(call, instant, fitted, t
     said = call("fit", fitted.csv, "-t", "price", *output, "--checkpoint", kept)
     assert said.exit_code == 0 and "is read part by part: the whole table would take" in said.stderr
     data, asked = instant[-1]
-    assert isinstance(data, LargeTable) and data.without == ("kind",) and data.path == fitted.csv
+    assert isinstance(data, LargeTable) and data.without == ("kind",) and data.place.path == fitted.csv
     assert (asked["memory"], asked["checkpoint"]) == ("1kB", kept)
     assert mercer.load(tmp_path / "m.mercer").evidence.command.endswith("--memory 1kB --ignore kind")
     assert "Do you mean 'price'?" in call("fit", fitted.csv, "-t", "prize", *output, "--force").stderr
     assert "such as '2GB'" in call("fit", fitted.csv, "-t", "price", *output[:3], "--memory", "x").stderr
+
+
+def test_folders_and_queries(call, instant, fitted, table, tmp_path, monkeypatch):
+    """They are read as a file is; without a name of their own the model is called table.mercer."""
+    from mercer.tables import write
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "many").mkdir()
+    write(table.take(slice(30)), tmp_path / "many" / "0.csv")
+    write(table.take(slice(30, None)), tmp_path / "many" / "1.csv")
+    query = "select * from 'many/*.csv' where size // 1 > 0"
+    for where, made, source in (
+        ("many", "many.mercer", "many"),
+        ("many/*.csv", "table.mercer", "*.csv"),
+        (query, "query.mercer", "a query ("),
+    ):
+        output = ["-o", made] * (where == query)
+        said = call("fit", where, "-t", "price", "--ignore", "kind", "--no-report", *output)
+        assert said.exit_code == 0, said.stderr
+        data, _ = instant[-1]
+        assert data.names == table.drop("kind").names and len(data) == 60
+        assert mercer.load(tmp_path / made).evidence.source.startswith(source)
+    said = call("fit", query, "-t", "price", "--no-report", "-o", "large.mercer", "--memory", "1kB")
+    assert "a query" in said.stderr and "more than" in said.stderr and "1 kB may be taken" in said.stderr
+    assert "--limit is for one file" in call("fit", "many", "-t", "size", "--limit", "3", "--force").stderr
+    assert "all files of which are read" in call("fit", "many", "-t", "size", "-o", "many/a.mercer").stderr
+    assert "not from a query" in call("stream", query, "-t", "price").stderr

@@ -396,3 +396,20 @@ def test_by_parts_words_are_no_formulas_and_far_rows_are_named(call, fitted, tab
     assert json.loads(result.stdout)["columns"] == ["city", "prediction", "prediction_2", "low", "high"]
     assert call(*asked, "--memory", "1kB", "--raw", "--force").exit_code == 0
     assert "'=1+1" not in out.read_text()
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1kB"]])
+def test_folders_and_queries(call, fitted, table, tmp_path, memory):
+    (tmp_path / "many").mkdir()
+    for number in range(3):
+        write(table.take(slice(20 * number, 20 * number + 20)), tmp_path / "many" / f"{number}.parquet")
+    expected = mercer.load(fitted.file).predict(table)
+    query = f"select * from '{tmp_path}/many/*.parquet'"
+    for number, where in enumerate((tmp_path / "many", query)):
+        out = tmp_path / f"out{number}.parquet"
+        said = call("predict", fitted.file, where, "-o", out, "--keep", "city", *memory)
+        assert said.exit_code == 0 and ("part by part" in said.stderr) == bool(memory)
+        np.testing.assert_allclose(read(out)["prediction"], expected, rtol=1e-9)
+        assert read(out)["city"].tolist() == table["city"].tolist()
+    missing = call("predict", fitted.file, where, "-o", tmp_path / "x.csv", "--keep", "town", *memory)
+    assert missing.exit_code == 1 and "town" in missing.stderr and not (tmp_path / "x.csv").exists()

@@ -64,7 +64,7 @@ def test_files_and_clusters(tmp_path):
     assert ridge.score(path, t, w) == pytest.approx(expected, rel=1e-12)
     assert logistic.score(str(path), "word") == pytest.approx(np.mean(logistic.predict(path) == words))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet"]
-    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     with LocalCluster(n_workers=2, **options) as cluster, Client(cluster) as client:
         rows = ClusterRows(ArrayRows(X, t, w, rows=33), client=client)
         assert ridge.score(rows) == pytest.approx(expected, rel=1e-12)

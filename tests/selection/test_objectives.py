@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.kernels import Gaussian, Linear, Precomputed
+from mercer.losses import Quantile
 from mercer.representations import Lasso, Nystrom
 from mercer.selection import Choice, Real, path
 from mercer.selection.dimensions import Space
@@ -68,7 +69,9 @@ def test_any_splitter_and_scorer(cv, groups, scoring):
         (LogisticRegression(), Y > 0, None, "mean accuracy over 5 folds"),
         (LogisticRegression(), Y > 0, "roc_auc", "mean roc_auc over 5 folds"),
         (Ridge(), Y, make_scorer(mean_absolute_error), "mean mean_absolute_error over 5 folds"),
-        (KernelRegressor(offset=False), Y, None, "mean score over 5 folds"),
+        (KernelRegressor(offset=False), Y, None, "mean r2 over 5 folds"),
+        (KernelRegressor(loss=Quantile([0.1, 0.9])), Y, None, "mean d2_pinball_score over 5 folds"),
+        (KernelLogistic(), Y > 0, None, "mean accuracy over 5 folds"),
     ],
 )
 def test_what_the_score_is_called(machine, y, scoring, words):

@@ -198,3 +198,5 @@ def require_apart(output: Path, *others: Path) -> None:
     for other in others:
         if output.resolve() == other.resolve():
             fail(f"{output} is read or written by this command already; choose another name")
+        if other.is_dir() and output.resolve().is_relative_to(other.resolve()):
+            fail(f"{output} lies in {other}, all files of which are read; choose another folder")

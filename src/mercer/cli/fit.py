@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from mercer.tables.model import Model
     from mercer.tables.reading import Table
 
-# Rows of a table that is read part by part, in which names of columns are looked up beforehand.
-_HEAD = 1000
-
 
 @dataclass(frozen=True)
 class Roles:
@@ -91,11 +88,11 @@ class Results:
         """Where the two go; fails if that is not possible."""
         output = source.result(self.output, ".mercer")
         page = None if self.no_report else self.report or output.with_suffix(".html")
-        name = Path(source.name).name
-        require_apart(output, source.table)
+        name = source.title
+        require_apart(output, *source.files)
         require_free(output, self.force, model_of(name, target))
         if page is not None:
-            require_apart(page, source.table, output)
+            require_apart(page, *source.files, output)
             require_free(page, self.force, page_of(name, target))
             if find_spec("matplotlib") is None:
                 fail("the report needs Matplotlib: pip install 'mercer[plot]', or say --no-report")
@@ -123,7 +120,7 @@ def fit(
 ) -> None:
     """Choose, fit and test a kernel machine for a table; write the model and a report."""
     output, page = results.model_and_page(source, target)
-    name = Path(source.name).name  # folders are nobody's business who gets the model
+    name = source.title
     with spinner(quiet, 60 * minutes, as_json) as step:
         step(f"Reading {name}")
         data, more = _data(source, roles, target, memory, quiet)
@@ -141,7 +138,9 @@ def fit(
             )
         said = ["--target", target, "--minutes", f"{minutes:g}", "--seed", str(seed)]
         said += [] if memory is None else ["--memory", memory]
-        command = shlex.join(["mercer", "fit", source.table.name, *said, *spoken(source, roles)])
+        command = shlex.join(
+            ["mercer", "fit", "-" if source.is_piped else name, *said, *spoken(source, roles)]
+        )
         model = replace(model, evidence=replace(model.evidence, command=command, source=name))
         mercer.save(model, output)
         if page is not None:
@@ -165,9 +164,10 @@ def _data(
 
     if not quiet:
         note(f"{source.name} is read part by part: {why}")
-    head = tables.read(source.table, limit=_HEAD, kinds=source.kinds)
-    roles.columns(head, target, source.kinds)
-    return LargeTable(source.table, source.kinds, roles.ignore or ()), {"memory": memory}
+    for head in source.place.parts(source.kinds):
+        roles.columns(head, target, source.kinds)
+        break
+    return LargeTable(source.place, source.kinds, roles.ignore or ()), {"memory": memory}
 
 
 @contextmanager

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import glob
+import hashlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +23,7 @@ from mercer.cli.console import fail, note
 if TYPE_CHECKING:
     from mercer.tables.model import Model
     from mercer.tables.reading import Table
+    from mercer.tables.reading.places import Place
 
 STDIN = Path("-")
 
@@ -110,16 +114,26 @@ Memory = Annotated[
 Minutes = Annotated[float, typer.Option("--minutes", min=0.01, help="About how long it may take.")]
 
 
+def _where(text: str) -> Path | str:
+    """A path; a query stays as it was typed, since two slashes are one in a path, and not in SQL."""
+    from mercer.rows.query import is_query
+
+    return text if is_query(text) and not os.path.lexists(text) else Path(text)
+
+
 @dataclass(frozen=True)
 class Source:
     """A table that is read row by row: where it is, how many rows, and what its columns are."""
 
     table: Annotated[
-        Path,
+        Any,
         typer.Argument(
             metavar="TABLE",
-            help="CSV, TSV, Parquet, Arrow, LIBSVM, JSON lines, SQLite or DuckDB; - is standard input.",
+            help="CSV, TSV, Parquet, Arrow, LIBSVM, JSON lines, SQLite or DuckDB; - is standard input. For "
+            "fit and predict also a folder or a pattern of Parquet, Arrow or CSV files, or a query such as "
+            "\"select … from 'a.parquet'\".",
             show_default=False,
+            parser=_where,
         ),
     ]
     limit: Annotated[int | None, option("--limit", min=1, metavar="N", help="Read no more rows.")] = None
@@ -156,7 +170,24 @@ class Source:
     @property
     def name(self) -> str:
         """How the table is called where people read of it."""
-        return "standard input" if self.is_piped else str(self.table)
+        return "standard input" if self.is_piped else self.title if self.is_query else str(self.table)
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it is what a query selects."""
+        return isinstance(self.table, str)
+
+    @property
+    def title(self) -> str:
+        """The same in a model: its folders are nobody's business who gets that."""
+        if self.is_query:
+            return f"a query ({hashlib.sha256(self.table.encode()).hexdigest()[:8]})"
+        return "standard input" if self.is_piped else Path(os.path.abspath(self.table)).name
+
+    @property
+    def files(self) -> list[Path]:
+        """What is read, as far as it has names."""
+        return [] if self.is_query else [self.table]
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -165,7 +196,8 @@ class Source:
 
     def result(self, output: Path | None, ending: str) -> Path:
         """Where to write what is made of the table, if that was not said."""
-        return output or beside(Path("table") if self.is_piped else self.table, ending)
+        unnamed = self.is_piped or self.is_query or glob.has_magic(str(self.table))
+        return output or beside(Path("table") if unnamed else Path(os.path.abspath(self.table)), ending)
 
     def mention(self) -> None:
         """Tell somebody at a terminal that the table is to be typed."""
@@ -184,18 +216,40 @@ class Selection(Source):
         str | None, option("--table", metavar="NAME", help="Which table of a database.")
     ] = None
 
+    @functools.cached_property
+    def place(self) -> Place:
+        """Where the table is, if not on standard input."""
+        from mercer.tables.reading.places import place_of
+
+        return place_of(self.table)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is in one file, which can be asked and read in part."""
+        from mercer.tables.reading.places import FilePlace
+
+        return self.is_piped or isinstance(self.place, FilePlace)
+
     def read(self, file: Path, kinds: dict[str, str], empty: bool = False) -> Table:
         """The table of a file that `file` gave."""
 
         which = {"query": self.query, "table": self.table_name, "limit": self.limit}
-        return tables.read(file, **which, kinds=kinds, empty=empty)
+        if self.is_file:
+            return tables.read(file, **which, kinds=kinds, empty=empty)
+        for name, value in which.items():
+            if value is not None:
+                fail(
+                    f"--{name} is for one file; of several, or of a query, \"select … from 'a.parquet'\" in "
+                    "place of TABLE chooses rows"
+                )
+        return self.place.whole(kinds, empty)
 
     def why_by_parts(self, memory: str | None) -> str | None:
         """Why it is not read as a whole; None if it fits, or is not a whole file."""
         from mercer.tables.model.large import too_large
 
         part = self.is_piped or any(v is not None for v in (self.query, self.table_name, self.limit))
-        return None if part else too_large(self.table, memory)
+        return None if part else too_large(self.place, memory)
 
     @contextmanager
     def file(self) -> Iterator[Path]:

@@ -67,7 +67,7 @@ class Wishes:
         """The columns to copy. Into text they come as they were written, unless a query made them."""
         kept = data.names if self.all_columns else tuple(dict.fromkeys(self.keep or ()))
         copied = data.select(kept)
-        if not kept or not as_text or source.query is not None:
+        if not kept or not as_text or source.query is not None or not source.is_file:
             return copied
         return source.read(file, dict.fromkeys(kept, "written"), empty=True).select(kept)
 
@@ -109,7 +109,7 @@ def predict(
     A regression gives prediction, low and high; a classification prediction and its probability.
     """
     if output is not None:
-        require_apart(output, source.table, model_file)
+        require_apart(output, *source.files, model_file)
         require_free(output, force)
     from mercer.tables.model.answers import answer_columns
     from mercer.tables.reading.reading import recognise
@@ -126,7 +126,7 @@ def predict(
         return
     with source.file() as file:
         data = source.read(file, _kinds(model, source), empty=True)
-        sparse = recognise(file).is_sparse
+        sparse = source.is_file and recognise(file).is_sparse
         copied = wishes.copies(data, file, source, _is_text(output, as_json))
     rows = data if isinstance(model, tables.Streamed) else _completed(data, model, source.name, sparse)
     answers = answer_columns(model, rows, wishes.coverage, wishes.proba)
@@ -157,8 +157,7 @@ def _by_parts(
 ) -> tuple[int, list[str], int]:
     """Predict the rows of a file into another one, part by part: rows, columns, and how many are copies."""
     from mercer.rows import write_blocks
-    from mercer.tables.model.answers import answer_columns
-    from mercer.tables.reading.parts import parts
+    from mercer.tables.model.answers import answer_columns, skip_beside
     from mercer.tables.reading.writing import as_text
 
     beyond, first, names, copies = 0, "", [], 0
@@ -167,8 +166,11 @@ def _by_parts(
 
     def blocks() -> Iterator[dict[str, Any]]:
         nonlocal beyond, first, names, copies
-        for data in parts(source.table, _kinds(model, source), len(model.schema.columns)):
+        skip = None if wishes.all_columns else skip_beside(model, wishes.keep or ())
+        for data in source.place.parts(_kinds(model, source), len(model.schema.columns), skip):
             kept = data.names if wishes.all_columns else tuple(dict.fromkeys(wishes.keep or ()))
+            if lacking := [name for name in kept if name not in data]:
+                fail(f"--keep {lacking[0]}: {source.name} has no such column")
             copied, rows = data.select(kept), _completed(data, model, source.name, False)
             answers = answer_columns(model, rows, wishes.coverage, wishes.proba)
             named = _renamed(answers, set(kept), lambda message: said.setdefault(message))

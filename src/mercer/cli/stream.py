@@ -168,6 +168,8 @@ def stream(
     quiet: Quiet = False,
 ) -> None:
     """Learn a table row by row, each predicted before it is learned; write the model."""
+    if source.is_query:
+        fail("a stream comes from a file or from standard input (-), not from a query")
     output = source.result(files.output, ".mercer")
     before = files.before(source.table, output, target)
     with spinner(quiet, as_json=as_json) as say:

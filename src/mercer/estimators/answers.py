@@ -19,10 +19,37 @@ from mercer.losses.coding import LabelCoding
 from mercer.rows import lives_elsewhere
 
 
-class Labelled(ClassifierMixin):
+class Judged:
+    """`score` by one `measure`, wherever the points are."""
+
+    measure: Any
+    predict: Any
+
+    def score(self, X, y=None, sample_weight=None):
+        """How good predictions are: of numbers R², of labels the share, by weight, that is predicted.
+
+        R² = 1 − Σw(y − f)²/Σw(y − ȳ)², the mean over outputs. For several quantiles it is D², the share of
+        the pinball loss of constants that is explained.
+
+        Parameters
+        ----------
+        X : points
+            They may live elsewhere, as in `fit`: then sums are added up pass by pass (for R² and labels one),
+            and nothing as long as X is kept.
+        y : targets or labels
+            Of points that live elsewhere also the name of a column; None where X are rows that have theirs.
+        sample_weight : weights
+        """
+        if lives_elsewhere(X):
+            return scored_elsewhere(self, self.measure, X, y, sample_weight)
+        return self.measure.here(y, self.predict(X), sample_weight)
+
+
+class Labelled(Judged, ClassifierMixin):
     """Labels in, labels out; a subclass has `scored(X)`: scores, and the coding that was theirs then."""
 
     scored: Any
+    measure = Accuracy()
 
     holds: dict[str, Any] = {"coding_": LabelCoding}
 
@@ -40,21 +67,6 @@ class Labelled(ClassifierMixin):
         """The label of the largest score (or probability: they never disagree)."""
         scores, coding = self.scored(X)
         return coding.decode(scores)
-
-    def score(self, X, y=None, sample_weight=None):
-        """The share, by weight, of points whose label is predicted.
-
-        Parameters
-        ----------
-        X : points
-            They may live elsewhere, as in `fit`: then one pass adds it up, and nothing as long as X is kept.
-        y : labels
-            Of points that live elsewhere also the name of a column; None where X are rows that have theirs.
-        sample_weight : weights
-        """
-        if lives_elsewhere(X):
-            return scored_elsewhere(self, Accuracy(), X, y, sample_weight)
-        return super().score(X, y, sample_weight)
 
 
 class Likely(Labelled):
@@ -81,31 +93,17 @@ class Likely(Labelled):
         return self._probability(*self.scored(X))
 
 
-class Numbered(MultiOutputMixin, RegressorMixin):
+class Numbered(Judged, MultiOutputMixin, RegressorMixin):
     """Numbers in, numbers out; a subclass has `scored(X)`, as above."""
 
     scored: Any
+    measure = Determination()
 
     @follows_data
     def predict(self, X):
         """Predictions for X, shaped as y was at fit."""
         scores, coding = self.scored(X)
         return coding.decode(scores)
-
-    def score(self, X, y=None, sample_weight=None):
-        """R² = 1 − Σw(y − f)²/Σw(y − ȳ)², the mean over outputs.
-
-        Parameters
-        ----------
-        X : points
-            They may live elsewhere, as in `fit`: then one pass adds it up, and nothing as long as X is kept.
-        y : targets
-            Of points that live elsewhere also the name of a column; None where X are rows that have theirs.
-        sample_weight : weights
-        """
-        if lives_elsewhere(X):
-            return scored_elsewhere(self, Determination(), X, y, sample_weight)
-        return super().score(X, y, sample_weight)
 
 
 class Coefficients:

@@ -15,9 +15,8 @@ from mercer.estimators.base import KernelMachine
 from mercer.estimators.elsewhere import require_ordinary
 from mercer.estimators.inputs import GAUSSIAN, require_numbers
 from mercer.estimators.lam import OtherWords
-from mercer.estimators.scoring import PinballShare, scored_elsewhere
+from mercer.estimators.scoring import Determination, PinballShare
 from mercer.losses import Loss, Squared
-from mercer.rows import lives_elsewhere
 from mercer.solvers import loo
 
 # Above this, squares of squares are ordinary numbers: variances of squared errors are looked at.
@@ -80,23 +79,12 @@ class KernelRegressor(Regressor):
     def loss_for(self, y) -> Loss:
         return _resolve.loss_of(self.loss)
 
-    def score(self, X, y=None, sample_weight=None):
-        """R², or for several quantiles the share of the pinball loss of constants that is explained (D²).
-
-        Parameters as in `KernelRidge.score`.
-        """
-        if not getattr(self.loss_, "several", False):
-            return super().score(X, y, sample_weight)
-        if lives_elsewhere(X):
-            return scored_elsewhere(self, PinballShare(self.loss_.levels), X, y, sample_weight)
-        from sklearn.metrics import d2_pinball_score
-
-        predicted = self.predict(X)
-        shares = [
-            d2_pinball_score(y, predicted[:, j], sample_weight=sample_weight, alpha=level)
-            for j, level in enumerate(self.loss_.levels)
-        ]
-        return float(np.mean(shares))
+    @property
+    def measure(self):
+        """R², or for several quantiles D²."""
+        # Once fitted, what was fitted counts, whatever `loss` has been set to since.
+        loss: Any = self.loss_ if hasattr(self, "loss_") else self.loss_for(None)
+        return PinballShare(loss.levels) if getattr(loss, "several", False) else Determination()
 
 
 @dataclass(eq=False, repr=False)

@@ -47,7 +47,14 @@ class Spread:
 class Accuracy:
     """The share, by weight, of labels that are predicted."""
 
+    name = "accuracy"
     passes = 1
+
+    def here(self, y: Any, predicted: Any, w: Any) -> float:
+        """Of answers in memory."""
+        from sklearn.metrics import accuracy_score
+
+        return accuracy_score(y, predicted, sample_weight=w)
 
     def of(self, machine: Any, rows: Rows) -> float:
         """Over all rows."""
@@ -59,7 +66,14 @@ class Accuracy:
 class Determination:
     """R² = 1 − Σw(y − f)²/Σw(y − ȳ)², the mean over outputs; of a constant target 1 if met, 0 else."""
 
+    name = "r2"
     passes = 1
+
+    def here(self, y: Any, predicted: Any, w: Any) -> float:
+        """Of answers in memory."""
+        from sklearn.metrics import r2_score
+
+        return r2_score(y, predicted, sample_weight=w)
 
     def of(self, machine: Any, rows: Rows) -> float:
         """Over all rows."""
@@ -79,7 +93,18 @@ class PinballShare:
 
     levels: Sequence[float]
 
+    name = "d2_pinball_score"
     passes = 5
+
+    def here(self, y: Any, predicted: Any, w: Any) -> float:
+        """Of answers in memory, a column for each level."""
+        from sklearn.metrics import d2_pinball_score
+
+        shares = [
+            d2_pinball_score(y, predicted[:, j], sample_weight=w, alpha=level)
+            for j, level in enumerate(self.levels)
+        ]
+        return float(np.mean(shares))
 
     def of(self, machine: Any, rows: Rows) -> float:
         """Over all rows."""

@@ -146,7 +146,7 @@ def source_of(X: Any) -> TableSource:
             f"{type(X).__name__}"
         )
     paths = files_of(X)
-    form = _one_form(paths)
+    form = one_form(paths)
     if form == ".npy":
         raise ValueError("several .npy files can't be read as one: np.memmap them, or fit on one file")
     needed(f"reading {form} files")
@@ -156,7 +156,7 @@ def source_of(X: Any) -> TableSource:
         return TextFiles(paths)
     from mercer.rows.arrow import DatasetSource, IpcFiles, ParquetFiles
 
-    if not isinstance(X, (list, tuple)) and os.path.isdir(X) and _partitioned(Path(X), paths):
+    if not isinstance(X, (list, tuple)) and os.path.isdir(X) and partitioned(Path(X), paths):
         import pyarrow.dataset as ds
 
         made = ds.dataset(X, format="parquet" if form == "Parquet" else "ipc", partitioning="hive")
@@ -226,7 +226,8 @@ def _form(path: str) -> str | None:
     return _FORMATS.get(os.path.splitext(name)[1])
 
 
-def _one_form(paths: list[Path]) -> str:
+def one_form(paths: list[Path]) -> str:
+    """What files are that are read together, by their endings; an error if that is not one thing."""
     forms: dict[str, Path] = {}
     for path in paths:
         form = _form(str(path))
@@ -247,7 +248,7 @@ def _hidden(path: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.parts)
 
 
-def _partitioned(folder: Path, paths: list[Path]) -> bool:
+def partitioned(folder: Path, paths: list[Path]) -> bool:
     """Are there columns in the names of the folders (year=2020)?"""
     return any("=" in part for path in paths for part in path.relative_to(folder).parts[:-1])
 

@@ -115,7 +115,10 @@ class SourceFiles(TableSource):
         try:
             return pa.unify_schemas(plain, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise ValueError(f"{self.name}: columns of one name differ in type: {said(error)}") from None
+            raise ValueError(
+                f"{self.name}: columns of one name differ in type: {said(error)}. Write the files alike, or "
+                "cast the column in a query (select … from …)"
+            ) from None
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier, is_clusterer
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
@@ -20,6 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, has_fit
 
 from mercer._resolve import representation_of
 from mercer._units import Split, alone, count, folds, units_of
+from mercer.estimators.answers import Judged
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.tensors import on_host
 from mercer.representations import Representation
@@ -227,11 +228,12 @@ def _score_name(estimator: Any, scoring: Any) -> str:
         function = getattr(scoring, "_score_func", scoring)  # what make_scorer wraps
         return str(getattr(function, "__name__", "score"))
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    own = type(last).score.__qualname__ if hasattr(type(last), "score") else ""
-    if own in ("RegressorMixin.score", "Numbered.score") and is_regressor(last):
+    own = getattr(type(last), "score", None)
+    if own is Judged.score:
+        return last.measure.name
+    if own is RegressorMixin.score:
         return "r2"
-    accuracy = own in ("ClassifierMixin.score", "Labelled.score") and is_classifier(last)
-    return "accuracy" if accuracy else "score"
+    return "accuracy" if own is ClassifierMixin.score else "score"
 
 
 def row_order(n: int, labels: np.ndarray | None, seed: int) -> np.ndarray:

@@ -75,3 +75,21 @@ def test_of_a_file_as_of_its_table(price_model, species_model, houses, flowers, 
         species_model.score(Table.of({**flowers[0], "y": np.full(len(kinds), None)}), "y")
     with pytest.raises(TableError, match=r"a path is no table: mercer.tables.read\(path\)"):
         price_model.outside(str(file))
+
+
+def test_what_the_model_does_not_read_may_hold_anything(species_model, flowers, tmp_path, monkeypatch):
+    """By parts only its own columns are read, in whatever order; what is not there is said by file."""
+    monkeypatch.setattr("mercer.tables.reading.delimited._PIECE", 1000)
+    monkeypatch.setattr("mercer.tables.model.answers.too_large", lambda path: "so it is")
+    table = Table.of(flowers[0])
+    odd = ["1"] * (len(table) - 1) + ["word"]
+    path = write(Table.of({"odd": odd, **dict(reversed(table.columns.items()))}), tmp_path / "in.csv")
+    assert species_model.predict(path).tolist() == species_model.predict(table).tolist()
+    assert species_model.write(path, tmp_path / "out.csv") == len(table)
+    with pytest.raises(TableError, match="in.csv: there is no column 'y' to compare"):
+        species_model.score(path, "y")
+    path = write(table.drop(table.names[0]), tmp_path / "less.csv")
+    for ask in (species_model.predict, lambda path: species_model.write(path, tmp_path / "less.parquet")):
+        with pytest.raises(TableError, match=f"less.csv: the model needs the column '{table.names[0]}'"):
+            ask(path)
+    assert not (tmp_path / "less.parquet").exists()

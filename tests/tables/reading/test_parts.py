@@ -1,6 +1,7 @@
 """A file in parts is the file as a whole, and errors have the same place."""
 
 import gzip
+import sqlite3
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def _table():
     return Table.of({"x": x, "word": words, "day": day, "zip": ["00501"] * N})
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet", "jsonl"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet", "arrow", "jsonl"])
 def test_parts_are_the_whole(tmp_path, ending):
     path = write(_table(), tmp_path / f"a.{ending}")
     found = list(parts(path))
@@ -46,7 +47,10 @@ def test_other_ways_of_writing(tmp_path, monkeypatch, text):
 def test_what_is_wrong_has_its_place(tmp_path):
     lines = [f'{i},"two\nlines {i}"\n' for i in range(900)]
     path = tmp_path / "a.csv"
-    for broken, words in (("1\n", "1 cell where the header has 2"), ("one,x\n", "'one' is not a number")):
+    for broken, words in (
+        ("1\n", "1 cell where the header has 2"),
+        ("one,x\n", "'one' is not a number.*kinds={'n': 'text'}"),
+    ):
         path.write_text("n,word\n" + "".join(lines) + broken + "".join(lines))
         with pytest.raises(TableError, match=words) as caught:
             list(parts(path))
@@ -75,15 +79,17 @@ def test_files_that_are_cut_short(tmp_path):
 
 
 def test_others_are_read_at_once_only(tmp_path):
-    path = write(_table(), tmp_path / "a.arrow")
-    assert not comes_in_parts(path)
-    with pytest.raises(TableError, match="Save it as Parquet"):
-        list(parts(path))
+    with sqlite3.connect(tmp_path / "a.sqlite") as base:
+        base.execute("create table a (x real)")
+        base.executemany("insert into a values (?)", [(float(i),) for i in range(9)])
+    base.close()
+    assert not comes_in_parts(tmp_path / "a.sqlite")
+    assert [table["x"].tolist() for table in parts(tmp_path / "a.sqlite")] == [[*range(9)]]
 
 
 def test_sizes_are_of_the_order_of_the_table(tmp_path):
     size = 8 * 4 * N
-    for ending in ("csv", "csv.gz", "parquet", "jsonl"):
+    for ending in ("csv", "csv.gz", "parquet", "arrow", "jsonl"):
         assert size / 2 < held_bytes(write(_table(), tmp_path / f"a.{ending}")) < 20 * size
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from mercer.tables.model.large.allowance import too_large
 from mercer.tables.model.large.stored import Answered
 from mercer.tables.model.model import Model
 from mercer.tables.model.task import missing
-from mercer.tables.reading import Table, read
-from mercer.tables.reading.parts import parts
+from mercer.tables.reading import Table, TableError
+from mercer.tables.reading.errors import in_file
+from mercer.tables.reading.places import Place, is_place, place_of
 
 
 def answer_columns(
@@ -48,19 +49,27 @@ def kinds_of(model: Model) -> dict[str, str]:
     return {c.name: c.table_kind for c in needed}
 
 
-def tables_of(model: Model, X: Any, more: Mapping[str, str] | None = None) -> Iterator[Table]:
-    """The table of a file, or parts of it if it does not fit in memory; or X itself, if it is a table.
+def tables_of(model: Model, X: Any, more: Mapping[str, str | None] | None = None) -> Iterator[Table]:
+    """The table of a file or another place, or parts of it if it does not fit in memory; or X, if it is one.
 
-    `more` are kinds of columns that the model does not read.
+    `more` are columns that the model does not read, and their kinds if these are known.
     """
-    if not isinstance(X, str | os.PathLike):
+    if not is_place(X):
         yield Table.of(X)
         return
-    kinds = {**kinds_of(model), **(more or {})}
-    if too_large(X) is None:
-        yield read(X, kinds=kinds, empty=True)
+    said = {name: kind for name, kind in (more or {}).items() if kind is not None}
+    kinds, place = {**kinds_of(model), **said}, place_of(X)
+    skip = skip_beside(model, more or ())
+    if too_large(place) is None:
+        yield place.whole(kinds, True, skip)
     else:
-        yield from parts(X, kinds, len(model.schema.columns))
+        yield from place.parts(kinds, len(kinds), skip)
+
+
+def skip_beside(model: Model, more: Collection[str] = ()) -> Callable[[str], bool]:
+    """Which columns need not be read for a model: all but its own, and those of `more`."""
+    names = {*(c.name for c in model.schema.columns if c.name not in model.columns.dropped_), *more}
+    return lambda name: name not in names
 
 
 def score_by_column(model: Model, X: Any, name: str) -> float:
@@ -72,7 +81,13 @@ def score_by_column(model: Model, X: Any, name: str) -> float:
 
     answered = Answered(name, model.classes_)
     truth, predicted, right = [], [], []
-    for table in tables_of(model, X, {name: "number"} if model.classes_ is None else {}):
+    classes, X = model.classes_, place_of(X) if is_place(X) else X
+    # Labels that are whole numbers may be written in several ways, 3 and 3.0: a file is asked what they are.
+    kind = "number" if classes is None else "text" if classes.dtype.kind == "U" else None
+    for table in tables_of(model, X, {name: kind}):
+        if name not in table:
+            where = X.name if isinstance(X, Place) else None
+            raise TableError(f"there is no column {name!r} to compare with what is predicted.", path=where)
         there = table.take(~missing(table[name]))
         said = model.predict(there)
         values, known = answered.of(there[name])
@@ -81,14 +96,14 @@ def score_by_column(model: Model, X: Any, name: str) -> float:
         right.append(known & (values == said))
     if not sum(map(len, right)):
         raise ValueError(f"there is no row with a value of {name!r}: nothing can be scored")
-    if model.classes_ is not None:
+    if classes is not None:
         return float(np.mean(np.concatenate(right)))
     return float(r2_score(np.concatenate(truth), np.concatenate(predicted)))
 
 
 def write_answers(
     model: Model,
-    path: str | os.PathLike[str],
+    X: Any,
     output: str | os.PathLike[str],
     *,
     coverage: float = 0.9,
@@ -98,7 +113,12 @@ def write_answers(
     """See `Model.write`."""
 
     def blocks() -> Iterator[dict[str, np.ndarray]]:
-        for table in parts(path, kinds_of(model), len(model.schema.columns)):
-            yield answer_columns(model, table, coverage, proba)
+        if not is_place(X):
+            yield answer_columns(model, Table.of(X), coverage, proba)
+            return
+        place = place_of(X)
+        with in_file(place.name):
+            for table in place.parts(kinds_of(model), len(model.schema.columns), skip_beside(model)):
+                yield answer_columns(model, table, coverage, proba)
 
     return write_blocks(output, blocks(), replace=replace)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from mercer.rows import Rows
+from mercer.rows.placing import is_of_dask
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
@@ -19,8 +20,9 @@ from mercer.tables.model.search import Progress
 from mercer.tables.model.task import Target, column_of_target, missing, target_of
 from mercer.tables.model.texts import free_texts
 from mercer.tables.model.together import Together
-from mercer.tables.reading import Table, read
+from mercer.tables.reading import Table
 from mercer.tables.reading.from_memory import with_dates
+from mercer.tables.reading.places import Place, is_place, place_of
 
 _FEWEST = 10
 
@@ -53,15 +55,17 @@ def fit(
     Equal rows (in all columns that are learned from, whatever their targets) and rows of one group are on one
     side of every split: of tests, folds, leave-one-out, calibration. Bounds and intervals count them once.
 
-    A file whose table would not fit in memory is read part by part: the search is made on rows drawn at
-    random, and the machine is fitted to all others, with Nyström centres, by passes over them (`Passes`). The
-    remarks say so.
+    A table elsewhere (in files, or a query's) that would not fit in memory is read part by part: the search
+    is made on rows drawn at random, and the machine is fitted to all others, with Nyström centres, by passes
+    over them (`Passes`). The remarks say so.
 
     Parameters
     ----------
     X : table
-        DataFrame, array, dict of columns, list of records: anything `mercer.tables.Table.of` takes; or the
-        path of a file that `mercer.tables.read` takes.
+        DataFrame, array, dict of columns, list of records: anything `mercer.tables.Table.of` takes. Or where
+        it is: the path of a file that `mercer.tables.read` takes; a folder, a pattern ("part-*.csv") or a
+        list of Parquet, Arrow or CSV files of the same columns; a ``pyarrow.dataset.Dataset``; a relation of
+        DuckDB's, or the text of a query ("select … from 'a.parquet'").
     y : array or str
         The target, or the name of the column of X that holds it.
     target : str, optional
@@ -86,9 +90,9 @@ def fit(
     kinds : mapping from names to kinds, optional
         What columns are, whatever they look like: ``{"zip": "text"}``; see `mercer.tables.read`.
     memory : str or number, optional
-        Of a file: what may be taken, such as "2GB". A table that would take more is read part by part, and
-        sample and centres are as many as fit; about 250 MB are needed in any case. Half of what is free if
-        None, and four fifths of it for a table as a whole.
+        Of a table elsewhere: what may be taken, such as "2GB". A table that would take more is read part by
+        part, and sample and centres are as many as fit; about 250 MB are needed in any case. Half of what is
+        free if None, and four fifths of it for a table as a whole.
     checkpoint : path or Checkpoint, optional
         Where the fit to all rows of a table that does not fit notes how far it is. The same call after
         whatever ended it searches again (to the same end, if `memory` is given) and goes on from there.
@@ -118,17 +122,22 @@ def fit(
     if not isinstance(random_state, int | np.integer) or random_state < 0:
         raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
     seed, ignored = int(random_state), _ignored(ignore, y, target, groups)
+    X = place_of(X) if is_place(X) else X
     if (why := _why_by_parts(X, memory, checkpoint)) is not None:
         given = X if isinstance(X, LargeTable) else LargeTable(X)
-        source = LargeTable(given.path, {**given.kinds, **(kinds or {})}, (*given.without, *ignored))
         name = _named(y, target, groups)
+        # Numbers that are written as words are then refused by their line.
+        said = {name: "number"} if task == "regression" else {}
+        source = LargeTable(given.place, {**given.kinds, **(kinds or {}), **said}, (*given.without, *ignored))
         tell = progress or (lambda text: None)
         allowance = Allowance.of(memory)
         return fit_large(
             LargeTask(source, name, task, groups, float(minutes), seed, allowance, checkpoint, tell, why)
         )
     started = time.monotonic()
-    table, asked, name, labels = _asked(X, _held(X, kinds).drop(*ignored), y, target, task, groups)
+    held = _held(X, kinds)
+    X = held if isinstance(X, Place) else X
+    table, asked, name, labels = _asked(X, held.drop(*ignored), y, target, task, groups)
     _require_rows(table)
     texts = free_texts(table)
     together = Together.of(table, labels, texts)
@@ -156,11 +165,10 @@ def fit(
 
 def _why_by_parts(X: Any, memory: Any, checkpoint: Any) -> str | None:
     """Why a table is read part by part; None if it is held as a whole."""
-    given = isinstance(X, str | PathLike | LargeTable)
-    if not given and memory is not None:
+    place = X.place if isinstance(X, LargeTable) else X if isinstance(X, Place) else None
+    if place is None and memory is not None:
         raise ValueError("memory is for tables in files, and this one is in memory already")
-    path = X.path if isinstance(X, LargeTable) else X
-    why = too_large(path, memory) if given else None
+    why = None if place is None else too_large(place, memory)
     if why is None and checkpoint is not None:
         raise ValueError(
             "checkpoint is for tables in files that do not fit in memory; memory='500MB' reads one by parts"
@@ -202,8 +210,14 @@ def _ignored(ignore: Any, y: Any, target: str | None, groups: Any) -> tuple[str,
 
 def _held(X: Any, kinds: Mapping[str, str] | None) -> Table:
     """The table in memory. What kinds the columns of a Table are was decided by a reader, or who made it."""
-    if isinstance(X, str | PathLike):
-        return read(X, kinds=kinds)
+    if isinstance(X, Place):
+        return X.whole(kinds)
+    if is_of_dask(X) or isinstance(X, Rows):
+        what = "rows of numbers" if isinstance(X, Rows) else "collections of Dask's"
+        raise ValueError(
+            f"{what} are not taken here, but by machines such as KernelRidge: mercer.fit takes the path of a "
+            "file, a folder of Parquet files (to_parquet writes one), or a table that is in memory"
+        )
     if isinstance(X, Table):
         return X if not kinds else Table.of(X, kinds=kinds)
     return with_dates(Table.of(X, kinds=kinds), kinds or {})

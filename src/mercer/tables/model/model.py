@@ -25,6 +25,8 @@ from mercer.tables.model.schema import Schema
 from mercer.tables.model.texts import bag_of, kernel_terms
 from mercer.tables.model.weights import Word, spoken_for
 from mercer.tables.reading import Table
+from mercer.tables.reading.errors import in_file
+from mercer.tables.reading.places import is_place, place_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,12 +59,13 @@ class Model:
     evidence: Evidence
 
     def predict(self, X: Any) -> np.ndarray:
-        """Numbers or labels for the rows of a table (anything `mercer.tables.Table.of` takes), or of a file.
+        """Numbers or labels for the rows of a table (anything `mercer.tables.Table.of` takes), or of a file,
+        a folder, a data set or a query.
 
-        Here and where probabilities, intervals and scores are asked for, a file that does not fit in memory
+        Here and where probabilities, intervals and scores are asked for, what does not fit in memory
         is read part by part; answers that do not fit, `write` puts into another file.
         """
-        if isinstance(X, str | PathLike):
+        if is_place(X):
             return self._by_parts(X, self.predict)
         return self._predicted(self.columns.transform(X))
 
@@ -72,7 +75,7 @@ class Model:
             raise AttributeError(
                 "a regression has no probabilities; predict_interval gives prediction intervals"
             )
-        if isinstance(X, str | PathLike):
+        if is_place(X):
             return self._by_parts(X, self.predict_proba)
         points = self.columns.transform(X)
         if not len(points):
@@ -87,7 +90,7 @@ class Model:
         """
         if self.conformal is None:
             raise AttributeError("a classification has no intervals; predict_proba gives probabilities")
-        if isinstance(X, str | PathLike):
+        if is_place(X):
             return self._by_parts(X, lambda part: self.predict_interval(part, coverage))
         points = self.columns.transform(X)
         if not len(points):
@@ -102,18 +105,20 @@ class Model:
 
     def write(
         self,
-        path: str | PathLike[str],
+        X: Any,
         output: str | PathLike[str],
         *,
         coverage: float = 0.9,
         proba: bool = False,
         replace: bool = False,
     ) -> int:
-        """Answer for the table of a file, from file to file, in the memory of a part of it.
+        """Answer for a table elsewhere, into a file, in the memory of a part of it.
 
         Parameters
         ----------
-        path : path of a CSV, TSV, Parquet or JSON lines file
+        X : table, or where it is
+            The path of a file, a folder, a pattern, a list of files, a ``pyarrow.dataset.Dataset``, or a
+            query, as `mercer.fit` takes them.
         output : path of a .parquet, .csv or .tsv file
             It appears when it is whole, with the columns prediction, low and high of a regression, or
             prediction and its probability.
@@ -131,17 +136,19 @@ class Model:
         """
         from mercer.tables.model.answers import write_answers
 
-        return write_answers(self, path, output, coverage=coverage, proba=proba, replace=replace)
+        return write_answers(self, X, output, coverage=coverage, proba=proba, replace=replace)
 
     def outside(self, X: Any) -> tuple[Outside, ...]:
         """Values beyond the ranges, and words not among those, of the rows learned from."""
         return outside(self.schema, self.schema.conform(X, self.columns.dropped_))
 
-    def _by_parts(self, path: str | PathLike[str], answer: Callable[[Table], np.ndarray]) -> np.ndarray:
-        """Answers for the table of a file, which is read part by part if it does not fit in memory."""
+    def _by_parts(self, X: Any, answer: Callable[[Table], np.ndarray]) -> np.ndarray:
+        """Answers for the table of a place, which is read part by part if it does not fit in memory."""
         from mercer.tables.model.answers import tables_of
 
-        return np.concatenate([answer(table) for table in tables_of(self, path)])
+        place = place_of(X)
+        with in_file(place.name):
+            return np.concatenate([answer(table) for table in tables_of(self, place)])
 
     def _predicted(self, points: np.ndarray) -> np.ndarray:
         """What the machine says of points. Of none it would, as scikit-learn does, refuse to say anything."""
@@ -160,7 +167,7 @@ class Model:
         return self.evidence.words[: require_count(count, "count")]
 
     def score(self, X: Any, y: Any) -> float:
-        """R², or accuracy, of a table or a file.
+        """R², or accuracy, of a table, a file, or whatever `predict` takes.
 
         `y` is an array, or the name of a column of X; rows in which that is missing do not count.
         """

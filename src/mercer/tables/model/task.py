@@ -49,7 +49,9 @@ def target_of(y: Any, task: str | None = None, name: str = "y") -> Target:
         raise ValueError(f"the target {name!r} has the same value in every row: there is nothing to learn")
     labels = None if task is not None else _why_labels(values, distinct, name)
     if task == "regression" or (task is None and labels is None):
-        return Target("regression", _numbers(values, name), "as asked" if task else f"{name!r} holds numbers")
+        return Target(
+            "regression", numbers_of(values, name), "as asked" if task else f"{name!r} holds numbers"
+        )
     return Target("classification", _labels(values), labels or "as asked")
 
 
@@ -111,7 +113,8 @@ def _require_complete(values: np.ndarray, name: str) -> None:
         )
 
 
-def _numbers(values: np.ndarray, name: str) -> np.ndarray:
+def numbers_of(values: np.ndarray, name: str) -> np.ndarray:
+    """A target of numbers, or of words that are some; refused where computing with them is not possible."""
     try:
         out = values.astype(np.float64)
     except (TypeError, ValueError):

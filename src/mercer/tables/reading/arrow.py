@@ -104,13 +104,16 @@ def table_from(batches: Iterable[pa.RecordBatch], schema: pa.Schema, wanted: Wan
         ask(need, f"more than {rows:,} rows of it")
         if wanted.limit is not None and rows >= wanted.limit:
             break
-    return _table(pa.Table.from_batches(kept, schema), wanted)
+    return as_table(pa.Table.from_batches(kept, schema), wanted)
 
 
-def _table(content: pa.Table, wanted: Wanted, first_row: int = 0) -> Table:
+def as_table(content: pa.Table, wanted: Wanted, first_row: int = 0) -> Table:
+    """A table from Arrow's; what is wrong is named by row, the first being `first_row`."""
     import pyarrow as pa
 
-    names = checked_names(list(content.column_names))
+    checked_names(list(content.column_names))
+    content = content.select([name for name in content.column_names if not wanted.skip(name)])
+    names = content.column_names
 
     def column(j: int) -> Understood:
         kind, found = wanted.kinds.get(names[j]), content.column(j)
@@ -164,10 +167,12 @@ class Parquet(Format):
 
         rows = 0
         with self._opened(wanted, pre_buffer=False, buffer_size=_BUFFER) as file:
-            size = max(min(wanted.part, _PART_VALUES // max(len(file.schema_arrow.names), 1)), 1)
-            for batch in file.iter_batches(size, use_threads=False):
+            names = checked_names(list(file.schema_arrow.names))
+            kept = [name for name in names if not wanted.skip(name)]
+            size = max(min(wanted.part, _PART_VALUES // max(len(kept), 1)), 1)
+            for batch in file.iter_batches(size, columns=kept, use_threads=False):
                 batch.validate(full=True)
-                yield _table(pa.Table.from_batches([batch]), wanted, rows)
+                yield as_table(pa.Table.from_batches([batch]), wanted, rows)
                 rows += len(batch)
 
     def for_query(self, wanted: Wanted) -> tuple[Any, tuple[str, ...]]:
@@ -205,6 +210,33 @@ class ArrowFile(Format):
                 return table_from(batches, file.schema, wanted)
             stream = pa.ipc.open_stream(data)
             return table_from(iter(stream), stream.schema, wanted)
+
+    def parts(self, wanted: Wanted) -> Iterator[Table]:
+        """Batch by batch: one can only be read whole."""
+        rows = 0
+        with refusals("this is no sound Arrow file"):
+            pa = needed("reading Arrow files")
+            with pa.OSFile(str(wanted.path)) as file:
+                for batch in _batches(file):
+                    batch.validate(full=True)
+                    content = pa.Table.from_batches([batch])
+                    size = max(min(wanted.part, _PART_VALUES // max(batch.num_columns, 1)), 1)
+                    for start in range(0, len(batch), size):
+                        yield as_table(content.slice(start, size), wanted, rows + start)
+                    rows += len(batch)
+
+
+def _batches(file: Any) -> Iterator[Any]:
+    """Those of an Arrow file or stream, one at a time."""
+    import pyarrow as pa
+
+    if file.read(6) != b"ARROW1":
+        file.seek(0)
+        yield from pa.ipc.open_stream(file)
+        return
+    reader = pa.ipc.open_file(file)
+    for number in range(reader.num_record_batches):
+        yield reader.get_batch(number)
 
 
 def refusals(what: str, *more: type[BaseException]) -> Any:

@@ -30,6 +30,10 @@ _NUMBER = re.compile(
 _COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
 
 
+class Guessed(str):
+    """The kind that a column has by the look of its first rows: whoever knows better may say another."""
+
+
 @dataclass(frozen=True)
 class Coded:
     """A column of text: its distinct words, and which of them each row has (−1: none)."""
@@ -90,10 +94,11 @@ def understood(column: Coded, kind: str | None = None, comma: bool = False) -> U
     real = [i for i, word in enumerate(words) if word not in MISSING]
     values = [i for i in real if words[i] != DASH]
     said = [words[i] for i in values]
-    guessed, code = kind is None, None
+    guessed, code = kind is None or isinstance(kind, Guessed), None
     if kind is None:
         kind = _guess(said, column.counts[values], comma) if real else "number"
         code = _code(said) if kind == "number" else None
+    kind = str(kind)
     if kind == "text" or code is not None:
         return Understood(_text(words, real)[column.codes], "text", code)
     number, date = ("f8", partial(_number, comma=comma)), ("M8[us]", partial(moment, kind=kind))

@@ -22,7 +22,7 @@ from mercer.tables.reading import budget
 from mercer.tables.reading.arrow import BATCH, coded, needed
 from mercer.tables.reading.cells import MISSING, WRITTEN, Coded, Understood, is_number, understood
 from mercer.tables.reading.errors import TableError, checked_names, shown
-from mercer.tables.reading.format import Cut, Format, Row, Wanted, assembled
+from mercer.tables.reading.format import Cut, Format, Row, Wanted, assembled, seen_kinds
 from mercer.tables.reading.table import Table
 from mercer.tables.reading.text import (
     LONGEST_LINE,
@@ -94,8 +94,8 @@ class Delimited(Format):
     def parts(self, wanted: Wanted) -> Iterator[Table]:
         """As `read` does it, piece by piece; what columns are, the first piece says where `kinds` do not."""
         needed("reading it")
-        kinds, rows = dict(wanted.kinds), 0
-        for before, sheet in _sheets(wanted.path):
+        kinds = dict(wanted.kinds)
+        for before, sheet in _sheets(wanted.path, wanted.empty):
             names = sheet.names()
             try:
                 columns = sheet.columns(len(names), sorted(MISSING))
@@ -103,16 +103,17 @@ class Delimited(Format):
                 error.line = None if error.line is None else before + error.line
                 raise
             line_of = partial(_line_in_file, sheet, before)
+            content = {n: c for n, c in zip(names, columns, strict=True) if not wanted.skip(n)}
+            names = list(content)
             table = assembled(
                 names,
-                lambda j: _typed(columns[j], kinds.get(names[j]), sheet),  # noqa: B023
+                lambda j: _typed(content[names[j]], kinds.get(names[j]), sheet),  # noqa: B023
                 line_of=line_of,
-                first_row=rows,
+                n_rows=len(columns[0]),
                 remarks=sheet.remarks,
             )
-            if not kinds.keys() >= set(names):
-                kinds = {name: table.orders.get(name, table.kind(name)) for name in names} | kinds
-            rows += len(table)
+            if len(table) and not kinds.keys() >= set(names):
+                kinds = seen_kinds(table) | kinds
             yield table
 
     def of_lines(self, lines: Iterable[bytes], head: bytes, cut: Cut) -> Iterator[Table]:
@@ -266,8 +267,8 @@ def sniff(head: str) -> str:
 _PIECE = 4 << 20
 
 
-def _sheets(path: Path) -> Iterator[tuple[int, Sheet]]:
-    """A file in pieces, each below the line of names, and how many lines of the file come before it."""
+def _sheets(path: Path, empty: bool) -> Iterator[tuple[int, Sheet]]:
+    """A file in pieces, each below the line of names (or this alone), and how many lines come before it."""
     head = head_bytes(path)
     if head.startswith(UTF16):
         raise TableError("it is UTF-16 and too large to be read at once. Save it as UTF-8.")
@@ -289,6 +290,9 @@ def _sheets(path: Path) -> Iterator[tuple[int, Sheet]]:
             before += piece.count(b"\n")
     if not names:
         text = first.strip()
+        if text and empty:
+            yield 0, sheet
+            return
         raise TableError(
             "there are names of columns, but no rows below them." if text else "the file is empty."
         )

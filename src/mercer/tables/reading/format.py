@@ -9,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from mercer.tables.reading.cells import Guessed
 from mercer.tables.reading.errors import Stray, TableError
 from mercer.tables.reading.table import Table
 from mercer.tables.reading.text import all_bytes, as_utf8, head_lines, unpacked_size
@@ -22,7 +23,7 @@ Row = tuple[int, Any]
 @dataclass(frozen=True)
 class Wanted:
     """What is to be read: of which file, as which kinds of columns, how many rows (`empty`: none will do), in
-    parts of how many; of a database also which table, or what a query selects."""
+    parts of how many, and without which columns; of a database also which table, or what a query selects."""
 
     path: Path
     kinds: dict[str, str] = field(default_factory=dict)
@@ -31,6 +32,7 @@ class Wanted:
     query: str | None = None
     empty: bool = False
     part: int = 1000
+    skip: Callable[[str], bool] = lambda name: False
 
     def load(self, factor: float = 2.0) -> tuple[bytes, list[str]]:
         """The content of a text file, unpacked, as UTF-8, and remarks; of many rows the first lines that have
@@ -55,9 +57,8 @@ class Cut:
 
     def learn(self, table: Table) -> None:
         """Write down what the columns of a table are, if it is not known yet."""
-        if unknown := table.columns.keys() - self.kinds.keys():
-            orders = table.orders
-            self.kinds |= {name: orders.get(name, table.kind(name)) for name in unknown}
+        if table.columns.keys() - self.kinds.keys():
+            self.kinds |= seen_kinds(table) | self.kinds
 
     def of_rows(self, rows: Iterator[Row], made: Callable[[list[Row]], Table]) -> Iterator[Table]:
         """Batches from `start` on; `made` learns what columns are from what it is given first."""
@@ -85,6 +86,11 @@ class Cut:
                 waiting, wanted = [whole.take(slice(wanted, None))], self.size
         if sum(map(len, waiting)):
             yield Table.joined(waiting)
+
+
+def seen_kinds(table: Table) -> dict[str, str]:
+    """What the columns of a table look like, so that later rows are read in the same way."""
+    return {name: Guessed(table.orders.get(name, table.kind(name))) for name in table.names}
 
 
 class Format(ABC):

@@ -28,7 +28,7 @@ def table_from_memory(X: Any, names: Iterable[str] | None, kinds: Mapping[str, s
 def noted(table: Table, kinds: Mapping[str, str]) -> Table:
     """The same table, which remembers how dates were said to be written."""
     known = table.orders
-    said = [DatesRead(n, k) for n, k in kinds.items() if k in ORDERS and n in table and n not in known]
+    said = [DatesRead(n, str(k)) for n, k in kinds.items() if k in ORDERS and n in table and n not in known]
     return Table(table.columns, table.n_rows, (*table.remarks, *said)) if said else table
 
 

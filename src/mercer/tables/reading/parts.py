@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from mercer.tables.reading.errors import TableError, in_file
+from mercer.tables.reading.errors import in_file
 from mercer.tables.reading.format import Format, Wanted
 from mercer.tables.reading.from_memory import checked_kinds
 from mercer.tables.reading.reading import batches, recognise
 from mercer.tables.reading.table import Table
 
+Skip = Callable[[str], bool]
 # Values of a part.
 _VALUES = 1 << 19
 
 
 def comes_in_parts(path: str | os.PathLike[str]) -> bool:
-    """Can a file be read part by part: is it CSV or TSV, Parquet, or JSON lines?"""
+    """Can a file be read part by part: is it CSV or TSV, Parquet, Arrow, or JSON lines?"""
     with in_file(Path(path)):
         form = recognise(Path(path))
     return form.has_lines or type(form).parts is not Format.parts
@@ -30,17 +32,26 @@ def held_bytes(path: str | os.PathLike[str]) -> float:
 
 
 def parts(
-    path: str | os.PathLike[str], kinds: Mapping[str, str] | None = None, columns: int = 16
+    path: str | os.PathLike[str],
+    kinds: Mapping[str, str] | None = None,
+    columns: int = 16,
+    empty: bool = False,
+    skip: Skip | None = None,
 ) -> Iterator[Table]:
     """The rows of a file in tables of some ten thousand, in order; nothing is kept but the part at hand.
 
     Parameters
     ----------
-    path : path of a CSV, TSV, Parquet or JSON lines file
+    path : path of a CSV, TSV, Parquet, Arrow or JSON lines file
+        Others are read as a whole, if they fit in memory.
     kinds : mapping from names to kinds, optional
         As in `read`. What is not said shows in the first part, and holds for the rest.
     columns : int
         About how many columns there are: parts of wide tables have fewer rows.
+    empty : bool
+        Whether a text with a line of names and no rows will do.
+    skip : function, optional
+        Says of a name whether that column is left out; what is in it then does not matter.
 
     Raises
     ------
@@ -60,11 +71,8 @@ def parts(
     with in_file(path):
         form = recognise(path)
         if type(form).parts is Format.parts:
-            if not form.has_lines:
-                raise TableError(
-                    f"{form.name} files are read at once only, and this one does not fit in memory. Save it "
-                    "as Parquet."
-                )
-            yield from batches(path, rows, kinds=known, form=form)
+            for table in batches(path, rows, kinds=known, form=form):
+                yield table if skip is None else table.select([n for n in table.names if not skip(n)])
             return
-        yield from form.parts(Wanted(path, known, part=rows))
+        wanted = Wanted(path, known, empty=empty, part=rows)
+        yield from form.parts(wanted if skip is None else replace(wanted, skip=skip))

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
 import mercer
 from hasty import in_haste
 from mercer._notice import Notice
+from mercer.rows import open_rows
+from mercer.solvers.passes import CheckpointError
 from mercer.tables import read
 from mercer.tables.model.large import LargeTable
 from mercer.tables.model.large import road as the_road
@@ -220,6 +223,8 @@ def test_a_file_that_fits_is_read_as_a_whole(file, few, monkeypatch):
         mercer.fit(file, "y", checkpoint="here")
     with pytest.raises(ValueError, match="memory is for tables in files"):
         mercer.fit({"x": [1.0]}, "x", memory="1GB")
+    with pytest.raises(ValueError, match="rows of numbers are not taken here"):
+        mercer.fit(open_rows(np.zeros((9, 1)), np.zeros(9)), "y")
     with pytest.raises(ValueError, match="y must be the name"):
         mercer.fit(file, np.zeros(N), memory="100kB")
     with pytest.raises(ValueError, match="groups must be the name"):
@@ -236,9 +241,73 @@ def test_what_is_wrong_is_said(file, few, tmp_path):
         attempt(groups="y")
     with pytest.raises(ValueError, match="rows are of 4 groups"):
         attempt(groups="city")
+    with pytest.raises(CheckpointError, match="can't be written"):  # before the search
+        attempt(checkpoint=tmp_path / "nowhere" / "fit.checkpoint", progress=pytest.fail)
     spoilt = tmp_path / "cut.parquet"
     data = bytearray(file.read_bytes())
     data[len(data) // 3 : len(data) // 2] = bytes(len(data) // 2 - len(data) // 3)
     spoilt.write_bytes(data)
     with pytest.raises(TableError, match="cut.parquet"):
         mercer.fit(spoilt, "y", memory="100kB", minutes=0.05)
+
+
+TROUBLES = {
+    "the target 'y' is missing in all 300 rows": {"y": pa.nulls(300, pa.string())},
+    "the target 'y' has the same value in every row": {"y": np.ones(300)},
+    "'y' is 'a' in all 250 rows drawn at random, and something else in 1 of 2,000": {
+        "x": np.arange(2000.0),
+        "y": ["a"] * 1999 + ["b"],
+    },
+    "the target 'y' goes up to 1e.200": {"y": np.append(np.arange(299.0), 1e200)},
+    "row 300, column 'y': inf is not a finite number": {"y": np.append(np.arange(299.0), np.inf)},
+    "no column is left to learn from .x: constant.": {"x": np.ones(300)},
+    "values of type list.* are no numbers": {"z": [[1.0]] * 300},
+    "300 different labels|too many to learn any": {"y": [f"name {i}" for i in range(300)]},
+}
+
+
+@pytest.mark.parametrize("words", TROUBLES)
+def test_troubles_are_told_before_the_search(few, tmp_path, words, monkeypatch):
+    monkeypatch.setattr(the_road, "Prospect", None)
+    content = {"x": np.arange(300.0), "y": np.arange(300.0), **TROUBLES[words]}
+    pq.write_table(pa.table(content), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=words):
+        mercer.fit(LargeTable(tmp_path / "a.parquet"), "y", memory="1kB", minutes=0.05)
+
+
+def test_small_tables_and_numbers_that_are_words(few, tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n" + "1,2\n3,4\n" * 30)
+    with pytest.raises(ValueError, match="60 rows with a target are too few for a fit by parts.*as a whole"):
+        mercer.fit(LargeTable(file), "y", minutes=0.05)
+    with pytest.raises(ValueError, match="the target 'y' is missing in all 9 rows"):
+        file.write_text("x,y\n" + "1,\n" * 9)
+        mercer.fit(LargeTable(file), "y", minutes=0.05)
+    pq.write_table(pa.table({"x": [1.0], "y": ["one"]}), tmp_path / "b.parquet")
+    with pytest.raises(TableError, match="row 1, column 'y': 'one' is not a number"):
+        mercer.fit(LargeTable(tmp_path / "b.parquet"), "y", task="regression", minutes=0.05)
+
+
+def test_other_places(file, few, tmp_path, monkeypatch):
+    """Of a folder, a data set and a query the same model; ignored columns may hold anything."""
+    monkeypatch.setattr("mercer.tables.model.machines._CS", ())
+    folder = tmp_path / "many"
+    folder.mkdir()
+    whole = pq.read_table(file).append_column("odd", pa.array([[1]] * N))
+    for number, start in enumerate((0, 400, 900)):
+        part = whole.slice(start, (400, 900, N)[number] - start)
+        pq.write_table(part.select(part.column_names[:: 1 - 2 * (number == 1)]), folder / f"{number}.parquet")
+    asked = {"target": "y", "ignore": ["kind", "odd"], "memory": "100kB", "minutes": 0.05}
+    places = folder, ds.dataset(folder).replace_schema(whole.schema), f"select * from '{folder}/*.parquet'"
+    answers = []
+    for place in places:
+        model = mercer.fit(place, **asked)
+        assert model.machine.plan_.examples > 0.6 * N and "part by part" in "".join(model.evidence.remarks)
+        answers.append(model.predict(place) if place is not folder else model.predict(file))
+        score = model.score(f"select x, z, city, y from '{folder}/*.parquet'", "y")
+        assert score == pytest.approx(model.score(file, "y"))
+    for answer in answers[1:]:
+        np.testing.assert_allclose(answer, answers[0], rtol=1e-9)
+    assert model.write(folder, tmp_path / "out.parquet") == N
+    np.testing.assert_allclose(read(tmp_path / "out.parquet")["prediction"], answers[0], rtol=1e-9)
+    assert model.write({"x": [1.0], "z": [0.0], "city": ["Bonn"]}, tmp_path / "one.csv") == 1

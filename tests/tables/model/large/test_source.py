@@ -39,9 +39,29 @@ def test_kinds_are_those_of_the_first_time(tmp_path):
     path = write(TABLE, tmp_path / "a.csv")
     source = LargeTable(path, {"x": "text"}, ["city"])
     assert [table.kind("x") for table in source.parts()] == ["text"]
-    assert source.kinds == {"x": "text", "city": "text"}
+    assert source.kinds == {"x": "text"}
+    (*_,) = (other := LargeTable(path)).parts()
+    assert other.kinds == {"x": "number", "city": "text"}
     with pytest.raises(TableError, match="there is no column"):
         list(LargeTable(path, without=["town"]).parts())
     os.utime(path, (1, 1))
     with pytest.raises(ValueError, match="has changed while it was learned from"):
         list(source.parts())
+
+
+def test_a_query_must_say_the_same_twice(tmp_path):
+    """What has no size and time is known by its rows."""
+    path = write(TABLE, tmp_path / "a.parquet")
+    same, other = (LargeTable(f"select * from '{path}' order by {how}") for how in ("x", "random()"))
+    assert [len(list(same.parts())) for _ in range(2)] == [1, 1]
+    assert list(other.parts())
+    with pytest.raises(ValueError, match="the query did not give the same rows in the same order twice"):
+        list(other.parts())
+
+
+def test_what_is_left_out_may_hold_anything(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x,id\n" + "1,2\n" * 200 + "1,none\n")
+    with pytest.raises(TableError, match=r"line 202, column 'id': 'none' is not a number.*'id': 'text'"):
+        list(LargeTable(path).parts())
+    assert [table.names for table in LargeTable(path, without=["id"]).parts()] == [("x",)]

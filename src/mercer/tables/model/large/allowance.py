@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from mercer._memory import available_memory
 from mercer.solvers import Passes
 from mercer.solvers.cost import Shape
 from mercer.tables.model.effort import kernel_seconds
-from mercer.tables.reading.parts import comes_in_parts, held_bytes
+from mercer.tables.reading.places import place_of
 
 _UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _AMOUNT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?I?)B?\s*", re.IGNORECASE)
@@ -48,19 +46,21 @@ def bytes_of(memory: Any) -> int:
     return int(amount)
 
 
-def too_large(path: str | os.PathLike[str], memory: Any = None) -> str | None:
-    """Why a table in a file is not read as a whole; None if it fits, or can be read in no other way.
+def too_large(where: Any, memory: Any = None) -> str | None:
+    """Why a table elsewhere is not read as a whole; None if it fits, or can be read in no other way.
 
     `memory` is what may be taken; four fifths of what is free if None.
     """
     most = _SHARE * available_memory() if memory is None else bytes_of(memory)
-    if not comes_in_parts(path):
+    place = place_of(where)
+    if not place.in_parts:
         return None
-    need = _TWICE * held_bytes(Path(path))
+    need = _TWICE * place.held(most / _TWICE)
     if need <= most:
         return None
     there = "may be taken" if memory is not None else "are to be had"
-    return f"the whole table would take about {amount(need)} of memory, and {amount(most)} {there}"
+    about = "about" if place.sized else "more than"
+    return f"the whole table would take {about} {amount(need)} of memory, and {amount(most)} {there}"
 
 
 def amount(size: float) -> str:

@@ -55,6 +55,18 @@ class SeenColumn:
             self.low = low if self.low is None else min(self.low, low)
             self.high = high if self.high is None else max(self.high, high)
 
+    @property
+    def range(self) -> np.ndarray:
+        """The smallest and the largest number."""
+        return np.array([self.low, self.high], dtype=np.float64)
+
+    def count_beside(self, value: Any) -> str:
+        """How many values are another one, in words; empty if there is none, or nobody knows."""
+        if self.words:
+            count = self.words.total() - self.words[value]
+            return f"{count:,}" if count else ""
+        return "" if self.low == self.high else "some"
+
     def column(self, c: Column, rows: int) -> Column:
         """A column of a sample, with what is known of all rows."""
         share = self.missing / rows
@@ -121,7 +133,7 @@ def numbered(source: LargeTable, target: str) -> Iterator[tuple[Table, np.ndarra
     before, names = 0, None
     for table in source.parts():
         if names not in (None, table.names):
-            raise TableError("its columns are not the same everywhere.", path=source.path)
+            raise TableError("its columns are not the same everywhere.", path=source.place.name)
         names, values = table.names, table[target]
         absent, numbers = missing(values), before + np.arange(len(table))
         before += len(table)

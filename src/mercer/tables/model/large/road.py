@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer._notice import Notice
+from mercer.solvers.passes.journal import Journal
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import OURS, Tested, answers_of, importances
@@ -26,14 +27,15 @@ from mercer.tables.model.large.timing import Prospect, Timetable
 from mercer.tables.model.learn import Learned, Question, learn
 from mercer.tables.model.model import Model
 from mercer.tables.model.search import Progress
-from mercer.tables.model.task import Target, target_of
+from mercer.tables.model.task import Target, numbers_of, target_of
 from mercer.tables.model.texts import free_texts
 from mercer.tables.model.together import Together
 from mercer.tables.reading import Table
+from mercer.tables.reading.objects import as_word
 
 # Of the rows of a sample those that are learned from, at least.
 _LEARNED = 0.6
-_FEWEST, _FEWEST_OF_A_SIDE = 50, 10
+_FEWEST, _FEWEST_OF_A_SIDE = 200, 10
 # So many rows of the sample that are not learned from are enough to test by.
 _ENOUGH_TESTED = 300
 
@@ -57,6 +59,9 @@ class LargeTask:
 def fit_large(asked: LargeTask) -> Model:
     """The model, with its evidence."""
     started = time.monotonic()
+    journal = Journal(asked.checkpoint)  # what is wrong with it is said before the search
+    journal.try_out()
+    journal.drop()
     seen = look(asked.source, asked.target, int(asked.allowance.rows / _LEARNED), asked.seed, asked.tell)
     sample = _Drawn.of(seen, asked)
     prospect = _prospect(asked, seen, sample, time.monotonic() - started)
@@ -92,12 +97,11 @@ class _Drawn:
 
     @classmethod
     def of(cls, seen: Overview, asked: LargeTask) -> _Drawn:
-        if seen.rows < _FEWEST:
-            raise ValueError(
-                f"{seen.rows} rows with a target are too few for a fit by parts; {_FEWEST} is the least"
-            )
+        _require_targets(seen, asked.target)
         drawn, rows = seen.sample.table, seen.sample.rows
         target = target_of(drawn[asked.target], asked.task, asked.target)
+        if target.task == "regression":
+            numbers_of(seen.columns[asked.target].range, asked.target)
         others = (asked.target, *(() if asked.groups is None else (asked.groups,)))
         if asked.groups == asked.target:
             raise ValueError(f"{asked.groups!r} is the target: it can't also say which rows belong together")
@@ -134,6 +138,25 @@ class _Drawn:
         y, _ = self.answered.of(table[self.answered.name])
         units = _numbered(self.sides.units(table, drawn.rows))
         return replace(question, table=table.drop(*self.others), y=y, units=units)
+
+
+def _require_targets(seen: Overview, target: str) -> None:
+    """Refuse tables that have too few rows, or a target in too few, or the same one in all rows drawn."""
+    if not seen.rows:
+        all_of = f"the target {target!r} is missing in all {seen.absent:,} rows" if seen.absent else ""
+        raise ValueError(all_of or "there are no rows")
+    if seen.rows < _FEWEST:
+        raise ValueError(
+            f"{seen.rows} rows with a target are too few for a fit by parts, which needs {_FEWEST}: with "
+            "more memory (memory=, --memory), or if none is said, the table is read as a whole"
+        )
+    values = seen.sample.table[target]
+    others = seen.columns[target].count_beside(values[0])
+    if others and (values == values[0]).all():
+        raise ValueError(
+            f"the target {target!r} is {as_word(values[0])!r} in all {len(values):,} rows drawn at random, "
+            f"and something else in {others} of {seen.rows:,}: that is too rare to be learned"
+        )
 
 
 def _require(rows: int, what: str) -> None:

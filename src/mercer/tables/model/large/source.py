@@ -1,17 +1,17 @@
-"""A table in a file that is read part by part, as often as is needed."""
+"""A table elsewhere that is read part by part, as often as is needed."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from mercer.rows.base import Reservoir
 from mercer.tables.reading import Table
-from mercer.tables.reading.parts import parts
+from mercer.tables.reading.format import seen_kinds
+from mercer.tables.reading.places import place_of
 
 
 class LargeTable:
@@ -19,7 +19,8 @@ class LargeTable:
 
     Parameters
     ----------
-    path : path of a CSV, TSV, Parquet or JSON lines file
+    where : whatever says where it is
+        A file, a folder, a pattern, a data set, a query; see `mercer.tables.reading.places.place_of`.
     kinds : mapping from names to kinds, optional
         What columns shall be; see `mercer.tables.read`.
     without : sequence of str
@@ -27,35 +28,55 @@ class LargeTable:
 
     Examples
     --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp(), "a.csv")
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "a.csv")
     >>> _ = file.write_text("x,y\\n1,2\\n3,4\\n")
     >>> [table.names for table in LargeTable(file, without=["x"]).parts()]
     [('y',)]
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        kinds: Mapping[str, str] | None = None,
-        without: Sequence[str] = (),
-    ):
-        self.path, self.kinds, self.without = Path(path), dict(kinds or {}), tuple(without)
+    def __init__(self, where: Any, kinds: Mapping[str, str] | None = None, without: Sequence[str] = ()):
+        self.place, self.kinds, self.without = place_of(where), dict(kinds or {}), tuple(without)
         self._known = False
         self._identity: Any = None
+        self._digest: str | None = None
 
     def parts(self) -> Iterator[Table]:
-        """Its rows, in order. Columns are what they were the first time, and so must the file be."""
-        about = os.stat(self.path)
-        identity = about.st_size, about.st_mtime_ns
+        """Its rows, in order. Columns are what they were the first time, and so must the rows be."""
+        identity = self.place.identity()
         if self._identity not in (None, identity):
-            raise ValueError(f"{self.path} has changed while it was learned from")
+            raise ValueError(f"{self.place.name} has changed while it was learned from")
         self._identity = identity
-        for table in parts(self.path, self.kinds, len(self.kinds) if self._known else 16):
-            if not self._known:
-                found = {name: table.orders.get(name, table.kind(name)) for name in table.names}
-                self.kinds, self._known = found | self.kinds, True
-            yield table.drop(*self.without)
+        digest, left = blake2b(digest_size=16), set(self.without)
+
+        def skip(name: str) -> bool:
+            left.discard(name)
+            return name in self.without
+
+        for table in self.place.parts(self.kinds, len(self.kinds) if self._known else 16, skip):
+            table.drop(*left)  # an error: these are not there
+            if not self._known and len(table):
+                self.kinds, self._known = seen_kinds(table) | self.kinds, True
+            if identity is None:
+                _digest(digest, table)
+            yield table
+        if identity is None and self._digest not in (None, digest.hexdigest()):
+            raise ValueError(
+                f"{self.place.name} did not give the same rows in the same order twice: order them (order by "
+                "…), or write them to a file and learn from that"
+            )
+        self._digest = digest.hexdigest()
+
+
+def _digest(digest: Any, table: Table) -> None:
+    """What is in a table, for comparison with what a query says the next time."""
+    for name in table.names:
+        values = table[name]
+        if values.dtype.kind == "O":
+            words = "\0".join("" if word is None else word for word in values.tolist())
+            digest.update(words.encode("utf-8", "surrogatepass"))
+        else:
+            digest.update(np.ascontiguousarray(values).view(np.uint64).data)
 
 
 class SampledTable:
