@@ -49,8 +49,8 @@ def test_labels_add_up(examples, at):
 @pytest.mark.parametrize(
     "shard, labelled, says",
     [
-        (Shard(np.array([[0.0, 1], [0, np.nan]]), first=7), False, "row 8 has NaN or infinity in column 1"),
-        (Shard(np.ones((2, 1)), np.array([1, np.inf]), first=7), False, "row 8 has NaN .* target"),
+        (Shard(np.array([[0.0, 1], [0, np.nan]]), first=7), False, "row 9 has NaN or infinity in column 2"),
+        (Shard(np.ones((2, 1)), np.array([1, np.inf]), first=7), False, "row 9 has NaN .* target"),
         (Shard(np.ones((2, 1)), np.array([1, 1e90])), False, "divide y"),
         (Shard(np.ones((2, 1)), np.array([1, np.nan])), True, "NaN where a label should be"),
         (Shard(np.ones((2, 1)), np.array([1, "b", None], dtype=object)[1:]), True, "sortable"),
@@ -90,9 +90,9 @@ def test_a_sample():
         Census.drawn(ArrayRows(X, t, 0 * w), 20, np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.float32, bool, "U5", object])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.float32, bool, "U5", "M8[D]", "M8[ns]", object])
 def test_classes_are_as_they_were_given(dtype):
-    y = three.astype(object) if dtype is object else (t > 0).astype(dtype)
+    y = three.astype(object) if dtype is object else (t > 0).astype(int).astype(dtype)
     ours = KernelLogistic(Gaussian(1.0), lam=0.1, representation=CENTRES).fit(ArrayRows(X, y, rows=60))
     other = KernelLogistic(Gaussian(1.0), lam=0.1, representation=CENTRES).fit(X, y)
     assert ours.classes_.tolist() == other.classes_.tolist()
