@@ -117,12 +117,8 @@ def test_what_is_refused(tmp_path):
 
 def test_lists_and_masks_without_effect():
     X = np.ma.array(np.arange(6.0).reshape(3, 2), mask=False)
-    for w in (
-        [1, 2, 3],
-        np.array([1, 2.0, True], dtype=object),
-        np.ma.array([1, 2, 3]),
-        pd.Series([1, 2, 3]),
-    ):
+    objects, masked = np.array([1, 2.0, True], dtype=object), np.ma.array([1, 2, 3])
+    for w in ([1, 2, 3], objects, masked, pd.Series([1, 2, 3], index=[5, 6, 7])):
         shard = ArrayRows(X, ["a", "b", "a"], w).shard(0)
         assert type(shard.X) is np.ndarray and shard.X.tolist() == X.tolist() and shard.y.tolist() == [*"aba"]
         assert shard.w.dtype.kind in "if" and shard.w[:2].tolist() == [1, 2]
