@@ -190,9 +190,9 @@ class DatasetSource(TableSource):
             file.check()
         with sound(self.name, "dataset"):
             for found in scanner.scan_batches():
-                file = self._files.get(getattr(found.fragment, "path", None))
-                if file is not None:
-                    file.check()
+                path = getattr(found.fragment, "path", "")  # a fragment in memory has none
+                if path in self._files:
+                    self._files[path].check()
                 yield found.record_batch
 
 
