@@ -41,21 +41,18 @@ class CodedWords:
 class WholeNumbers:
     """Whole numbers or truth values: as they are, and which of them are missing.
 
-    >>> WholeNumbers(np.array([True, False]), np.array([False, True])).array()
-    array([np.True_, None], dtype=object)
+    >>> WholeNumbers(np.array([7, 0]), np.array([False, True])).array()
+    masked_array(data=[7, --],
+                 mask=[False,  True],
+           fill_value=999999)
     """
 
     values: np.ndarray
     absent: np.ndarray
 
     def array(self) -> np.ndarray:
-        """The numbers themselves; objects of their kind where some are missing, which are None."""
-        if not self.absent.any():
-            return self.values
-        found = np.empty(len(self.values), dtype=object)
-        found[:] = list(self.values)
-        found[self.absent] = None
-        return found
+        """The numbers themselves; where some are missing, these are masked."""
+        return np.ma.array(self.values, mask=self.absent) if self.absent.any() else self.values
 
 
 @dataclass(frozen=True)

@@ -118,9 +118,10 @@ class DroppedRows(SeenRows):
         shard = self.base.shard(self._numbers[k])
         stay = ~_absent(shard)
         shard = replace(shard if stay.all() else shard.take(np.flatnonzero(stay)), first=self._first[k])
-        if shard.y is not None and _kind_of(shard.y.dtype) != self._kind:
-            shard = replace(shard, y=shard.y.astype(self._kind))
-        return shard
+        if shard.y is None:
+            return shard
+        y = np.asarray(shard.y)
+        return replace(shard, y=y if _kind_of(y.dtype) == self._kind else y.astype(self._kind))
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ def check(shard: Shard, names: Any = None, target: Any = None, gaps: bool = Fals
 
 
 def _refuse(value: Any, where: str, row: int) -> None:
-    if value is not None and np.isinf(value):
+    if value is not None and value is not np.ma.masked and np.isinf(value):
         raise ValueError(f"{where} is infinite in row {row + 1:,}, and so not missing: correct it")
     raise ValueError(
         f"{where} is missing in row {row + 1:,}: missing='drop' leaves such rows out, missing='median' puts "
@@ -208,6 +209,8 @@ def _name(names: Any, j: int) -> str:
 
 def _absent_in(values: np.ndarray, infinite: bool = False) -> np.ndarray:
     """(n,) is something missing in this row?"""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.getmaskarray(values)
     if values.dtype.kind == "O":
         return np.array([v is None or v != v for v in values.tolist()], dtype=bool)
     if values.dtype.kind != "f":

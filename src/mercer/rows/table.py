@@ -131,7 +131,8 @@ class Cursors:
 class TableRows(Rows):
     """Rows of a table in files or of a query.
 
-    What is missing is NaN (None among words); `mercer.rows.open_rows` says what becomes of it.
+    What is missing is NaN (None among words, masked among whole targets); `mercer.rows.open_rows` says what
+    becomes of it.
 
     Parameters
     ----------
