@@ -131,8 +131,8 @@ def array_of(value: Any, name: str = "X") -> Any:
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise ValueError(
-                f"{name} is an array with masked values: .astype(float).filled(np.nan) makes missing ones of "
-                "them, and missing= says what becomes of these"
+                f"{name} is an array with masked values: leave them out, or make missing numbers of them by "
+                ".astype(float).filled(np.nan), and open_rows(…, missing=…) says what becomes of these"
             )
         return value.data
     if value is None or (hasattr(value, "shape") and not hasattr(value, "to_numpy")):
@@ -150,7 +150,7 @@ def beside(n: int, y: Any, w: Any) -> tuple[Any, Any]:
         if values is None:
             continue
         if values.dtype.kind not in kinds:
-            raise ValueError(f"{name} can't be {values.dtype}: numbers are wanted")
+            raise ValueError(f"{name} can't be {values.dtype}: real numbers are wanted")
         if not values.shape or values.shape[0] != n:
             count = f"{values.shape[0]:,}" if values.shape else "is a single value"
             raise ValueError(f"X has {n:,} rows, {name} {count}")
