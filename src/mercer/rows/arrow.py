@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.rows.arrays import spread
-from mercer.rows.files import FoundFile
+from mercer.rows.files import FoundFile, checked
 from mercer.rows.source import SourceFiles, TableSource, batch_rows, checked_names, identity_of, sound
 
 # No table has more rows: metadata that promise more lie.
@@ -171,6 +171,19 @@ class DatasetSource(TableSource):
         return self._identity
 
     def batches(self, first, columns):
+        for found in checked(self._scanned(columns), self._check):
+            yield found.record_batch
+
+    def _check(self, found: Any) -> None:
+        """The file of a batch that was read must be as it was; all files if there is none."""
+        # A fragment in memory has no path.
+        paths = self._files if found is None else [getattr(found.fragment, "path", "")]
+        for path in paths:
+            if path in self._files:
+                self._files[path].check()
+
+    def _scanned(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Batches, and of which file each is."""
         import pyarrow.dataset as ds
 
         options: dict[str, Any] = {}
@@ -186,14 +199,8 @@ class DatasetSource(TableSource):
             use_threads=False,
             **options,
         )
-        for file in self._files.values():
-            file.check()
         with sound(self.name, "dataset"):
-            for found in scanner.scan_batches():
-                path = getattr(found.fragment, "path", "")  # a fragment in memory has none
-                if path in self._files:
-                    self._files[path].check()
-                yield found.record_batch
+            yield from scanner.scan_batches()
 
 
 def _local_files(dataset: Any) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,28 +58,33 @@ class FoundFile:
             )
 
     def checked(self, items: Iterator[T]) -> Generator[T]:
-        """What is read from the file, piece by piece, each of them handed on if the file is as it was.
-
-        So none comes from a file that was being written anew, and what the reader has to say about one that
-        was is no matter of interest.
-        """
-        self.check()
-        try:
-            while True:
-                try:
-                    item = next(items)
-                except StopIteration:
-                    return self.check()
-                except Exception:
-                    self.check()
-                    raise
-                self.check()
-                yield item
-        finally:
-            items.close()  # type: ignore[attr-defined]
+        """What is read from the file, piece by piece, each of them handed on if the file is as it was."""
+        return checked(items, lambda item: self.check())
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_place": None}
+
+
+def checked(items: Iterator[T], check: Callable[[T | None], None]) -> Generator[T]:
+    """What is read piece by piece, each handed on after check(piece), and check(None) before and in the end.
+
+    So none comes from a file that was being written anew; and where reading one fails, that it was is the
+    error that is raised.
+    """
+    check(None)
+    try:
+        while True:
+            try:
+                item = next(items)
+            except StopIteration:
+                return check(None)
+            except Exception:
+                check(None)
+                raise
+            check(item)
+            yield item
+    finally:
+        items.close()  # type: ignore[attr-defined]
 
 
 def require_ordinary(path: str | os.PathLike[str], about: os.stat_result | None = None) -> None:

@@ -68,6 +68,8 @@ class BesideRows(SeenRows):
 class WholeRows(SeenRows):
     """Rows of which none has a missing or infinite value: one that has is an error that says where."""
 
+    gaps = False  # may points be missing?
+
     def __init__(self, base: Rows):
         super().__init__(base)
         self._sound: set[int] = set()
@@ -75,18 +77,15 @@ class WholeRows(SeenRows):
     def shard(self, k):
         shard = self.base.shard(k)
         if k not in self._sound:
-            check(shard, self.names, self.target)
+            check(shard, self.names, self.target, self.gaps)
             self._sound.add(k)
         return shard
 
 
-class KnownTargetRows(SeenRows):
+class KnownTargetRows(WholeRows):
     """Rows of which every one has a target and a weight, and points that may be missing, but not infinite."""
 
-    def shard(self, k):
-        shard = self.base.shard(k)
-        check(shard, self.names, self.target, gaps=True)
-        return shard
+    gaps = True
 
 
 class DroppedRows(SeenRows):
