@@ -135,13 +135,26 @@ def test_classes_of_truth_values(tmp_path, save):
         ([True, None, False, True], "?"),
         (["a", None, "b", "c"], "<U1"),
         ([1, None, "b", 2], "O"),
+        ([1.5, np.nan, 2.5, None], "f8"),
+        ([np.float32(1), np.float32("nan"), np.float32(2), pd.NaT], "f4"),
+        ([True, pd.NA, False, True], "?"),
     ],
 )
 def test_objects_beside(values, kind, whole):
     """Objects of one kind are an array of that kind, in all shards; others stay objects."""
     rows = open_rows(np.arange(4.0)[:, None], np.array(values, dtype=object), rows=2, missing="drop")
     kinds = [rows.shard(k).y.dtype for k in range(2)]
-    assert kinds == [np.dtype(kind)] * 2 and whole(rows).y.tolist() == [v for v in values if v is not None]
+    assert kinds == [np.dtype(kind)] * 2 and whole(rows).y.tolist() == [v for v in values if not pd.isna(v)]
+    with pytest.raises(ValueError, match="the target is missing in row 2: missing='drop'"):
+        open_rows(np.arange(4.0)[:, None], np.array(values, dtype=object)).shard(0)
+
+
+def test_days_that_are_missing(whole):
+    days = np.array(["2020-01-01", "NaT", "2021-01-01"], dtype="M8[D]")
+    rows = open_rows(np.arange(3.0)[:, None], days, missing="drop")
+    assert np.array_equal(whole(rows).y, days[[0, 2]]) and whole(rows).y.dtype == days.dtype
+    with pytest.raises(ValueError, match="the target is missing in row 2"):
+        open_rows(np.arange(3.0)[:, None], days).shard(0)
 
 
 @pytest.mark.parametrize("missing", ["error", "drop", "median"])

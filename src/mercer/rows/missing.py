@@ -194,7 +194,7 @@ def check(shard: Shard, names: Any = None, target: Any = None, gaps: bool = Fals
 
 
 def _refuse(value: Any, where: str, row: int) -> None:
-    if value is not None and value is not np.ma.masked and np.isinf(value):
+    if isinstance(value, (float, np.floating)) and np.isinf(value):
         raise ValueError(f"{where} is infinite in row {row + 1:,}, and so not missing: correct it")
     raise ValueError(
         f"{where} is missing in row {row + 1:,}: missing='drop' leaves such rows out, missing='median' puts "
@@ -211,11 +211,19 @@ def _absent_in(values: np.ndarray, infinite: bool = False) -> np.ndarray:
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.getmaskarray(values)
     if values.dtype.kind == "O":
-        return np.array([v is None or v != v for v in values.tolist()], dtype=bool)
+        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
     if values.dtype.kind != "f":
         return np.zeros(len(values), dtype=bool)
     wrong = ~np.isfinite(values) if infinite else np.isnan(values)
     return wrong.any(axis=1) if wrong.ndim == 2 else wrong
+
+
+def _is_missing(value: Any) -> bool:
+    # NaN is not equal to itself, and pandas' NA does not say whether it is.
+    equal = value == value
+    return value is None or (equal is not True and equal is not np.True_)
 
 
 def _absent(shard: Shard) -> np.ndarray:
