@@ -68,7 +68,7 @@ class BesideRows(SeenRows):
 class WholeRows(SeenRows):
     """Rows of which none has a missing or infinite value: one that has is an error that says where."""
 
-    gaps = False  # may points be missing?
+    points = True  # must none be missing?
 
     def __init__(self, base: Rows):
         super().__init__(base)
@@ -77,7 +77,7 @@ class WholeRows(SeenRows):
     def shard(self, k):
         shard = self.base.shard(k)
         if k not in self._sound:
-            check(shard, self.names, self.target, self.gaps)
+            check(shard, self.names, self.target, self.points)
             self._sound.add(k)
         return shard
 
@@ -85,7 +85,7 @@ class WholeRows(SeenRows):
 class KnownTargetRows(WholeRows):
     """Rows of which every one has a target and a weight, and points that may be missing, but not infinite."""
 
-    gaps = True
+    points = False
 
 
 class DroppedRows(SeenRows):
@@ -166,17 +166,17 @@ def completed(rows: Rows, missing: str) -> Rows:
     return rows.changed(Filled(about.quantile(0.5)))
 
 
-def check(shard: Shard, names: Any = None, target: Any = None, gaps: bool = False, rows: Any = None) -> None:
+def check(shard: Shard, names: Any = None, target: Any = None, points: bool = True, rows: Any = None) -> None:
     """An error that names column and row of the first value that is missing, or infinite.
 
-    With `gaps`, points may be missing. `rows` are the places of the shard's rows, counted from its first, if
+    Without `points` these may be missing. `rows` are the places of the shard's rows, counted from its first, if
     there were others between them.
     """
     rows = np.arange(len(shard)) if rows is None else rows
     with np.errstate(over="ignore", invalid="ignore"):
         # One sum tells, nearly always, that all is well.
         sound = np.isfinite(np.add.reduce(shard.X, axis=None))
-    if not sound and (wrong := np.isinf(shard.X) if gaps else ~np.isfinite(shard.X)).any():
+    if not sound and (wrong := ~np.isfinite(shard.X) if points else np.isinf(shard.X)).any():
         i, j = np.argwhere(wrong)[0]
         _refuse(shard.X[i, j], _name(names, j), shard.first + int(rows[i]))
     called = "the target" if target is None else f"the target {target!r}"
