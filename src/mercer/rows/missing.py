@@ -169,8 +169,8 @@ def completed(rows: Rows, missing: str) -> Rows:
 def check(shard: Shard, names: Any = None, target: Any = None, points: bool = True, rows: Any = None) -> None:
     """An error that names column and row of the first value that is missing, or infinite.
 
-    Without `points` these may be missing. `rows` are the places of the shard's rows, counted from its first, if
-    there were others between them.
+    Without `points` these may be missing. `rows` are the places of the shard's rows, counted from its first,
+    if there were others between them.
     """
     rows = np.arange(len(shard)) if rows is None else rows
     with np.errstate(over="ignore", invalid="ignore"):
