@@ -120,17 +120,15 @@ def open_rows(
     ((2, 2), ('area', 'rooms'), ['Bonn', 'Ulm'])
     """
     require_way(missing)
+    if rows is not None and rows < 1:
+        raise ValueError(f"a shard must have one row at least, got rows={rows}")
     if isinstance(X, Rows):
-        if rows is not None:
-            _require_a_row(rows)
-            X = _recut(X, rows)
-        return _again(X, y, sample_weight, columns, dtype, cache, missing)
+        cut = X if rows is None else _recut(X, rows)
+        return _again(cut, y, sample_weight, columns, dtype, cache, missing)
     if is_of_dask(X):
         from mercer.rows.cluster import ClusterRows
 
         return ClusterRows(X, y, sample_weight)
-    if rows is not None:
-        _require_a_row(rows)
     if isinstance(X, np.ndarray) or _is_npy(X):
         opened: Rows = _arrays(X, y, sample_weight, columns, dtype, rows)
     else:
@@ -320,11 +318,6 @@ def _recut(X: Rows, rows: int) -> Rows:
     if max(found.sizes, default=0) > rows:
         raise ValueError(f"these rows can't be cut anew into shards of rows={rows}: they stay where they are")
     return found
-
-
-def _require_a_row(rows: int) -> None:
-    if rows < 1:
-        raise ValueError(f"a shard must have one row at least, got rows={rows}")
 
 
 def _cast(rows: Rows, dtype: Any) -> Rows:
