@@ -18,6 +18,7 @@ from mercer.kernels import Gaussian, Precomputed, Spectrum
 from mercer.losses import FunctionLoss, Logistic, Poisson, Quantile
 from mercer.representations import Nystrom
 from mercer.rows import ArrayRows, Shard, open_rows
+from mercer.rows.base import watching
 from mercer.solvers import IncompatibleError
 
 rng = np.random.default_rng(0)
@@ -49,8 +50,8 @@ def test_labels_add_up(examples, at):
 @pytest.mark.parametrize(
     "shard, labelled, says",
     [
-        (Shard(np.array([[0.0, 1], [0, np.nan]]), first=7), False, "row 8 has NaN or infinity in column 1"),
-        (Shard(np.ones((2, 1)), np.array([1, np.inf]), first=7), False, "row 8 has NaN .* target"),
+        (Shard(np.array([[0.0, 1], [0, np.nan]]), first=7), False, "row 9 has NaN or infinity in column 2"),
+        (Shard(np.ones((2, 1)), np.array([1, np.inf]), first=7), False, "row 9 has NaN .* target"),
         (Shard(np.ones((2, 1)), np.array([1, 1e90])), False, "divide y"),
         (Shard(np.ones((2, 1)), np.array([1, np.nan])), True, "NaN where a label should be"),
         (Shard(np.ones((2, 1)), np.array([1, "b", None], dtype=object)[1:]), True, "sortable"),
@@ -115,6 +116,29 @@ def test_classes_are_as_they_were_given(dtype):
     assert ours.classes_.tolist() == other.classes_.tolist()
     assert np.array_equal(ours.predict(X), other.predict(X))
     assert ours.classes_.dtype == other.classes_.dtype or dtype is object
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_classes_that_are_days(unit):
+    y = np.where(t > 0, 9131, 365).astype("M8[D]").astype(f"M8[{unit}]")
+    ours = KernelLogistic(Gaussian(1.0), lam=0.1, representation=CENTRES).fit(ArrayRows(X, y, rows=60))
+    assert ours.classes_.dtype == y.dtype and np.array_equal(ours.classes_, np.unique(y))
+    assert ours.predict(X).dtype == y.dtype and ours.score(ArrayRows(X, y)) == (ours.predict(X) == y).mean()
+
+
+def test_answers_for_a_file_that_changes(tmp_path):
+    """… are none, rather than answers for rows of two files, and no file of them appears."""
+    np.save(tmp_path / "x.npy", X)
+    machine, told = ridge().fit(X, t), []
+
+    def change(done, count):
+        if not told:
+            np.save(tmp_path / "x.npy", X[:150])
+        told.append(done)
+
+    with watching(change), pytest.raises(ValueError, match="x.npy has changed since it was opened"):
+        machine.write(open_rows(tmp_path / "x.npy", rows=20), tmp_path / "out.npy")
+    assert told and [p.name for p in tmp_path.iterdir()] == ["x.npy"]
 
 
 def test_classes_without_weight():

@@ -127,7 +127,7 @@ def test_what_can_not_be_scored():
         (ridge, ArrayRows(X), "no target was named"),
         (ridge, ArrayRows(X[:0], t[:0]), "there are no rows"),
         (ridge, ArrayRows(X[:1], t[:1]), "two at least"),
-        (ridge, ArrayRows(X, bad, rows=33), "row 150 has NaN"),
+        (ridge, ArrayRows(X, bad, rows=33), "row 151 has NaN"),
         (ridge, ArrayRows(X, two), "2 targets"),
         (ridge, ArrayRows(X, t, np.zeros(n)), "zero everywhere"),
         (ridge, ArrayRows(X, t, -w), "nonnegative"),

@@ -245,7 +245,7 @@ def test_refusals_name_a_way_out(machine, words):
 def test_other_refusals():
     with pytest.raises(ValueError, match="open the rows without them"):
         KernelPCA().fit(ArrayRows(X, w=np.ones(240)))
-    with pytest.raises(ValueError, match="row 7 has NaN or infinity in column 1"):
+    with pytest.raises(ValueError, match="row 8 has NaN or infinity in column 2"):
         bad = X.copy()
         bad[7, 1] = np.nan
         KernelKMeans().fit(ArrayRows(bad, rows=5))

@@ -1,5 +1,6 @@
 """A small table, and the same as files of every kind."""
 
+import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -46,6 +47,21 @@ def save(tmp_path):
         return path
 
     return made
+
+
+@pytest.fixture
+def rewrite():
+    """rewrite(path, content): other bytes in the same file, a second later; as they are if None is given."""
+
+    def written(path, content=None):
+        content = path.read_bytes() if content is None else content
+        later = path.stat().st_mtime_ns + 10**9
+        with open(path, "r+b") as file:
+            file.truncate(0)
+            file.write(content)
+        os.utime(path, ns=(later, later))
+
+    return written
 
 
 @pytest.fixture

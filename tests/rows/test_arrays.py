@@ -1,10 +1,17 @@
 """Arrays in memory, in memory-mapped and in .npy files: the same rows."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from mercer.rows import ArrayRows
+from mercer import KernelRidge
+from mercer.representations import Nystrom
+from mercer.rows import ArrayRows, open_rows
 from mercer.rows.arrays import ArrayFile, array_of, look_at
+from mercer.rows.base import watching
+from mercer.rows.missing import BesideRows
 
 
 def test_files_are_read_and_not_mapped(tmp_path):
@@ -19,18 +26,58 @@ def test_files_are_read_and_not_mapped(tmp_path):
         made = array_of(view)
         assert isinstance(made, ArrayFile) and np.array_equal(made[0 : len(view)], view)
     for view in (mapped[::2], mapped[:, 1:], np.load(tmp_path / "x.npy", mmap_mode="c")):
-        assert array_of(view) is view  # rows do not lie in the file as they do here
+        assert not isinstance(array_of(view), ArrayFile)  # rows do not lie in the file as they do here
+        assert isinstance(pickle.loads(pickle.dumps(array_of(view))), np.ndarray)
         assert np.array_equal(ArrayRows(view).shard(0).X, view)
     assert array_of(X) is X
 
 
-def test_a_file_that_is_cut_short_later(tmp_path):
+CHANGED = "x.npy has changed since it was opened: open the rows again"
+
+
+@pytest.mark.parametrize("given", ["path", "mapped", "written", "strided"])
+@pytest.mark.parametrize("as_", ["X", "y", "w", "beside"])
+def test_a_file_that_changes(tmp_path, rewrite, given, as_):
+    """Other numbers in it, or fewer, are an error at the next shard, whatever the array is."""
     path = tmp_path / "x.npy"
-    np.save(path, np.zeros((50, 3)))
-    rows = ArrayRows(path, rows=10)
-    path.write_bytes(path.read_bytes()[:300])
-    with pytest.raises(OSError, match="cut short while it was read"):
+    shape = (120, 1) if as_ == "X" else (120,)
+    np.save(path, np.zeros(shape))
+    opened = path if given == "path" else np.load(path, mmap_mode="r+" if given == "written" else "r")
+    if given == "written":
+        opened[5] = 2.0
+    opened = opened[::2] if given == "strided" else opened[:60] if given != "path" else opened
+    n = 120 if given == "path" else 60
+    arguments = {"X": np.ones((n, 1)), "y": None, "w": None} | ({} if as_ == "beside" else {as_: opened})
+    rows = ArrayRows(**arguments, rows=10)
+    if as_ == "beside":
+        rows = BesideRows(rows, opened)
+    copy = pickle.loads(pickle.dumps(rows))
+    for one in (rows, copy):
+        assert len(one.shard(0)) == 10
+    rewrite(path)
+    with pytest.raises(ValueError, match=CHANGED):
+        rows.shard(1)
+    if given != "strided":
+        with pytest.raises(ValueError, match=CHANGED):
+            copy.shard(1)
+    rewrite(path, path.read_bytes()[:300])
+    with pytest.raises(ValueError, match=CHANGED):
         rows.shard(4)
+
+
+def test_a_fit_to_a_file_that_changes(tmp_path, rewrite):
+    X = np.random.default_rng(0).random((400, 1))
+    np.save(tmp_path / "x.npy", X)
+    told = []
+
+    def change(done, count):
+        told.append(done)
+        if len(told) == 5:
+            rewrite(tmp_path / "x.npy")
+
+    machine = KernelRidge(lam=0.1, representation=Nystrom(centres=X[:5]))
+    with watching(change), pytest.raises(ValueError, match=CHANGED):
+        machine.fit(open_rows(tmp_path / "x.npy", X[:, 0], rows=100))
 
 
 @pytest.mark.parametrize(
@@ -51,8 +98,30 @@ def test_what_is_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match=said):
             ArrayRows(X)
-    with pytest.raises(ValueError, match="X has 3 rows, the weights 2"):
-        ArrayRows(np.zeros((3, 1)), np.zeros(3), np.zeros(2))
+    X = np.zeros((3, 1))
+    for options, said in (
+        ({"y": np.zeros(3), "w": np.zeros(2)}, "X has 3 rows, the weights 2"),
+        ({"w": 1.0}, "X has 3 rows, the weights is a single value"),
+        ({"w": np.ones((3, 1))}, "one weight for each row, and sample_weight has the shape \\(3, 1\\)"),
+        ({"w": np.ones(3, complex)}, "the weights can't be complex128"),
+        ({"w": ["a", "b", "c"]}, "the weights can't be <U1"),
+        ({"w": np.array([1, "b", 3], dtype=object)}, "the weights can't be object"),
+        ({"y": np.ones(3, complex)}, "y can't be complex128"),
+        ({"y": np.ma.array([1, 2, 3], mask=[0, 1, 0])}, "y is an array with masked values: .*filled"),
+        ({"X": np.ma.array(X, mask=X == 0)}, "X is an array with masked values"),
+    ):
+        for kind in (ArrayRows, lambda X, y=None, w=None: BesideRows(ArrayRows(X), y, w)):
+            with pytest.raises(ValueError, match=said):
+                kind(**{"X": X} | options)
+
+
+def test_lists_and_masks_without_effect():
+    X = np.ma.array(np.arange(6.0).reshape(3, 2), mask=False)
+    objects, masked = np.array([1, 2.0, True], dtype=object), np.ma.array([1, 2, 3])
+    for w in ([1, 2, 3], objects, masked, pd.Series([1, 2, 3], index=[5, 6, 7])):
+        shard = ArrayRows(X, ["a", "b", "a"], w).shard(0)
+        assert type(shard.X) is np.ndarray and shard.X.tolist() == X.tolist() and shard.y.tolist() == [*"aba"]
+        assert shard.w.dtype.kind in "if" and shard.w[:2].tolist() == [1, 2]
 
 
 def test_fingerprints():

@@ -1,5 +1,7 @@
 """Parquet, Arrow files and datasets: the same rows as PyArrow reads at once, from any row on."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -9,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mercer.rows import open_rows
-from mercer.rows.arrow import DatasetSource, IpcFiles, ParquetFiles
+from mercer.rows.arrow import DatasetSource, IpcFiles, ParquetFiles, TableInMemory
+from mercer.rows.base import watching
+from mercer.rows.door import source_of
 
 
 def joined(source, first, columns):
@@ -87,6 +91,36 @@ def test_columns_in_the_names_of_folders(table, save, whole):
     assert np.array_equal(whole(rows).X[:, 0], np.repeat([2020, 2021], [400, 600]))
 
 
+@pytest.mark.parametrize("kind", ["table", "chunks", "batch"])
+def test_tables_in_memory(table, save, whole, kind):
+    """The same rows as of a Parquet file, from any row on, and never kept on disk."""
+    given = {
+        "table": table,
+        "chunks": pa.concat_tables([table.slice(0, 301), table.slice(301, 0), table.slice(301)]),
+        "batch": table.combine_chunks().to_batches()[0],
+    }[kind]
+    options = {"columns": ["a", "b", "c"], "rows": 130}
+    expected = open_rows(save(table, "t.parquet"), "city", "w", cache=False, **options)
+    for cache in (None, False):
+        rows = open_rows(given, "city", "w", cache=cache, **options)
+        assert rows.sizes == expected.sizes and rows.dtype == expected.dtype and rows.names == expected.names
+        for name in "Xyw":
+            assert np.array_equal(getattr(whole(rows), name), getattr(whole(expected), name))
+        assert np.array_equal(rows.take(np.array([999, 3])).w, expected.take(np.array([3, 999])).w)
+        assert rows.base._store is None and rows.remarks == ()
+        assert pickle.loads(pickle.dumps(rows)).fingerprint() == rows.fingerprint()
+    other = table.set_column(5, "w", pa.array(np.ones(1000)))
+    assert open_rows(other, "city", "w", **options).fingerprint() != rows.fingerprint()
+    left = pa.table({"x": [1.0, None, 3.0], "y": [True, False, None]})
+    assert whole(open_rows(left, "y", missing="drop")).y.tolist() == [True]
+    assert joined(TableInMemory(table), 700, ["b"]).equals(table.select(["b"]).slice(700))
+    for wrong, said in ((table.slice(0, 0), "the table has no rows"), (table.select([]), "has no columns")):
+        with pytest.raises(ValueError, match=said):
+            open_rows(wrong, columns=["a"])
+    with pytest.raises(ValueError, match="got RecordBatchReader"):
+        open_rows(table.to_reader(), "city", columns=["a"])
+
+
 def test_files_that_differ(table, save):
     first = save(table, "a.parquet")
     with pytest.raises(ValueError, match="different columns \\('price' is in one"):
@@ -138,6 +172,40 @@ def test_metadata_that_lie(table, save, monkeypatch):
     huge = type("Huge", (ParquetFiles,), {"look": lambda self, path: (table.schema, [1 << 50])})
     with pytest.raises(ValueError, match="which can't be"):
         huge([path])
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.csv", "d/b=2/t.parquet", "dataset"])
+def test_files_that_change_while_they_are_read(table, save, rewrite, monkeypatch, name):
+    """No batch is handed on that was read from the file as it is now."""
+    monkeypatch.setattr("mercer.rows.source._MOST", 100)
+    monkeypatch.setattr("mercer.rows.text._PIECE", 2000)
+    options = {"chunksize": 100} if name.endswith("feather") else {}
+    path = save(table.drop_columns(["b"]), "t.parquet" if name == "dataset" else name, **options)
+    opened = path.parents[1] if name.startswith("d/") else path
+    batches = source_of(ds.dataset(path) if name == "dataset" else opened).batches(0, ["a"])
+    assert np.isclose(next(batches)["a"][0].as_py(), table["a"][0].as_py())
+    rewrite(path)
+    with pytest.raises(ValueError, match="^/.*t.(parquet|feather|csv) has changed since it was opened"):
+        next(batches)
+
+
+@pytest.mark.parametrize("cache", [None, "folder", False])
+def test_a_first_pass_over_a_file_that_changes(table, save, rewrite, tmp_path, monkeypatch, cache):
+    """Rows of the old and the new file are never mixed, and what is kept is never finished."""
+    monkeypatch.setattr("mercer.rows.source._MOST", 100)
+    path = save(table, "t.parquet", row_group_size=500)
+    cache = tmp_path / "cache" if cache == "folder" else cache
+    rows = open_rows(path, "price", columns=["a"], rows=100, cache=cache)
+    told = []
+
+    def change(done, count):
+        told.append(done)
+        if len(told) == 2:
+            rewrite(path)
+
+    with watching(change), pytest.raises(ValueError, match="has changed since it was opened"):
+        rows.total(lambda shard: (len(shard),))
+    assert told[-1] < 1000 and not [p for p in tmp_path.glob("cache/*") if not p.name.startswith(".")]
 
 
 def test_files_that_change(table, save):

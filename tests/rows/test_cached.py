@@ -17,7 +17,7 @@ import pytest
 from mercer.rows import cached as module
 from mercer.rows import open_rows
 from mercer.rows.cached import RowStore, row_bytes, temporary_place
-from mercer.rows.columns import CodedWords, choose
+from mercer.rows.columns import CodedWords, WholeNumbers, choose
 
 
 @pytest.fixture
@@ -197,6 +197,18 @@ def test_temporary_files_are_on_a_disk(monkeypatch):
     monkeypatch.setattr(module, "_in_memory", lambda place: True)
     with pytest.raises(OSError, match="in memory"):
         temporary_place()
+
+
+def test_whole_numbers_with_gaps(table, tmp_path):
+    columns = choose(table.schema, "t", ["a"], "b")
+    store, X = RowStore.private(columns, 0, tmp_path), np.ones((3, 1), dtype=np.float32)
+    assert row_bytes(columns) == 4 + 2 + 1
+    store.put(0, X, WholeNumbers(np.array([7, 0, -7], np.int16), np.array([False, True, False])), None)
+    store.put(3, X, WholeNumbers(np.array([1, 2, 3], np.int16), np.zeros(3, dtype=bool)), None)
+    store.finish(6)
+    for one in (store, RowStore.found(store.folder, columns)):
+        assert one.get(0, 3).y.tolist() == [7, None, -7] and one.get(2, 6).y.tolist() == [-7, 1, 2, 3]
+        assert one.get(0, 6).y.dtype == np.int16
 
 
 def test_in_any_order(table, tmp_path):

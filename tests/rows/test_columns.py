@@ -8,7 +8,18 @@ import pyarrow as pa
 import pytest
 
 from mercer.rows import open_rows
-from mercer.rows.columns import NUMBERS, WORDS, CodedWords, choose, kind_of, known, numbers, words
+from mercer.rows.columns import (
+    NUMBERS,
+    WORDS,
+    CodedWords,
+    choose,
+    kind_of,
+    known,
+    listed,
+    numbers,
+    whole_numbers,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +75,21 @@ def test_words():
     assert CodedWords(np.zeros(0, int), ()).array().tolist() == []
 
 
+def test_whole_numbers():
+    """Exact where no float is, and whatever type a batch has."""
+    parts = [
+        pa.array([2**60 + 1, None]),
+        pa.array([5], pa.int8()),
+        pa.array([7, None, 7]).dictionary_encode(),
+        pa.nulls(1),
+    ]
+    found = whole_numbers(parts, np.int64)
+    assert found.values[~found.absent].tolist() == [2**60 + 1, 5, 7, 7] and found.values.dtype == np.int64
+    assert found.array().tolist() == [2**60 + 1, None, 5, 7, None, 7, None]
+    assert type(whole_numbers(parts[1:2], np.int8).array()) is np.ndarray
+    assert whole_numbers([pa.array([True, None])], bool).array().tolist() == [True, None]
+
+
 def test_kinds():
     assert kind_of(pa.dictionary(pa.int8(), pa.string())) == WORDS and kind_of(pa.uint8()) == NUMBERS
     assert kind_of(pa.timestamp("s")) is None and kind_of(pa.list_(pa.int8())) is None
@@ -104,6 +130,12 @@ def test_some_of_many_names():
         with pytest.raises(ValueError) as caught:
             known("nope", [f"x{i}" for i in range(count)], "t")
         assert str(caught.value).endswith(end)
+
+
+def test_columns_by_name():
+    assert listed(["b", "a"], "abc", "t") == ("b", "a")
+    with pytest.raises(ValueError, match="t has no column 'd'"):
+        listed(["d"], "abc", "t")
 
 
 def test_row_numbers_of_pandas_are_no_features(tmp_path):

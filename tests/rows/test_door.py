@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow.dataset as ds
 import pytest
 
-from mercer.rows import ArrayRows, lives_elsewhere, open_rows
+from mercer.rows import ArrayRows, Rows, lives_elsewhere, open_rows
 from mercer.rows import door as module
 from mercer.rows.door import files_of
 
@@ -89,6 +90,64 @@ def test_targets_beside_a_table(table, save, whole):
         open_rows(path, [1, 2, 3], columns=["a"])
     with pytest.raises(ValueError, match="X is rows already, so y is an array"):
         open_rows(again, "price")
+
+
+def test_rows_that_are_opened_again(table, save, whole):
+    """What is asked for is done, or refused."""
+    path = save(table, "t.parquet")
+    rows = open_rows(path, "price", columns=["a", "b", "c"], rows=300)
+    assert open_rows(rows) is rows and open_rows(rows, cache=False) is rows
+    again = open_rows(rows, columns=["c", "a"], dtype=np.float32, rows=70)
+    expected = whole(open_rows(path, "price", columns=["c", "a"], dtype=np.float32))
+    for one in (again, again.recut(90), pickle.loads(pickle.dumps(again))):
+        found = whole(one)
+        assert np.array_equal(found.X, expected.X) and found.X.dtype == np.float32 == one.dtype
+        assert one.names == ("c", "a") and one.shape == (1000, 2) and np.array_equal(found.y, expected.y)
+    assert max(again.sizes) == 70 and np.array_equal(again.take(np.array([5, 999])).X, expected.X[[5, 999]])
+    for options, said in (
+        ({"columns": ["a", "z"]}, "X has no column 'z'"),
+        ({"columns": ["a", "a"]}, "twice"),
+        ({"columns": "a"}, "must be a list"),
+        ({"dtype": "int8"}, "dtype must be"),
+        ({"rows": 0}, "one row at least"),
+        ({"missing": "guess"}, "missing must be one of"),
+        ({"cache": "folder"}, "cache= is for what is yet to be decoded"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            open_rows(rows, **options)
+    with pytest.raises(ValueError, match="these rows have no names"):
+        open_rows(ArrayRows(np.ones((2, 2))), columns=["a"])
+
+
+def test_what_is_missing_in_rows_that_are_opened_again(save, whole):
+    X = np.array([[1.0, 2.0], [np.nan, 4.0], [5.0, 6.0], [9.0, np.nan]])
+    for rows in (ArrayRows(X, rows=2), open_rows(X, rows=2), open_rows(save(X, "x.npy"), rows=2)):
+        assert np.array_equal(whole(open_rows(rows, missing="drop")).X, X[[0, 2]])
+        assert np.array_equal(whole(open_rows(rows, missing="median")).X, [[1, 2], [5, 4], [5, 6], [9, 4]])
+        assert whole(open_rows(rows, [1, 2, None, 4], missing="drop")).y.tolist() == [1]
+    there = ArrayRows(X)
+    there.on_workers = True
+    for missing in ("drop", "median"):
+        with pytest.raises(ValueError, match="on the workers of a cluster: drop or fill in"):
+            open_rows(there, missing=missing)
+
+    class Fixed(Rows):
+        shape, dtype, sizes = (4, 2), np.dtype(float), (4,)
+
+    assert open_rows(Fixed(), rows=4).sizes == (4,)
+    with pytest.raises(ValueError, match="can't be cut anew into shards of rows=2"):
+        open_rows(Fixed(), rows=2)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["p.parquet", "p.csv", "p.feather", "p.npy", "p.csv.gz"])
+def test_pipes_are_not_waited_for(tmp_path, name):
+    path, y = tmp_path / name, tmp_path / "y.npy"
+    os.mkfifo(path)
+    os.mkfifo(y)
+    for given in ((path,), ([path],), (np.ones((2, 1)), y)):
+        with pytest.raises(OSError, match="no ordinary file"):
+            open_rows(*given)
 
 
 def test_arrays_of_the_caller(whole):

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from mercer import KernelLogistic
 from mercer.rows import ArrayRows, open_rows
 from mercer.rows.base import Shard
 from mercer.rows.missing import Filled, check
@@ -80,6 +81,93 @@ def test_whole_numbers_with_holes(tmp_path, whole):
     assert whole(rows).X.tolist() == [[1.0, 1.0]] and whole(rows).y.tolist() == [1]
     with pytest.raises(ValueError, match="'x' is missing in row 2"):
         open_rows(path, "y", columns=["x"]).shard(0)
+
+
+KINDS = {
+    "bool": pa.array([True, False, None, True, None, False]),
+    "int8": pa.array([7, -7, None, 7, None, 3], pa.int8()),
+    "uint64": pa.array([2**64 - 1, 2**60 + 1, None, 2**60, None, 0], pa.uint64()),
+    "dictionary": pa.array([7, -7, None, 7, None, 3]).dictionary_encode(),
+    "words": pa.array(["u", "vv", None, "u", None, "www"]),
+    "float32": pa.array([0.5, 1, None, 3, None, 4], pa.float32()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ending", ["parquet", "csv", "feather"])
+@pytest.mark.parametrize("cache", [None, False, "folder"])
+def test_labels_stay_what_they_are(tmp_path, save, whole, kind, ending, cache):
+    """Wherever some are missing, and whether they come from a file or from what is kept of it."""
+    column = KINDS[kind]
+    column = column.dictionary_decode() if kind == "dictionary" and ending == "csv" else column
+    if ending == "csv" and kind == "uint64":
+        column = pa.array([2**60 + 1, 2**60, None, 5, None, 0])  # texts have no larger whole numbers
+    path = save(pa.table({"x": np.arange(6.0), "y": column}), f"t.{ending}")
+    expected = [value for value in column.to_pylist() if value is not None]
+    rows = open_rows(
+        path, "y", missing="drop", rows=2, cache=tmp_path / "kept" if cache == "folder" else cache
+    )
+    for _ in range(2):
+        found = whole(rows)
+        assert found.y.tolist() == expected and found.X[:, 0].tolist() == [0, 1, 3, 5]
+        assert {rows.shard(k).y.dtype.kind for k in range(3)} == {found.y.dtype.kind}
+        whole_kind = {"uint64": "i", "dictionary": "i", "int8": "i", "float32": "f"}.get(kind)
+        if ending == "csv":
+            assert found.y.dtype.kind == (whole_kind or found.y.dtype.kind)
+        elif kind in ("bool", "int8", "uint64", "float32"):
+            assert found.y.dtype == kind
+    assert np.array_equal(whole(pickle.loads(pickle.dumps(rows))).y, found.y)
+    with pytest.raises(ValueError, match="the target 'y' is missing in row 3"):
+        open_rows(path, "y", rows=2, cache=False).shard(1)
+
+
+def test_classes_of_truth_values(tmp_path, save):
+    y = pa.array([None, *([True, False] * 20)])
+    path = save(pa.table({"x": np.arange(41.0), "y": y}), "t.parquet")
+    machine = KernelLogistic(lam=0.1).fit(open_rows(path, "y", missing="drop", rows=10))
+    assert machine.classes_.dtype == bool and machine.predict(open_rows(path, columns=["x"])).dtype == bool
+
+
+@pytest.mark.parametrize(
+    "values, kind",
+    [
+        ([1, None, 2, 3], "i8"),
+        ([True, None, False, True], "?"),
+        (["a", None, "b", "c"], "<U1"),
+        ([1, None, "b", 2], "O"),
+        ([1.5, np.nan, 2.5, None], "f8"),
+        ([np.float32(1), np.float32("nan"), np.float32(2), pd.NaT], "f4"),
+        ([True, pd.NA, False, True], "?"),
+    ],
+)
+def test_objects_beside(values, kind, whole):
+    """Objects of one kind are an array of that kind, in all shards; others stay objects."""
+    rows = open_rows(np.arange(4.0)[:, None], np.array(values, dtype=object), rows=2, missing="drop")
+    kinds = [rows.shard(k).y.dtype for k in range(2)]
+    assert kinds == [np.dtype(kind)] * 2 and whole(rows).y.tolist() == [v for v in values if not pd.isna(v)]
+    with pytest.raises(ValueError, match="the target is missing in row 2: missing='drop'"):
+        open_rows(np.arange(4.0)[:, None], np.array(values, dtype=object)).shard(0)
+
+
+def test_days_that_are_missing(whole):
+    days = np.array(["2020-01-01", "NaT", "2021-01-01"], dtype="M8[D]")
+    rows = open_rows(np.arange(3.0)[:, None], days, missing="drop")
+    assert np.array_equal(whole(rows).y, days[[0, 2]]) and whole(rows).y.dtype == days.dtype
+    with pytest.raises(ValueError, match="the target is missing in row 2"):
+        open_rows(np.arange(3.0)[:, None], days).shard(0)
+
+
+@pytest.mark.parametrize("missing", ["error", "drop", "median"])
+def test_infinity_is_not_missing(missing, tmp_path):
+    """The error says so, and names the row by its number in the file."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,2,1\n" + ("" if missing == "error" else ",5,1\n") + "3,4,2\ninf,1,3\n")
+    row = 3 if missing == "error" else 4
+    with pytest.raises(ValueError, match=f"column 'a' is infinite in row {row}, and so not missing"):
+        open_rows(path, "y", missing=missing).shard(0)
+    path.write_text("a,b,y\n1,2,1\n,4,inf\n1,1,3\n")  # in a row that is left out
+    if missing == "drop":
+        assert open_rows(path, "y", missing=missing).shape == (2, 2)
 
 
 def test_nothing_is_left():

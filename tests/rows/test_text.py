@@ -90,6 +90,14 @@ def test_what_is_wrong(tmp_path, monkeypatch, written, said):
         open_rows(path, "y", columns=["x"])
 
 
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-be", "utf-16-le"])
+def test_other_codes(tmp_path, code):
+    path = tmp_path / "a.csv"
+    path.write_bytes("x,y\n1,2\n".encode(code))
+    with pytest.raises(ValueError, match="a.csv is no text in UTF-8, but in UTF-16, it seems"):
+        open_rows(path, "y")
+
+
 def test_nobody_knows_how_many(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,2\n")

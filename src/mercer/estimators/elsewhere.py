@@ -73,12 +73,12 @@ class Look:
         if not sound and not np.isfinite(X).all():
             row, column = np.argwhere(~np.isfinite(X))[0]
             raise ValueError(
-                f"row {shard.first + row:,} has NaN or infinity in column {column} of X: leave such rows out "
-                "(missing='drop') or fill them in"
+                f"row {shard.first + row + 1:,} has NaN or infinity in column {column + 1} of X: leave such "
+                "rows out (missing='drop' does so with NaN) or fill them in"
             )
         if y is not None and not self.labelled and y.dtype.kind == "f" and not np.isfinite(y).all():
             row = int(np.flatnonzero(~np.isfinite(y).reshape(len(y), -1).all(axis=1))[0])
-            raise ValueError(f"row {shard.first + row:,} has NaN or infinity as its target: leave it out")
+            raise ValueError(f"row {shard.first + row + 1:,} has NaN or infinity as its target: leave it out")
         if y is not None and not self.labelled and y.dtype.kind in "fiu":
             require_ordinary(float(np.abs(y).max(initial=0)))
         if w is not None and not (np.isfinite(w).all() and (w >= 0).all()):
@@ -206,7 +206,7 @@ class Census:
     def _know(self, labels: np.ndarray, weights: np.ndarray, factors_of: Callable[..., Any]) -> None:
         """Take down the classes, and what their weights are to be multiplied by."""
         assert self.sample.y is not None
-        if labels.dtype.kind in "iuf":
+        if labels.dtype.kind in "iuf" or self.sample.y.dtype.kind in "mM":
             labels = labels.astype(self.sample.y.dtype)
         factors = factors_of(labels, weights)
         if factors is not None:

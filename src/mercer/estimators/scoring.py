@@ -245,7 +245,7 @@ def _targets(shard: Shard) -> np.ndarray:
     y = np.asarray(shard.y, dtype=np.float64).reshape(len(shard), -1)
     if not np.isfinite(y).all():
         row = int(np.flatnonzero(~np.isfinite(y).all(axis=1))[0])
-        raise ValueError(f"row {shard.first + row:,} has NaN or infinity as its target: leave it out")
+        raise ValueError(f"row {shard.first + row + 1:,} has NaN or infinity as its target: leave it out")
     return y
 
 

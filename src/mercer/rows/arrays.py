@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from mercer._files import open_plain
 from mercer.rows.base import Rows, Shard, cut, rows_of_a_shard
+from mercer.rows.files import FoundFile
 
 # Rows that are looked at for a fingerprint.
 _LOOKED_AT = 64
@@ -21,10 +23,22 @@ class ArrayFile:
     """An array in a file whose rows are read when they are asked for.
 
     No page of the file is mapped, so what has been read does not count as this process's memory.
+
+    Parameters
+    ----------
+    path : path of the file
+    shape, dtype : of the array
+    offset : int
+        Bytes of the file before it.
+    found : FoundFile, optional
+        The file as it must stay.
     """
 
-    def __init__(self, path: Any, shape: tuple[int, ...], dtype: Any, offset: int):
+    def __init__(
+        self, path: Any, shape: tuple[int, ...], dtype: Any, offset: int, found: FoundFile | None = None
+    ):
         self.path, self.shape, self.dtype, self.offset = Path(path), tuple(shape), np.dtype(dtype), offset
+        self.found = found
         need = offset + self.dtype.itemsize * int(np.prod(shape, dtype=object))
         if (size := os.stat(self.path).st_size) < need:
             raise ValueError(f"{self.path} ends early: {size:,} bytes, and its header promises {need:,}")
@@ -48,7 +62,8 @@ class ArrayFile:
                 raise ValueError(
                     f"{path} is stored column by column; np.save(path, np.ascontiguousarray(X)) stores rows"
                 )
-            return cls(path, shape, dtype, file.tell())
+            found = FoundFile(path, os.fstat(file.fileno()))
+            return cls(path, shape, dtype, file.tell(), found)
 
     @classmethod
     def of_memmap(cls, array: np.ndarray) -> ArrayFile | None:
@@ -59,11 +74,15 @@ class ArrayFile:
             if not isinstance(base.base, np.ndarray):
                 break
             base = base.base
-        private = getattr(array, "mode", "c") == "c"
-        if name is None or private or not array.flags.c_contiguous or not isinstance(base, np.memmap):
+        mode = getattr(array, "mode", "c")
+        if name is None or mode == "c" or not array.flags.c_contiguous or not isinstance(base, np.memmap):
             return None
+        if mode != "r":
+            base.flush()  # what was written to the array is in the file from now on
         ahead = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-        return cls(name, array.shape, array.dtype, base.offset + ahead)
+        with open_plain(name) as file:
+            found = FoundFile(name, os.fstat(file.fileno()))
+        return cls(name, array.shape, array.dtype, base.offset + ahead, found)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -74,18 +93,70 @@ class ArrayFile:
         with open_plain(self.path) as file:
             file.seek(self.offset + first * width * self.dtype.itemsize)
             out = np.fromfile(file, self.dtype, count * width)
+            if self.found is not None:
+                self.found.check(os.fstat(file.fileno()))
         if len(out) != count * width:
             raise OSError(f"{self.path} ends early: it was cut short while it was read")
         return out.reshape(count, *self.shape[1:])
 
 
-def array_of(value: Any) -> Any:
-    """A .npy file's path or a memory-mapped array as an `ArrayFile`, where it can be; arrays as they are."""
+class MappedArray:
+    """A memory-mapped array whose rows do not lie in the file as they do in the array. The file must stay."""
+
+    def __init__(self, array: np.ndarray, path: str | os.PathLike[str]):
+        self.array, self.shape, self.dtype = array, array.shape, array.dtype
+        self.found = FoundFile(path)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        self.found.check()  # to read beyond the end of a file that is shorter now would end the process
+        out = np.array(self.array[rows])
+        self.found.check()
+        return out
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # It travels as NumPy sends memory-mapped arrays: as numbers.
+        return np.asarray, (self[slice(None)],)
+
+
+def array_of(value: Any, name: str = "X") -> Any:
+    """Paths of .npy files and memory-mapped arrays as arrays in files that must stay; arrays as they are."""
     if isinstance(value, (str, os.PathLike)):
         return ArrayFile.open(value)
     if isinstance(value, np.memmap):
-        return ArrayFile.of_memmap(value) or value
-    return value
+        path = getattr(value, "filename", None)
+        return ArrayFile.of_memmap(value) or (value if path is None else MappedArray(value, path))
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.is_masked(value):
+            raise ValueError(
+                f"{name} is an array with masked values: leave them out, or make missing numbers of them by "
+                ".astype(float).filled(np.nan), and open_rows(…, missing=…) says what becomes of these"
+            )
+        return value.data
+    if value is None or (hasattr(value, "shape") and not hasattr(value, "to_numpy")):
+        return value
+    return np.asarray(value)
+
+
+def beside(n: int, y: Any, w: Any) -> tuple[Any, Any]:
+    """Targets and weights of n rows, as `array_of` has them; what can't be either is refused."""
+    y, w = array_of(y, "y"), array_of(w, "sample_weight")
+    if w is not None and w.dtype.kind == "O":
+        with suppress(TypeError, ValueError):  # what is none is refused below
+            w = np.asarray(w).astype(np.float64)
+    for name, values, kinds in (("y", y, "fiubUSOmM"), ("the weights", w, "fiub")):
+        if values is None:
+            continue
+        if values.dtype.kind not in kinds:
+            raise ValueError(f"{name} can't be {values.dtype}: real numbers are wanted")
+        if not values.shape or values.shape[0] != n:
+            count = f"{values.shape[0]:,}" if values.shape else "is a single value"
+            raise ValueError(f"X has {n:,} rows, {name} {count}")
+    if w is not None and len(w.shape) != 1:
+        raise ValueError(f"there is one weight for each row, and sample_weight has the shape {w.shape}")
+    return y, w
 
 
 class ArrayRows(Rows):
@@ -116,12 +187,10 @@ class ArrayRows(Rows):
         rows: int | None = None,
         names: Sequence[str] | None = None,
     ):
-        self.X, self.y, self.w = array_of(X), array_of(y), array_of(w)
+        self.X = array_of(X)
         if len(self.X.shape) != 2:
             raise ValueError(f"X must have rows and columns, but its shape is {self.X.shape}")
-        for name, other in (("y", self.y), ("the weights", self.w)):
-            if other is not None and other.shape[0] != self.X.shape[0]:
-                raise ValueError(f"X has {self.X.shape[0]:,} rows, {name} {other.shape[0]:,}")
+        self.y, self.w = beside(self.X.shape[0], y, w)
         if self.X.dtype.kind not in "fiub":
             raise ValueError(f"X must hold numbers, got {self.X.dtype}")
         self.shape = (int(self.X.shape[0]), int(self.X.shape[1]))
@@ -152,6 +221,13 @@ class ArrayRows(Rows):
 
 def look_at(array: Any) -> str:
     """Some rows of an array, evenly spread, as text."""
-    n = array.shape[0]
-    some = np.unique(np.linspace(0, max(n - 1, 0), min(n, _LOOKED_AT)).astype(int))
-    return repr([np.asarray(array[slice(start, start + 1)]).tolist() for start in some])
+    return repr([np.asarray(array[row : row + 1]).tolist() for row in spread(array.shape[0])])
+
+
+def spread(n: int) -> list[int]:
+    """Some of n rows, evenly spread.
+
+    >>> spread(3)
+    [0, 1, 2]
+    """
+    return np.unique(np.linspace(0, max(n - 1, 0), min(n, _LOOKED_AT)).astype(int)).tolist()

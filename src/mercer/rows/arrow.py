@@ -1,14 +1,17 @@
-"""Tables in files that Arrow reads: Parquet, Arrow IPC (Feather), and any pyarrow.dataset.Dataset."""
+"""Tables that Arrow reads: Parquet, Arrow IPC (Feather), any pyarrow.dataset.Dataset, a pyarrow.Table."""
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from mercer.rows.source import Identity, SourceFiles, TableSource, batch_rows, checked_names, sound
+from mercer.rows.arrays import spread
+from mercer.rows.files import FoundFile, checked
+from mercer.rows.source import SourceFiles, TableSource, batch_rows, checked_names, identity_of, sound
 
 # No table has more rows: metadata that promise more lie.
 _MOST_ROWS = 1 << 40
@@ -57,9 +60,9 @@ class PartedFiles(SourceFiles):
             while stop < len(self._parts) and self._parts[stop][0] == number:
                 stop += 1
             promised = self._starts[stop] - self._starts[part]
-            path = self.check(number)
-            seen = 0
-            for batch in self.read(path, [p for _, p in self._parts[part:stop]], columns):
+            path, seen = self.paths[number], 0
+            read = self.read(path, [p for _, p in self._parts[part:stop]], columns)
+            for batch in self.files[number].checked(read):
                 seen += len(batch)
                 if seen > promised:
                     break
@@ -147,17 +150,40 @@ class IpcFiles(PartedFiles):
 
 
 class DatasetSource(TableSource):
-    """Rows of a pyarrow.dataset.Dataset, in its order."""
+    """Rows of a pyarrow.dataset.Dataset, in its order.
 
-    def __init__(self, dataset: Any, name: str = "the dataset", found: Identity | None = None):
-        self.dataset, self.name, self._found = dataset, name, found
+    Parameters
+    ----------
+    dataset : pyarrow.dataset.Dataset
+    name : str, for messages
+    whole : bool
+        Are its rows all those of its files, and in files of this machine? Then these are its identity.
+    """
+
+    def __init__(self, dataset: Any, name: str = "the dataset", whole: bool = False):
+        self.dataset, self.name = dataset, name
         self.schema = dataset.schema
         checked_names(self.schema.names, name)
+        self._files = {path: FoundFile(path) for path in _local_files(dataset)}
+        self._identity = identity_of(list(self._files.values())) if whole else None
 
     def identity(self):
-        return self._found
+        return self._identity
 
     def batches(self, first, columns):
+        for found in checked(self._scanned(columns), self._check):
+            yield found.record_batch
+
+    def _check(self, found: Any) -> None:
+        """The file of a batch that was read must be as it was; all files if there is none."""
+        # A fragment in memory has no path.
+        paths = self._files if found is None else [getattr(found.fragment, "path", "")]
+        for path in paths:
+            if path in self._files:
+                self._files[path].check()
+
+    def _scanned(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Batches, and of which file each is."""
         import pyarrow.dataset as ds
 
         options: dict[str, Any] = {}
@@ -165,12 +191,52 @@ class DatasetSource(TableSource):
             options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
                 pre_buffer=False, use_buffered_stream=True, buffer_size=_BUFFER
             )
+        scanner = self.dataset.scanner(
+            columns=list(columns),
+            batch_size=batch_rows(self.schema, columns),
+            batch_readahead=2,
+            fragment_readahead=1,
+            use_threads=False,
+            **options,
+        )
         with sound(self.name, "dataset"):
-            yield from self.dataset.to_batches(
-                columns=list(columns),
-                batch_size=batch_rows(self.schema, columns),
-                batch_readahead=2,
-                fragment_readahead=1,
-                use_threads=False,
-                **options,
-            )
+            yield from scanner.scan_batches()
+
+
+def _local_files(dataset: Any) -> list[str]:
+    """Paths of a dataset's files, where they are files of this machine."""
+    from pyarrow.fs import LocalFileSystem
+
+    local = isinstance(getattr(dataset, "filesystem", None), LocalFileSystem)
+    return sorted(dataset.files) if local else []
+
+
+class TableInMemory(TableSource):
+    """Rows of a pyarrow.Table, or of a pyarrow.RecordBatch.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> source = TableInMemory(pa.table({"x": [1.0, 2.0, 3.0]}))
+    >>> source.length, [batch.to_pydict() for batch in source.batches(1, ["x"])]
+    (3, [{'x': [2.0, 3.0]}])
+    """
+
+    def __init__(self, table: Any):
+        import pyarrow as pa
+
+        self.table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+        self.name, self.schema, self.length = "the table", table.schema, len(table)
+        checked_names(self.schema.names, self.name)
+
+    def entry(self, row):
+        return row
+
+    def batches(self, first, columns):
+        wanted = self.table.select(list(columns)).slice(first)
+        yield from wanted.to_batches(max_chunksize=batch_rows(self.schema, columns))
+
+    def identity(self):
+        some = [self.table.slice(row, 1).to_pylist() for row in spread(len(self.table))]
+        looked = hashlib.sha256(repr((self.schema, some)).encode()).hexdigest()
+        return [(looked, self.table.nbytes, len(self.table))]

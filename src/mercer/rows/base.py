@@ -268,7 +268,9 @@ class ChangedRows(Rows):
         self.base, self.change = base, change
         self.shape = (base.shape[0], base.shape[1] if width is None else width)
         self.dtype = base.dtype if dtype is None else np.dtype(dtype)
-        self.sizes, self.names = base.sizes, base.names if width is None else None
+        self.sizes = base.sizes
+        # A change of the columns may know their names.
+        self.names = getattr(change, "names", base.names if width is None else None)
         self.has_y, self.has_w, self.target = base.has_y, base.has_w, base.target
         self.on_workers = base.on_workers
 

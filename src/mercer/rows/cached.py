@@ -19,7 +19,7 @@ import numpy as np
 from mercer._files import replacing
 from mercer.rows.arrays import ArrayFile
 from mercer.rows.base import Shard
-from mercer.rows.columns import ChosenColumns, CodedWords
+from mercer.rows.columns import ChosenColumns, CodedWords, WholeNumbers
 from mercer.rows.npy import HEADER, header
 from mercer.rows.source import Identity
 
@@ -27,7 +27,7 @@ from mercer.rows.source import Identity
 RESERVE_SHARE, RESERVE_BYTES = 0.05, 1 << 30
 # A target with more words than this is a text, and no label.
 MOST_LABELS = 100_000
-_VERSION = 1
+_VERSION = 2
 _MISSING = -1
 
 
@@ -35,7 +35,7 @@ class RowStore:
     """Decoded rows in files X.npy, y.npy and w.npy of a folder, filled in any order.
 
     Words are kept as numbers, with the list of them in about.json, which is written last: a folder without it
-    is not complete.
+    is not complete. Beside whole numbers, absent.npy says which of them are missing.
 
     Parameters
     ----------
@@ -60,6 +60,8 @@ class RowStore:
             kind = np.dtype(np.int32) if columns.words else kinds["y"]
             several = () if isinstance(columns.target, str) else (len(columns.targets),)
             self._kinds["y"] = (np.dtype(kind), several)
+        if columns.whole:
+            self._kinds["absent"] = (np.dtype(bool), ())
         if columns.weight is not None:
             self._kinds["w"] = (np.dtype(np.float64), ())
         self._remove = weakref.finalize(self, _removed, folder, os.getpid())
@@ -112,14 +114,14 @@ class RowStore:
         """Are these rows here?"""
         return any(a <= first and stop <= b for a, b in self.spans)
 
-    def put(self, first: int, X: np.ndarray, y: np.ndarray | CodedWords | None, w: np.ndarray | None) -> None:
-        """Keep rows from number `first` on; not if targets are missing for which there is no number."""
+    def put(self, first: int, X: np.ndarray, y: Any, w: np.ndarray | None) -> None:
+        """Keep rows from number `first` on; y is as `ChosenColumns.y` gives it."""
         with self._lock:
-            if isinstance(y, CodedWords):
-                y = self._coded(y)
             arrays = {"X": X, "y": y, "w": w}
-            if any(np.asarray(arrays[name]).dtype != dtype for name, (dtype, _) in self._kinds.items()):
-                return
+            if isinstance(y, CodedWords):
+                arrays["y"] = self._coded(y)
+            elif isinstance(y, WholeNumbers):
+                arrays |= {"y": y.values, "absent": y.absent}
             _require_room(self.folder, sum(np.asarray(arrays[name]).nbytes for name in self._kinds))
             for name in self._kinds:
                 array = np.ascontiguousarray(arrays[name])
@@ -142,6 +144,8 @@ class RowStore:
             if len(y) and not _MISSING <= y.min() <= y.max() < len(self.labels):
                 raise ValueError(f"the cache {self.folder} is not sound: remove it")
             y = CodedWords(y, tuple(self.labels)).array()
+        elif y is not None and "absent" in found:
+            y = WholeNumbers(y, found["absent"]).array()
         return Shard(found["X"], y, found.get("w"), first)
 
     def finish(self, rows: int) -> None:
@@ -213,7 +217,8 @@ def row_bytes(columns: ChosenColumns) -> int:
     """Bytes of a decoded row."""
     y = 0 if columns.y_dtype is None else 4 if columns.words else columns.y_dtype.itemsize
     weight = 0 if columns.weight is None else 8
-    return len(columns.features) * columns.dtype.itemsize + y * max(len(columns.targets), 1) + weight
+    several = y * max(len(columns.targets), 1)
+    return len(columns.features) * columns.dtype.itemsize + several + weight + columns.whole
 
 
 def _in_memory(place: str) -> bool:

@@ -37,6 +37,24 @@ class CodedWords:
         return np.array(self.words or ("",), dtype=str)[self.codes]
 
 
+@dataclass(frozen=True, eq=False)
+class WholeNumbers:
+    """Whole numbers or truth values: as they are, and which of them are missing.
+
+    >>> WholeNumbers(np.array([7, 0]), np.array([False, True])).array()
+    masked_array(data=[7, --],
+                 mask=[False,  True],
+           fill_value=999999)
+    """
+
+    values: np.ndarray
+    absent: np.ndarray
+
+    def array(self) -> np.ndarray:
+        """The numbers themselves; where some are missing, these are masked."""
+        return np.ma.array(self.values, mask=self.absent) if self.absent.any() else self.values
+
+
 @dataclass(frozen=True)
 class ChosenColumns:
     """A choice of columns.
@@ -74,6 +92,11 @@ class ChosenColumns:
         """Are the targets words?"""
         return self.y_dtype is not None and self.y_dtype.kind == "U"
 
+    @property
+    def whole(self) -> bool:
+        """Are the targets whole numbers, or truth values, among which there is none that says: missing?"""
+        return self.y_dtype is not None and self.y_dtype.kind in "iub"
+
     def points(self, batches: Sequence[Any]) -> np.ndarray:
         """The points of some batches, NaN where a number is missing."""
         X = np.empty((sum(map(len, batches)), len(self.features)), dtype=self.dtype)
@@ -84,18 +107,17 @@ class ChosenColumns:
             first += len(batch)
         return X
 
-    def y(self, batches: Sequence[Any]) -> np.ndarray | CodedWords | None:
-        """The targets of some batches. What is missing is NaN among numbers, and −1 among codes of words."""
+    def y(self, batches: Sequence[Any]) -> np.ndarray | CodedWords | WholeNumbers | None:
+        """The targets of some batches. What is missing is NaN among numbers with a fraction."""
         if self.target is None:
             return None
-        if self.words:
-            return words([batch.column(self.target) for batch in batches])
+        if self.words or self.whole:
+            columns = [batch.column(self.target) for batch in batches]
+            return words(columns) if self.words else whole_numbers(columns, self.y_dtype)
         parts = []
         for batch in batches:
             found = [numbers(batch.column(name)) for name in self.targets]
-            # Whole numbers with some missing are no whole numbers: NaN is none.
-            whole = not any(batch.column(name).null_count for name in self.targets)
-            found = [column.astype(self.y_dtype, copy=False) if whole else column for column in found]
+            found = [column.astype(self.y_dtype, copy=False) for column in found]
             parts.append(found[0] if isinstance(self.target, str) else np.stack(found, axis=1))
         return np.concatenate(parts)
 
@@ -130,9 +152,7 @@ def choose(
     if target == ():
         raise ValueError("y names no column: y=None means that there are no targets")
     asked = ChosenColumns((), target, weight, np.dtype(np.float64), None)
-    if columns is not None and isinstance(columns, str):
-        raise ValueError(f"columns must be a list of names, such as [{columns!r}]")
-    for column in (*asked.names, *(columns or ())):
+    for column in asked.names:
         known(column, schema.names, name)
     if columns is None:
         features = tuple(c for c in schema.names if c not in asked.names and not _PANDAS.match(c))
@@ -142,11 +162,9 @@ def choose(
                 "name the columns that are features in columns="
             )
     else:
-        features = tuple(columns)
+        features = listed(columns, schema.names, name)
         if both := set(features) & set(asked.targets):
             raise ValueError(f"column {min(both)!r} can't be a feature and the target at once")
-        if len(set(features)) < len(features):
-            raise ValueError("columns names a column twice")
     if not features:
         raise ValueError(f"{name} has no column besides the target's and the weights': there are no points")
     for column in (*features, *(() if weight is None else (weight,))):
@@ -154,6 +172,17 @@ def choose(
     return ChosenColumns(
         features, target, weight, _dtype(dtype, schema, features), _y_dtype(schema, target, name)
     )
+
+
+def listed(columns: Sequence[str], names: Sequence[str], name: str) -> tuple[str, ...]:
+    """Columns that are asked for by their names: all are there, and none twice."""
+    if isinstance(columns, str):
+        raise ValueError(f"columns must be a list of names, such as [{columns!r}]")
+    for column in columns:
+        known(column, names, name)
+    if len(set(columns)) < len(columns):
+        raise ValueError("columns names a column twice")
+    return tuple(columns)
 
 
 def known(column: Any, names: Sequence[str], name: str) -> None:
@@ -194,6 +223,20 @@ def numbers(column: Any) -> np.ndarray:
     if is_.is_null(column.type):
         return np.full(len(column), np.nan)
     return column.to_numpy(zero_copy_only=False)
+
+
+def whole_numbers(columns: Sequence[Any], dtype: Any) -> WholeNumbers:
+    """Arrow arrays of whole numbers or truth values, one after the other."""
+    import pyarrow.types as is_
+
+    parts, gaps = [], []
+    for column in columns:
+        column = column.dictionary_decode() if is_.is_dictionary(column.type) else column
+        gaps.append(column.is_null().to_numpy(zero_copy_only=False))
+        # Anything can stand where one is missing. What is taken out stays exact, which no float would be.
+        parts.append(np.zeros(len(column), dtype=dtype))
+        parts[-1][~gaps[-1]] = numbers(column.drop_null() if column.null_count else column)
+    return WholeNumbers(np.concatenate(parts), np.concatenate(gaps))
 
 
 def words(columns: Sequence[Any]) -> CodedWords:

@@ -1,11 +1,11 @@
-"""The door for examples that live elsewhere: paths, memory-mapped arrays, datasets, relations, queries."""
+"""The door for examples: paths, arrays and tables in memory or mapped, datasets, relations, queries."""
 
 from __future__ import annotations
 
 import glob
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ import numpy as np
 from mercer._memory import available_memory
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
-from mercer.rows.columns import choose, known
-from mercer.rows.missing import BesideRows, completed
+from mercer.rows.columns import choose, known, listed
+from mercer.rows.files import require_ordinary
+from mercer.rows.missing import BesideRows, WholeRows, completed, require_way
 from mercer.rows.placing import is_of_dask
 from mercer.rows.query import QuerySource, is_query, is_relation
-from mercer.rows.source import TableSource, identity_of, needed
+from mercer.rows.source import TableSource, needed
 from mercer.rows.table import TableRows
 
 # Endings of files, and what they are.
@@ -41,7 +42,7 @@ _SMALL, _SHARE = 64 << 20, 0.25
 def lives_elsewhere(X: Any) -> bool:
     """Is X for `open_rows`: rows, a path, a large memory-mapped array, a dataset, a relation, a query, Dask?
 
-    Nothing is imported or opened for the answer.
+    A table in memory is not, though `open_rows` takes it. Nothing is imported or opened for the answer.
 
     Examples
     --------
@@ -60,7 +61,7 @@ def lives_elsewhere(X: Any) -> bool:
             isinstance(x, (str, os.PathLike)) and _form(os.fspath(x)) is not None and os.path.isfile(x)
             for x in X
         )
-    return is_relation(X) or _is_dataset(X) or is_of_dask(X)
+    return is_relation(X) or _is_of_arrow(X, "Dataset") or is_of_dask(X)
 
 
 def open_rows(
@@ -81,9 +82,9 @@ def open_rows(
     X : where they are
         The path of a file, a folder, a pattern ("part-*.parquet") or a list of files: Parquet, CSV or TSV
         (.gz, too), Arrow or Feather, .npy. A memory-mapped array; an array in memory. A
-        ``pyarrow.dataset.Dataset``. A relation of DuckDB's, or the text of a query ("select … from 'a.csv'").
-        An array or a data frame of Dask's, which is computed with on the workers of the current client. Rows,
-        which are taken as they are.
+        ``pyarrow.dataset.Dataset``, a ``pyarrow.Table``. A relation of DuckDB's, or the text of a query
+        ("select … from 'a.csv'"). An array or a data frame of Dask's, which is computed with on the workers
+        of the current client. Rows, which are taken as they are but for what the other arguments ask.
     y : the targets
         The name of a column, or names of several; an array, or the path of a .npy file; None if there are
         none.
@@ -99,9 +100,11 @@ def open_rows(
         Decoded rows are kept on disk from the first pass on where that pays and the disk has room (None), in
         a private folder that is removed in the end; in a folder of yours, where the next process finds them
         if the files are as they were (path); or not (False). `Rows.remarks` says when they could not be.
+        Arrays and tables in memory have nothing to be decoded, and are not kept.
     missing : {"error", "drop", "median"}
         What becomes of rows in which a value is missing: an error that says where; left out; the median of
-        the column (of a sample of 10,000 rows) in its place. Missing targets can be left out only.
+        the column (of a sample of 10,000 rows) in its place. Missing targets can be left out only. Rows that
+        are given as X are not looked at by "error": what is missing in them a fit finds.
 
     Returns
     -------
@@ -116,33 +119,39 @@ def open_rows(
     >>> rows.shape, rows.names, rows.shard(0).y.tolist()
     ((2, 2), ('area', 'rooms'), ['Bonn', 'Ulm'])
     """
+    require_way(missing)
+    if rows is not None and rows < 1:
+        raise ValueError(f"a shard must have one row at least, got rows={rows}")
     if isinstance(X, Rows):
-        _require_arrays(y, sample_weight, "rows")
-        return X if y is None and sample_weight is None else BesideRows(X, _values(y), _values(sample_weight))
+        cut = X if rows is None else _recut(X, rows)
+        return _again(cut, y, sample_weight, columns, dtype, cache, missing)
     if is_of_dask(X):
         from mercer.rows.cluster import ClusterRows
 
         return ClusterRows(X, y, sample_weight)
-    if rows is not None and rows < 1:
-        raise ValueError(f"a shard must have one row at least, got rows={rows}")
     if isinstance(X, np.ndarray) or _is_npy(X):
         opened: Rows = _arrays(X, y, sample_weight, columns, dtype, rows)
     else:
-        opened = _table(source_of(X), y, sample_weight, columns, dtype, rows, cache)
+        kept = False if _is_of_arrow(X, "Table", "RecordBatch") else cache
+        opened = _table(source_of(X), y, sample_weight, columns, dtype, rows, kept)
     return completed(opened, missing)
 
 
 def source_of(X: Any) -> TableSource:
-    """The source that a path, a pattern, a list of paths, a dataset, a relation or a query stands for."""
+    """The source that a path, a pattern, a list of paths, a table, a dataset, a relation or a query is."""
     if is_relation(X) or (isinstance(X, str) and is_query(X) and not os.path.lexists(X)):
         return QuerySource(X)
-    if _is_dataset(X):
+    if _is_of_arrow(X, "Dataset"):
         from mercer.rows.arrow import DatasetSource
 
         return DatasetSource(X)
+    if _is_of_arrow(X, "Table", "RecordBatch"):
+        from mercer.rows.arrow import TableInMemory
+
+        return TableInMemory(X)
     if not isinstance(X, (str, os.PathLike, list, tuple)):
         raise ValueError(
-            "X must be a path, a memory-mapped array, a dataset, a relation or a query, got "
+            "X must be a path, a memory-mapped array, a table, a dataset, a relation or a query, got "
             f"{type(X).__name__}"
         )
     paths = files_of(X)
@@ -160,7 +169,7 @@ def source_of(X: Any) -> TableSource:
         import pyarrow.dataset as ds
 
         made = ds.dataset(X, format="parquet" if form == "Parquet" else "ipc", partitioning="hive")
-        return DatasetSource(made, str(X), identity_of(paths))
+        return DatasetSource(made, str(X), whole=True)
     return ParquetFiles(paths) if form == "Parquet" else IpcFiles(paths)
 
 
@@ -183,6 +192,7 @@ def files_of(X: Any) -> list[Path]:
             raise ValueError(f"the folder {path} has no files")
         return files
     if path.exists():
+        require_ordinary(path)
         return [path]
     if glob.has_magic(str(path)):
         files = sorted(Path(f) for f in glob.glob(str(path), recursive=True) if os.path.isfile(f))
@@ -208,10 +218,9 @@ def _names_files(X: Any) -> bool:
     return os.path.isdir(text) or (os.path.isfile(text) and not glob.has_magic(text))
 
 
-def _is_dataset(X: Any) -> bool:
-    return any(
-        kind.__module__.startswith("pyarrow.") and kind.__name__ == "Dataset" for kind in type(X).__mro__
-    )
+def _is_of_arrow(X: Any, *names: str) -> bool:
+    """Is X of one of PyArrow's classes? If it is, PyArrow is imported."""
+    return any(kind.__module__.startswith("pyarrow.") and kind.__name__ in names for kind in type(X).__mro__)
 
 
 def _is_npy(X: Any) -> bool:
@@ -265,9 +274,7 @@ def _arrays(X: Any, y: Any, w: Any, columns: Any, dtype: Any, rows: int | None) 
     opened = ArrayRows(X, _values(y), _values(w), rows)
     if not opened.shape[0]:
         raise ValueError(f"{X if isinstance(X, (str, os.PathLike)) else 'X'} has no rows")
-    if dtype is not None and np.dtype(dtype) != opened.dtype:
-        return opened.changed(Cast(np.dtype(dtype)), dtype)
-    return opened
+    return _cast(opened, dtype)
 
 
 def _table(
@@ -283,6 +290,41 @@ def _table(
     if y is None and w is None:
         return opened
     return BesideRows(opened, _values(y), _values(w))
+
+
+def _again(X: Rows, y: Any, w: Any, columns: Any, dtype: Any, cache: Any, missing: str) -> Rows:
+    """Rows that were opened before, with what is asked for besides."""
+    _require_arrays(y, w, "rows")
+    if cache not in (None, False):
+        raise ValueError("cache= is for what is yet to be decoded, and these rows are opened already")
+    if missing != "error" and X.on_workers:
+        raise ValueError(
+            f"missing={missing!r} is for rows of this machine, and these are on the workers of a cluster: "
+            "drop or fill in what is missing in the data frame they are from"
+        )
+    if missing != "error" and isinstance(X, WholeRows):
+        X = X.base  # which does not refuse what is missing
+    opened = X if y is None and w is None else BesideRows(X, _values(y), _values(w))
+    if columns is not None:
+        if opened.names is None:
+            raise ValueError("columns= names columns, and these rows have no names of columns")
+        index = [list(opened.names).index(name) for name in listed(columns, opened.names, "X")]
+        opened = opened.changed(Narrowed(tuple(columns), tuple(index)), width=len(index))
+    opened = _cast(opened, dtype)
+    return opened if missing == "error" else completed(opened, missing)
+
+
+def _recut(X: Rows, rows: int) -> Rows:
+    found = X.recut(rows)
+    if max(found.sizes, default=0) > rows:
+        raise ValueError(f"these rows can't be cut anew into shards of rows={rows}: they stay where they are")
+    return found
+
+
+def _cast(rows: Rows, dtype: Any) -> Rows:
+    if dtype is None or np.dtype(dtype) == rows.dtype:
+        return rows
+    return rows.changed(Cast(np.dtype(dtype)), dtype)
 
 
 def _require_arrays(y: Any, w: Any, what: str) -> None:
@@ -309,6 +351,17 @@ def _values(value: Any) -> Any:
     if value is None or isinstance(value, (str, os.PathLike, np.ndarray)):
         return value
     return np.asarray(value)
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """Some columns of the points, as a change of shards."""
+
+    names: tuple[str, ...]
+    index: tuple[int, ...]
+
+    def __call__(self, shard: Shard) -> Shard:
+        return replace(shard, X=np.ascontiguousarray(shard.X[:, list(self.index)]))
 
 
 class Cast:

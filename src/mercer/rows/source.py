@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from mercer.rows.files import FoundFile
+
 # Bytes of a batch, as it is decoded, and its rows.
 _BATCH_BYTES, _FEWEST, _MOST = 4 << 20, 64, 1 << 16
 
@@ -71,13 +73,9 @@ def batch_rows(schema: Any, columns: Sequence[str]) -> int:
     return min(max(_BATCH_BYTES // (8 * max(len(columns), 1)), _FEWEST), _MOST)
 
 
-def identity_of(paths: Sequence[Path]) -> Identity:
+def identity_of(files: Sequence[FoundFile]) -> Identity:
     """What the files are known by."""
-    found = []
-    for path in paths:
-        about = os.stat(path)
-        found.append((os.path.realpath(path), about.st_size, about.st_mtime_ns))
-    return found
+    return [(os.path.realpath(file.path), file.size, file.written) for file in files]
 
 
 class SourceFiles(TableSource):
@@ -87,17 +85,11 @@ class SourceFiles(TableSource):
         self.paths = tuple(paths)
         more = f" and {len(self.paths) - 1:,} more" if len(self.paths) > 1 else ""
         self.name = f"{self.paths[0]}{more}"
-        self._found = identity_of(self.paths)
+        self.files = tuple(FoundFile(path) for path in self.paths)
+        self._identity = identity_of(self.files)
 
     def identity(self):
-        return list(self._found)
-
-    def check(self, number: int) -> Path:
-        """The path of a file that is about to be read, if it is still the one that was opened."""
-        path = self.paths[number]
-        if identity_of([path])[0] != self._found[number]:
-            raise ValueError(f"{path} has changed since it was opened: open the rows again, and start over")
-        return path
+        return list(self._identity)
 
     def unified(self, schemas: Sequence[Any]) -> Any:
         """One schema for all files; each must have all columns."""

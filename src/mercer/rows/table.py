@@ -16,7 +16,7 @@ import numpy as np
 from mercer._memory import available_memory
 from mercer.rows.base import Rows, Shard, cut, rows_of_a_shard
 from mercer.rows.cached import RowStore, row_bytes
-from mercer.rows.columns import ChosenColumns, CodedWords
+from mercer.rows.columns import ChosenColumns, CodedWords, WholeNumbers
 from mercer.rows.source import TableSource, said
 from mercer.rows.text import NotWhole
 
@@ -131,7 +131,8 @@ class Cursors:
 class TableRows(Rows):
     """Rows of a table in files or of a query.
 
-    What is missing is NaN (None among words); `mercer.rows.open_rows` says what becomes of it.
+    What is missing is NaN (None among words, masked among whole targets); `mercer.rows.open_rows` says what
+    becomes of it.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ class TableRows(Rows):
                     self._store, self._unplaced = self._place(), False
         if (store := self._store) is not None:
             self._keep(store, first, X, y, w)
-        return Shard(X, y.array() if isinstance(y, CodedWords) else y, w, first)
+        return Shard(X, y.array() if isinstance(y, (CodedWords, WholeNumbers)) else y, w, first)
 
     def fingerprint(self):
         found = self.source.identity() if self._digest is None else self._digest
@@ -213,10 +214,11 @@ class TableRows(Rows):
 
     def _place(self) -> RowStore | None:
         """Where decoded rows go, if anywhere."""
-        identity, length = self.source.identity(), self.source.length
+        length = self.source.length
         need = row_bytes(self.columns) * (length or 0)
         if self.cache is False or (self.cache is None and length is not None and not self._pays(need)):
             return None
+        identity = self.source.identity()
         place = None if self.cache in (None, True) else Path(self.cache)
         if place is not None:
             os.makedirs(place, exist_ok=True)
@@ -255,7 +257,7 @@ class TableRows(Rows):
     # -- rows whose number nobody knows -----------------------------------------------------------------
 
     def _first_pass(self) -> int:
-        """Read all rows once, to count and keep them; again if a target turns out to be no whole number."""
+        """Read all rows once, to count and keep them; again if a target turns out to have a fraction."""
         while True:
             try:
                 return self._counted()
@@ -280,8 +282,6 @@ class TableRows(Rows):
         n = 0
         for first, X, y, w in self._pieces():
             n = first + len(X)
-            if isinstance(y, np.ndarray) and y.dtype != self.columns.y_dtype:
-                raise NotWhole(self.columns.targets[0], "some targets are missing")
             if self._store is not None:
                 try:
                     self._store.put(first, X, y, w)
@@ -329,5 +329,5 @@ class TableRows(Rows):
 
 
 def decoded(columns: ChosenColumns, batches: list[Any]) -> tuple[np.ndarray, Any, np.ndarray | None]:
-    """Points, targets (words as `CodedWords`) and weights of some batches."""
+    """Points, targets (as `ChosenColumns.y` gives them) and weights of some batches."""
     return columns.points(batches), columns.y(batches), columns.w(batches)

@@ -64,7 +64,7 @@ class TextFiles(SourceFiles):
 
     def batches(self, first, columns):
         for number, look in enumerate(self._looks):
-            yield from self._read(self.check(number), look, columns)
+            yield from self.files[number].checked(self._read(self.paths[number], look, columns))
 
     def _read(self, path: Path, look: dict[str, str], columns: Sequence[str]) -> Any:
         types = {name: self.schema.field(name).type for name in columns}
@@ -109,7 +109,11 @@ def _look(path: Path) -> tuple[dict[str, str], Any]:
     import pyarrow as pa
 
     with sound(path, "table"), pa.input_stream(str(path), compression="detect") as opened:
-        line = opened.read(_PIECE).split(b"\n", 1)[0].decode("utf-8", "replace")
+        start = opened.read(_PIECE).split(b"\n", 1)[0]
+    # Of two bytes for a sign, one is nearly always 0.
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in start:
+        raise ValueError(f"{path} is no text in UTF-8, but in UTF-16, it seems: save it as UTF-8")
+    line = start.decode("utf-8", "replace")
     if not line.strip():
         raise ValueError(f"{path} is empty, or has no line with the names of the columns")
     bare = re.sub(r'"[^"]*"', "", line)
