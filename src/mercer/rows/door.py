@@ -15,7 +15,7 @@ from mercer._memory import available_memory
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
 from mercer.rows.columns import choose, known
-from mercer.rows.missing import BesideRows, completed
+from mercer.rows.missing import BesideRows, completed, filled
 from mercer.rows.placing import is_of_dask
 from mercer.rows.query import QuerySource, is_query, is_relation
 from mercer.rows.source import TableSource, identity_of, needed
@@ -120,9 +120,7 @@ def open_rows(
         _require_arrays(y, sample_weight, "rows")
         return X if y is None and sample_weight is None else BesideRows(X, _values(y), _values(sample_weight))
     if is_of_dask(X):
-        from mercer.rows.cluster import ClusterRows
-
-        return ClusterRows(X, y, sample_weight)
+        return _of_dask(X, y, sample_weight, columns, dtype, rows, cache, missing)
     if rows is not None and rows < 1:
         raise ValueError(f"a shard must have one row at least, got rows={rows}")
     if isinstance(X, np.ndarray) or _is_npy(X):
@@ -267,6 +265,22 @@ def _arrays(X: Any, y: Any, w: Any, columns: Any, dtype: Any, rows: int | None) 
     if dtype is not None and np.dtype(dtype) != opened.dtype:
         return opened.changed(Cast(np.dtype(dtype)), dtype)
     return opened
+
+
+def _of_dask(
+    X: Any, y: Any, w: Any, columns: Any, dtype: Any, rows: int | None, cache: Any, missing: str
+) -> Rows:
+    from mercer.rows.cluster import ClusterRows
+
+    if rows is not None:
+        raise ValueError(
+            "rows= cuts files and arrays, and blocks of Dask's are shards as they are: X.repartition(…) or "
+            "X.rechunk(…) cuts those"
+        )
+    if cache not in (None, False):
+        raise ValueError("cache= is for files: blocks of Dask's stay in the memory of its workers")
+    opened = ClusterRows(X, y, w, columns=columns, dtype=dtype, missing=missing)
+    return filled(opened) if missing == "median" else opened
 
 
 def _table(
