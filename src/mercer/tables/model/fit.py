@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.selection.crew import HERE, ClusterCrew
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
@@ -39,6 +40,7 @@ def fit(
     memory: Any = None,
     checkpoint: Any = None,
     progress: Progress | None = None,
+    client: Any = None,
 ) -> Model:
     """Choose, fit and test a kernel machine for a table.
 
@@ -94,6 +96,12 @@ def fit(
         whatever ended it searches again (to the same end, if `memory` is given) and goes on from there.
     progress : function, optional
         Called with a line of text now and then.
+    client : distributed.Client, optional
+        A Dask cluster that the search is shared out over: test parts and candidates are tried there, each on
+        one core, and found again if a worker is lost. What is tried, and so what is found, is the same as
+        without, to rounding. Texts are compared, and machines fitted, in this process; of a table that does
+        not fit in memory the machine of all rows is fitted there, if workers see the folder for temporary
+        files.
 
     Returns
     -------
@@ -118,6 +126,7 @@ def fit(
     if not isinstance(random_state, int | np.integer) or random_state < 0:
         raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
     seed, ignored = int(random_state), _ignored(ignore, y, target, groups)
+    crew = HERE if client is None else ClusterCrew(client)
     if (why := _why_by_parts(X, memory, checkpoint)) is not None:
         given = X if isinstance(X, LargeTable) else LargeTable(X)
         source = LargeTable(given.path, {**given.kinds, **(kinds or {})}, (*given.without, *ignored))
@@ -125,7 +134,9 @@ def fit(
         tell = progress or (lambda text: None)
         allowance = Allowance.of(memory)
         return fit_large(
-            LargeTask(source, name, task, groups, float(minutes), seed, allowance, checkpoint, tell, why)
+            LargeTask(
+                source, name, task, groups, float(minutes), seed, allowance, checkpoint, tell, why, crew
+            )
         )
     started = time.monotonic()
     table, asked, name, labels = _asked(X, _held(X, kinds).drop(*ignored), y, target, task, groups)
@@ -137,7 +148,7 @@ def fit(
     classes = np.unique(asked.y) if asked.task == "classification" else None
     question = Question(table, asked.y, asked.task, classes, together.units, texts)
     tell = progress or (lambda text: None)
-    result, learned = evaluate(question, 60 * minutes, seed, tell)
+    result, learned = evaluate(question, 60 * minutes, seed, tell, crew)
     conformal = None
     if classes is None:
         errors = result.gain * (question.y[result.rows] - result.predicted)
