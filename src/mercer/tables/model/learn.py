@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._threads import one_thread
+from mercer._warnings import unheard
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.selection.crew import HERE, Crew
@@ -163,8 +163,7 @@ def refit(question: Question, learned: Learned, seed: int, progress: Progress) -
 def _fitted(learned: Learned, question: Question, X: np.ndarray, seed: int, progress: Progress) -> Learned:
     """With its machine fitted, and calibrated where that is needed."""
     progress("Fitting")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says how near it came
+    with unheard(ConvergenceWarning):  # the certificate says how near it came
         machine = learned.machine.fit(X, question.y)
     calibration = None
     if question.task == "classification":

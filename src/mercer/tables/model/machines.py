@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import alone, count, fewest_in_a_class, folds
+from mercer._warnings import unheard
 from mercer.engines import available_memory
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
@@ -82,9 +82,7 @@ def choose(
         def stage(tried: list[_Tried]) -> Stage:
             return lambda _: [partial(judge, t) for t in tried]
 
-        with warnings.catch_warnings():
-            # What has not converged is left out, as its error is infinite.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with unheard(ConvergenceWarning):  # what has not converged is left out, as its error is infinite
             search([stage([chosen]), stage(others)], trials, clock, crew=crew)
         chosen = _worth_it(trials, numbers, len(rows))
     machine = chosen.on(n).set_params(kernel=kernel)
