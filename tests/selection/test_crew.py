@@ -9,6 +9,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -49,6 +50,9 @@ def square(number):
 def deadly(folder, number):
     """Its worker dies once, if there is a file that it can take away first."""
     mark = folder / str(number)
+    if number == 0:
+        (folder / f"begun-{uuid4()}").touch()
+        time.sleep(1.0)
     if mark.exists():
         mark.unlink()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -94,12 +98,14 @@ def test_in_order_and_nothing_is_left_behind(client):
 
 
 def test_a_worker_dies(tmp_path, monkeypatch):
-    monkeypatch.setattr("mercer.rows.watch._GRACE", 0.5)
-    (tmp_path / "4").touch()
+    """What it was at is done by another; what others are at goes on."""
+    monkeypatch.setattr("mercer.rows.watch._GRACE", 0.1)
+    monkeypatch.setattr("mercer.rows.watch._LOOK", 0.05)
+    (tmp_path / "1").touch()
     with cluster(dashboard_address=":0") as client:
         crew = ClusterCrew(client)
         assert crew.map(partial(deadly, tmp_path), range(6)) == list(range(6))
-        assert not list(tmp_path.iterdir()) and crew.map(getpid, range(2)) != [os.getpid()] * 2
+        assert len(list(tmp_path.iterdir())) == 1 and crew.map(getpid, range(2)) != [os.getpid()] * 2
 
 
 def getpid(_):

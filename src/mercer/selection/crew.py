@@ -124,9 +124,15 @@ class Errand:
             self._futures[i] = future
 
     def _forget(self) -> None:
-        """A worker was lost: what is not done may never be, so it is asked for again."""
+        """A worker was lost: what is neither done nor under way may never be, so it is asked for again."""
+        try:
+            under_way = {key for keys in self._crew.client.processing().values() for key in keys}
+        except OSError:  # nobody knows
+            under_way = set()
         for i, future in enumerate(self._futures):
-            if future is not None and future.status != "finished":
+            if future is None or future.status == "finished":
+                continue
+            if future.status != "pending" or future.key not in under_way:
                 future.release()
                 self._futures[i] = None
 
