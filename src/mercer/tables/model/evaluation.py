@@ -54,7 +54,7 @@ Part = tuple[np.ndarray, np.ndarray, Learned]
 
 
 @dataclass(frozen=True, eq=False)
-class Tests:
+class PartLearner:
     """Learns from a question without one of its parts, for it to be tested on."""
 
     question: Question
@@ -105,7 +105,7 @@ def evaluate(
     Few rows: five folds, the whole search repeated in each, then once more on all rows. Many rows: one part
     is held out of search and fit; then the machine is fitted again, with what was found, to all rows.
     """
-    tests = Tests(question, _splits(question, seed), seconds, seed, progress, crew)
+    tests = PartLearner(question, _splits(question, seed), seconds, seed, progress, crew)
     splits, once, final = tests.splits, tests.once, None
     if isinstance(crew, ClusterCrew) and not once:
         parts, final = tests.beside_the_last(crew)
