@@ -100,9 +100,9 @@ def review_model(reviews):
         return mercer.fit(table, stars, target="stars", minutes=0.5)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def cluster():
-    """A client of two workers in threads of this process; it is not the current one."""
+    """A client of two workers in threads of this process; not for longer: some tests hold the clock."""
     from distributed import Client, LocalCluster
 
     kind = {"processes": False, "dashboard_address": None, "silence_logs": logging.CRITICAL}
