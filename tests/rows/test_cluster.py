@@ -325,7 +325,7 @@ def test_what_does_not_fit_together(client):
         ("X has 4,000 rows, y or the weights 3,000", (points, da.zeros(3000, chunks=100))),
         ("X has 4,000 rows, y 10", (points, np.zeros(10))),
         ("there is no column 'y': X is no data frame", (points, "y")),
-        ("there is no column 'y': the data frame has", (frame, "y")),
+        ("the data frame has no column 'y': it has 'a'", (frame, "y")),
         ("the column 'a' holds no numbers", (frame,)),
         ("X must have rows and columns", (points[:, 0],)),
         ("X must hold numbers", (points.astype(complex),)),

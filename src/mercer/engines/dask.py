@@ -74,7 +74,7 @@ class Dask(Engine):
         self.validate()
         if not is_of_dask(X):
             X, y, w = open_rows(X, y, w), None, None
-            if isinstance(X, ClusterRows):
+            if X.on_workers:
                 return X
         return ClusterRows(X, y, w, found_client(self.client, self.address), self.patience)
 

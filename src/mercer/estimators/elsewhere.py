@@ -24,6 +24,16 @@ from mercer.solvers.passes.minimise import sampled_examples
 
 # More labels than this are no classes.
 _MOST_LABELS = 10_000
+# Methods of machines that say something of points, a row for each.
+_ANSWERING = (
+    "predict",
+    "predict_proba",
+    "predict_log_proba",
+    "decision_function",
+    "pair_decision_function",
+    "score_samples",
+    "transform",
+)
 # Below this, squares of squared targets are ordinary numbers.
 _LARGEST = 1e70
 
@@ -81,8 +91,8 @@ class Look:
             raise ValueError(f"row {shard.first + row + 1:,} has NaN or infinity as its target: leave it out")
         if y is not None and not self.labelled and y.dtype.kind in "fiu":
             require_ordinary(float(np.abs(y).max(initial=0)))
-        if w is not None and not (np.isfinite(w).all() and (w >= 0).all()):
-            raise ValueError("sample_weight must be nonnegative and finite")
+        if w is not None:
+            require_weights(w)
         present = float(len(X)) if w is None else float((w > 0).sum())
         weight = float(len(X)) if w is None else float(w.sum(dtype=np.float64))
         labels = Labels.of(y, w) if self.labelled and y is not None else Labels({})
@@ -99,6 +109,15 @@ class Weighing:
     def __call__(self, shard: Shard) -> Totals:
         there = np.arange(len(shard)) if shard.w is None else np.flatnonzero(shard.w)
         return (Reservoir.of(shard.first + there, self.size, self.seed),)
+
+
+def require_weights(w: np.ndarray) -> None:
+    """Refuse weights that are not one finite number from 0 on for each row."""
+    if w.ndim != 1:
+        shape = ", ".join(["n", *map(str, w.shape[1:])])
+        raise ValueError(f"sample_weight must be one number a row, of shape (n,), got ({shape})")
+    if not (np.isfinite(w).all() and (w >= 0).all()):
+        raise ValueError("sample_weight must be nonnegative and finite")
 
 
 def require_ordinary(largest: float, least: float = 0.0) -> None:
@@ -309,9 +328,8 @@ def opened(
             f"the rows have the columns {list(X.names or ())}, and the machine learned from {known}"
         )
     # Columns are found by their names, whatever else there is in a file or a data frame of Dask's.
-    if known is not None and is_of_dask(X) and hasattr(X, "columns"):
-        X = X[[*known, *(name for name in (y, sample_weight) if isinstance(name, str))]]
-    columns = None if isinstance(X, Rows) else known
+    nameless = isinstance(X, Rows) or (is_of_dask(X) and not hasattr(X, "columns"))
+    columns = None if nameless else known
     return machine, open_rows(X, y, sample_weight, columns=columns, cache=cache)
 
 
@@ -347,7 +365,8 @@ class FileToFile:
         path : path of a .parquet, .csv, .tsv or .npy file
             It appears when it is whole.
         method : str
-            "predict", "predict_proba", "decision_function", "transform": what the machine has.
+            "predict", "predict_proba", "decision_function", "transform", …: one that answers for points, and
+            that the machine has.
         replace : bool
             Replace a file that is there.
 
@@ -369,8 +388,12 @@ class FileToFile:
         50
         """
         call = getattr(type(self), method, None)
-        if not callable(call) or not hasattr(self, method):
-            raise AttributeError(f"{type(self).__name__} has no method {method!r} for points")
+        if method not in _ANSWERING or not callable(call) or not hasattr(self, method):
+            there = [name for name in _ANSWERING if hasattr(self, name)]
+            raise AttributeError(
+                f"{type(self).__name__} has no method {method!r} that answers for points: it has "
+                + ", ".join(there)
+            )
         classes = getattr(self, "classes_", None)
         blocks = (columns_of(answer, method, classes) for answer in answers(self, call, X))
         return write_blocks(path, blocks, replace=replace)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.estimators.elsewhere import opened
+from mercer.estimators.elsewhere import opened, require_weights
 from mercer.rows import Rows, Shard
 from mercer.rows.base import Totals
 
@@ -260,8 +260,7 @@ def _weights(shard: Shard) -> np.ndarray:
     if shard.w is None:
         return np.ones(len(shard))
     w = np.asarray(shard.w, dtype=np.float64)
-    if not (np.isfinite(w).all() and (w >= 0).all()):
-        raise ValueError("sample_weight must be nonnegative and finite")
+    require_weights(w)
     return w
 
 

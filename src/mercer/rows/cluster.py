@@ -14,7 +14,8 @@ import numpy as np
 
 from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Changed, Rows, Shard, Task, Totals, counted, joined, watched
-from mercer.rows.placing import DaskOrigin, Origin, is_of_dask, origin_of_rows, sent
+from mercer.rows.blocks import DaskOrigin
+from mercer.rows.placing import Origin, is_of_dask, origin_of_rows, sent
 from mercer.rows.portions import Arguments, Parcel, chosen, job, merged, single, whole
 from mercer.rows.watch import Watch, found_client, is_passing
 
@@ -50,6 +51,8 @@ class ClusterRows(Rows):
         None: the current one.
     patience : float
         Seconds to wait for a worker when there is none.
+    **choice
+        Of Dask's collections: columns, dtype and missing, as for `open_rows`, which also fills in medians.
 
     Notes
     -----
@@ -69,11 +72,13 @@ class ClusterRows(Rows):
 
     on_workers = True
 
-    def __init__(self, X: Any, y: Any = None, w: Any = None, client: Any = None, patience: float = 60.0):
+    def __init__(
+        self, X: Any, y: Any = None, w: Any = None, client: Any = None, patience: float = 60.0, **choice: Any
+    ):
         self.client, self.patience = found_client(client), float(patience)
         self._watch, self._lock = Watch(self.client, self.patience), threading.RLock()
         self._watch.workers()
-        self._origin = self._origin_of(X, y, w)
+        self._origin = self._origin_of(X, y, w, choice)
         origin = self._origin
         self.shape, self.dtype, self.sizes, self.names = (
             origin.shape,
@@ -91,11 +96,15 @@ class ClusterRows(Rows):
         self._workers: Workers = {}
         self._tasks: OrderedDict[tuple[int, ...], _Known] = OrderedDict()
 
-    def _origin_of(self, X: Any, y: Any, w: Any) -> Origin:
+    def _origin_of(self, X: Any, y: Any, w: Any, choice: dict[str, Any]) -> Origin:
+        if is_of_dask(X):
+            return self._watch.tried(
+                lambda there: DaskOrigin(self.client, self._gather(there), X, y, w, **choice)
+            )
+        if choice:
+            raise TypeError(f"{', '.join(choice)}: of Dask's collections only, and this is none of them")
         if isinstance(X, Origin):
             return X
-        if is_of_dask(X):
-            return self._watch.tried(lambda there: DaskOrigin(self.client, self._gather(there), X, y, w))
         return origin_of_rows(X if isinstance(X, Rows) else ArrayRows(X, y, w))
 
     def recut(self, rows):

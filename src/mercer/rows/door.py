@@ -16,7 +16,7 @@ from mercer.rows.arrays import ArrayRows
 from mercer.rows.base import Rows, Shard
 from mercer.rows.columns import choose, known, listed
 from mercer.rows.files import require_ordinary
-from mercer.rows.missing import BesideRows, WholeRows, completed, require_way
+from mercer.rows.missing import BesideRows, WholeRows, completed, filled, require_way
 from mercer.rows.placing import is_of_dask
 from mercer.rows.query import QuerySource, is_query, is_relation
 from mercer.rows.source import TableSource, needed
@@ -126,9 +126,7 @@ def open_rows(
         cut = X if rows is None else _recut(X, rows)
         return _again(cut, y, sample_weight, columns, dtype, cache, missing)
     if is_of_dask(X):
-        from mercer.rows.cluster import ClusterRows
-
-        return ClusterRows(X, y, sample_weight)
+        return _of_dask(X, y, sample_weight, columns, dtype, rows, cache, missing)
     if isinstance(X, np.ndarray) or _is_npy(X):
         opened: Rows = _arrays(X, y, sample_weight, columns, dtype, rows)
     else:
@@ -275,6 +273,22 @@ def _arrays(X: Any, y: Any, w: Any, columns: Any, dtype: Any, rows: int | None) 
     if not opened.shape[0]:
         raise ValueError(f"{X if isinstance(X, (str, os.PathLike)) else 'X'} has no rows")
     return _cast(opened, dtype)
+
+
+def _of_dask(
+    X: Any, y: Any, w: Any, columns: Any, dtype: Any, rows: int | None, cache: Any, missing: str
+) -> Rows:
+    from mercer.rows.cluster import ClusterRows
+
+    if rows is not None:
+        raise ValueError(
+            "rows= cuts files and arrays, and blocks of Dask's are shards as they are: X.repartition(…) or "
+            "X.rechunk(…) cuts those"
+        )
+    if cache not in (None, False):
+        raise ValueError("cache= is for files: blocks of Dask's stay in the memory of its workers")
+    opened = ClusterRows(X, y, w, columns=columns, dtype=dtype, missing=missing)
+    return filled(opened) if missing == "median" else opened
 
 
 def _table(

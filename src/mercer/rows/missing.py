@@ -155,7 +155,11 @@ def completed(rows: Rows, missing: str) -> Rows:
         return WholeRows(rows)
     if missing == "drop":
         return DroppedRows(rows)
-    rows = KnownTargetRows(rows)
+    return filled(KnownTargetRows(rows))
+
+
+def filled(rows: Rows) -> Rows:
+    """Rows with the median of its column in the place of each missing number."""
     about = describe(rows)
     if not about.X.missing.any():
         return rows

@@ -1,21 +1,20 @@
 """How examples come to the workers of a cluster, and come back when a worker is lost.
 
 Each origin makes portions as futures of Dask. Files are read by the workers themselves; arrays of this
-process are sent, and sent again if they are lost; blocks of Dask's own arrays and data frames stay where they
-are.
+process are sent, and sent again if they are lost. Blocks of Dask's own arrays and data frames, which stay
+where they are, have a file of their own (`blocks`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.rows.base import Rows, Shard, bundles
-from mercer.rows.portions import HeldPortion, Parcel, as_it_is, ends, held_portion, read_portion
+from mercer.rows.base import Rows, bundles
+from mercer.rows.portions import HeldPortion, Parcel, as_it_is, read_portion
 
 # What a list of futures has become.
 Gather: TypeAlias = Callable[[list[Any]], list[Any]]
@@ -142,164 +141,6 @@ def origin_of_rows(rows: Rows) -> Origin:
     return ReadOrigin(rows) if light else SentOrigin(rows)
 
 
-# -- collections of Dask --------------------------------------------------------------------------
-
-
-class DaskOrigin(Origin):
-    """Dask's arrays, or a data frame: each block of rows is a shard, where it lies.
-
-    Blocks without rows, as a filter leaves them, are left out. How many rows the others have is asked of
-    the blocks themselves, once they are there.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    gather : callable
-        What a list of futures has become.
-    X : Dask array or data frame
-    y, w : names of columns of X, Dask arrays or series, or arrays; or None
-    """
-
-    anywhere = False
-
-    def __init__(self, client: Any, gather: Gather, X: Any, y: Any = None, w: Any = None):
-        frame = hasattr(X, "columns")
-        columns = [name for name in (y, w) if isinstance(name, str)]
-        for name in columns:
-            if not frame or name not in X.columns:
-                there = f"the data frame has {list(X.columns)}" if frame else "X is no data frame"
-                raise ValueError(f"there is no column {name!r}: {there}")
-        self.has_y, self.has_w = y is not None, w is not None
-        self.names = [str(c) for c in X.columns if c not in columns] if frame else None
-        self.target = y if isinstance(y, str) else None
-        X = X if frame else _whole_rows(X)
-        self._X = _blocks(X)
-        self._others = [value if isinstance(value, str) else _fitting(value, X) for value in (y, w)]
-        self._edges: list[int] = []
-        points = client.compute(self._X)
-        if any(isinstance(other, np.ndarray) for other in self._others):
-            rows = gather(client.map(len, points, pure=False))
-            self._edges = np.concatenate([[0], np.cumsum(rows)]).astype(int).tolist()
-        parts = self._parts(client, points, range(len(self._X)))
-        self._take_in(gather(client.map(_seen, parts, pure=False)))
-        # Blocks are computed once: the first portions are made of these.
-        self._at_hand = dict(enumerate(parts))
-
-    def _take_in(self, seen: list[tuple[int, int, str]]) -> None:
-        """What the blocks say of themselves: rows, columns, type."""
-        self._numbers = [i for i, (rows, *_) in enumerate(seen) if rows]
-        if not self._numbers:
-            raise ValueError("there are no rows in any of the blocks")
-        kept = [seen[i] for i in self._numbers]
-        widths = sorted({width for _, width, _ in kept})
-        if len(widths) > 1:
-            raise ValueError(f"blocks of rows have different numbers of columns: {widths}")
-        single = all(np.dtype(dtype) in (np.float32, np.float16) for *_, dtype in kept)
-        self.dtype = np.dtype(np.float32 if single else np.float64)
-        self.sizes = tuple(rows for rows, *_ in kept)
-        self.shape = (sum(self.sizes), widths[0])
-        self.bundles = bundles(len(self.sizes))
-        self._firsts = np.concatenate([[0], np.cumsum(self.sizes)]).astype(int).tolist()
-
-    def _parts(self, client: Any, points: list[Any], wanted: Sequence[int]) -> list[Any]:
-        """Futures of shards of these blocks, whose points are there."""
-        others = []
-        for other, what in zip(self._others, ("y", "the weights"), strict=True):
-            if other is None or isinstance(other, str):
-                others.append([other] * len(wanted))
-            elif isinstance(other, np.ndarray):
-                if len(other) != self._edges[-1]:
-                    raise ValueError(f"X has {self._edges[-1]:,} rows, {what} {len(other):,}")
-                pieces = [other[self._edges[i] : self._edges[i + 1]] for i in wanted]
-                others.append(client.scatter(pieces, hash=False))
-            else:
-                others.append(client.compute([other[i] for i in wanted]))
-        return client.map(_part, points, *others, pure=False)
-
-    def make(self, client, wanted, workers):
-        blocks = [[self._numbers[k] for k in self.bundles[i]] for i in wanted]
-        lost = [i for some in blocks for i in some if i not in self._at_hand]
-        if lost:
-            points = client.compute([self._X[i] for i in lost])
-            self._at_hand.update(zip(lost, self._parts(client, points, lost), strict=True))
-        parts = [[self._at_hand.pop(i) for i in some] for some in blocks]
-        numbers = [self.bundles[i] for i in wanted]
-        firsts = [[self._firsts[k] for k in bundle] for bundle in numbers]
-        return client.map(held_portion, parts, numbers, firsts, [self.dtype.str] * len(numbers), pure=False)
-
-    def fingerprint(self, client, gather, portions):
-        rows = gather(client.map(ends, portions, pure=False))
-        return hashlib.sha256(repr((self.shape, self.dtype.str, self.sizes, rows)).encode()).hexdigest()
-
-
 def is_of_dask(value: Any) -> bool:
     """Is it an array, a data frame or a series of Dask's?"""
     return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
-
-
-def _whole_rows(X: Any) -> Any:
-    """A Dask array whose blocks have all columns."""
-    if X.ndim != 2:
-        raise ValueError(f"X must have rows and columns, but its shape is {X.shape}")
-    return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
-
-
-def _blocks(collection: Any) -> list[Any]:
-    """Blocks of rows of an array or a data frame, to be computed."""
-    delayed = collection.to_delayed()
-    return delayed.ravel().tolist() if isinstance(delayed, np.ndarray) else list(delayed)
-
-
-def _fitting(other: Any, X: Any) -> Any:
-    """Targets or weights in blocks like those of X; arrays of this process as they are."""
-    if other is None:
-        return None
-    if not is_of_dask(other):
-        return np.asarray(other)
-    if getattr(other, "ndim", 1) > 1 and hasattr(other, "rechunk"):
-        other = _whole_rows(other)
-    if hasattr(other, "chunks") and hasattr(X, "chunks"):
-        rows, wanted = other.chunks[0], X.chunks[0]
-        if not np.isnan([*rows, *wanted]).any():
-            if sum(rows) != sum(wanted):
-                raise ValueError(f"X has {sum(wanted):,} rows, y or the weights {sum(rows):,}")
-            other = other if rows == wanted else other.rechunk({0: wanted})
-    blocks, count = _blocks(other), X.npartitions
-    if len(blocks) != count:
-        raise ValueError(
-            f"X has {count} blocks of rows, y or the weights {len(blocks)}, and which rows belong together "
-            "is not known: take both from one data frame, or call compute_chunk_sizes() on arrays first"
-        )
-    return blocks
-
-
-def _part(X: Any, y: Any, w: Any) -> Shard:
-    """One block as a shard; names of columns are those of a data frame."""
-    columns = [name for name in (y, w) if isinstance(name, str)]
-    y, w = (_column(X, value) for value in (y, w))
-    if hasattr(X, "columns"):
-        X = X.drop(columns=columns)
-        kinds = {name: dtype for name, dtype in X.dtypes.items() if getattr(dtype, "kind", "O") not in "fiub"}
-        if kinds:
-            name, dtype = next(iter(kinds.items()))
-            raise ValueError(
-                f"the column {name!r} holds no numbers ({dtype}): leave it out, or make numbers of it"
-            )
-        X = X.to_numpy()
-    X = np.asarray(X)
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X must hold numbers, got {X.dtype}")
-    for other, what in ((y, "y"), (w, "the weights")):
-        if other is not None and len(other) != len(X):
-            raise ValueError(f"a block of X has {len(X):,} rows, that of {what} {len(other):,}")
-    return Shard(X, y, w)
-
-
-def _column(X: Any, value: Any) -> np.ndarray | None:
-    if value is None:
-        return None
-    return np.asarray(X[value] if isinstance(value, str) else value)
-
-
-def _seen(part: Shard) -> tuple[int, int, str]:
-    return len(part), part.X.shape[1], part.X.dtype.str

@@ -224,7 +224,7 @@ def job(
 ) -> Branches:
     """Sums of a task over some of `count` portions, which have these numbers."""
     found: Branches = {}
-    with stop_when(_given_up()), one_blas_thread():
+    with stop_when(given_up()), one_blas_thread():
         for i, portion in zip(numbers, portions, strict=True):
             found[0, i] = added(_results(parcel, portion, portion.numbers, vectors))
             found = folded(found, count)
@@ -247,7 +247,7 @@ def merged(parts: list[Branches], count: int) -> Branches:
 
 def single(parcel: Parcel, portion: Portion, k: int, vectors: Arguments) -> Totals:
     """What a task gives for one shard."""
-    with stop_when(_given_up()), one_blas_thread():
+    with stop_when(given_up()), one_blas_thread():
         return next(_results(parcel, portion, [k], vectors))
 
 
@@ -277,7 +277,7 @@ def ends(portion: Portion) -> list[Any]:
     return found
 
 
-def _given_up() -> Callable[[], bool]:
+def given_up() -> Callable[[], bool]:
     """Has whoever asked for the task that runs here given it up?"""
     from distributed import get_worker
 

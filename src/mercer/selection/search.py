@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from mercer._threads import cpu_count, parallel_map
+from mercer.selection.crew import HERE, Crew
 
 # A trial: a dataclass with a field `seconds`.
 T = TypeVar("T", bound=Any)
@@ -41,10 +41,29 @@ class Clock:
     def left(self) -> float:
         return max(self.seconds - (time.monotonic() - self.started), 0.0)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # In another process it goes on: what is passed until it is there counts, too.
+        return {**vars(self), "started": time.monotonic() - self.started, "sent": time.time()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        under_way = max(time.time() - vars(self).pop("sent"), 0.0)
+        self.started = time.monotonic() - state["started"] - under_way
+
     def up(self) -> bool:
         """Is it time to stop? If so, that is remembered."""
         self.ended = self.ended or self.left <= 0
         return self.ended
+
+
+class Sharing:
+    """A job that shares its work out among a crew itself, and so stays in this process."""
+
+    def __init__(self, job: Job[Any]):
+        self.job = job
+
+    def __call__(self) -> Sequence[Any]:
+        return self.job()
 
 
 def search(
@@ -52,13 +71,14 @@ def search(
     trials: list[T],
     clock: Clock,
     told: Callable[[Sequence[T]], None] = lambda trials: None,
+    crew: Crew = HERE,
 ) -> None:
     """Try what the stages ask for, one stage after another, until one asks for nothing or time is up.
 
     `trials` grows, and `told` sees it after every stage; the first stage is tried in any case. Jobs of a
-    stage run side by side, one thread each, and their trials come in the order of the jobs: what is found is
-    a matter of the stages, not of threads. A trial is told how many `seconds` it took; trials that were made
-    together share theirs.
+    stage run side by side, one thread each, on whatever the crew is, and their trials come in the order of
+    the jobs: what is found is a matter of the stages, not of threads. A trial is told how many `seconds` it
+    took; trials that were made together share theirs.
     """
     for stage in stages:
         if trials and clock.up():
@@ -66,7 +86,8 @@ def search(
         jobs = stage(trials)
         if not jobs:
             return
-        for made in parallel_map(_timed, jobs, cpu_count()):
+        who = HERE if any(isinstance(job, Sharing) for job in jobs) else crew
+        for made in who.map(_timed, jobs, clock):
             trials += made
         told(trials)
 

@@ -1,5 +1,7 @@
 """Tables and models that several files look at; fitted once, with time to spare: no clock decides."""
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,16 @@ def review_model(reviews):
     table["review"][7] = None
     with in_haste():
         return mercer.fit(table, stars, target="stars", minutes=0.5)
+
+
+@pytest.fixture
+def cluster():
+    """A client of two workers in threads of this process; not for longer: some tests hold the clock."""
+    from distributed import Client, LocalCluster
+
+    kind = {"processes": False, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, **kind) as made,
+        Client(made, set_as_default=False) as client,
+    ):
+        yield client

@@ -2,8 +2,10 @@
 
 import itertools
 import math
+import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import mercer
+from mercer.tables.model.effort import Effort
 from mercer.tables.reading import Table, TableError
 
 RNG = np.random.default_rng(0)
@@ -139,9 +142,12 @@ def test_same_seed_same_model(quick):
 
 
 def clock(monkeypatch, seconds):
-    """Every look at the clock takes so many seconds."""
+    """Every look at the clock takes so many seconds; ours, and not one of threads that others have left."""
     began, looks = time.monotonic(), itertools.count()
-    monkeypatch.setattr(time, "monotonic", lambda: began + seconds * next(looks))
+    held = SimpleNamespace(**{**vars(time), "monotonic": lambda: began + seconds * next(looks)})
+    for name, module in list(sys.modules.items()):
+        if name.startswith("mercer.") and getattr(module, "time", None) is time:
+            monkeypatch.setattr(module, "time", held)
 
 
 @pytest.mark.parametrize("labels", [False, True])
@@ -192,6 +198,35 @@ def test_many_rows_hold_some_out(monkeypatch, quick):
     for_labels = sound(quick(table, labels), table)
     assert for_labels.classes_.tolist() == ["high", "low", "odd"]
     assert for_labels.evidence.probability.shape == (60, 3)
+
+
+@pytest.mark.parametrize("how", ["numbers", "labels", "held out"])
+def test_over_a_cluster(how, quick, monkeypatch, cluster):
+    """Test parts and candidates are tried on the workers, and the model is the same."""
+    rng = np.random.default_rng(1)
+    table = {"x": rng.uniform(0, 6, 120), "w": rng.choice(list("abc"), 120)}
+    y = np.sin(table["x"]) + (table["w"] == "a") + 0.1 * rng.standard_normal(120)
+    if how == "labels":
+        y = np.where(y > 0.5, "high", "low")
+    if how == "held out":
+        monkeypatch.setattr("mercer.tables.model.evaluation._HOLD_OUT_FROM", 100)
+        monkeypatch.setattr("mercer.tables.model.evaluation._SMALLEST_TEST", 30)
+        few = Effort(40, 40, 50, 2, 2, 2, by_folds=False)
+        monkeypatch.setattr(Effort, "within", staticmethod(lambda *_: few))
+    here, there = quick(table, y), sound(quick(table, y, client=cluster), table)
+    assert [(t.stage, t.kernel) for t in here.evidence.trials] == [
+        (t.stage, t.kernel) for t in there.evidence.trials
+    ]
+    assert [t.loss for t in here.evidence.loss_trials] == [t.loss for t in there.evidence.loss_trials]
+    predicted = [m.predict_proba(table) if how == "labels" else m.predict(table) for m in (here, there)]
+    np.testing.assert_allclose(*predicted, rtol=1e-7, atol=1e-9)
+    assert here.evidence.scores[0].value == pytest.approx(there.evidence.scores[0].value)
+    assert here.evidence.how == there.evidence.how and here.evidence.remarks == there.evidence.remarks
+
+
+def test_no_client_but_something_else(quick):
+    with pytest.raises(TypeError, match="client must be a distributed.Client, got str"):
+        quick(SHORT, Y[:12], client="tcp://nowhere")
 
 
 # -- which target ------------------------------------------------------------------------------------

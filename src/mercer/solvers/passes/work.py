@@ -76,9 +76,7 @@ class Slopes:
         value, smooth, young, slope, *near = added(seen[k] for k in sorted(seen))
         return value, smooth, young, np.asarray(G, dtype=np.float64), slope, *near
 
-    def close(
-        self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int
-    ) -> tuple[Reservoir, ...]:
+    def close(self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int) -> tuple[Reservoir, ...]:
         """Some of the examples whose slope would be another if scores changed by no more than `reach`."""
         form = self.loss.dual(np.asarray(y, dtype=np.float64))
         r = form.centre - s

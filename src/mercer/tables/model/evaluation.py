@@ -12,9 +12,10 @@ import numpy as np
 from mercer._threads import one_thread
 from mercer._units import Split, alone, count, fewest_in_a_class, folds, held_out
 from mercer.estimators import KernelRidge
+from mercer.selection.crew import HERE, ClusterCrew, Crew
 from mercer.selection.path import loo_of_units
 from mercer.tables.model.learn import Learned, Question, learn, refit
-from mercer.tables.model.search import Progress
+from mercer.tables.model.search import Progress, silent
 from mercer.tables.model.texts import letters_a_row, numbers_and_words, numbers_of
 
 _FOLDS = 5
@@ -52,23 +53,64 @@ class Tested:
 Part = tuple[np.ndarray, np.ndarray, Learned]
 
 
-def evaluate(question: Question, seconds: float, seed: int, progress: Progress) -> tuple[Tested, Learned]:
+@dataclass(frozen=True, eq=False)
+class PartLearner:
+    """Learns from a question without one of its parts, for it to be tested on."""
+
+    question: Question
+    splits: list[Split]
+    seconds: float
+    seed: int
+    progress: Progress
+    crew: Crew
+
+    @property
+    def once(self) -> bool:
+        return len(self.splits) == 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "progress": silent, "crew": HERE}
+
+    def __call__(self, i: int) -> Part:
+        def told(text: str) -> None:
+            self.progress(text if self.once else f"Test part {i + 1} of {len(self.splits)}: {text}")
+
+        # Predicting, the others beside it and the machine for all rows take what is left.
+        share = 0.7 if self.once else 0.5 / len(self.splits)
+        (train, test), number = self.splits[i], self.seed + (0 if self.once else i + 1)
+        seen = self.question.take(train)
+        return np.sort(test), train, learn(seen, share * self.seconds, number, told, self.crew)
+
+    def parts(self) -> list[Part]:
+        """All of them, one after the other."""
+        return [self(i) for i in range(len(self.splits))]
+
+    def last(self) -> Learned:
+        """What is learned from all rows, with a search of its own."""
+        return learn(self.question, 0.4 * self.seconds, self.seed, self.progress, self.crew)
+
+    def beside_the_last(self, crew: ClusterCrew) -> tuple[list[Part], Learned]:
+        """All parts, each on a worker, while candidates for all rows are tried there, too."""
+        self.progress(f"{len(self.splits)} test parts, on the cluster")
+        with crew.begun(self, range(len(self.splits))) as errand:
+            last = self.last()
+            return errand.results(), last
+
+
+def evaluate(
+    question: Question, seconds: float, seed: int, progress: Progress, crew: Crew = HERE
+) -> tuple[Tested, Learned]:
     """Test honestly, then learn from all rows.
 
     Few rows: five folds, the whole search repeated in each, then once more on all rows. Many rows: one part
     is held out of search and fit; then the machine is fitted again, with what was found, to all rows.
     """
-    splits = _splits(question, seed)
-    once = len(splits) == 1
-    parts: list[Part] = []
-    for i, (train, test) in enumerate(splits, start=1):
-
-        def told(text: str, i: int = i) -> None:
-            progress(text if once else f"Test part {i} of {len(splits)}: {text}")
-
-        # Predicting, the others beside it and the machine for all rows take what is left.
-        share, number = (0.7, seed) if once else (0.5 / len(splits), seed + i)
-        parts.append((np.sort(test), train, learn(question.take(train), share * seconds, number, told)))
+    tests = PartLearner(question, _splits(question, seed), seconds, seed, progress, crew)
+    splits, once, final = tests.splits, tests.once, None
+    if isinstance(crew, ClusterCrew) and not once:
+        parts, final = tests.beside_the_last(crew)
+    else:
+        parts = tests.parts()
     progress("Testing")
     answers = [answers_of(part, question) for part in parts]
     rows = np.concatenate([test for test, _, _ in parts])
@@ -83,7 +125,7 @@ def evaluate(question: Question, seconds: float, seed: int, progress: Progress) 
         final = refit(question, parts[0][2], seed, progress)
     else:
         how = f"{len(splits)}-fold cross-validation, the whole search repeated in each fold"
-        final = learn(question, 0.4 * seconds, seed, progress)
+        final = tests.last() if final is None else final
     gain = _gain(parts, final, question)
     remarks = tuple(dict.fromkeys(r for made in [*(made for *_, made in parts), final] for r in made.remarks))
     if not alone(question.units):

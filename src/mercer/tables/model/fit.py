@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.rows import Rows
 from mercer.rows.placing import is_of_dask
+from mercer.selection.crew import HERE, ClusterCrew
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import evaluate
 from mercer.tables.model.evidence import gather
@@ -41,6 +42,7 @@ def fit(
     memory: Any = None,
     checkpoint: Any = None,
     progress: Progress | None = None,
+    client: Any = None,
 ) -> Model:
     """Choose, fit and test a kernel machine for a table.
 
@@ -98,6 +100,12 @@ def fit(
         whatever ended it searches again (to the same end, if `memory` is given) and goes on from there.
     progress : function, optional
         Called with a line of text now and then.
+    client : distributed.Client, optional
+        A Dask cluster that the search is shared out over: test parts and candidates are tried there, each on
+        one core, and found again if a worker is lost. What is tried, and so what is found, is the same as
+        without, to rounding. Texts are compared, and machines fitted, in this process; of a table that does
+        not fit in memory the machine of all rows is fitted there, if workers see the folder for temporary
+        files.
 
     Returns
     -------
@@ -123,6 +131,7 @@ def fit(
         raise ValueError(f"random_state must be a whole number from 0 on, got {random_state!r}")
     seed, ignored = int(random_state), _ignored(ignore, y, target, groups)
     X = place_of(X) if is_place(X) else X
+    crew = HERE if client is None else ClusterCrew(client)
     if (why := _why_by_parts(X, memory, checkpoint)) is not None:
         given = X if isinstance(X, LargeTable) else LargeTable(X)
         name = _named(y, target, groups)
@@ -132,7 +141,9 @@ def fit(
         tell = progress or (lambda text: None)
         allowance = Allowance.of(memory)
         return fit_large(
-            LargeTask(source, name, task, groups, float(minutes), seed, allowance, checkpoint, tell, why)
+            LargeTask(
+                source, name, task, groups, float(minutes), seed, allowance, checkpoint, tell, why, crew
+            )
         )
     started = time.monotonic()
     held = _held(X, kinds)
@@ -146,7 +157,7 @@ def fit(
     classes = np.unique(asked.y) if asked.task == "classification" else None
     question = Question(table, asked.y, asked.task, classes, together.units, texts)
     tell = progress or (lambda text: None)
-    result, learned = evaluate(question, 60 * minutes, seed, tell)
+    result, learned = evaluate(question, 60 * minutes, seed, tell, crew)
     conformal = None
     if classes is None:
         errors = result.gain * (question.y[result.rows] - result.predicted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -12,8 +11,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._threads import one_thread
+from mercer._warnings import unheard
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
+from mercer.selection.crew import HERE, Crew
 from mercer.selection.search import Clock
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.effort import Effort
@@ -87,8 +88,11 @@ def probabilities(machine: Any, calibration: Calibration | None, points: np.ndar
     return calibration.probability(machine.scores(points), machine.coding_)
 
 
-def learn(question: Question, seconds: float, seed: int, progress: Progress) -> Learned:
-    """Search and fit with as much work as an ordinary machine does in so many seconds."""
+def learn(question: Question, seconds: float, seed: int, progress: Progress, crew: Crew = HERE) -> Learned:
+    """Search and fit with as much work as an ordinary machine does in so many seconds.
+
+    The crew tries candidates; the machine is fitted in this process.
+    """
     clock = Clock.patient(seconds)
     prepared = {
         outliers: Columns(outliers, texts=question.texts).fit(question.table)
@@ -96,14 +100,14 @@ def learn(question: Question, seconds: float, seed: int, progress: Progress) -> 
     }
     points = {outliers: c.transform(question.table) for outliers, c in prepared.items()}
     with one_thread() if len(question.y) < SMALL else nullcontext():
-        found = _found(question, prepared, points, (seconds, clock, seed, progress))
+        found = _found(question, prepared, points, (seconds, clock, seed, progress), crew)
         best, columns, X = found.best, prepared[found.best.outliers], points[found.best.outliers]
         if question.texts:
             found, columns = _with_helpful_texts(found, columns, question)
             best, X = found.best, columns.transform(question.table)
         progress("Losses")
         chosen = choose(
-            question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units
+            question.task, best.kernel, best.mu, X, question.y, seconds, clock, seed, question.units, crew
         )
         remarks = (_TOO_SLOW,) * clock.ended + chosen.remarks
         learned = Learned(columns, chosen.machine, None, found, chosen.trials, remarks)
@@ -115,6 +119,7 @@ def _found(
     prepared: Mapping[str, Columns],
     points: Mapping[str, np.ndarray],
     means: tuple[float, Clock, int, Progress],
+    crew: Crew,
 ) -> Found:
     """The kernel: of the numbers, then of the texts beside them."""
     (seconds, clock, seed, progress), codes = means, question.codes()
@@ -122,7 +127,7 @@ def _found(
     numbers = {o: X[:, :d].astype(float) for o, X in points.items()} if texts else points
     effort = Effort.within(0.5 * seconds, len(codes), d, codes.shape[1])
     labels = question.classes is not None
-    search = KernelSearch(numbers, codes, effort, clock, seed, progress, labels, question.units)
+    search = KernelSearch(numbers, codes, effort, clock, seed, progress, labels, question.units, crew)
     if not texts:
         return search.run()
     before = search.run() if d else None
@@ -158,8 +163,7 @@ def refit(question: Question, learned: Learned, seed: int, progress: Progress) -
 def _fitted(learned: Learned, question: Question, X: np.ndarray, seed: int, progress: Progress) -> Learned:
     """With its machine fitted, and calibrated where that is needed."""
     progress("Fitting")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says how near it came
+    with unheard(ConvergenceWarning):  # the certificate says how near it came
         machine = learned.machine.fit(X, question.y)
     calibration = None
     if question.task == "classification":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import alone, count, fewest_in_a_class, folds
+from mercer._warnings import unheard
 from mercer.engines import available_memory
 from mercer.estimators import KernelClassifier, KernelLogistic, KernelRegressor, KernelRidge, KernelSVC
 from mercer.estimators.base import KernelMachine
@@ -21,6 +21,7 @@ from mercer.estimators.calibration import Calibration
 from mercer.kernels import Kernel
 from mercer.losses import Huber
 from mercer.representations import Full, Nystrom, Representation
+from mercer.selection.crew import HERE, Crew
 from mercer.selection.path import loo_of_units
 from mercer.selection.search import Clock, Stage, search
 from mercer.tables.model.effort import centres_within, fit_seconds
@@ -65,6 +66,7 @@ def choose(
     clock: Clock,
     seed: int,
     units: np.ndarray | None = None,
+    crew: Crew = HERE,
 ) -> Chosen:
     """The loss with the smallest error in cross-validation on some of the rows, and λ for all of them."""
     rows, n = _some_rows(y, task, seed), len(y)
@@ -80,10 +82,8 @@ def choose(
         def stage(tried: list[_Tried]) -> Stage:
             return lambda _: [partial(judge, t) for t in tried]
 
-        with warnings.catch_warnings():
-            # What has not converged is left out, as its error is infinite.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            search([stage([chosen]), stage(others)], trials, clock)
+        with unheard(ConvergenceWarning):  # what has not converged is left out, as its error is infinite
+            search([stage([chosen]), stage(others)], trials, clock, crew=crew)
         chosen = _worth_it(trials, numbers, len(rows))
     machine = chosen.on(n).set_params(kernel=kernel)
     representation, remarks = _representation(machine, X, 0.4 * seconds)

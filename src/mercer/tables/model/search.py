@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from mercer._threads import cpu_count, parallel_map
 from mercer._units import alone, count, folds, held_out
 from mercer.engines import Tiled
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Kernel, Laplacian, Matern
+from mercer.selection.crew import HERE, Crew
 from mercer.selection.dimensions import Choice
 from mercer.selection.gradient import LooSurface, descend
 from mercer.selection.objectives import Data, LeaveOneOut, row_order
-from mercer.selection.search import Clock, Job, search
+from mercer.selection.search import Clock, Job, Sharing, search
 from mercer.tables.model.effort import Effort
 
 Progress = Callable[[str], None]
@@ -91,7 +92,7 @@ class KernelSearch:
     """One search, on points by their preparation ("keep", "squash") and (n, t) targets or codes of labels.
 
     `progress` is called with a line of text now and then; `units` are numbers of rows that stay together in
-    every split (None: rows are units).
+    every split (None: rows are units); a crew tries candidates.
     """
 
     def __init__(
@@ -104,7 +105,9 @@ class KernelSearch:
         progress: Progress,
         labels: bool = False,
         units: np.ndarray | None = None,
+        crew: Crew = HERE,
     ):
+        self.crew = crew
         self.points, self.effort, self.clock, self.progress = points, effort, clock, progress
         self.seed, self.units = seed, np.arange(len(Y)) if units is None else units
         self.order, self.fresh = self._ordered(len(Y))
@@ -122,8 +125,20 @@ class KernelSearch:
             *([self._by_folds] if self.effort.by_folds else by_fresh_rows),
         ]
         tried: list[Candidate] = []
-        search(stages, tried, self.clock)
+        search(stages, tried, self.clock, crew=self.crew)
         return Found(_best(tried), tuple(c.trial for c in tried))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """As a worker of a crew has it: rows that candidates are tried on, and nobody to tell or to ask."""
+        state = {**vars(self), "crew": HERE, "progress": silent}
+        if self.effort.by_folds:
+            return state
+        used = self.order[: max(self.effort.screen_rows, self.effort.final_rows) + _FRESH_ROWS]
+        rows = np.unique(used if self.fresh is None else np.concatenate([used, self.fresh]))
+        state |= {"order": np.searchsorted(rows, used), "Y": self.Y[rows], "units": self.units[rows]}
+        state["fresh"] = None if self.fresh is None else np.searchsorted(rows, self.fresh)
+        state["points"] = {outliers: X[rows] for outliers, X in self.points.items()}
+        return state
 
     def _ordered(self, n: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Rows in the order in which parts of them grow, and those that judge; None: the next in order."""
@@ -247,18 +262,12 @@ class KernelSearch:
         With few rows the leave-one-out error of many length scales says more about those rows than about
         others: only rows that took no part can tell whether they pay.
         """
-        return [partial(self._folded, self._screened(tried))]
+        return [Sharing(partial(self._folded, self._screened(tried)))]
 
     def _folded(self, screened: list[Candidate]) -> list[Candidate]:
         self.progress("One width, or length scales: three folds")
         rows = self.order[: self.effort.final_rows]
-
-        def fold(test: np.ndarray) -> dict[str, tuple[float, float]]:
-            train = np.setdiff1d(rows, test)
-            ways = self._ways(screened, train)
-            return {way: (self._error_on(c, train, np.sort(test)), c.loo) for way, c in ways.items()}
-
-        parts = parallel_map(fold, self._parts(rows), cpu_count())
+        parts = self.crew.map(partial(self._fold, screened, rows), self._parts(rows), self.clock)
         judged = []
         for way in parts[0]:
             error, loo = (float(v) for v in np.mean([part[way] for part in parts], axis=0))
@@ -267,7 +276,16 @@ class KernelSearch:
         self.progress("The best on all rows")
         way = min(judged, key=_error).family
         needed = [c for c in screened if way in (c.family, f"{c.family}, one width")] or screened
-        return [*judged, replace(self._ways(needed, rows)[way], stage="last look", fresh=np.nan)]
+        [ways] = self.crew.map(partial(self._ways, needed), [rows], self.clock)
+        return [*judged, replace(ways[way], stage="last look", fresh=np.nan)]
+
+    def _fold(
+        self, screened: list[Candidate], rows: np.ndarray, test: np.ndarray
+    ) -> dict[str, tuple[float, float]]:
+        """Errors of every way on rows that took no part, and its leave-one-out error on the others."""
+        train = np.setdiff1d(rows, test)
+        ways = self._ways(screened, train)
+        return {way: (self._error_on(c, train, np.sort(test)), c.loo) for way, c in ways.items()}
 
     def _parts(self, rows: np.ndarray) -> list[np.ndarray]:
         units = self.units[rows]
@@ -290,6 +308,10 @@ class KernelSearch:
             mixture = _sum(both, out[f"{screened[0].family}, one width"])
             out[_MIXTURE] = self._refine(mixture, rows, effort.final_steps // 2, lengths=False)
         return out
+
+
+def silent(text: str) -> None:
+    """What is called with lines of text that nobody reads."""
 
 
 def _error(candidate: Candidate) -> float:

@@ -9,6 +9,7 @@ import pytest
 import mercer
 from hasty import in_haste
 from mercer._notice import Notice
+from mercer.engines import Dask
 from mercer.rows import open_rows
 from mercer.solvers.passes import CheckpointError
 from mercer.tables import read
@@ -116,6 +117,19 @@ def test_it_is_saved_written_and_served_as_any_other(model, file, tmp_path):
     )
     with pytest.raises(FileExistsError):
         found.write(file, tmp_path / "out.parquet")
+
+
+def test_over_a_cluster(model, file, few, cluster, monkeypatch):
+    """The search, and the passes if workers see the points; if they don't, that is said."""
+    asked = {"target": "y", "memory": "100kB", "minutes": 0.05, "client": cluster}
+    there, table = mercer.fit(LargeTable(file, without=["kind"]), **asked), read(file)
+    assert there.machine.engine == Dask(cluster) and model.machine.engine != Dask(cluster)
+    assert there.machine.plan_.unknowns == model.machine.plan_.unknowns
+    np.testing.assert_allclose(there.predict(table), model.predict(table), atol=1e-4)
+    monkeypatch.setattr("mercer.selection.crew.ClusterCrew.sees", lambda crew, path: False)
+    alone = mercer.fit(LargeTable(file, without=["kind"]), **asked)
+    assert alone.machine.engine == model.machine.engine and any("TMPDIR" in r for r in alone.evidence.remarks)
+    np.testing.assert_allclose(alone.predict(table), model.predict(table), atol=1e-4)
 
 
 def test_labels(file, few, monkeypatch):

@@ -5,16 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer.engines import Dask, Engine
 from mercer.estimators import KernelLogistic
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.calibration import Calibration
 from mercer.representations import Nystrom
 from mercer.rows import ArrayRows, progress
+from mercer.selection.crew import ClusterCrew, Crew
 from mercer.solvers import Passes
 from mercer.tables.model.learn import Learned, Question
 from mercer.tables.model.machines import LEAST_LOGISTIC
@@ -23,10 +26,27 @@ from mercer.tables.model.machines import LEAST_LOGISTIC
 _MOST_PASSES = 30
 
 
+def engine_of(crew: Crew, folder: Path) -> tuple[Engine | None, list[str]]:
+    """The cluster's engine, if its workers see the points; if they do not, that is to be said."""
+    if not isinstance(crew, ClusterCrew):
+        return None, []
+    if crew.sees(folder):
+        return Dask(crew.client), []
+    return None, [
+        "the workers of the cluster do not see the folder for temporary files, so that the passes over all "
+        "rows were made without them: TMPDIR can name one on a disk that all share"
+    ]
+
+
 def fit_last(
-    learned: Learned, rows: ArrayRows, centres: int, checkpoint: Any, tell: Callable[[str], None]
+    learned: Learned,
+    rows: ArrayRows,
+    centres: int,
+    checkpoint: Any,
+    tell: Callable[[str], None],
+    engine: Engine | None = None,
 ) -> KernelMachine:
-    """The same kernel, loss and nλ, with centres, on rows that live elsewhere."""
+    """The same kernel, loss and nλ, with centres, on rows that live elsewhere; None: the engine it has."""
     machine, n = learned.machine, rows.shape[0]
     params = machine.get_params(deep=False)
     if isinstance(machine.lam, float):
@@ -34,6 +54,8 @@ def fit_last(
         params["lam"] = max(machine.lam * machine.plan_.examples / n, min(machine.lam, least))
     if "probability" in params:
         params["probability"] = False  # probabilities come from rows that were kept aside
+    if engine is not None:
+        params["engine"] = engine
     params |= {"representation": Nystrom(min(centres, n)), "solver": Passes(max_iter=_MOST_PASSES)}
 
     def say(text: str) -> None:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from mercer._notice import Notice
+from mercer.selection.crew import HERE, Crew
 from mercer.solvers.passes.journal import Journal
 from mercer.tables.model.columns import Columns
 from mercer.tables.model.conformal import Conformal
 from mercer.tables.model.evaluation import OURS, Tested, answers_of, importances
 from mercer.tables.model.evidence import gather
 from mercer.tables.model.large.allowance import Allowance, amount
-from mercer.tables.model.large.last import error_on, fit_last, with_probabilities
+from mercer.tables.model.large.last import engine_of, error_on, fit_last, with_probabilities
 from mercer.tables.model.large.look import Overview, look
 from mercer.tables.model.large.sides import LEARN, Sides
 from mercer.tables.model.large.source import LargeTable, SampledTable
@@ -54,6 +55,7 @@ class LargeTask:
     checkpoint: Any
     tell: Progress
     why: str  # it is read part by part
+    crew: Crew = HERE  # who tries candidates, and passes over the rows
 
 
 def fit_large(asked: LargeTask) -> Model:
@@ -65,7 +67,8 @@ def fit_large(asked: LargeTask) -> Model:
     seen = look(asked.source, asked.target, int(asked.allowance.rows / _LEARNED), asked.seed, asked.tell)
     sample = _Drawn.of(seen, asked)
     prospect = _prospect(asked, seen, sample, time.monotonic() - started)
-    learned = learn(sample.question, prospect.times.search(prospect.worth), asked.seed, asked.tell)
+    seconds = prospect.times.search(prospect.worth)
+    learned = learn(sample.question, seconds, asked.seed, asked.tell, asked.crew)
     with tempfile.TemporaryDirectory(prefix="mercer-", ignore_cleanup_errors=True) as folder:
         kept, share = _kept(asked, seen, sample, learned, prospect.worth, Path(folder))
         choice, test = (sample.asked_of(drawn) for drawn in (kept.choice, kept.test))
@@ -227,7 +230,9 @@ def _best(
     n = kept.learned
     prospect = replace(prospect, shape=(n, *prospect.shape[1:]))
     centres = prospect.centres
-    machine = fit_last(learned, kept.rows(centres), centres, asked.checkpoint, asked.tell)
+    engine, unseen = engine_of(asked.crew, kept.folder)
+    machine = fit_last(learned, kept.rows(centres), centres, asked.checkpoint, asked.tell, engine)
+    first += unseen
     last = with_probabilities(learned, machine, choice)
     before, after = error_on(learned, choice), error_on(last, choice)
     what = "root mean squared error" if choice.classes is None else "error rate"
