@@ -102,7 +102,7 @@ def test_what_is_refused(tmp_path):
     for options, said in (
         ({"y": np.zeros(3), "w": np.zeros(2)}, "X has 3 rows, the weights 2"),
         ({"w": 1.0}, "X has 3 rows, the weights is a single value"),
-        ({"w": np.ones((3, 1))}, "one weight for each row, and sample_weight has the shape \\(3, 1\\)"),
+        ({"w": np.ones((3, 1))}, "weights are one number a row, and sample_weight has the shape \\(3, 1\\)"),
         ({"w": np.ones(3, complex)}, "the weights can't be complex128"),
         ({"w": ["a", "b", "c"]}, "the weights can't be <U1"),
         ({"w": np.array([1, "b", 3], dtype=object)}, "the weights can't be object"),

@@ -155,7 +155,7 @@ def beside(n: int, y: Any, w: Any) -> tuple[Any, Any]:
             count = f"{values.shape[0]:,}" if values.shape else "is a single value"
             raise ValueError(f"X has {n:,} rows, {name} {count}")
     if w is not None and len(w.shape) != 1:
-        raise ValueError(f"there is one weight for each row, and sample_weight has the shape {w.shape}")
+        raise ValueError(f"weights are one number a row, and sample_weight has the shape {w.shape}")
     return y, w
 
 
