@@ -77,7 +77,8 @@ class Measure:
         norm = float(np.linalg.norm(self.primal.size(gradient)))
         point = Point(
             *(u, float(np.sum(smooth)) / n + penalty, float(np.sum(value)) / n + penalty),
-            *(float(np.sum(young)) / n, gradient, np.abs(slope) / n, norm, tuple(near)),
+            *(float(np.sum(young)) / n, gradient, np.abs(slope) / n, norm),
+            near=tuple(near),
         )
         if mu is not None:
             point = replace(point, values=smooth / n + each, objectives=value / n + each)
