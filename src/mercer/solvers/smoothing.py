@@ -331,7 +331,8 @@ class Rounded(Smoothed):
     def outputs(self, columns: slice) -> Rounded:
         """That of some of the outputs."""
         f = self.form
-        form = DualForm(*(v[:, columns] for v in (f.centre, f.lower, f.upper)), f.kink, f.curvature)
+        centre, lower, upper = (v[:, columns] for v in (f.centre, f.lower, f.upper))
+        form = DualForm(centre, lower, upper, f.kink, f.curvature)
         return Rounded(self.loss, self.mu[columns], form, self.scale[columns])
 
     def given(self, y, s):

@@ -333,3 +333,17 @@ def test_size_of_a_sample(monkeypatch):
     assert minimise.sampled_examples(1000, 30) == 90
     assert minimise.sampled_examples(1000, 2) == 60
     assert minimise.sampled_examples(50, 30) == 50
+
+
+def test_more_examples_near_kinks_than_a_window_takes(monkeypatch):
+    """Several quantiles with windows of 60 examples for each unknown, of thousands near their kinks."""
+    monkeypatch.setattr(minimise, "_SAMPLED", 60)
+    monkeypatch.setattr(minimise, "_WINDOW_BYTES", 0)
+    draw = np.random.default_rng(0)
+    P = draw.standard_normal((6000, 2))
+    y = np.sin(2 * P[:, 0]) + P[:, 1] + 0.3 * draw.standard_normal(6000)
+    loss = Quantile((0.1, 0.5, 0.9))
+    one, other = both(KernelRegressor(loss=loss), P, y, lam=1e-5, representation=Nystrom(centres=P[:15]))
+    ours, theirs = one.solution_.certificate, other.solution_.certificate
+    assert one.solution_.status == "converged" and one.solution_.iterations <= 20
+    assert theirs.objective - theirs.gap <= ours.objective and ours.objective - ours.gap <= theirs.objective

@@ -76,8 +76,14 @@ class Measure:
         gradient = self.primal.pulled_back(G, slope) / n + 2 * self.lam * pulled
         norm = float(np.linalg.norm(self.primal.size(gradient)))
         point = Point(
-            *(u, float(np.sum(smooth)) / n + penalty, float(np.sum(value)) / n + penalty),
-            *(float(np.sum(young)) / n, gradient, np.abs(slope) / n, norm, tuple(near)),
+            u,
+            value=float(np.sum(smooth)) / n + penalty,
+            objective=float(np.sum(value)) / n + penalty,
+            smoothing=float(np.sum(young)) / n,
+            gradient=gradient,
+            imbalance=np.abs(slope) / n,
+            norm=norm,
+            near=tuple(near),
         )
         if mu is not None:
             point = replace(point, values=smooth / n + each, objectives=value / n + each)

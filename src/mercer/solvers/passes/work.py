@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +48,8 @@ class Slopes:
     ) -> Totals:
         """The sums at a point (c, b, μ, reach); scores are written into an array that is given for them."""
         coef, b, mu, reach = at
+        # Other examples near a kink at another point: what one draw has too few of, the next one has.
+        seed = zlib.crc32(np.ascontiguousarray(coef).tobytes())
         seen: dict[int, Totals] = {}
 
         def part(rows: slice, S: np.ndarray) -> np.ndarray:
@@ -59,7 +62,7 @@ class Slopes:
             parts = [_mean(part, weights, mu is not None) for part in (values, smooth, young)]
             sums: Totals = (*parts, slopes.sum(axis=0))
             if reach is not None:
-                sums = (*sums, *self.close(y[rows], S, mu, reach, first + rows.start))
+                sums = (*sums, *self.close(y[rows], S, mu, reach, first + rows.start, seed))
             seen[rows.start] = sums
             return slopes
 
@@ -76,13 +79,15 @@ class Slopes:
         value, smooth, young, slope, *near = added(seen[k] for k in sorted(seen))
         return value, smooth, young, np.asarray(G, dtype=np.float64), slope, *near
 
-    def close(self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int) -> tuple[Reservoir, ...]:
+    def close(
+        self, y: np.ndarray, s: np.ndarray, mu: Any, reach: Any, first: int, seed: int = 0
+    ) -> tuple[Reservoir, ...]:
         """Some of the examples whose slope would be another if scores changed by no more than `reach`."""
         form = self.loss.dual(np.asarray(y, dtype=np.float64))
         r = form.centre - s
         moves = form.slope(r + reach, mu) > form.slope(r - reach, mu)
         columns = moves.T if moves.shape[1] <= OWN_WINDOWS else [moves.any(axis=1)]
-        return tuple(Reservoir.of(first + np.flatnonzero(near), self.near) for near in columns)
+        return tuple(Reservoir.of(first + np.flatnonzero(near), self.near, seed) for near in columns)
 
     def at(self, y: np.ndarray, s: np.ndarray, mu: Any) -> tuple[Any, Any, Any, np.ndarray]:
         """(V, V_μ, V + V* + a s, V'_μ) example by example."""
