@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer.rows import Rows
 from mercer.rows.door import files_of, lives_elsewhere, one_form, partitioned, source_of
+from mercer.rows.files import FoundFile
 from mercer.rows.placing import is_of_dask
 from mercer.rows.query import is_query
 from mercer.rows.source import TableSource, identity_of
@@ -82,7 +83,7 @@ class FilePlace(Place):
         return held_bytes(self.path)
 
     def identity(self) -> Any:
-        return identity_of([self.path])
+        return identity_of([FoundFile(self.path)])
 
 
 class TextsPlace(Place):
@@ -124,7 +125,7 @@ class TextsPlace(Place):
         return sum(held_bytes(path) for path in self.paths)
 
     def identity(self) -> Any:
-        return identity_of(self.paths)
+        return identity_of([FoundFile(path) for path in self.paths])
 
 
 class ArrowPlace(Place):
@@ -169,7 +170,7 @@ class ArrowPlace(Place):
 
     def identity(self) -> Any:
         found = self.source.identity()
-        return None if found is None else identity_of([Path(path) for path, _, _ in found])
+        return None if found is None else identity_of([FoundFile(path) for path, _, _ in found])
 
     def _names(self, skip: Skip | None) -> list[str]:
         return [name for name in self.source.schema.names if skip is None or not skip(name)]
