@@ -133,11 +133,8 @@ def fit(
     X = place_of(X) if is_place(X) else X
     crew = HERE if client is None else ClusterCrew(client)
     if (why := _why_by_parts(X, memory, checkpoint)) is not None:
-        given = X if isinstance(X, LargeTable) else LargeTable(X)
         name = _named(y, target, groups)
-        # Numbers that are written as words are then refused by their line.
-        said = {name: "number"} if task == "regression" else {}
-        source = LargeTable(given.place, {**given.kinds, **(kinds or {}), **said}, (*given.without, *ignored))
+        source = _in_parts(X, kinds or {}, ignored, name if task == "regression" else None)
         tell = progress or (lambda text: None)
         allowance = Allowance.of(memory)
         return fit_large(
@@ -185,6 +182,14 @@ def _why_by_parts(X: Any, memory: Any, checkpoint: Any) -> str | None:
             "checkpoint is for tables in files that do not fit in memory; memory='500MB' reads one by parts"
         )
     return "as asked" if why is None and isinstance(X, LargeTable) else why
+
+
+def _in_parts(X: Any, kinds: Mapping[str, str], ignored: Sequence[str], number: str | None) -> LargeTable:
+    """The table to be read part by part, `number` being a column that must be numbers."""
+    given = X if isinstance(X, LargeTable) else LargeTable(X)
+    # Numbers that are written as words are then refused by their line.
+    said = {} if number is None else {number: "number"}
+    return LargeTable(given.place, {**given.kinds, **kinds, **said}, (*given.without, *ignored))
 
 
 def _named(y: Any, target: str | None, groups: Any) -> str:
