@@ -156,7 +156,7 @@ def cluster(rows: str) -> None:
         alone[task] = scores(fitted, new), time.perf_counter() - start
     for workers in (2, 4):
         with (
-            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as local,
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as local,
             Client(local) as client,
         ):
             from mercer.engines import Dask
@@ -195,7 +195,7 @@ def _worker_kills(times: int, X: np.ndarray, y: np.ndarray, reference: np.ndarra
     while done < times:
         # A cluster for each: Dask's nanny does not always bring back a worker that is killed.
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+            LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
             Client(local) as client,
         ):
             victims = [worker["pid"] for worker in client.run(_about).values()]

@@ -77,7 +77,7 @@ def measured(setting: Setting) -> tuple[float, int]:
         return min(once("auto", ArrayRows(X, y)) for _ in range(4))
     from distributed import Client, LocalCluster
 
-    cluster = LocalCluster(n_workers=setting.workers, threads_per_worker=1, dashboard_address=None)
+    cluster = LocalCluster(n_workers=setting.workers, threads_per_worker=1, dashboard_address=":0")
     with cluster as local, Client(local) as client:
         return min(once(Dask(client), X, y) for _ in range(4))
 

@@ -20,7 +20,7 @@ X, Y, NODES = FIELD.readings(FIELD.sensors(6, random_state=0), 0.0, per_node=8, 
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as found:
         yield found
 

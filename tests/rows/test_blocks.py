@@ -25,7 +25,7 @@ HOLES = FRAME.a.where(np.arange(N) % 20 != 7)  # NaN in rows 7, 27 and 47
 
 @pytest.fixture(scope="module", autouse=True)
 def client():
-    kind = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "dashboard_address": None}
+    kind = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "dashboard_address": ":0"}
     with LocalCluster(**kind, silence_logs=logging.CRITICAL) as cluster, Client(cluster) as client:
         yield client
 

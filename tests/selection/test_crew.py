@@ -30,7 +30,7 @@ def cluster(**kind):
 @pytest.fixture(scope="module")
 def client():
     """Two workers in threads of this process."""
-    with cluster(processes=False, dashboard_address=None) as client:
+    with cluster(processes=False, dashboard_address=":0") as client:
         yield client
 
 

@@ -36,7 +36,7 @@ class Dask(Engine):
     --------
     >>> import numpy as np
     >>> from distributed import Client
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
     ...     rows = Dask(client).place(np.arange(12.0).reshape(6, 2))
     ...     rows.total(lambda shard: (shard.X.sum(axis=0),))
     (array([30., 36.]),)

@@ -64,7 +64,7 @@ class ClusterRows(Rows):
     --------
     >>> import numpy as np
     >>> from distributed import Client
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
     ...     rows = ClusterRows(np.arange(12.0).reshape(6, 2), client=client)
     ...     rows.total(lambda shard: (shard.X.sum(axis=0),))
     (array([30., 36.]),)

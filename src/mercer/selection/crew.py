@@ -50,7 +50,7 @@ class ClusterCrew(Crew):
     Examples
     --------
     >>> from distributed import Client
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=2, dashboard_address=":0") as client:
     ...     ClusterCrew(client).map(abs, [-1, 2])
     [1, 2]
     """

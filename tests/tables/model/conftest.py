@@ -105,7 +105,7 @@ def cluster():
     """A client of two workers in threads of this process; not for longer: some tests hold the clock."""
     from distributed import Client, LocalCluster
 
-    kind = {"processes": False, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    kind = {"processes": False, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, **kind) as made,
         Client(made, set_as_default=False) as client,

@@ -32,13 +32,13 @@ _FIRST_PART = 0.25
 # … and then as much as this part of them changed by no more than in the last one.
 _MOVED = 0.99
 _SLACK = 1e-13
-# Features of examples near a kink may take so many bytes, or as much as those of the sample.
-_WINDOW_BYTES = 128 << 20
-# Features of the sample, which make a preconditioner and a start, are kept in float32 where they would take
-# more bytes.
+# Features of the sample, which make a preconditioner and a start, and of examples near a kink, whose solution
+# the next pass judges, are kept in float32 where they would take more bytes.
 _MOST_DOUBLES = 128 << 20
 # Examples of the sample for each unknown, and at least.
 _SAMPLED, _SAMPLED_LEAST = 40, 20_000
+# Examples near a kink for each unknown: with half of them, where many more are near, steps overshot.
+_WINDOWED = 80
 
 
 def sampled_examples(n: int, unknowns: int) -> int:
@@ -46,9 +46,14 @@ def sampled_examples(n: int, unknowns: int) -> int:
     return min(n, max(_SAMPLED * unknowns, _SAMPLED_LEAST))
 
 
-def kept_bytes(n: int, unknowns: int) -> int:
-    """Bytes, at most, of the features of the sample."""
-    doubles = 8 * sampled_examples(n, unknowns) * unknowns
+def windowed_examples(unknowns: int) -> int:
+    """Examples near a kink that are solved for at a time."""
+    return max(_WINDOWED * unknowns, _SAMPLED_LEAST, _MOST_DOUBLES // (8 * max(unknowns, 1)))
+
+
+def kept_bytes(examples: int, unknowns: int) -> int:
+    """Bytes, at most, of the features of the sample, or of a window."""
+    doubles = 8 * examples * unknowns
     return min(doubles, max(_MOST_DOUBLES, doubles // 2))
 
 
@@ -63,7 +68,7 @@ class Minimisation:
         self.sample = sample = _drawn(problem) if problem.sample is None else problem.sample
         self.primal = to_primal(sample, store=True, steady=True, rough=_MOST_DOUBLES)
         self.curvature = Curvature(sample, self.primal)
-        work = Slopes(problem.loss, max(sample.n, _WINDOW_BYTES // (8 * len(self.primal.penalty))))
+        work = Slopes(problem.loss, windowed_examples(len(self.primal.penalty)))
         bends = Bends(problem.loss) if problem.loss.quadratic else None
         self.all, self.some = (
             Measure(
@@ -266,7 +271,7 @@ class Minimisation:
         if not len(some):
             return KinkWindow(self.primal, self.sample.y, self.sample.weights, 1.0, problem)
         A, y, w = taken
-        primal = self.primal.facing(A.among(some))
+        primal = self.primal.facing(A.among(some), _MOST_DOUBLES)
         return KinkWindow(primal, y[some], None if w is None else w[some], near.count / problem.n, problem)
 
     def _first_reach(self, u: np.ndarray) -> np.ndarray:

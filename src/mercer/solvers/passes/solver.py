@@ -7,7 +7,7 @@ from mercer.operators.base import BLOCK_BYTES
 from mercer.solvers.base import IncompatibleError, Solver, warn_if_unconverged
 from mercer.solvers.cost import LARGEST_FACTOR, Shape, bytes_in_words
 from mercer.solvers.passes.journal import Journal
-from mercer.solvers.passes.minimise import Minimisation, kept_bytes, sampled_examples
+from mercer.solvers.passes.minimise import Minimisation, kept_bytes, sampled_examples, windowed_examples
 from mercer.solvers.problem import Problem, Solution, relative_to
 
 # The gap to reach for losses with kinks, relative to the objective.
@@ -71,7 +71,7 @@ class Passes(Solver):
         # The features of the sample, and of a window; blocks of them in float64 while they are added up; the
         # Hessian and its factor; vectors for the steps.
         p, sample = shape.unknowns, sampled_examples(shape.n, shape.unknowns)
-        window = 0 if shape.smooth else 8 * sample * p
+        window = 0 if shape.smooth else kept_bytes(min(shape.n, windowed_examples(p)), p)
         blocks = min(_BLOCKS * BLOCK_BYTES, 2 * 8 * sample * p)
         return self._kept(shape) + window + blocks + 4 * shape.square + 60 * p * shape.outputs * 8
 
@@ -79,7 +79,7 @@ class Passes(Solver):
         """Bytes of the features of the sample; 0 where they are computed as they are needed."""
         if shape.kind == "centres" and (shape.remote or shape.unknowns > LARGEST_FACTOR):
             return 0
-        kept = kept_bytes(shape.n, shape.unknowns)
+        kept = kept_bytes(sampled_examples(shape.n, shape.unknowns), shape.unknowns)
         return kept if kept <= STORED_SHARE * shape.free else 0
 
     def keeps(self, shape):

@@ -155,12 +155,7 @@ def fit(
     question = Question(table, asked.y, asked.task, classes, together.units, texts)
     tell = progress or (lambda text: None)
     result, learned = evaluate(question, 60 * minutes, seed, tell, crew)
-    conformal = None
-    if classes is None:
-        errors = result.gain * (question.y[result.rows] - result.predicted)
-        points = learned.columns.transform(table.take(result.rows))
-        units = question.units[result.rows]
-        conformal = Conformal.of(errors, points, learned.found.best.kernel, seed, units)
+    conformal = _conformal(question, result, learned, seed) if classes is None else None
     tell("What is known of it")
     remarks = [*table.remarks, f"{asked.task}: {asked.remark}", *together.remarks(), *result.remarks]
     remarks += _what_others_see(learned)
@@ -200,6 +195,13 @@ def _named(y: Any, target: str | None, groups: Any) -> str:
     if not (groups is None or isinstance(groups, str)):
         raise ValueError("the table does not fit in memory: groups must be the name of one of its columns")
     return name
+
+
+def _conformal(question: Question, result: Any, learned: Learned, seed: int) -> Conformal:
+    """Intervals from the errors on rows that took no part."""
+    errors = result.gain * (question.y[result.rows] - result.predicted)
+    points = learned.columns.transform(question.table.take(result.rows))
+    return Conformal.of(errors, points, learned.found.best.kernel, seed, question.units[result.rows])
 
 
 def _what_others_see(learned: Learned) -> list[str]:
