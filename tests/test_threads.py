@@ -178,14 +178,14 @@ def test_what_dask_tells_its_workers_is_not_for_us(monkeypatch):
     config = pytest.importorskip("distributed").nanny.dask.config
     for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("mercer._threads._told", None)
+    monkeypatch.setattr("mercer._threads._told", lambda: None)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: range(4), raising=False)
     for name, value in config.get("distributed.nanny.pre-spawn-environ").items():  # as a nanny does it
         monkeypatch.setenv(name, str(value))
     assert os.environ["OMP_NUM_THREADS"] == "1" and cpu_count() == 4
-    monkeypatch.setattr("mercer._threads._told", "1")  # by whoever started us
+    monkeypatch.setattr("mercer._threads._told", lambda: "1")  # by whoever started us
     assert cpu_count() == 1
-    monkeypatch.setattr("mercer._threads._told", None)
+    monkeypatch.setattr("mercer._threads._told", lambda: None)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")  # since then
     assert cpu_count() == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

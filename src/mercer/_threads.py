@@ -24,8 +24,6 @@ _PATIENCE = 10.0
 _BRING_OPENMP = ("sklearn", "torch")
 # What this thread is at, and on how many threads that may be done.
 _thread = threading.local()
-# What we were told before workers were started from here.
-_told = None if "distributed.nanny" in sys.modules else os.environ.get("OMP_NUM_THREADS")
 _OURS = {"mercer", "numpy", "scipy", "sklearn", "llvmlite", "threadpoolctl"}
 
 
@@ -49,12 +47,23 @@ def cpu_count() -> int:
 
 def _meant_for_workers(value: str) -> bool:
     """Is this what Dask sets for workers it starts? It leaves that in our own process, too, for good."""
-    if value == _told or "distributed.nanny" not in sys.modules or parent_process() is not None:
+    if "distributed.nanny" not in sys.modules or parent_process() is not None or value == _told():
         return False
     import dask
 
     said = dask.config.get("distributed.nanny.pre-spawn-environ", {})
     return bool(said) and all(os.environ.get(name) == str(number) for name, number in said.items())
+
+
+def _told() -> str | None:
+    """OMP_NUM_THREADS as whoever started this process set it, where the system remembers that."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            variables = dict(line.partition(b"=")[::2] for line in file.read().split(b"\0"))
+    except OSError:
+        return None
+    value = variables.get(b"OMP_NUM_THREADS")
+    return None if value is None else value.decode(errors="replace")
 
 
 def in_dask_task() -> bool:

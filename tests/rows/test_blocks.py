@@ -64,6 +64,19 @@ def test_partitions_in_another_order():
             open_rows(glued(plain[:30], other[30:], meta=plain), "y")
 
 
+def test_targets_of_the_frame_that_points_are_of(tmp_path):
+    wide = FRAME.assign(**{f"c{i}": float(i) for i in range(20)})
+    for i in range(8):
+        wide[i * 7 : i * 7 + 7 + 4 * (i == 7)].to_parquet(tmp_path / f"{i}.parquet")
+    frame = dd.read_parquet(sorted(map(str, tmp_path.glob("*.parquet"))))
+    assert (
+        len(frame["y"].to_delayed()) < frame.npartitions == 8
+    )  # a lone column is read several files at a time
+    seen = everything(open_rows(frame[["a", "b"]], frame["y"], frame["w"]))
+    for got, column in ((seen.X[:, 0], "a"), (seen.X[:, 1], "b"), (seen.y, "y"), (seen.w, "w")):
+        assert np.array_equal(got, FRAME[column])
+
+
 def test_what_open_rows_is_asked_for():
     frame = FRAME.assign(a=HOLES)
     there = ~HOLES.isna()

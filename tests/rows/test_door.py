@@ -125,6 +125,16 @@ def test_what_is_missing_in_rows_that_are_opened_again(save, whole):
         assert np.array_equal(whole(open_rows(rows, missing="drop")).X, X[[0, 2]])
         assert np.array_equal(whole(open_rows(rows, missing="median")).X, [[1, 2], [5, 4], [5, 6], [9, 4]])
         assert whole(open_rows(rows, [1, 2, None, 4], missing="drop")).y.tolist() == [1]
+    # What is missing in a column that nobody asks for any more is no matter, nor that rows were opened twice.
+    path = save(X, "x.npy").with_suffix(".csv")
+    path.write_text("a,b\n1,2\n,4\n5,6\n9,\n")
+    rows = open_rows(path)
+    assert whole(open_rows(open_rows(rows, dtype="float32"), missing="drop")).X.tolist() == [[1, 2], [5, 6]]
+    b = open_rows(rows, columns=["b"])
+    assert b.names == ("b",)
+    assert whole(open_rows(b, missing="drop")).X.tolist() == [[2], [4], [6]]
+    with pytest.raises(ValueError, match="'b' is missing in row 4"):
+        whole(b)
     there = ArrayRows(X)
     there.on_workers = True
     for missing in ("drop", "median"):

@@ -236,8 +236,15 @@ def _whole_rows(X: Any) -> Any:
 
 def _blocks(collection: Any) -> list[Any]:
     """Blocks of rows of an array or a data frame, to be computed."""
-    delayed = collection.to_delayed()
-    return delayed.ravel().tolist() if isinstance(delayed, np.ndarray) else list(delayed)
+    delayed: list[Any] = []
+    # Dask, left to optimise, reads several files as one where few of their columns are asked for; blocks must
+    # be those that are counted.
+    for optimised in (True, False):
+        found = collection.to_delayed(optimize_graph=optimised)
+        delayed = found.ravel().tolist() if isinstance(found, np.ndarray) else list(found)
+        if len(delayed) == collection.npartitions:
+            break
+    return delayed
 
 
 def _fitting(other: Any, X: Any) -> Any:

@@ -13,10 +13,10 @@ import numpy as np
 
 from mercer._memory import available_memory
 from mercer.rows.arrays import ArrayRows
-from mercer.rows.base import Rows, Shard
+from mercer.rows.base import ChangedRows, Rows, Shard
 from mercer.rows.columns import choose, known, listed
 from mercer.rows.files import require_ordinary
-from mercer.rows.missing import BesideRows, WholeRows, completed, filled, require_way
+from mercer.rows.missing import BesideRows, KnownTargetRows, WholeRows, completed, filled, require_way
 from mercer.rows.placing import is_of_dask
 from mercer.rows.query import QuerySource, is_query, is_relation
 from mercer.rows.source import TableSource, needed
@@ -316,8 +316,12 @@ def _again(X: Rows, y: Any, w: Any, columns: Any, dtype: Any, cache: Any, missin
             f"missing={missing!r} is for rows of this machine, and these are on the workers of a cluster: "
             "drop or fill in what is missing in the data frame they are from"
         )
-    if missing != "error" and isinstance(X, WholeRows):
-        X = X.base  # which does not refuse what is missing
+    if all(value is None for value in (y, w, columns, dtype)) and missing == "error":
+        return X
+    # Rows that do not refuse what is missing: it may be in a column that is not asked for any more.
+    bare = _bare(X)
+    whole = bare is not X and not isinstance(X, KnownTargetRows)
+    X = bare if missing != "error" or whole else X
     opened = X if y is None and w is None else BesideRows(X, _values(y), _values(w))
     if columns is not None:
         if opened.names is None:
@@ -325,7 +329,15 @@ def _again(X: Rows, y: Any, w: Any, columns: Any, dtype: Any, cache: Any, missin
         index = [list(opened.names).index(name) for name in listed(columns, opened.names, "X")]
         opened = opened.changed(Narrowed(tuple(columns), tuple(index)), width=len(index))
     opened = _cast(opened, dtype)
-    return opened if missing == "error" else completed(opened, missing)
+    return completed(opened, missing) if missing != "error" or whole else opened
+
+
+def _bare(X: Rows) -> Rows:
+    if isinstance(X, WholeRows):
+        return X.base
+    if type(X) is ChangedRows and (base := _bare(X.base)) is not X.base:
+        return ChangedRows(base, X.change, X.dtype, X.shape[1] if X.shape[1] != base.shape[1] else None)
+    return X
 
 
 def _recut(X: Rows, rows: int) -> Rows:

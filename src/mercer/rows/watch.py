@@ -123,6 +123,11 @@ class Watch:
             try:
                 return attempt(self.workers())
             except Exception as error:
+                if self.client.status in ("closed", "closing") and not isinstance(error, ClusterError):
+                    raise SchedulerLostError(
+                        f"the client was closed during this work ({type(error).__name__}): make a new one, "
+                        "and fit again; with a checkpoint the fit goes on where it was"
+                    ) from error
                 if not is_passing(error):
                     raise
                 last = error

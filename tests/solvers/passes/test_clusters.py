@@ -142,14 +142,18 @@ def test_a_checkpoint(params, monkeypatch, tmp_path):
     with pytest.raises(CheckpointError, match="another fit"):
         clone(machine).set_params(n_clusters=6).fit(rows, checkpoint=path)
     assert path.read_bytes() == data
-    for name, value in {
-        "passes": 10**18,
-        "sums": state["sums"].T,
-        "masses": -state["masses"],
-        "energies": state["energies"][::-1],
-        "way": state["way"] * np.nan,
-        "degree": np.zeros(3),
-    }.items():
+    for name, value in (
+        ("passes", 10**18),
+        ("sums", state["sums"].T),
+        ("sums", 1.5 * state["sums"]),
+        ("sums", state["sums"][:, ::-1].copy()),
+        ("masses", -state["masses"]),
+        ("masses", 1.5 * state["masses"]),
+        ("energies", state["energies"][::-1]),
+        ("energies", 0.9 * state["energies"]),
+        ("way", state["way"] * np.nan),
+        ("degree", np.zeros(3)),
+    ):
         with path.open("wb") as file:
             np.savez(file, **{**state, name: value})
         with pytest.raises(CheckpointError, match="damaged"):

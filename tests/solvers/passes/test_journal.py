@@ -247,6 +247,16 @@ def test_other_data_among_rows_that_nobody_looked_at(name, monkeypatch, tmp_path
         with pytest.raises(CheckpointError, match="other data: at its point"):
             made(name)[0].fit(ArrayRows(given, y, rows=70), checkpoint=path)
         assert path.read_bytes() == data
+        if name == "logistic":  # a point that nobody measured
+            path.write_bytes(packed({**arrays(data), "u": -arrays(data)["u"]}))
+            with pytest.raises(CheckpointError, match="damaged"):
+                made(name)[0].fit(ArrayRows(given, rows.y, rows=70), checkpoint=path)
+            path.write_bytes(data)
+        if name == "hinge":
+            path.write_bytes(packed({**arrays(data), "mu": 0 * arrays(data)["mu"]}))
+            with pytest.raises(CheckpointError, match="damaged"):
+                made(name)[0].fit(ArrayRows(given, rows.y, rows=70), checkpoint=path)
+            path.write_bytes(data)
         assert made(name)[0].fit(ArrayRows(given, rows.y, rows=70), checkpoint=path).solution_.converged
 
 

@@ -338,7 +338,7 @@ def test_size_of_a_sample(monkeypatch):
 def test_more_examples_near_kinks_than_a_window_takes(monkeypatch):
     """Several quantiles with windows of 60 examples for each unknown, of thousands near their kinks."""
     monkeypatch.setattr(minimise, "_SAMPLED", 60)
-    monkeypatch.setattr(minimise, "_WINDOW_BYTES", 0)
+    monkeypatch.setattr(minimise, "windowed_examples", lambda unknowns: 60 * unknowns)
     draw = np.random.default_rng(0)
     P = draw.standard_normal((6000, 2))
     y = np.sin(2 * P[:, 0]) + P[:, 1] + 0.3 * draw.standard_normal(6000)

@@ -274,6 +274,14 @@ class LloydPasses:
         # Coordinates that are orthonormal by T have more rounding than entries of A.
         allowed = 10 * agreement(self.A.dtype) * self.whole
         self.journal.require_same("energy", noted, self.energy_of(there), allowed)
+        # Where no cluster was empty, the pass has found those that go on; others have their energy, at least.
+        same = all(
+            np.allclose(found, kept, rtol=1e-3, atol=allowed)
+            for found, kept in ((there.G, clusters.G), (there.totals, clusters.totals))
+        )
+        off = abs(self.energy_of(clusters) - energies[-1])
+        if (there.counts.all() and not same) or not off <= allowed:
+            raise self.journal.damaged(ValueError("its clusters are not those of its energies"))
         self.passes = passes
         return clusters, energies
 

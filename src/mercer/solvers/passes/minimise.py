@@ -149,6 +149,12 @@ class Minimisation:
             way, passes, noted = Way.restored(state), int(state["passes"]), float(state["noted"])
             steps.restore(state, shape)
             self._require_sound(way)
+            if (
+                self.problem.loss.smooth
+                and way.point.exact
+                and not np.array_equal(way.point.u, state["noted_u"])
+            ):
+                raise ValueError("its point is not the one that was measured")
         except (KeyError, ValueError, TypeError) as error:
             raise self.journal.damaged(error) from None
         # Who is near a kink is not kept. What a recurrence made of the last point that a pass measured

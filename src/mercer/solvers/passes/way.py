@@ -76,6 +76,8 @@ class Way:
         lengths = (state["numbers"][2:], state["way"][[0, 2, 3]], *(state[name] for name in _OF_KINKS))
         if any((np.asarray(part) < 0).any() for part in (*lengths, state["imbalance"])):
             raise ValueError("it has lengths below 0")
+        if any((state[name] == 0).any() for name in ("mu", "best_mu")):
+            raise ValueError("its kinks are not rounded off")
         steps, passes, idle = len(state["history"]), state["passes"].item(), state["way"][4]
         # Every step is a pass at least, and so many at most; there is one before the first.
         if state["history"].ndim != 1 or not 0 <= idle <= IDLE or not steps < passes <= 1 + TRIALS * steps:
