@@ -79,16 +79,12 @@ class Primal:
         other.Phi, other._sampled = self.Phi.among(rows), None
         return other
 
-    def facing(self, A: Operator, rough: int | None = None) -> Primal:
-        """The same coordinates for other examples, whose operator is A; their features are kept in memory.
-
-        Of more bytes than `rough` they are kept in float32.
-        """
+    def facing(self, A: Operator) -> Primal:
+        """The same coordinates for other examples, whose operator is A; their features are kept in memory."""
         other = copy(self)
         Phi = A if self.T is None else Composed(A, self.T)
         if self.explicit:
-            many = rough is not None and 8 * Phi.shape[0] * Phi.shape[1] > rough
-            values = Phi.fill(np.empty(Phi.shape, np.float32 if many else np.float64))
+            values = Phi.fill(np.empty(Phi.shape))
             for some in row_blocks(values.shape, values.dtype):
                 values[some] -= self.means
             Phi = Matrix(values)
@@ -182,8 +178,8 @@ class CentreCoefficients(Primal):
         other.A = other.Phi.A if self.offset else other.Phi
         return other
 
-    def facing(self, A, rough=None):
-        other: Any = super().facing(A, rough)
+    def facing(self, A):
+        other: Any = super().facing(A)
         other.A = A
         return other
 

@@ -32,13 +32,11 @@ _FIRST_PART = 0.25
 # … and then as much as this part of them changed by no more than in the last one.
 _MOVED = 0.99
 _SLACK = 1e-13
-# Features of the sample, which make a preconditioner and a start, and of examples near a kink, whose solution
-# the next pass judges, are kept in float32 where they would take more bytes.
+# Features of the sample, which make a preconditioner and a start, are kept in float32 where they would take
+# more bytes. Those of examples near a kink stay in float64: rounding there would show in the scores.
 _MOST_DOUBLES = 128 << 20
 # Examples of the sample for each unknown, and at least.
 _SAMPLED, _SAMPLED_LEAST = 40, 20_000
-# Examples near a kink for each unknown: with half of them, where many more are near, steps overshot.
-_WINDOWED = 80
 
 
 def sampled_examples(n: int, unknowns: int) -> int:
@@ -48,7 +46,7 @@ def sampled_examples(n: int, unknowns: int) -> int:
 
 def windowed_examples(unknowns: int) -> int:
     """Examples near a kink that are solved for at a time."""
-    return max(_WINDOWED * unknowns, _SAMPLED_LEAST, _MOST_DOUBLES // (8 * max(unknowns, 1)))
+    return max(_SAMPLED * unknowns, _SAMPLED_LEAST, _MOST_DOUBLES // (8 * max(unknowns, 1)))
 
 
 def kept_bytes(examples: int, unknowns: int) -> int:
@@ -159,6 +157,7 @@ class Minimisation:
             raise self.journal.damaged(error) from None
         # Who is near a kink is not kept. What a recurrence made of the last point that a pass measured
         # can't be told from rounding; that point can.
+        self.all.passes = passes - 1
         there = self.all(state["noted_u"], way.mu, way.reach)
         self._require_same(there, noted)
         way.point = way.point if way.mu is None else there
@@ -277,7 +276,7 @@ class Minimisation:
         if not len(some):
             return KinkWindow(self.primal, self.sample.y, self.sample.weights, 1.0, problem)
         A, y, w = taken
-        primal = self.primal.facing(A.among(some), _MOST_DOUBLES)
+        primal = self.primal.facing(A.among(some))
         return KinkWindow(primal, y[some], None if w is None else w[some], near.count / problem.n, problem)
 
     def _first_reach(self, u: np.ndarray) -> np.ndarray:

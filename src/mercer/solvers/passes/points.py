@@ -67,7 +67,9 @@ class Measure:
         self.last: Point | None = None
 
     def __call__(self, u: np.ndarray, mu: Any = None, reach: Any = None) -> Point:
-        value, smooth, young, G, slope, *near = self.sums(*self.primal.back(u), mu, reach)
+        # Numbers of passes are the same wherever rows are; a seed from u would depend on its last digit.
+        drawn = () if reach is None else (self.passes,)
+        value, smooth, young, G, slope, *near = self.sums(*self.primal.back(u), mu, reach, *drawn)
         self.passes += 1
         self.heard()
         n, pulled = self.n, self.primal.penalise(u)

@@ -71,7 +71,7 @@ class Passes(Solver):
         # The features of the sample, and of a window; blocks of them in float64 while they are added up; the
         # Hessian and its factor; vectors for the steps.
         p, sample = shape.unknowns, sampled_examples(shape.n, shape.unknowns)
-        window = 0 if shape.smooth else kept_bytes(min(shape.n, windowed_examples(p)), p)
+        window = 0 if shape.smooth else 8 * min(shape.n, windowed_examples(p)) * p
         blocks = min(_BLOCKS * BLOCK_BYTES, 2 * 8 * sample * p)
         return self._kept(shape) + window + blocks + 4 * shape.square + 60 * p * shape.outputs * 8
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -39,17 +38,34 @@ class Slopes:
         self.loss, self.near = loss, near
 
     def __call__(
-        self, A: Operator, y: Any, w: Any, first: int, coef: np.ndarray, b: np.ndarray, mu: Any, reach: Any
+        self,
+        A: Operator,
+        y: Any,
+        w: Any,
+        first: int,
+        coef: np.ndarray,
+        b: np.ndarray,
+        mu: Any,
+        reach: Any,
+        seed: int = 0,
     ) -> Totals:
-        return self.sums(A, y, w, first, (coef, b, mu, reach))
+        return self.sums(A, y, w, first, (coef, b, mu, reach), seed=seed)
 
     def sums(
-        self, A: Operator, y: Any, w: Any, first: int, at: tuple, scores: np.ndarray | None = None
+        self,
+        A: Operator,
+        y: Any,
+        w: Any,
+        first: int,
+        at: tuple,
+        scores: np.ndarray | None = None,
+        seed: int = 0,
     ) -> Totals:
-        """The sums at a point (c, b, μ, reach); scores are written into an array that is given for them."""
+        """The sums at a point (c, b, μ, reach); scores are written into an array that is given for them.
+
+        Another `seed` draws other examples near a kink: what one draw has too few of, the next one has.
+        """
         coef, b, mu, reach = at
-        # Other examples near a kink at another point: what one draw has too few of, the next one has.
-        seed = zlib.crc32(np.ascontiguousarray(coef).tobytes())
         seen: dict[int, Totals] = {}
 
         def part(rows: slice, S: np.ndarray) -> np.ndarray:
