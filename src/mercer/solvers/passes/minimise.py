@@ -32,6 +32,8 @@ _FIRST_PART = 0.25
 # … and then as much as this part of them changed by no more than in the last one.
 _MOVED = 0.99
 _SLACK = 1e-13
+# Features of examples near a kink may take so many bytes, or as much as those of the sample.
+_WINDOW_BYTES = 128 << 20
 # Features of the sample, which make a preconditioner and a start, are kept in float32 where they would take
 # more bytes. Those of examples near a kink stay in float64: rounding there would show in the scores.
 _MOST_DOUBLES = 128 << 20
@@ -46,7 +48,7 @@ def sampled_examples(n: int, unknowns: int) -> int:
 
 def windowed_examples(unknowns: int) -> int:
     """Examples near a kink that are solved for at a time."""
-    return max(_SAMPLED * unknowns, _SAMPLED_LEAST, _MOST_DOUBLES // (8 * max(unknowns, 1)))
+    return max(_SAMPLED * unknowns, _SAMPLED_LEAST, _WINDOW_BYTES // (8 * max(unknowns, 1)))
 
 
 def kept_bytes(examples: int, unknowns: int) -> int:
