@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import certified
+from mercer import KernelLogistic, KernelRidge
+from mercer.kernels import Gaussian
+from mercer.representations import Nystrom
 from mercer.rows import ArrayRows
+from mercer.solvers.coordinates import to_primal
+from mercer.solvers.passes.certificate import Assessment
+from mercer.solvers.passes.work import FinalSums
 
 pytestmark = pytest.mark.usefixtures("small_samples")
 
@@ -31,3 +37,44 @@ def test_random_problems(block):
     for seed in ([121], [238], [], [])[block] + [*range(8 * block, 8 * block + 8)]:
         case = drawn(seed)
         assert certified.check(case, fitted) == [], case
+
+
+@pytest.mark.parametrize("cls", [KernelRidge, KernelLogistic])
+@pytest.mark.parametrize("away", [1e-3, 0.03, 3.0])
+def test_an_offset_that_is_off_draws_f_along(cls, away):
+    """f is best for its b, and b is not: moving both gains more than moving b alone."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((90, 2))
+    t = X[:, 0] + 0.5 * rng.standard_normal(90)
+    y = t if cls is KernelRidge else np.where(t > 0, 1, -1)
+    machine = cls(Gaussian(1.0), lam=1e-4, representation=Nystrom(centres=X[:12]))
+    problem, _ = machine.problem(ArrayRows(X, y, rows=30))
+    K, B = Gaussian(1.0)(X, X[:12]), Gaussian(1.0)(X[:12], X[:12])
+    targets = y.astype(float)  # labels are coded −1 and 1
+
+    def objective(v):
+        s = K @ v[:12] + v[12]
+        slopes, bends = (part(targets, s) / 90 for part in (problem.loss.grad, problem.loss.hess))
+        wide = np.column_stack([K, np.ones(90)])
+        penalty = 1e-4 * np.block([[B, np.zeros((12, 1))], [np.zeros((1, 13))]])
+        value = problem.loss.value(targets, s).mean() + v @ penalty @ v
+        return value, wide.T @ slopes + 2 * penalty @ v, (wide.T * bends) @ wide + 2 * penalty
+
+    def minimum(v, free):
+        for _ in range(60):
+            _, g, H = objective(v)
+            v[:free] -= np.linalg.lstsq(H[:free, :free], g[:free], rcond=None)[0]
+        return v
+
+    best = minimum(np.zeros(13), 13)
+    stuck = best.copy()
+    stuck[12] += away
+    stuck = minimum(stuck, 12)
+    above = objective(stuck)[0] - objective(best)[0]
+    coef, intercept = stuck[:12, None], stuck[12:]
+    judge = Assessment(problem, to_primal(problem.sample, store=True))
+    sums = problem.A.adding(FinalSums(problem.loss))(coef, intercept, None, judge.score_errors(coef))
+    found = judge.measured(coef, intercept, sums, 1.0, False)
+    assert found.objective == pytest.approx(objective(stuck)[0], rel=1e-9)
+    assert found.gap is None or above <= found.gap <= max(1e4 * above, 1e-9)
+    assert (found.gap is None) == (cls is KernelLogistic and away == 3.0)

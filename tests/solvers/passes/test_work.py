@@ -131,7 +131,7 @@ def test_final_sums(loss, y):
     errors = np.array([1e-3, 1e-4])
     sums = facing(y, w).adding(FinalSums(loss))(c, b, level, errors)
     s = K @ c + b
-    value, _, _, _, slope, bends, shaken, sized, squares, size = sums
+    value, _, _, _, slope, bends, leaning, shaken, sized, squares, size = sums
     assert np.sum(value) == pytest.approx((w[:, None] * loss.value(y, s)).sum())
     _, _, _, slopes = Slopes(loss).at(y, s, level)
     # k(x,x) = 1
@@ -143,6 +143,7 @@ def test_final_sums(loss, y):
     assert np.allclose(size, sized)
     if loss.smooth:
         assert np.allclose(bends, (w[:, None] * loss.hess(y, s)).sum(axis=0))
+        assert np.allclose(leaning, bends)
 
 
 def test_absent_examples():

@@ -148,8 +148,8 @@ class Bends(Slopes):
 class FinalSums(Slopes):
     """The sums that a certificate needs, besides: what rounding may have done, and the offset's curvature.
 
-    After those of `Slopes` come Σ w V'' of each output; by how much Σ w V changes if scores are wrong by
-    `errors`; Σ w|V'| √k(x,x) and Σ (w V')² k(x,x), and Σ w|V'|.
+    After those of `Slopes` come Σ w V'' and Σ w V'' √k(x,x) of each output; by how much Σ w V changes if
+    scores are wrong by `errors`; Σ w|V'| √k(x,x) and Σ (w V')² k(x,x), and Σ w|V'|.
     """
 
     def __call__(
@@ -170,18 +170,19 @@ class FinalSums(Slopes):
         x = np.sqrt(A.row_squares()) if norms is None else norms
         size = np.abs(slopes) if w is None else np.abs(slopes) * w[:, None]
         sized = size * x[:, None]
-        bends = np.zeros(scores.shape[1])
+        curvature = np.zeros_like(scores)
         if mu is None and self.loss.curved:
-            bends = _mean(np.maximum(self.loss.hess(y, scores), 0), w, outputs=True)
+            curvature = np.maximum(self.loss.hess(y, scores), 0)
         elif mu is not None:
-            bends = _mean(Smoothed(self.loss, mu).hess(y, scores), w, outputs=True)
+            curvature = Smoothed(self.loss, mu).hess(y, scores)
+        bends = [_mean(part, w, outputs=True) for part in (curvature, curvature * x[:, None])]
         shaken = np.zeros_like(values)
         with np.errstate(over="ignore", invalid="ignore"):
             for sign in (1, -1):
                 off = scores + sign * (errors + EPS * np.abs(scores))
                 shaken = np.maximum(shaken, np.abs(self.at(y, off, mu)[0] - values))
         lengths = (sized.sum(axis=0), np.square(sized).sum(axis=0), size.sum(axis=0))
-        return (*sums, bends, _mean(shaken, w), *lengths)
+        return (*sums, *bends, _mean(shaken, w), *lengths)
 
 
 def in_blocks(part: Callable[[slice, np.ndarray], np.ndarray], rows: slice, S: np.ndarray) -> np.ndarray:
