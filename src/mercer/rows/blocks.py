@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.rows.base import Shard, bundles
 from mercer.rows.columns import known
-from mercer.rows.missing import WAYS, check
+from mercer.rows.missing import check, require_way
 from mercer.rows.placing import Gather, Origin, is_of_dask
 from mercer.rows.portions import ends, held_portion
 
@@ -158,8 +158,7 @@ class Taken:
 
 def taken_of(X: Any, y: Any, w: Any, columns: Sequence[str] | None, missing: str) -> Taken:
     """The columns that are asked for, checked: they are there, each of them once."""
-    if missing not in WAYS:
-        raise ValueError(f"missing must be one of {', '.join(map(repr, WAYS))}, got {missing!r}")
+    require_way(missing)
     if not hasattr(X, "columns"):
         if columns is not None:
             raise ValueError(
