@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
 
 def section(name: str, result: dict) -> str:
     bench = importlib.import_module(f"benchmarks.bench_{name}")
-    lines = [f"### {result['title']}", "", run_line(result["run"]), ""]
+    lines = [f"### {result['title']}", "", f"`python -m benchmarks {name}`: {run_line(result['run'])}", ""]
     if name == "products":
         lines += [limits.table(result["limits"]), "", pivot(result["records"]), ""]
         lines += draw(roofline.figure, result, "performance.svg", "Pairs a second against d, under the limit")
@@ -79,7 +79,8 @@ def gpu_records(folder: Path) -> list[dict]:
 
 def gpu_section(records: list[dict]) -> str:
     card = next((r["card"] for r in records if "card" in r), "GPU")
-    lines = [f"### {card}", ""]
+    command = "`PYTHONPATH=src python -m benchmarks.bench_gpu`, jobs named as in the first column."
+    lines = [f"### {card}", "", command, ""]
     if ceilings := next((r for r in records if r["job"] == "limits" and "fp32_flops" in r), None):
         rates = [f"{k} {ceilings[f'{k}_flops'] / 1e12:.3g}" for k in ("fp32", "tf32", "bf16")]
         text = f"Matrix products, TFLOP/s: {', '.join(rates)}."
