@@ -17,6 +17,6 @@ import matplotlib.pyplot as plt
 
 from mercer import plot
 
-fig, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
+fig, axes = plt.subplots(1, 3, figsize=(11, 3), layout="constrained")
 plot.class_separation((0.5, 2.0, 5.0), axes)
 plt.show()

@@ -21,7 +21,7 @@ from mercer.kernels import Gaussian
 
 
 def spread(x):
-    return 0.25 + 0.15 * (x + 2)
+    return 0.25 + 0.12 * (x + 3)
 
 
 def density(points):
@@ -31,9 +31,9 @@ def density(points):
 
 
 rng = np.random.default_rng(0)
-x = np.clip(rng.standard_normal(300), -1.99, 3)
+x = rng.standard_normal(300)
 y = np.sin(1.5 * x) + spread(x) * rng.standard_normal(300)
 machine = KernelRidge(Gaussian(0.7), lam=1e-3).fit(x[:, None], y)
 fig, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
-plot.conditional_mean(density, ((-2, 3), (-3.2, 3.2)), ax, at=(-1.5, 0.0, 1.5), machine=machine)
+plot.conditional_mean(density, ((-3, 3), (-3.2, 3.2)), ax, at=(-1.5, 0.0, 1.5), machine=machine)
 plt.show()

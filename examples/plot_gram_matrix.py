@@ -22,6 +22,6 @@ from mercer.kernels import Gaussian
 X, y = load_digits(return_X_y=True)
 X, y = X[:300], y[:300]
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), layout="constrained")
-for ax, sigma in zip(axes, (3.0, 15.0, 75.0), strict=True):
+for ax, sigma in zip(axes, (5.0, 22.0, 150.0), strict=True):
     plot.gram(Gaussian(sigma), X, y, ax).set_title(f"σ = {sigma:g}", fontsize=10)
 plt.show()

@@ -6,9 +6,9 @@ Small molecules are graphs: atoms are nodes with labels, bonds are edges. The ke
 counts what can be seen from each node within a few steps, and a support vector machine learns which molecules
 are alcohols, that is, have an oxygen with a hydrogen at a carbon. Nobody told it what to look at.
 
-Take a node out, and the score changes; by how much is the colour of the node. In an alcohol it is the oxygen
-and its hydrogen that speak for it. In an ether, where the oxygen lies between two carbons, the same oxygen
-speaks against.
+Take a node out, and the score changes; by how much is the colour of the node. In an alcohol it is the oxygen,
+its hydrogen and the carbon beside them that speak for it. In an ether the oxygen lies between two carbons
+and says little; what speaks against an alcohol there are the ends of the chain, as both have their hydrogens.
 
 Kernels on graphs go beyond the texts.
 """
@@ -40,4 +40,5 @@ machine = KernelSVC(WeisfeilerLehman(2).normalize(), lam=1e-3).fit(graphs, kinds
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
 for ax, chain in zip(axes, ("CCCCCO", "CCCOC"), strict=True):
     plot.graph_nodes(machine, molecule(chain), ax, label="alcohol")
+axes[1].get_legend().remove()
 plt.show()

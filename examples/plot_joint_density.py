@@ -20,7 +20,7 @@ from mercer import plot
 
 
 def spread(x):
-    return 0.25 + 0.15 * (x + 2)
+    return 0.25 + 0.12 * (x + 3)
 
 
 def density(points):
@@ -30,8 +30,8 @@ def density(points):
 
 
 rng = np.random.default_rng(0)
-x = np.clip(rng.standard_normal(300), -1.99, 3)
+x = rng.standard_normal(300)
 y = np.sin(1.5 * x) + spread(x) * rng.standard_normal(300)
 fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
-plot.joint_density(density, ((-2, 3), (-3.2, 3.2)), ax, samples=np.column_stack([x, y]))
+plot.joint_density(density, ((-3, 3), (-3.2, 3.2)), ax, samples=np.column_stack([x, y]))
 plt.show()

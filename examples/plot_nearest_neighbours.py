@@ -19,6 +19,6 @@ from sklearn.datasets import make_moons
 from mercer import plot
 
 X, y = make_moons(90, noise=0.25, random_state=3)
-fig, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
-plot.nearest(X, y, (0.95, 0.28), (1, 7, 45), axes)
+fig, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
+plot.nearest(X, y, (0.55, 0.1), (1, 7, 45), axes)
 plt.show()

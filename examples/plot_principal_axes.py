@@ -8,8 +8,8 @@ axis stands at a right angle to it. The arrows are as long as the deviations Ïƒâ
 what lies within one and two of them.
 
 A point projected onto the first axis keeps, on average, the share of the squared distances from the mean that
-the legend has for it. No other line keeps more, which is what the second figure of this pair,
-*why no other directions hold more*, is about.
+the legend has for it. No other line keeps more: that is what principal components are, and why the first few
+of them are the best small description that projections can give.
 
 Figure 12.2 of [003].
 """
@@ -29,6 +29,6 @@ plt.show()
 # %%
 # Length and width of petals of Fisher's irises: nearly all of the variance lies along one axis.
 
-fig, ax = plt.subplots(figsize=(6, 4.6), layout="constrained")
+fig, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
 plot.principal_axes(load_iris().data[:, 2:], ax).set(xlabel="length in cm", ylabel="width in cm")
 plt.show()

@@ -4,10 +4,10 @@ Which letters carry the decision
 
 A machine that compares strings by their substrings is a linear function of how often each substring occurs,
 so every substring has a weight, and a letter carries as much as the substrings that run through it. Blot a
-letter out, and the score falls by exactly that. Blue letters speak for one class, orange ones
+letter out, and see by how much the score falls. Blue letters speak for one class, orange ones
 for the other, as the legend says.
 
-The names of sixteen rivers and sixteen towns in Germany are far too few to learn geography from, but endings
+German names of sixteen rivers and sixteen towns are far too few to learn geography from, but endings
 give a good deal away: *-burg*, *-stadt* and *-hausen* are towns. On the right are the substrings with the
 largest weights, on the left new names, letter by letter.
 

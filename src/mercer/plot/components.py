@@ -10,7 +10,7 @@ from matplotlib.patches import Ellipse
 
 from mercer._params import require_count
 from mercer.plot.clouds import symmetric
-from mercer.plot.plane import features, tinted, window
+from mercer.plot.plane import features, on_white, text_on, tinted, window
 from mercer.plot.style import BLUE, COLOURS, INK, bare, dressed, in_space, legend, panels
 
 # Deviations that the ellipses are drawn at.
@@ -59,7 +59,8 @@ def principal_axes(X: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axe
         ax.annotate("", tuple(tip), tuple(mean), arrowprops=arrow)
         share = f"axis {k + 1}: {100 * value / values.sum():.0f} %"
         ax.plot([mean[0], tip[0]], [mean[1], tip[1]], color=COLOURS[1 + k], linewidth=2.4, label=share)
-    window(ax, X, 0.08, alone=1.0)
+    reach = max(_DEVIATIONS) * np.sqrt(np.diag(np.cov(X.T, bias=True)))
+    window(ax, np.vstack([X, mean - reach, mean + reach]), 0.05, alone=1.0)
     ax.set_aspect("equal")
     return legend(ax, loc="upper left")
 
@@ -134,6 +135,7 @@ def _polytope(ax: Any, values: np.ndarray, k: int, beta: np.ndarray) -> None:
     ax = in_space(ax) if p == 3 else dressed(ax, "β₁", "β₂")
     if p == 3:
         ax.set(xlabel="β₁", ylabel="β₂", zlabel="β₃")
+        ax.set_box_aspect(None, zoom=0.85)  # else the label on the right has no room
     for i, a in enumerate(corners):
         for b in corners[i + 1 :]:
             # Edges of the cube, and those of the cut Σ β = k, along which one unit moves to another place.
@@ -146,7 +148,7 @@ def _polytope(ax: Any, values: np.ndarray, k: int, beta: np.ndarray) -> None:
         ax.contour(U, V, values[0] * U + values[1] * V, 8, colors=[BLUE], linewidths=0.7, alpha=0.6)
         ax.set_aspect("equal")
     best = np.arange(p) < k
-    look: Any = {"linestyle": "none", "markersize": 9}
+    look: Any = {"linestyle": "none", "markersize": 9, "clip_on": p > 2, "zorder": 5}
     ax.plot(*best.astype(float)[:, None], marker="*", color=COLOURS[1], **look, label="first eigenvectors")
     ax.plot(*beta[:, None], marker="o", color=COLOURS[0], **{**look, "markersize": 7}, label="S")
     ax.set_title(f"Σ λ β = {values @ beta:.3g} ≤ {values[:k].sum():.3g}", fontsize=10)
@@ -158,9 +160,9 @@ def _matrix(ax: Axes, matrix: np.ndarray, name: str) -> None:
     ax = bare(ax)
     strength = 0.75 * np.minimum(np.abs(matrix), 1)
     ink = np.where((matrix >= 0)[..., None], tinted(strength, COLOURS[0]), tinted(strength, COLOURS[1]))
-    ax.imshow(ink, interpolation="none")
+    ax.imshow(on_white(ink), interpolation="none")
     for (i, j), value in np.ndenumerate(matrix):
-        colour = "white" if strength[i, j] > 0.45 else INK
+        colour = text_on(strength[i, j])
         text = f"{value:.2f}".replace("-", "−")
         ax.text(j, i, text, ha="center", va="center", fontsize=9, color=colour)
     rows = range(len(matrix))

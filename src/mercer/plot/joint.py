@@ -136,6 +136,7 @@ def _shaded(ax: Axes | None, x: np.ndarray, y: np.ndarray, P: np.ndarray, colour
     sides = (float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))
     image = tinted(0.85 * P / P.max(), colour)
     ax.imshow(image, origin="lower", extent=sides, aspect="auto", interpolation="bilinear")
+    ax.set_autoscale_on(False)  # what lies outside of the limits is not shown
     return ax
 
 

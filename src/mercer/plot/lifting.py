@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from sklearn.base import clone
 
 from mercer.estimators import KernelSVC
@@ -48,7 +49,7 @@ def lift(
     >>> ax = Figure().add_subplot(projection="3d")
     >>> (ax,) = plot.lift(X, np.repeat(["in", "out"], 10), axes=ax)
     >>> ax.get_title()
-    'a plane: 100 % right'
+    'a plane gets 100 % right'
     """
     X, y = features(X, 2, "points to be lifted"), np.asarray(y)
     classes = np.unique(y)
@@ -60,16 +61,20 @@ def lift(
     row = _axes(axes)
     if len(row) == 2:
         _in_plane(row[0], X, y, lambda points: raised.decision_function(mapped(points)), resolution)
-        row[0].set_title(f"a line: {_percent(flat.score(X, y))} right", fontsize=10)
+        row[0].set_title(f"a line gets {_percent(flat.score(X, y))} right", fontsize=10)
     space = in_space(row[-1])
     w, b = np.ravel(raised.coef_), float(np.ravel(raised.intercept_)[0])
     if Phi.shape[1] > 3:
         Phi, w, b = _main_directions(Phi, w, b)
         names = ["along the plane", "along the plane", "distance from it"]
+        space.view_init(elev=14)  # nearly from the side: what is above and what below shows
     _plane(space, Phi, w, b)
     class_points(space, Phi, y, classes)
+    space.set_box_aspect(None, zoom=0.85)  # else the label on the right has no room
+    for axis in (space.xaxis, space.yaxis, space.zaxis):
+        axis.set_major_locator(MaxNLocator(4))
     space.set(xlabel=names[0], ylabel=names[1], zlabel=names[2])
-    space.set_title(f"a plane: {_percent(raised.score(_coordinates(mapped, X), y))} right", fontsize=10)
+    space.set_title(f"a plane gets {_percent(raised.score(_coordinates(mapped, X), y))} right", fontsize=10)
     legend(row[0], loc="upper left")
     return row
 

@@ -14,7 +14,7 @@ from mercer._resolve import kernel_of
 from mercer.functions import feature_weights as largest_weights
 from mercer.graphs import Graph
 from mercer.plot.model import plain
-from mercer.plot.plane import features, tinted, window
+from mercer.plot.plane import features, on_white, text_on, tinted, window
 from mercer.plot.style import BLUE, COLOURS, INK, bare, dressed, legend
 
 _FOR, _AGAINST = COLOURS[0], COLOURS[1]
@@ -65,12 +65,10 @@ def letters(
     for i, (x, gain) in enumerate(zip(strings, gains, strict=True)):
         for j, value in enumerate(gain):
             strength = 0.9 * abs(value) / largest
-            colour = _FOR if value >= 0 else _AGAINST
-            ax.add_patch(
-                Rectangle((j - 0.5, i - 0.42), 1, 0.84, facecolor=colour, alpha=strength, linewidth=0)
-            )
+            fill = on_white(tinted(np.array(strength), _FOR if value >= 0 else _AGAINST))
+            ax.add_patch(Rectangle((j - 0.5, i - 0.42), 1, 0.84, facecolor=fill, linewidth=0))
             look: Any = {"ha": "center", "va": "center", "fontsize": 10}
-            ax.text(j, i, _letter(x, j), color="white" if strength > 0.5 else INK, **look)
+            ax.text(j, i, _letter(x, j), color=text_on(strength), **look)
     ax.set_xlim(-0.6, max(map(len, strings)) - 0.4)
     ax.set_ylim(len(strings) - 0.5, -0.5)
     ax.set(xticks=[], yticks=[])
@@ -117,14 +115,12 @@ def graph_nodes(
     ax.set(xticks=[], yticks=[], aspect="equal")
     lines = [places[pair] for pair in graph.edges.tolist()]
     ax.add_collection(LineCollection(lines, colors=INK, linewidths=1.6, alpha=0.7, zorder=1))
-    # White below, so that edges end where the nodes begin whatever their shade is.
     size = float(np.clip(9000 / (graph.n_nodes + 8), 60, 420))
-    ax.scatter(places[:, 0], places[:, 1], s=size, color="white", edgecolors=INK, linewidths=1.0, zorder=2)
-    shades = [tinted(np.array(0.9 * abs(g) / largest), _FOR if g >= 0 else _AGAINST) for g in gain]
-    ax.scatter(places[:, 0], places[:, 1], s=size, c=shades, linewidths=0, zorder=3)
+    shades = [on_white(tinted(np.array(0.9 * abs(g) / largest), _FOR if g >= 0 else _AGAINST)) for g in gain]
+    ax.scatter(places[:, 0], places[:, 1], s=size, c=shades, edgecolors=INK, linewidths=1.0, zorder=2)
     if graph.node_labels is not None:
         for place, name, g in zip(places, graph.node_labels, gain, strict=True):
-            colour = "white" if abs(g) > 0.55 * largest else "#444a50"
+            colour = text_on(0.9 * abs(g) / largest)
             look: Any = {"ha": "center", "va": "center", "fontsize": 9, "zorder": 4}
             ax.text(place[0], place[1], plain(str(name), 6), color=colour, **look)
     window(ax, places, 0.18, alone=1.0)
@@ -227,8 +223,8 @@ def _divide(ax: Axes, labels: np.ndarray) -> None:
     if len(classes) > _MOST_CLASSES:
         raise ValueError(f"at most {_MOST_CLASSES} classes have room for their names, got {len(classes)}")
     for edge in first[1:]:
-        ax.axhline(edge - 0.5, color=INK, linewidth=1.0)
-        ax.axvline(edge - 0.5, color=INK, linewidth=1.0)
+        ax.axhline(edge - 0.5, color=INK, linewidth=0.7, alpha=0.6)
+        ax.axvline(edge - 0.5, color=INK, linewidth=0.7, alpha=0.6)
     middle, names = first + (counts - 1) / 2, [plain(str(name), 12) for name in classes]
     ax.set_xticks(middle, names)
     ax.set_yticks(middle, names)

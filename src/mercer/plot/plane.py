@@ -59,6 +59,16 @@ def tinted(strength: np.ndarray, colour: str) -> np.ndarray:
     return image
 
 
+def on_white(image: np.ndarray) -> np.ndarray:
+    """A tinted image on white paper: what text on it needs, to be read on a light page and on a dark one."""
+    return image[..., :3] * image[..., 3:] + 1 - image[..., 3:]
+
+
+def text_on(strength: float) -> str:
+    """The colour in which text is read on such a tint `on_white`: dark, but white where it is strong."""
+    return "white" if strength > 0.75 else "#30363c"
+
+
 def told_apart(classes: Any) -> Any:
     """These classes, if there are not too many to be told apart by colour."""
     if len(classes) > len(MANY_COLOURS):

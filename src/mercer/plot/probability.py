@@ -95,15 +95,16 @@ def probability_fields(
     row = panels(axes, (len(found),), f"{len(found)} machines need as many Axes", (3.6, 3.4))
     for ax, (name, machine) in zip(row, found, strict=True):
         two_classes(machine, y, "a field of probabilities")
-        _field(ax, machine, points, np.asarray(y), resolution)
+        _field(ax, machine, points, np.asarray(y), resolution, window(ax, points, 0.08, alone=1.0))
         ax.set_title(name, fontsize=10)
     legend(row[-1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return row
 
 
-def _field(ax: Axes, machine: Any, X: np.ndarray, y: np.ndarray, resolution: int, size: float = 4.5) -> None:
+def _field(
+    ax: Axes, machine: Any, X: np.ndarray, y: np.ndarray, resolution: int, corners: np.ndarray
+) -> None:
     ax = dressed(ax, grid=False)
-    corners = window(ax, X, 0.08, alone=1.0)
     U, V, P = answers(machine.predict_proba, corners, resolution)
     p = P[:, :, 1]
     strength = 0.75 * np.abs(2 * p - 1)
@@ -113,7 +114,7 @@ def _field(ax: Axes, machine: Any, X: np.ndarray, y: np.ndarray, resolution: int
         if p.min() < level < p.max():
             style: Any = {"linewidths": 1.6} if level == 0.5 else {"linewidths": 0.8, "linestyles": "dashed"}
             ax.contour(U, V, p, levels=[level], colors=[INK], **style)
-    class_points(ax, X, y, machine.classes_, size=size)
+    class_points(ax, X, y, machine.classes_, size=4.5)
 
 
 def _show(ax: Axes, image: np.ndarray, corners: np.ndarray) -> None:
@@ -234,11 +235,13 @@ def class_separation(
     row = panels(axes, (len(offsets),), f"{len(offsets)} offsets need as many Axes", (3.6, 3.4))
     y = np.arange(n) % 2
     noise = np.random.default_rng(random_state).standard_normal((n, 2))
+    # All panels show the same window, so that strips can be compared.
+    shown = np.vstack([noise + np.outer(y - 0.5, [offset, 0.0]) for offset in offsets])
     for ax, offset in zip(row, offsets, strict=True):
         X = noise + np.outer(y - 0.5, [offset, 0.0])
         fitted = clone(machine).fit(X, y)
         two_classes(fitted, y, "a separation of classes")
-        _field(ax, fitted, X, y, resolution)
+        _field(ax, fitted, X, y, resolution, window(ax, shown, 0.08))
         ax.set_aspect("equal")
         ax.set_title(f"ω = {offset:g}: {fitted.score(X, y):.0%} right".replace("%", " %"), fontsize=10)
     return row

@@ -71,6 +71,7 @@ def _of_margin(loss: Loss, m: np.ndarray) -> np.ndarray:
     if loss.joint:
         raise ValueError(f"{name} is a loss of several scores at once, and has no margin y·s to be drawn by")
     try:
+        loss.check_targets(np.array([1.0, -1.0]))
         right, left = (loss.value(y * np.ones((len(m), 1)), y * m[:, None]) for y in (1.0, -1.0))
     except ValueError as error:
         raise ValueError(f"{name} does not take labels ±1, so it can't be compared: {error}") from error
