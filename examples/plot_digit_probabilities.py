@@ -7,7 +7,7 @@ logistic machine for ten classes gives every place ten probabilities that add up
 panels shows one of them, with the images of that digit as dots; in the last one the colours of the classes
 are mixed by their probabilities, so that a pure colour is a sure answer and a muddy one a doubt.
 
-Zeros, fours and sixes have places of their own; eights and fives share theirs with others, and no border
+Zeros have a place of their own, and sixes nearly so; fives and eights share theirs with others, and no border
 drawn in this plane could part them. Two components out of 64 are not enough for reading digits, and the
 probabilities say so, which a hard decision would hide. The second figure has the same machine's borders.
 

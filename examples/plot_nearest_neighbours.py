@@ -14,11 +14,13 @@ Figure 12.11 of [003].
 """
 
 import matplotlib.pyplot as plt
+import numpy as np
 from sklearn.datasets import make_moons
 
 from mercer import plot
 
-X, y = make_moons(90, noise=0.25, random_state=3)
+X, y = make_moons(90, noise=0.25, random_state=9)
+y = np.array(["upper", "lower"])[y]
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
-plot.nearest(X, y, (0.55, 0.1), (1, 7, 45), axes)
+plot.nearest(X, y, (1.36, 0.42), (1, 7, 45), axes)
 plt.show()

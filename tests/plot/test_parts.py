@@ -155,8 +155,13 @@ def test_bars_of_weights():
     assert [label.get_text() for label in ax.get_yticklabels()] == [word for word, _ in found]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["for maths", "for fruit"]
     several = KernelClassifier(Spectrum(2), "squared_hinge", lam=0.01).fit(WORDS, ["a", "a", "b", "c"])
-    with pytest.raises(ValueError, match="a weight for every output"):
+    with pytest.raises(ValueError, match=r"machine.function_.output\(0\)"):
         plot.feature_weights(several, ax=plot.axes())
+    one = several.function_.output(0)
+    bars = plot.feature_weights(one, ax=plot.axes(), count=3).patches
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in bars], [w for _, w in feature_weights(one, count=3)]
+    )
 
 
 def test_a_gram_matrix_is_sorted_by_label():

@@ -130,5 +130,9 @@ def test_what_has_no_probability(plane, steps):
         plot.probability_1d([], *steps, plot.axes())
     with pytest.raises(ValueError, match="one feature"):
         plot.probability_1d(LogisticRegression().fit(X[:40], y[:40]), X[:40], y[:40], plot.axes())
+    machine = LogisticRegression().fit(X[:40], y[:40])
+    for labels in (y[:39], np.array(["d"] * 40)):
+        with pytest.raises(ValueError, match="one of the classes"):
+            plot.probability_fields(machine, X[:40], labels, plot.axes())
     with pytest.raises(ValueError, match="need 4 Axes"):
         plot.class_probabilities(LogisticRegression().fit(X, y), X, y, row(3))

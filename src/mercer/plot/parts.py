@@ -148,7 +148,7 @@ def feature_weights(f: Any, X: Any = None, ax: Axes | None = None, *, count: int
     if not all(np.ndim(weight) == 0 for _, weight in found):
         raise ValueError(
             "features have a weight for every output here, and bars show one: fit two classes, or give one "
-            "function of several, such as machine.function_[0]"
+            "function of several, such as machine.function_.output(0)"
         )
     weights = np.array([weight for _, weight in found], dtype=float)
     classes = getattr(f, "classes_", None)

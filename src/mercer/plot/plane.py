@@ -93,14 +93,17 @@ def shares(machine: Any, points: np.ndarray) -> np.ndarray:
     return (machine.predict(points)[:, None] == machine.classes_[None, :]).astype(float)
 
 
-def two_classes(machine: Any, y: Any, what: str) -> np.ndarray:
-    """Is each example one of the second class? Refused unless the machine tells two classes apart."""
+def two_classes(machine: Any, y: Any, n: int, what: str) -> np.ndarray:
+    """Is each of n examples one of the second class? Refused unless the machine tells two classes apart."""
     classes = getattr(machine, "classes_", None)
     if classes is None or not hasattr(machine, "predict_proba"):
         raise TypeError(f"{what} needs a fitted classifier with predict_proba, such as KernelLogistic")
     if len(classes) != 2:
         raise ValueError(f"{what} is drawn for two classes, and here are {len(classes)}")
-    return np.asarray(y) == classes[1]
+    y = np.asarray(y)
+    if y.shape != (n,) or not np.isin(y, classes).all():
+        raise ValueError(f"y must have one of the classes {list(classes)} for each of {n} points")
+    return y == classes[1]
 
 
 def named(machines: Any) -> list[tuple[str, Any]]:

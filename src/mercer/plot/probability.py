@@ -53,14 +53,13 @@ def probability_1d(
     ('P(yes | x)', ['λ = 1', 'λ = 0.01', 'no', 'yes'])
     """
     points, curves = features(X, 1, "a line"), named(machines)
-    classes = curves[0][1].classes_ if hasattr(curves[0][1], "classes_") else ("", "")
-    second = two_classes(curves[0][1], y, "a probability on a line")
+    second, *_ = (two_classes(machine, y, len(points), "a probability on a line") for _, machine in curves)
+    classes = curves[0][1].classes_
     room = margin * (float(np.ptp(points)) or 1.0)
     grid = np.linspace(points.min() - room, points.max() + room, resolution)
     ax = dressed(ax, "x", f"P({classes[1]} | x)")
     ax.axhline(0.5, color=INK, linewidth=0.8, dashes=(4, 3))
     for j, (name, machine) in enumerate(curves):
-        two_classes(machine, y, "a probability on a line")
         p = np.asarray(asked(machine.predict_proba, grid[:, None]))[:, 1]
         turn, colour = divmod(j, len(COLOURS))
         style = _STYLES[turn % len(_STYLES)]
@@ -94,7 +93,7 @@ def probability_fields(
     points, found = features(X, 2, "probabilities"), named(machines)
     row = panels(axes, (len(found),), f"{len(found)} machines need as many Axes", (3.6, 3.4))
     for ax, (name, machine) in zip(row, found, strict=True):
-        two_classes(machine, y, "a field of probabilities")
+        two_classes(machine, y, len(points), "a field of probabilities")
         _field(ax, machine, points, np.asarray(y), resolution, window(ax, points, 0.08, alone=1.0))
         ax.set_title(name, fontsize=10)
     legend(row[-1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -240,7 +239,7 @@ def class_separation(
     for ax, offset in zip(row, offsets, strict=True):
         X = noise + np.outer(y - 0.5, [offset, 0.0])
         fitted = clone(machine).fit(X, y)
-        two_classes(fitted, y, "a separation of classes")
+        two_classes(fitted, y, n, "a separation of classes")
         _field(ax, fitted, X, y, resolution, window(ax, shown, 0.08))
         ax.set_aspect("equal")
         ax.set_title(f"ω = {offset:g}: {fitted.score(X, y):.0%} right".replace("%", " %"), fontsize=10)

@@ -48,6 +48,7 @@ def nearest(X: Any, y: Any, query: Any, counts: Sequence[int] = (1, 5, 15), axes
     classes = told_apart(np.unique(y))
     distance = np.linalg.norm(X - place, axis=1)
     order = np.argsort(distance, kind="stable")
+    reach = distance[order[max(counts) - 1]]  # the largest disk fits into every panel
     for ax, count in zip(row, counts, strict=True):
         near = order[: int(count)]
         winner, share = _vote(y[near])
@@ -63,7 +64,7 @@ def nearest(X: Any, y: Any, query: Any, counts: Sequence[int] = (1, 5, 15), axes
         ax.plot(
             *place, "P", color=INK, markersize=10, markeredgecolor="white", markeredgewidth=0.8, label="x"
         )
-        window(ax, np.vstack([X, place]), 0.08, alone=1.0)
+        window(ax, np.vstack([X, place - reach, place + reach]), 0.05, alone=1.0)
         ax.set_aspect("equal")
         ax.set_title(f"R = {count}: {winner}, h = {share:.3g}", fontsize=10)
     legend(row[-1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
