@@ -33,9 +33,24 @@ def test_decision_regions_refuses_what_it_cannot_draw(plane):
     machine = KernelLogistic().fit(X, y)
     with pytest.raises(ValueError, match="two features"):
         plot.decision_regions(machine, X[:, :1], y, plot.axes())
-    machine.classes_ = np.arange(7)
-    with pytest.raises(ValueError, match="at most 6 classes"):
+    machine.classes_ = np.arange(13)
+    with pytest.raises(ValueError, match="at most 12 classes"):
         plot.decision_regions(machine, X, y, plot.axes())
+
+
+def test_ten_classes_have_colours_markers_and_names_of_their_own():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(10), 12)
+    X = 4 * np.column_stack([np.cos(0.63 * y), np.sin(0.63 * y)]) + 0.3 * rng.standard_normal((120, 2))
+    machine = KernelLogistic(Gaussian(1.0), lam=1e-3).fit(X, y)
+    ax = plot.decision_regions(machine, X, y, plot.axes(), resolution=40)
+    assert _legend(ax) == [str(digit) for digit in range(10)]
+    for looks in ("get_color", "get_marker"):
+        assert len({getattr(line, looks)() for line in ax.lines}) == 10
+    # A name stands where the machine gives that answer.
+    for text in ax.texts:
+        assert machine.predict([text.get_position()])[0] == int(text.get_text())
+    assert len(ax.texts) == 10
 
 
 def test_margin_rings_the_support_vectors(plane):

@@ -86,3 +86,33 @@ def test_quantiles_draws_bands_and_the_middle(line):
         plot.quantiles(KernelRidge().fit(*line), *line, plot.axes())
     with pytest.raises(ValueError, match="one feature"):
         plot.quantiles(machine, np.zeros((3, 2)), np.zeros(3), plot.axes())
+
+
+def test_regressions_on_one_axes_or_a_panel_each(line):
+    from matplotlib.figure import Figure
+
+    X, y = line
+    machines = {f"σ = {s}": KernelRidge(Gaussian(s), lam=1e-3).fit(X, y) for s in (0.1, 1.0, 10.0)}
+    (ax,) = plot.regressions(machines, X, y, plot.axes(), truth=np.sin)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["examples", "truth", *machines]
+    drawn = plot.regressions(machines, X, y, Figure().subplots(1, 3), truth=np.sin)
+    assert [panel.get_title() for panel in drawn] == list(machines)
+    for j, machine in enumerate(machines.values()):
+        together, alone = ax.lines[2 + j], drawn[j].lines[-1]
+        for curve in (together, alone):
+            x, f = curve.get_data()
+            np.testing.assert_allclose(f, machine.function_(x[:, None]) + machine.intercept_, atol=1e-9)
+        assert together.get_color() == alone.get_color()
+    with pytest.raises(ValueError, match="3 machines need as many Axes, or one"):
+        plot.regressions(machines, X, y, Figure().subplots(1, 2))
+    with pytest.raises(ValueError, match="at most 6 curves"):
+        plot.regressions([KernelRidge().fit(X, y)] * 7, X, y, plot.axes())
+
+
+def test_residuals_reach_from_the_points_to_the_curve(line):
+    X, y = line
+    machine = KernelRidge(lam=1e-2).fit(X, y)
+    ax = plot.regression_1d(machine, X, y, plot.axes(), residuals=True)
+    segments = np.array(ax.collections[0].get_segments())
+    np.testing.assert_allclose(segments[:, :, 0], np.repeat(X, 2, axis=1))
+    np.testing.assert_allclose(np.sort(segments[:, :, 1]), np.sort(np.column_stack([y, machine.predict(X)])))

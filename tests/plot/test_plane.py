@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.svm import SVC
 
-from mercer import KernelRegressor, KernelSVC, plot
+from mercer import KernelRegressor, KernelRidge, KernelSVC, plot
 from mercer.kernels import Gaussian
 from mercer.losses import Quantile
-from mercer.plot.plane import answers, window
+from mercer.plot.plane import answers, named, on_white, shares, text_on, tinted, window
 
 
 def test_features_with_names_are_no_matter_here(plane, line):
@@ -32,3 +34,27 @@ def test_answers_on_a_grid():
     np.testing.assert_allclose(sums, U + V)
     assert U[0].tolist() == [0.0, 0.5, 1.0] and V[:, 0].tolist() == [0.0, 1.0, 2.0]
     assert answers(lambda X: np.c_[X, X], corners, 4)[2].shape == (4, 4, 4)
+
+
+def test_machines_have_names():
+    X, y = [[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]
+    machine = KernelRidge(Gaussian(1.0), lam=0.1, offset=False).fit(X, y)
+    norm = float(np.sqrt(machine.dual_coef_ @ Gaussian(1.0)(np.array(X)) @ machine.dual_coef_))
+    assert named(machine) == [(f"‖f‖ = {norm:.3g}", machine)]
+    assert named({1: machine}) == [("1", machine)]
+    assert named((LinearRegression(),))[0][0] == "LinearRegression"
+    with pytest.raises(ValueError, match="at least one"):
+        named({})
+
+
+def test_tints_on_white_paper():
+    image = tinted(np.array([0.0, 0.5, 1.0]), "#000000")
+    np.testing.assert_allclose(on_white(image), [[1] * 3, [0.5] * 3, [0] * 3])
+    assert text_on(0.9) == "white" != text_on(0.5)
+
+
+def test_shares_without_probabilities_are_all_or_nothing(plane):
+    machine = SVC().fit(*plane)
+    found = shares(machine, plane[0])
+    np.testing.assert_array_equal(machine.classes_[found.argmax(axis=1)], machine.predict(plane[0]))
+    assert set(found.ravel()) == {0.0, 1.0}

@@ -25,7 +25,18 @@ from mercer.plot.classification import (
     neighbours,
 )
 from mercer.plot.clouds import cloud, cluster_cells, cluster_classes, cluster_energy, covariance, spectrum
-from mercer.plot.curves import convergence, function_1d, lam_path, predicted_vs_true, quantiles, regression_1d
+from mercer.plot.components import pca_bound, principal_axes
+from mercer.plot.curves import (
+    convergence,
+    function_1d,
+    lam_path,
+    predicted_vs_true,
+    quantiles,
+    regression_1d,
+    regressions,
+)
+from mercer.plot.joint import conditional_mean, joint_density
+from mercer.plot.lifting import lift
 from mercer.plot.model import (
     contenders,
     coverage,
@@ -39,12 +50,16 @@ from mercer.plot.model import (
 )
 from mercer.plot.network import consensus_curve, followed, sensor_field
 from mercer.plot.online import budget_use, bumps, learning_curve, regret_curve
+from mercer.plot.parts import feature_weights, gram, graph_nodes, letters
+from mercer.plot.probability import class_probabilities, class_separation, probability_1d, probability_fields
 from mercer.plot.rates import bias_variance, bounds, decay, risk_curve, slack
 from mercer.plot.style import COLOURS, INK, axes
+from mercer.plot.surrogates import losses
 from mercer.plot.svg import to_svg
 from mercer.plot.theory import failure_rates, learned_rectangle, shattering
 from mercer.plot.tuning import surface
 from mercer.plot.voronoi import cells, lloyd_frames
+from mercer.plot.votes import nearest
 
 __all__ = [
     "COLOURS",
@@ -55,10 +70,13 @@ __all__ = [
     "budget_use",
     "bumps",
     "cells",
+    "class_probabilities",
+    "class_separation",
     "cloud",
     "cluster_cells",
     "cluster_classes",
     "cluster_energy",
+    "conditional_mean",
     "confusion",
     "consensus_curve",
     "contenders",
@@ -70,23 +88,36 @@ __all__ = [
     "dependence",
     "error_histogram",
     "failure_rates",
+    "feature_weights",
     "followed",
     "function_1d",
+    "gram",
+    "graph_nodes",
     "image_sheet",
     "importance",
+    "joint_density",
     "lam_path",
     "learned_rectangle",
     "learning_curve",
     "length_scales",
+    "letters",
+    "lift",
     "lloyd_frames",
     "loo_curve",
+    "losses",
     "margin",
+    "nearest",
     "neighbour_errors",
     "neighbours",
-    "prediction_band",
+    "pca_bound",
     "predicted_vs_true",
+    "prediction_band",
+    "principal_axes",
+    "probability_1d",
+    "probability_fields",
     "quantiles",
     "regression_1d",
+    "regressions",
     "regret_curve",
     "reliability",
     "risk_curve",

@@ -8,25 +8,38 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import Normal, Stroke
 from matplotlib.ticker import PercentFormatter
+from scipy.ndimage import distance_transform_edt
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelNeighborsClassifier
-from mercer.plot.plane import answers, features, tinted, window
-from mercer.plot.style import BESIDE, BLUE, COLOURS, INK, bare, dressed, legend, number, panels, whole_ticks
+from mercer.plot.plane import answers, class_points, features, shares, tinted, told_apart, window
+from mercer.plot.style import (
+    BESIDE,
+    BLUE,
+    COLOURS,
+    INK,
+    MANY_COLOURS,
+    bare,
+    dressed,
+    legend,
+    number,
+    panels,
+    whole_ticks,
+)
 
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
-_MARKERS = "os^Dvp"
 
 
 def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 100) -> Axes:
     """What a classifier of points in the plane says where: the surer, the stronger the colour.
 
     The machine is a fitted classifier; with ``predict_proba`` the colour is as strong as the probability,
-    without it is all or nothing. Each of at most six classes has its own marker as well as its own colour.
+    without it is all or nothing. Each of at most twelve classes has its own marker as well as its own colour;
+    of more than six, the largest region of each has its name written into it, too.
 
     Examples
     --------
@@ -37,13 +50,11 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
     ['a', 'b']
     """
     X, y = features(X, 2, "regions"), np.asarray(y)
-    classes = machine.classes_
-    if len(classes) > len(COLOURS):
-        raise ValueError(f"at most {len(COLOURS)} classes can be told apart by colour, got {len(classes)}")
+    classes = told_apart(machine.classes_)
     ax = dressed(ax, grid=False)
     corners = window(ax, X, 0.08, alone=1.0)
-    U, V, P = answers(lambda points: _shares(machine, points), corners, resolution)
-    for j, colour in enumerate(COLOURS[: len(classes)]):
+    U, V, P = answers(lambda points: shares(machine, points), corners, resolution)
+    for j, colour in enumerate(MANY_COLOURS[: len(classes)]):
         # By how much class j leads the best of the others. Levels lie on top of each other: no seams.
         lead = P[:, :, j] - np.delete(P, j, axis=2).max(axis=2)
         if lead.max() <= 0:
@@ -54,16 +65,22 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
                 ax.contourf(U, V, P[:, :, j], levels=[level, 2], colors=[colour], alpha=0.09)
         if j and lead.min() < 0:
             ax.contour(U, V, lead, levels=[0], colors=[INK], linewidths=1.2)
-    edge: Any = {"markeredgecolor": to_rgba("white", 0.8), "markeredgewidth": 0.5}
-    for label, marker, colour in zip(classes, _MARKERS, COLOURS, strict=False):
-        ax.plot(*X[y == label].T, marker, color=colour, markersize=5, **edge, label=str(label))
+    class_points(ax, X, y, classes)
+    if len(classes) > len(COLOURS):
+        _name_regions(ax, U, V, P.argmax(axis=2), classes)
     return legend(ax, **BESIDE)
 
 
-def _shares(machine: Any, points: np.ndarray) -> np.ndarray:
-    if hasattr(machine, "predict_proba"):
-        return machine.predict_proba(points)
-    return (machine.predict(points)[:, None] == machine.classes_[None, :]).astype(float)
+def _name_regions(ax: Axes, U: np.ndarray, V: np.ndarray, winner: np.ndarray, classes: Any) -> None:
+    """The name of each class, deepest inside of what it wins."""
+    halo = [Stroke(linewidth=3, foreground="white", alpha=0.85), Normal()]
+    for j, label in enumerate(classes):
+        depth = distance_transform_edt(np.pad(winner == j, 1))[1:-1, 1:-1]
+        if depth.max() < 2:  # nothing that a name would fit into
+            continue
+        place = np.unravel_index(np.argmax(depth), depth.shape)
+        look: Any = {"ha": "center", "va": "center", "fontsize": 12, "weight": "bold", "path_effects": halo}
+        ax.text(U[place], V[place], str(label), color=MANY_COLOURS[j], **look)
 
 
 def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 150) -> Axes:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import require_count
 from mercer.plot.plane import answers, features, tinted, window
-from mercer.plot.style import BESIDE, BLUE, COLOURS, INK, bare, dressed, legend, number, whole_ticks
+from mercer.plot.style import BESIDE, BLUE, COLOURS, INK, bare, dressed, in_space, legend, number, whole_ticks
 
 _MARKERS = "o^sDvP"
 
@@ -52,7 +52,7 @@ def cloud(
     if len(classes) > len(COLOURS) * len(_MARKERS):
         most = len(COLOURS) * len(_MARKERS)
         raise ValueError(f"at most {most} classes can be told apart, got {len(classes)}")
-    ax = _in_space(ax) if X.shape[1] == 3 else dressed(ax)
+    ax = in_space(ax) if X.shape[1] == 3 else dressed(ax)
     look: Any = {"markersize": size, "markeredgewidth": 0, "alpha": 0.7}
     for j, label in enumerate(classes):
         name = str(label) if len(classes) > 1 else None
@@ -76,26 +76,6 @@ def _mark(j: int) -> dict[str, Any]:
     return {"linestyle": "none", "marker": _MARKERS[turn % len(_MARKERS)], "color": COLOURS[colour]}
 
 
-def _in_space(ax: Axes | None) -> Any:
-    """Axes with three dimensions, in the look of the others."""
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.figure(layout="constrained").add_subplot(projection="3d")
-    if not hasattr(ax, "zaxis"):
-        raise ValueError('three coordinates need Axes in space: make them with projection="3d"')
-    space: Any = ax
-    space.patch.set_alpha(0)
-    for axis in (space.xaxis, space.yaxis, space.zaxis):
-        axis.pane.set_alpha(0)
-        axis.label.set_color(INK)
-        axis.label.set_fontsize(10)
-        axis.line.set_color(INK)
-    space.title.set_color(INK)
-    space.tick_params(colors=INK, labelsize=8)
-    return space
-
-
 def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COLOURS[:2]) -> Axes:
     """A covariance matrix as an image: the larger the entry, the stronger its colour; one colour a sign.
 
@@ -108,7 +88,7 @@ def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COL
     >>> plot.covariance(np.eye(3), plot.axes()).images[0].get_array().shape
     (3, 3, 4)
     """
-    C = _symmetric(C)
+    C = symmetric(C)
     positive, negative = colours
     strength = np.abs(C) / (np.abs(C).max() or 1)
     ink = np.where((C >= 0)[..., None], tinted(strength, positive), tinted(strength, negative))
@@ -139,7 +119,7 @@ def spectrum(
     """
     values = np.asarray(values, dtype=float)
     if values.ndim == 2:
-        values = np.linalg.eigvalsh(_symmetric(values))
+        values = np.linalg.eigvalsh(symmetric(values))
     values = np.sort(values)[::-1]
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise ValueError("values must be eigenvalues, finite numbers in one dimension, or a symmetric matrix")
@@ -166,7 +146,7 @@ def spectrum(
     return legend(ax, loc="center right")
 
 
-def _symmetric(C: Any) -> np.ndarray:
+def symmetric(C: Any) -> np.ndarray:
     C = np.asarray(C, dtype=float)
     if C.ndim != 2 or C.shape[0] != C.shape[1] or not C.size or not np.isfinite(C).all():
         raise ValueError(f"a covariance matrix is square and finite, got shape {C.shape}")

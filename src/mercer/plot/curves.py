@@ -9,8 +9,20 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from mercer.functions import Function, KernelFunction
-from mercer.plot.plane import asked, features
-from mercer.plot.style import ABOVE, BLUE, INK, dressed, legend, legend_above, log_ticks, number, whole_ticks
+from mercer.plot.plane import asked, features, named
+from mercer.plot.style import (
+    ABOVE,
+    BLUE,
+    COLOURS,
+    INK,
+    dressed,
+    legend,
+    legend_above,
+    log_ticks,
+    number,
+    panels,
+    whole_ticks,
+)
 from mercer.selection import Path
 from mercer.solvers import Solution
 
@@ -93,6 +105,7 @@ def regression_1d(
     label: str = "f",
     colour: str = BLUE,
     points: bool = True,
+    residuals: bool = False,
 ) -> Axes:
     """The curve a machine fitted to points on a line, and the points.
 
@@ -102,6 +115,7 @@ def regression_1d(
     truth : function of an array of x: the curve the points came from, where one knows
     label : what the legend calls the fitted curve
     points : draw the points; False when a second curve joins a first
+    residuals : draw what least squares makes small, the segments from each point to the curve
 
     Examples
     --------
@@ -118,10 +132,61 @@ def regression_1d(
     grid = np.linspace(x.min(), x.max(), 400)  # beyond the points a curve says little
     if points:
         ax.plot(x, y, ".", color=INK, markersize=5, alpha=0.6, label="examples")
+    if residuals:
+        ax.vlines(x, y, asked(machine.predict, x[:, None]), color=INK, linewidth=0.9, alpha=0.6)
     if truth is not None:
         ax.plot(grid, truth(grid), "--", color=INK, linewidth=1.4, label="truth")
-    ax.plot(grid, machine.predict(grid[:, None]), color=colour, linewidth=2, label=label)
+    ax.plot(grid, asked(machine.predict, grid[:, None]), color=colour, linewidth=2, label=label)
     return legend(ax)
+
+
+def regressions(
+    machines: Any,
+    X: Any,
+    y: Any,
+    axes: Any = None,
+    *,
+    truth: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> np.ndarray:
+    """Curves that several machines fitted to the same points on a line: one σ, λ or kernel a curve.
+
+    Parameters
+    ----------
+    machines : {label: fitted regressor}, a sequence of them, or one
+        Those without a label are called by ‖f‖.
+    axes : one Axes for all curves, or as many as machines, for a panel each; None: a panel each
+    truth : function of an array of x: the curve the points came from, where one knows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge, plot
+    >>> from mercer.kernels import Gaussian
+    >>> X = np.linspace(0, 6, 30)[:, None]
+    >>> y = np.sin(X[:, 0])
+    >>> machines = {f"σ = {s:g}": KernelRidge(Gaussian(s), lam=1e-3).fit(X, y) for s in (0.1, 1.0, 10.0)}
+    >>> (ax,) = plot.regressions(machines, X, y, plot.axes())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['examples', 'σ = 0.1', 'σ = 1', 'σ = 10']
+    """
+    found = named(machines)
+    if len(found) > len(COLOURS):
+        raise ValueError(f"at most {len(COLOURS)} curves can be told apart by colour, got {len(found)}")
+    needed = f"{len(found)} machines need as many Axes, or one for all"
+    row = panels(axes, (1, len(found)), needed, (3.2, 3.0), sharey=True)
+    together = len(row) == 1
+    for j, (name, machine) in enumerate(found):
+        ax, first = row[0 if together else j], j == 0 or not together
+        shown = truth if first else None
+        regression_1d(machine, X, y, ax, truth=shown, label=name, colour=COLOURS[j], points=first)
+        if not together:
+            ax.set_title(name, fontsize=10)
+            ax.get_legend().remove()
+            if j:
+                ax.set_ylabel("")
+    if together:
+        legend_above(row[0], columns=3)
+    return row
 
 
 def predicted_vs_true(

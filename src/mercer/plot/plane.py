@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
+
+from mercer.plot.style import MANY_COLOURS, MARKERS, number
 
 
 def features(X: Any, count: int, what: str) -> np.ndarray:
@@ -55,3 +57,71 @@ def tinted(strength: np.ndarray, colour: str) -> np.ndarray:
     image[:] = to_rgba(colour)
     image[..., 3] = strength
     return image
+
+
+def on_white(image: np.ndarray) -> np.ndarray:
+    """A tinted image on white paper: what text on it needs, to be read on a light page and on a dark one."""
+    return image[..., :3] * image[..., 3:] + 1 - image[..., 3:]
+
+
+def text_on(strength: float) -> str:
+    """The colour in which text is read on such a tint `on_white`: dark, but white where it is strong."""
+    return "white" if strength > 0.75 else "#30363c"
+
+
+def told_apart(classes: Any) -> Any:
+    """These classes, if there are not too many to be told apart by colour."""
+    if len(classes) > len(MANY_COLOURS):
+        raise ValueError(
+            f"at most {len(MANY_COLOURS)} classes can be told apart by colour, got {len(classes)}: "
+            "draw some of them, or fit fewer"
+        )
+    return classes
+
+
+def class_points(ax: Axes, X: np.ndarray, y: np.ndarray, classes: Any, size: float = 5.0) -> None:
+    """Points of the plane, each class in its own colour and marker."""
+    edge: Any = {"markeredgecolor": to_rgba("white", 0.8), "markeredgewidth": 0.5}
+    for label, marker, colour in zip(classes, MARKERS, MANY_COLOURS, strict=False):
+        ax.plot(*X[y == label].T, marker, color=colour, markersize=size, **edge, label=str(label))
+
+
+def shares(machine: Any, points: np.ndarray) -> np.ndarray:
+    """Probabilities of all classes, a row a point; 0 and 1 where a machine has none."""
+    if hasattr(machine, "predict_proba"):
+        return machine.predict_proba(points)
+    return (machine.predict(points)[:, None] == machine.classes_[None, :]).astype(float)
+
+
+def two_classes(machine: Any, y: Any, n: int, what: str) -> np.ndarray:
+    """Is each of n examples one of the second class? Refused unless the machine tells two classes apart."""
+    classes = getattr(machine, "classes_", None)
+    if classes is None or not hasattr(machine, "predict_proba"):
+        raise TypeError(f"{what} needs a fitted classifier with predict_proba, such as KernelLogistic")
+    if len(classes) != 2:
+        raise ValueError(f"{what} is drawn for two classes, and here are {len(classes)}")
+    y = np.asarray(y)
+    if y.shape != (n,) or not np.isin(y, classes).all():
+        raise ValueError(f"y must have one of the classes {list(classes)} for each of {n} points")
+    return y == classes[1]
+
+
+def named(machines: Any) -> list[tuple[str, Any]]:
+    """[(what it is called, machine)] of a machine, a sequence of them, or a dict of names and machines.
+
+    Those without a name are called by the norm of their function, where there is one.
+    """
+    if isinstance(machines, Mapping):
+        found = [(str(name), machine) for name, machine in machines.items()]
+    else:
+        many = machines if isinstance(machines, (list, tuple)) else [machines]
+        found = [(_own_name(machine), machine) for machine in many]
+    if not found:
+        raise ValueError("there is no machine to draw: give at least one")
+    return found
+
+
+def _own_name(machine: Any) -> str:
+    if (f := getattr(machine, "function_", None)) is not None:
+        return f"‖f‖ = {number(f.norm())}"
+    return type(machine).__name__

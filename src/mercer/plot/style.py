@@ -17,6 +17,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 # Okabe and Ito's palette without its black and yellow, which vanish on dark and on light paper.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 BLUE = COLOURS[0]
+# For up to twelve classes: six more, each as far as can be from all before it to eyes of all kinds (the least
+# distance in CIELAB, as people with and without colour blindness see it), with contrast on light and on dark.
+MANY_COLOURS = (*COLOURS, "#861af2", "#86351a", "#bcbc6b", "#6b3550", "#866bf2", "#5035bc")
+MARKERS = "os^DvpP*X<h>"
 # A grey that reads on white and on black. `to_svg` turns it into the text colour of the page.
 INK = "#737a82"
 
@@ -74,6 +78,26 @@ def bare(ax: Axes | None) -> Axes:
         spine.set_visible(False)
     ax.tick_params(length=0)
     return ax
+
+
+def in_space(ax: Axes | None) -> Any:
+    """Axes with three dimensions, in the look of the others."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.figure(layout="constrained").add_subplot(projection="3d")
+    if not hasattr(ax, "zaxis"):
+        raise ValueError('three coordinates need Axes in space: make them with projection="3d"')
+    space: Any = ax
+    space.patch.set_alpha(0)
+    for axis in (space.xaxis, space.yaxis, space.zaxis):
+        axis.pane.set_alpha(0)
+        axis.label.set_color(INK)
+        axis.label.set_fontsize(10)
+        axis.line.set_color(INK)
+    space.title.set_color(INK)
+    space.tick_params(colors=INK, labelsize=8)
+    return space
 
 
 def panels(
