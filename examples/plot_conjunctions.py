@@ -4,8 +4,8 @@ Learning conjunctions
 
 A conjunction of Boolean variables is learned by elimination: keep those that were true in every positive example.
 Drawn is how often its error was above ε = 0.1 after m examples. Here the target is the empty conjunction, always
-true, over twenty variables, each false with probability 3ε/n: rarely enough that elimination is slow, and
-often enough that every one left standing counts.
+true, over twenty variables, each false with probability 3ε/n: so rarely that it takes
+long to eliminate them, and often enough that those left standing do harm.
 
 A variable that should go, and has not, is one that was true in all m positive examples. If it is false with
 probability above ε/n in a positive example, it survives with probability at most (1 − ε/n)ᵐ; summed over the n

@@ -3,7 +3,7 @@ Logistic classification in the plane
 ====================================
 
 Two clouds are separated by a straight line, with a probability on either side: the colour is as strong as the machine
-is sure. From left to right λ falls, so the norm of the weights β may grow. The line hardly moves; what changes
+is sure. From left to right λ falls, so the norm of the weights β may grow. The line turns a little; what changes most
 is how wide the zone of doubt is.
 
 The probability is θ(⟨x, β⟩ + b) with θ(s) = 1/(1 + e^(−s)). The direction β/‖β‖ places the line. Across it, s grows by ‖β‖

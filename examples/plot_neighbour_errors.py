@@ -29,4 +29,4 @@ y = np.array(["arch", "inside", "beside"])[kind]
 machine = KernelNeighborsClassifier(max_neighbors=150).fit(X, y)
 fig, (left, *regions) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
 plot.neighbour_errors(machine, left)
-plot.neighbours(machine, X, y, (machine.n_neighbors_, 120), regions)
+plot.neighbours(machine, X, y, (machine.n_neighbors_, 145), regions)

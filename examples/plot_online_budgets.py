@@ -7,7 +7,7 @@ forgets what it could still use; `Merge` puts terms together that are alike, and
 places away by the time the examples are elsewhere, and what is far from all of them it can't learn.
 
 After t steps f = Σ_i α_i k(x_i,·) has up to t terms, and each prediction costs as many kernel values. A budget of B
-terms makes that constant. Dropping term j costs |α_j|√k(x_j, x_j) in the norm of f; moving its weight to
+terms makes that constant. Dropping term j changes f by √(α_j² k(x_j, x_j)) in norm; moving its weight to
 the others, as merging and projecting do, costs less.
 
 "Discussion" of the online kernel machine in [004].
@@ -35,6 +35,7 @@ for (name, machine), colour in zip(machines.items(), plot.COLOURS, strict=False)
 # %%
 # Which examples are in f as time goes by: a term is a horizontal line.
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.8), sharey=True, layout="constrained")
+fig.get_layout_engine().set(wspace=0.06)
 for ax, (name, machine), colour in zip(axes, machines.items(), plot.COLOURS, strict=False):
     plot.budget_use(machine, X, y, ax, colour=colour)
     ax.set_title(f"{name}: {ax.get_title()}", fontsize=10)

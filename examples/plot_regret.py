@@ -62,4 +62,5 @@ for ax, (name, (machine, X, y, U)) in zip(axes, streams.items(), strict=True):
     found = regret(machine, X, y, radius=U)
     print(name, found, sep="\n", end="\n\n")
     plot.regret_curve(found, ax)
+    ax.legend(frameon=False, labelcolor=plot.INK, fontsize=9, loc="lower right")
     ax.set_title(name, fontsize=10)

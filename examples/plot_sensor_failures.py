@@ -6,9 +6,9 @@ In round 25 half of the thermometers of a network fall silent, and come back in 
 them, on what their own rows say; then with them, on what all rows say. On the left is what the survivors
 make of the field meanwhile: hollow nodes say nothing, and near them the field is guessed.
 
-A node keeps the sums it has received, and forgets those of a neighbour that is gone. The minimiser over the
-remaining rows, (1/m) Σ_{i left} (y_i − f(x_i))² + λ‖f‖², is unique, so whoever is still connected converges to it, from
-wherever the state was when the others fell silent.
+For every neighbour a node holds a vector, and forgets it when the neighbour has been silent for some rounds. Where nothing
+moves any more, Σ_i ∇f_i(x) = 0 holds over the nodes that are there, whatever the vectors were at the beginning. So a fault is only
+another start: the others arrive at the minimum of what is left, and a node that comes back is taken up again.
 """
 
 import matplotlib.pyplot as plt

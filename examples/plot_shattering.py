@@ -3,7 +3,7 @@ What a class can't say
 ======================
 
 Each panel is a labelling of the same points (full: +), with the set that a hypothesis calls +. Lines in the plane realise
-all eight labellings of three points, so they shatter them. Of four points two labellings always fail; a frame marks
+all eight labellings of three points, so they shatter them. Of four points at least two labellings fail; a frame marks
 them. Rectangles shatter four points that are placed well.
 
 The VC dimension is the size of the largest set that is shattered. Any four points in the plane fall into two parts whose

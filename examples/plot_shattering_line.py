@@ -2,7 +2,7 @@
 Shattering on the line
 ======================
 
-On the line three classes differ in what they can say. Left intervals [0, a) can't call the right one of two points + and
+Two classes on the line differ in what they can say. Left intervals [0, a) can't call the right one of two points + and
 the left one −, so their VC dimension is 1. Intervals [a, b] shatter two points, but of three they can't leave out
 the middle one. A frame marks the labellings that no hypothesis has.
 
@@ -24,7 +24,7 @@ fig, axes = plt.subplots(1, 4, figsize=(8, 2.4), layout="constrained")
 plot.shattering(LeftIntervals(), [1, 2], axes)
 
 # %%
-# Intervals and two points: shattered.
+# Intervals and two points: shattered. A single point is an interval, too.
 fig, axes = plt.subplots(1, 4, figsize=(8, 2.4), layout="constrained")
 plot.shattering(Intervals(), [1, 2], axes)
 
