@@ -4,7 +4,7 @@ How solvers get there
 
 The same problem, logistic classification of two crescents, is solved in two ways. Drawn is the norm of the gradient after
 each iteration, relative to that at the start. Newton's method needs a handful of iterations, each more precise than all before;
-gradient descent needs hundreds, each of which is cheap.
+gradient descent needs dozens, each of which is cheap.
 
 At a distance e from the minimum Newton's method, f ← f − (∇²E)⁻¹∇E, leaves an error of order e²: the number of correct digits
 doubles. A gradient step shrinks the error by a factor 1 − 1/κ at worst, where κ is the ratio of the largest curvature of the
@@ -27,4 +27,3 @@ for solver, colour in zip((Newton(), GradientDescent()), plot.COLOURS, strict=Fa
     machine = KernelLogistic(Gaussian(0.5), lam=1e-2, solver=solver).fit(X, y)
     plot.convergence(machine.solution_, ax, label=type(solver).__name__, colour=colour)
     print(f"{type(solver).__name__}: {machine.solution_.iterations} iterations")
-ax.set_xscale("symlog", linthresh=10)

@@ -23,12 +23,13 @@ X = StandardScaler().fit_transform(X)
 
 # %%
 # Blue: a λ that is too small. Orange: a good one.
-fig, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), sharey=True, layout="constrained")
+fig, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), sharex=True, sharey=True, layout="constrained")
 for lam, colour in zip((1e-5, 3e-3), plot.COLOURS, strict=False):
     machine = KernelRidge(Gaussian(4.0), lam=lam, offset=True).fit(X, y)
     for ax, errors in ((left, y - machine.predict(X)), (right, machine.loo_residuals())):
-        label = f"λ = {plot.style.number(lam)}: RMSE {np.sqrt(np.mean(errors**2)):.0f}"
+        label = f"λ = {lam:g}: RMSE {np.sqrt(np.mean(errors**2)):.0f}"
         plot.predicted_vs_true(y, y - errors, ax, label=label, colour=colour)
+left.set(xlim=(0, 370), ylim=(-30, 500))
 left.set_title("seen", fontsize=10)
 right.set_title("left out", fontsize=10)
 right.set_ylabel("")

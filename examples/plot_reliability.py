@@ -32,11 +32,11 @@ def bins(probability, right, edges=(0.5, 0.7, 0.85, 0.95, 0.99, 1.0)):
 # %%
 # Larger dots stand for more points; lines are 95 % intervals.
 fig, axes = plt.subplots(1, 3, figsize=(11, 3.8), sharey=True, layout="constrained")
-for ax, lam in zip(axes, (1e-5, 3e-3, 1e-1), strict=True):
+for ax, lam in zip(axes, (1e-7, 1e-4, 1e-2), strict=True):
     machine = KernelLogistic(Gaussian(0.5), lam=lam, offset=True).fit(X, y)
     shares = machine.predict_proba(X_test)
     plot.reliability(bins(shares.max(axis=1), shares.argmax(axis=1) == y_test), ax)
-    ax.set_title(f"λ = {plot.style.number(lam)}", fontsize=10)
+    ax.set_title(f"λ = {lam:g}", fontsize=10)
 for ax in axes:
     ax.set_xlim(0.47, 1.03)
     ax.set_ylim(0.37, 1.06)

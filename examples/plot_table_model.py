@@ -32,15 +32,15 @@ plot.prediction_band(evidence.truth, evidence.predicted, half_width, axes[1])
 plot.error_histogram(errors, half_width, axes[2])
 
 # %%
-# What does it go by? Growth of the error when a column is shuffled, and the length scale it may change along.
-fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-plot.importance(evidence.importance, left)
-plot.length_scales(evidence.importance, right)
+# Do intervals hold what they promise? The shaded band is what chance allows.
+fig, ax = plt.subplots(figsize=(5.4, 3.8), layout="constrained")
+plot.coverage(evidence.coverage, len(errors), ax)
 
 # %%
-# Do intervals hold what they promise? And one cut through the model: along the body mass index, all else at its median.
+# What does it go by? The growth of the error when a column is shuffled; and one cut through the model, along the body mass
+# index, with all else at its median.
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-plot.coverage(evidence.coverage, len(errors), left)
+plot.importance(evidence.importance, left)
 bmi = np.linspace(table["bmi"].min(), table["bmi"].max(), 60)
 rows = {name: np.full(60, table[name].median()) for name in table.columns if name != "target"} | {"bmi": bmi}
 plot.dependence(bmi, model.predict(rows)[:, None], ax=right, band=model.predict_interval(rows))
