@@ -2,13 +2,15 @@
 Bias and variance
 =================
 
-Twenty samples of 80 examples are drawn from a curve that is known, and a machine is fitted to each. The mean of
-the twenty fits misses the curve by the bias; around their mean they scatter by the variance. Three parameters
-trade one for the other: the weight λ of the norm, the width σ of the kernel, and the number R of neighbours.
+Twenty samples of 80 examples are drawn from a curve that is known, and a machine is fitted to each. The
+mean of the twenty fits misses the curve by the bias; around their mean they scatter by the variance. Three
+parameters trade one for the other: the weight λ of the norm, the width σ of the kernel, and the number R of
+neighbours.
 
 At every point x the expected squared error of a fit f̂ is E(f̂(x) − f(x))² = (E f̂(x) − f(x))² + Var f̂(x).
-A large λ, a wide kernel and many neighbours all hold f̂ still: little variance, much bias. Small ones follow the
-noise: the other way round. The sum has its least value in between, and that is what a search for λ looks for.
+A large λ, a wide kernel and many neighbours all hold f̂ still: little variance, much bias. Small ones
+follow the noise: the other way round. The sum has its least value in between, and that is what a search for
+λ looks for.
 """
 
 import matplotlib.pyplot as plt

@@ -2,13 +2,14 @@
 What bounds give away
 =====================
 
-Five bounds on the error rate of logistic regression are drawn against the number of examples, beside the true
-error rate. There are 64 points only, so every risk is a sum of 64 terms and known exactly. All bounds hold, each
-with probability 95 %; those above the dotted line, at 1, say nothing.
+Five bounds on the error rate of logistic regression are drawn against the number of examples, beside the
+true error rate. There are 64 points only, so every risk is a sum of 64 terms and known exactly. All bounds
+hold, each with probability 95 %; those above the dotted line, at 1, say nothing.
 
-A bound is the error that was measured, plus a price: about √(ln(1/δ)/2m) for m fresh test examples, and for the others
-what the machine could have made of noise. That is measured by its norm (margin, PAC–Bayes), or by how little one
-example matters to it (stability, leaving one out). All prices fall with n, though at different speeds.
+A bound is the error that was measured, plus a price: about √(ln(1/δ)/2m) for m fresh test examples, and for
+the others what the machine could have made of noise. That is measured by its norm (margin, PAC–Bayes), or
+by how little one example matters to it (stability, leaving one out). All prices fall with n, though at
+different speeds.
 """
 
 import matplotlib.pyplot as plt

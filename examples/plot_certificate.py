@@ -2,13 +2,13 @@
 What theory promises of a machine
 =================================
 
-Two machines tell odd digits from even ones. A bar is the error rate that was measured, its whisker reaches to a
-bound that theory proves for examples yet to come, with probability 95 %. Beyond the dashed line a bound is worse
-than always giving the same answer; an arrow says that it lies outside of the axis.
+Two machines tell odd digits from even ones. A bar is the error rate that was measured, its whisker reaches
+to a bound that theory proves for examples yet to come, with probability 95 %. Beyond the dashed line a
+bound is worse than always giving the same answer; an arrow says that it lies outside of the axis.
 
-The test-set bound needs examples that were set aside. The others come from the training examples alone, and pay
-for what the machine could have fitted to pure noise: of order ‖f‖·κ/(γ√n) for a margin γ, where κ² bounds k(x,x).
-They hold before any test, whatever the data look like, and so are far from tight.
+The test-set bound needs examples that were set aside. The others come from the training examples alone, and
+pay for what the machine could have fitted to pure noise: of order ‖f‖·κ/(γ√n) for a margin γ, where κ²
+bounds k(x,x). They hold before any test, whatever the data look like, and so are far from tight.
 """
 
 import matplotlib.pyplot as plt

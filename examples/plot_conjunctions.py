@@ -2,14 +2,14 @@
 Learning conjunctions
 =====================
 
-A conjunction of Boolean variables is learned by elimination: keep those that were true in every positive example.
-Drawn is how often its error was above ε = 0.1 after m examples. Here the target is the empty conjunction, always
-true, over twenty variables, each false with probability 3ε/n: so rarely that it takes
+A conjunction of Boolean variables is learned by elimination: keep those that were true in every positive
+example. Drawn is how often its error was above ε = 0.1 after m examples. Here the target is the empty
+conjunction, always true, over twenty variables, each false with probability 3ε/n: so rarely that it takes
 long to eliminate them, and often enough that those left standing do harm.
 
 A variable that should go, and has not, is one that was true in all m positive examples. If it is false with
-probability above ε/n in a positive example, it survives with probability at most (1 − ε/n)ᵐ; summed over the n
-variables, P(error > ε) ≤ n (1 − ε/n)ᵐ, and m ≥ (n/ε)(ln n + ln 1/δ) examples are enough.
+probability above ε/n in a positive example, it survives with probability at most (1 − ε/n)ᵐ; summed over
+the n variables, P(error > ε) ≤ n (1 − ε/n)ᵐ, and m ≥ (n/ε)(ln n + ln 1/δ) examples are enough.
 
 "Learning Conjunctions: Analysis" in [002].
 """

@@ -2,13 +2,13 @@
 How solvers get there
 =====================
 
-The same problem, logistic classification of two crescents, is solved in two ways. Drawn is the norm of the gradient after
-each iteration, relative to that at the start. Newton's method needs a handful of iterations, each more precise than all before;
-gradient descent needs dozens, each of which is cheap.
+The same problem, logistic classification of two crescents, is solved in two ways. Drawn is the norm of the
+gradient after each iteration, relative to that at the start. Newton's method needs a handful of iterations,
+each more precise than all before; gradient descent needs dozens, each of which is cheap.
 
-At a distance e from the minimum Newton's method, f ← f − (∇²E)⁻¹∇E, leaves an error of order e²: the number of correct digits
-doubles. A gradient step shrinks the error by a factor 1 − 1/κ at worst, where κ is the ratio of the largest curvature of the
-objective to the smallest: a straight line on these axes.
+At a distance e from the minimum Newton's method, f ← f − (∇²E)⁻¹∇E, leaves an error of order e²: the number
+of correct digits doubles. A gradient step shrinks the error by a factor 1 − 1/κ at worst, where κ is the
+ratio of the largest curvature of the objective to the smallest: a straight line on these axes.
 """
 
 import matplotlib.pyplot as plt

@@ -2,13 +2,14 @@
 Which digits are mistaken for which
 ===================================
 
-Each of 1,797 handwritten digits is classified by a machine that has not seen it. Rows of the matrix are the true digits,
-columns the answers; nearly all lie on the diagonal. Below are digits that were mistaken, with what they are and what they were
-taken for: many of them would make one hesitate.
+Each of 1,797 handwritten digits is classified by a machine that has not seen it. Rows of the matrix are the
+true digits, columns the answers; nearly all lie on the diagonal. Below are digits that were mistaken, with
+what they are and what they were taken for: many of them would make one hesitate.
 
-A support vector machine tells two classes apart. For ten there is one for each of the 45 pairs, each minimising
-(1/n) Σ_i max(0, 1 − y_i f(x_i)) + λ‖f‖² over the digits of its pair, and their votes are counted. Answers come from three folds:
-the digits of each are predicted by the machine that was fitted to the other two.
+A support vector machine tells two classes apart. For ten there is one for each of the 45 pairs, each
+minimising (1/n) Σ_i max(0, 1 − y_i f(x_i)) + λ‖f‖² over the digits of its pair, and their votes are
+counted. Answers come from three folds: the digits of each are predicted by the machine that was fitted to
+the other two.
 """
 
 import matplotlib.pyplot as plt

@@ -2,13 +2,13 @@
 Probably approximately correct: rectangles
 ==========================================
 
-A rectangle is learned as the tightest fit to the positive examples, many thousand times. Drawn is how often its
-error was above ε = 0.1, against the number m of examples; beside it the bound, which holds for every rectangle and
-every distribution of the points, and so has to lie above all of them.
+A rectangle is learned as the tightest fit to the positive examples, many thousand times. Drawn is how often
+its error was above ε = 0.1, against the number m of examples; beside it the bound, which holds for every
+rectangle and every distribution of the points, and so has to lie above all of them.
 
-The fit errs in four strips between it and the target. If the error is above ε, one of them has a probability of
-more than ε/4 and no example in it, which happens with probability (1 − ε/4)ᵐ. Hence
-P(error > ε) ≤ 4(1 − ε/4)ᵐ ≤ 4 e^(−εm/4), and m ≥ (4/ε) ln(4/δ) examples are enough for a failure rate of δ.
+The fit errs in four strips between it and the target. If the error is above ε, one of them has a
+probability of more than ε/4 and no example in it, which happens with probability (1 − ε/4)ᵐ. Hence P(error
+> ε) ≤ 4(1 − ε/4)ᵐ ≤ 4 e^(−εm/4), and m ≥ (4/ε) ln(4/δ) examples are enough for a failure rate of δ.
 
 "Learning Rectangles" in [002].
 """

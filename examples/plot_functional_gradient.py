@@ -2,12 +2,13 @@
 A step of functional gradient descent
 =====================================
 
-A function is a sum of three bumps. One step downhill on the objective of a single example shrinks every bump a
-little and adds one at the example: on the right the curve is nearer to the point, and flatter everywhere else.
+A function is a sum of three bumps. One step downhill on the objective of a single example shrinks every
+bump a little and adds one at the example: on the right the curve is nearer to the point, and flatter
+everywhere else.
 
-The objective is E[f] = (f(x) − y)² + λ‖f‖². Evaluation is linear in f with gradient k(x,·), because f(x) = ⟨f, k(x,·)⟩,
-and ‖f‖² has gradient 2f; so ∇E[f] = 2(f(x) − y) k(x,·) + 2λf is itself a function. The step
-f ← f − η∇E[f] = (1 − 2ηλ) f − 2η(f(x) − y) k(x,·) needs no coordinates at all.
+The objective is E[f] = (f(x) − y)² + λ‖f‖². Evaluation is linear in f with gradient k(x,·), because f(x) =
+⟨f, k(x,·)⟩, and ‖f‖² has gradient 2f; so ∇E[f] = 2(f(x) − y) k(x,·) + 2λf is itself a function. The step f
+← f − η∇E[f] = (1 − 2ηλ) f − 2η(f(x) − y) k(x,·) needs no coordinates at all.
 
 "Functional gradient" in [004].
 """

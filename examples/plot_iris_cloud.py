@@ -2,12 +2,12 @@
 Four dimensions in two and three
 ================================
 
-Each flower of the Iris data is a point in four dimensions. Projected on the two directions of largest variance, one
-species stands apart and the two others touch; a third direction adds little.
+Each flower of the Iris data is a point in four dimensions. Projected on the two directions of largest
+variance, one species stands apart and the two others touch; a third direction adds little.
 
-The embedding is z_i = (⟨x_i − m, v_1⟩, …, ⟨x_i − m, v_d⟩), where m is the mean and v_1, …, v_d the first eigenvectors of
-the covariance. Among all affine spaces of dimension d, the one through m along these vectors is nearest to the
-points: the mean squared distance is the sum of the eigenvalues left out.
+The embedding is z_i = (⟨x_i − m, v_1⟩, …, ⟨x_i − m, v_d⟩), where m is the mean and v_1, …, v_d the first
+eigenvectors of the covariance. Among all affine spaces of dimension d, the one through m along these
+vectors is nearest to the points: the mean squared distance is the sum of the eigenvalues left out.
 
 Figure 12.3 of [003].
 """

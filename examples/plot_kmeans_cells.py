@@ -2,13 +2,14 @@
 k-means and Voronoi cells
 =========================
 
-Points in the plane are divided among k means. A point belongs to the mean that is nearest, so the places that
-belong to one mean form a cell: a polygon, whose sides lie half-way between two means. Rings mark the means.
+Points in the plane are divided among k means. A point belongs to the mean that is nearest, so the places
+that belong to one mean form a cell: a polygon, whose sides lie half-way between two means. Rings mark the
+means.
 
-k-means looks for the means c_1, …, c_k with the least energy E = Σ_i min_ℓ ‖x_i − c_ℓ‖². With the means given,
-the best each point can do is to join the nearest one, and the set {x : ‖x − c_ℓ‖ ≤ ‖x − c_m‖ for all m} is an
-intersection of half-planes, the Voronoi cell of c_ℓ. More means make smaller cells and less energy, whether or not
-there are more groups to find.
+k-means looks for the means c_1, …, c_k with the least energy E = Σ_i min_ℓ ‖x_i − c_ℓ‖². With the means
+given, the best each point can do is to join the nearest one, and the set {x : ‖x − c_ℓ‖ ≤ ‖x − c_m‖ for all
+m} is an intersection of half-planes, the Voronoi cell of c_ℓ. More means make smaller cells and less
+energy, whether or not there are more groups to find.
 
 Figure 12.5 of [003].
 """

@@ -2,14 +2,14 @@
 k-means, iteration by iteration
 ===============================
 
-Three means start at three flowers of the Iris data, drawn at random. Then two steps alternate: every flower joins
-the nearest mean, and every mean moves to the middle of its flowers. After a few rounds nothing moves any more.
-The species were never shown to the machine; counted afterwards, they nearly are its clusters.
+Three means start at three flowers of the Iris data, drawn at random. Then two steps alternate: every flower
+joins the nearest mean, and every mean moves to the middle of its flowers. After a few rounds nothing moves
+any more. The species were never shown to the machine; counted afterwards, they nearly are its clusters.
 
-Both steps lower the energy E(c, z) = Σ_i ‖x_i − c_{z_i}‖²: the first is its minimum over the labels z with the
-means c fixed, the second over c with z fixed, since a sum of squared distances is least at the mean. There are
-finitely many labellings and none comes back, so the iterations end; at a local minimum, which is why several starts
-are worth trying.
+Both steps lower the energy E(c, z) = Σ_i ‖x_i − c_{z_i}‖²: the first is its minimum over the labels z with
+the means c fixed, the second over c with z fixed, since a sum of squared distances is least at the mean.
+There are finitely many labellings and none comes back, so the iterations end; at a local minimum, which is
+why several starts are worth trying.
 
 Figure 12.6 of [003].
 """

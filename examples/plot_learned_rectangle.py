@@ -2,13 +2,14 @@
 Learning a rectangle
 ====================
 
-Points are positive inside a rectangle that the learner does not know. It answers with the tightest one around the
-positive examples, which lies within the target always, so that it errs in four strips only. The more examples, the
-thinner the strips.
+Points are positive inside a rectangle that the learner does not know. It answers with the tightest one
+around the positive examples, which lies within the target always, so that it errs in four strips only. The
+more examples, the thinner the strips.
 
-The error is the probability of the strips, here the area of the target minus that of the fit. A strip of probability
-ε/4 escapes m examples with probability (1 − ε/4)ᵐ, and there are four of them: with m ≥ (4/ε) ln(4/δ) examples the
-error is at most ε with probability 1 − δ. For ε = 0.1 and δ = 0.05 these are the 176 examples of the last panel.
+The error is the probability of the strips, here the area of the target minus that of the fit. A strip of
+probability ε/4 escapes m examples with probability (1 − ε/4)ᵐ, and there are four of them: with m ≥ (4/ε)
+ln(4/δ) examples the error is at most ε with probability 1 − δ. For ε = 0.1 and δ = 0.05 these are the 176
+examples of the last panel.
 
 "Learning Rectangles" in [002].
 """

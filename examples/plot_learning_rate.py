@@ -2,14 +2,14 @@
 How fast risk falls
 ===================
 
-The excess risk of kernel ridge regression is measured for samples of 64 to 1,024 examples, ten of each size. On
-logarithmic axes the points lie on a line: risk falls as a power of n. Theory knows the power that no method
-can beat, and within what ten samples can tell it is this one.
+The excess risk of kernel ridge regression is measured for samples of 64 to 1,024 examples, ten of each
+size. On logarithmic axes the points lie on a line: risk falls as a power of n. Theory knows the power that
+no method can beat, and within what ten samples can tell it is this one.
 
-On a circle the eigenvalues of the kernel, i^(−b), and the smoothness r of the truth can be chosen, so the best rate is
-known: n^(−2rb/(2rb+1)). It is attained with λ = n^(−b/(2rb+1)), where the bias, which grows with λ, and the variance, which
-grows with the number of eigenvalues above λ over n, are of the same size. A faster decay b means fewer directions to
-learn, hence a faster rate.
+On a circle the eigenvalues of the kernel, i^(−b), and the smoothness r of the truth can be chosen, so the
+best rate is known: n^(−2rb/(2rb+1)). It is attained with λ = n^(−b/(2rb+1)), where the bias, which grows
+with λ, and the variance, which grows with the number of eigenvalues above λ over n, are of the same size. A
+faster decay b means fewer directions to learn, hence a faster rate.
 """
 
 import matplotlib.pyplot as plt

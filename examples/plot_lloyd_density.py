@@ -2,13 +2,14 @@
 Lloyd's algorithm on a density
 ==============================
 
-One hundred means share a square, first under a uniform density, then under one with three hills. Cells of the uniform
-density become hexagons, but for the border and some pairs of five and seven sides between regions of different direction.
-Under the hills cells are small where the density is large.
+One hundred means share a square, first under a uniform density, then under one with three hills. Cells of
+the uniform density become hexagons, but for the border and some pairs of five and seven sides between
+regions of different direction. Under the hills cells are small where the density is large.
 
-The energy is Σ_ℓ ∫ ‖x − c_ℓ‖² dμ(x), the integral over the cell V_ℓ of c_ℓ. Two steps lower it in turn: V_ℓ becomes the Voronoi
-cell of c_ℓ, and c_ℓ the centre of gravity ∫ x dμ(x)/∫ dμ(x) of V_ℓ. For the uniform density no k means can do better than k regular
-hexagons would (dashed), and the iterations come within a few per cent of that.
+The energy is Σ_ℓ ∫ ‖x − c_ℓ‖² dμ(x), the integral over the cell V_ℓ of c_ℓ. Two steps lower it in turn: V_ℓ
+becomes the Voronoi cell of c_ℓ, and c_ℓ the centre of gravity ∫ x dμ(x)/∫ dμ(x) of V_ℓ. For the uniform
+density no k means can do better than k regular hexagons would (dashed), and the iterations come within a
+few per cent of that.
 
 Figure 12.7 of [003].
 """

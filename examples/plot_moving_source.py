@@ -2,13 +2,14 @@
 Following a source that moves
 =============================
 
-A source wanders through a field of thermometers. At five times every node has fresh readings, and four ways of using
-them are compared: to collect all rows; to agree on the same function by messages; to glue the functions of the nodes
-together; and to average them.
+A source wanders through a field of thermometers. At five times every node has fresh readings, and four ways
+of using them are compared: to collect all rows; to agree on the same function by messages; to glue the
+functions of the nodes together; and to average them.
 
-The average gives f_i as much to say where its node has no row as where it has many. Gluing weights the nodes by what they
-know at x, f(x) = Σ_i w_i(x) f_i(x) with w_i(x) ∝ 1/s_i²(x) − 1/k(x,x) and s_i² the variance of a Gaussian process that has
-seen the rows of node i. Consensus reaches the pooled fit itself, so that its curve lies on that of the pooled one.
+The average gives f_i as much to say where its node has no row as where it has many. Gluing weights the
+nodes by what they know at x, f(x) = Σ_i w_i(x) f_i(x) with w_i(x) ∝ 1/s_i²(x) − 1/k(x,x) and s_i² the
+variance of a Gaussian process that has seen the rows of node i. Consensus reaches the pooled fit itself, so
+that its curve lies on that of the pooled one.
 """
 
 import matplotlib.pyplot as plt

@@ -2,13 +2,13 @@
 How many neighbours?
 ====================
 
-Three classes of unequal size: an arch, what lies inside, and what lies beside it. On the left is the share of examples
-that R neighbours get wrong when the example itself is left out. With R = 1 wrong labels are copied; with too many the
-smaller classes are outvoted, and lose ground.
+Three classes of unequal size: an arch, what lies inside, and what lies beside it. On the left is the share
+of examples that R neighbours get wrong when the example itself is left out. With R = 1 wrong labels are
+copied; with too many the smaller classes are outvoted, and lose ground.
 
-Leaving example i out means that its R nearest neighbours are looked for among the others: they are places 2 to R + 1 of
-the list sorted by distance, where i itself has place 1. So one sorted list an example answers for every R at once,
-and the R with the fewest errors is taken.
+Leaving example i out means that its R nearest neighbours are looked for among the others: they are places 2
+to R + 1 of the list sorted by distance, where i itself has place 1. So one sorted list an example answers
+for every R at once, and the R with the fewest errors is taken.
 """
 
 import matplotlib.pyplot as plt

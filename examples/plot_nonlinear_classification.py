@@ -2,13 +2,13 @@
 Non-linear classification
 =========================
 
-Two crescents can't be separated by a line. Logistic classification with the linear kernel does what it can; with a
-Gaussian kernel its border bends between them. The colour fades where the machine is unsure: along the border, and
-away from the examples, where the kernel knows nothing.
+Two crescents can't be separated by a line. Logistic classification with the linear kernel does what it can;
+with a Gaussian kernel its border bends between them. The colour fades where the machine is unsure: along
+the border, and away from the examples, where the kernel knows nothing.
 
-In both panels the same problem is solved, (1/n) Σ_i log(1 + e^(−y_i f(x_i))) + λ‖f‖². By the representer theorem its
-solution is f(x) = Σ_i α_i k(x_i, x), and θ(f(x)) is the probability. A linear function of the features of the kernel,
-it is as non-linear in x as they are.
+In both panels the same problem is solved, (1/n) Σ_i log(1 + e^(−y_i f(x_i))) + λ‖f‖². By the representer
+theorem its solution is f(x) = Σ_i α_i k(x_i, x), and θ(f(x)) is the probability. A linear function of the
+features of the kernel, it is as non-linear in x as they are.
 
 Figure 12.19 of [003].
 """

@@ -2,13 +2,14 @@
 Twenty terms to remember with
 =============================
 
-Examples wander along a line, and the machine may keep twenty of them. Who goes decides what is remembered: `Oldest`
-forgets what it could still use; `Merge` puts terms together that are alike, and so keeps up; `Projection` has given its
-places away by the time the examples are elsewhere, and what is far from all of them it can't learn.
+Examples wander along a line, and the machine may keep twenty of them. Who goes decides what is remembered:
+`Oldest` forgets what it could still use; `Merge` puts terms together that are alike, and so keeps up;
+`Projection` has given its places away by the time the examples are elsewhere, and what is far from all of
+them it can't learn.
 
-After t steps f = Σ_i α_i k(x_i,·) has up to t terms, and each prediction costs as many kernel values. A budget of B
-terms makes that constant. Dropping term j changes f by √(α_j² k(x_j, x_j)) in norm; moving its weight to
-the others, as merging and projecting do, costs less.
+After t steps f = Σ_i α_i k(x_i,·) has up to t terms, and each prediction costs as many kernel values. A
+budget of B terms makes that constant. Dropping term j changes f by √(α_j² k(x_j, x_j)) in norm; moving its
+weight to the others, as merging and projecting do, costs less.
 
 "Discussion" of the online kernel machine in [004].
 """

@@ -2,12 +2,13 @@
 Left out, and predicted
 =======================
 
-How well does a machine predict patients it has not seen? Each of 442 patients of the diabetes data is left out in turn, and
-predicted by a fit to the others. On the diagonal a prediction would be right. On the left the same for the patients it was
-fitted to: with a small λ it knows them by heart, and that says nothing.
+How well does a machine predict patients it has not seen? Each of 442 patients of the diabetes data is left
+out in turn, and predicted by a fit to the others. On the diagonal a prediction would be right. On the left
+the same for the patients it was fitted to: with a small λ it knows them by heart, and that says nothing.
 
-With H = K(K + nλI)⁻¹ (and a row for the offset), leaving example i out gives the residual (y_i − f(x_i))/(1 − H_ii). The nearer
-H_ii is to 1, the more the fit at x_i is its own label come back, and the further the two panels are apart.
+With H = K(K + nλI)⁻¹ (and a row for the offset), leaving example i out gives the residual (y_i − f(x_i))/(1
+− H_ii). The nearer H_ii is to 1, the more the fit at x_i is its own label come back, and the further the
+two panels are apart.
 """
 
 import matplotlib.pyplot as plt

@@ -2,12 +2,13 @@
 Quantiles of y given x
 ======================
 
-The noise of these points grows with x, and a single curve would not say so. Five quantiles do: between the outermost
-two lie nine tenths of all y, and the band widens where the noise does. All are fitted together, and never cross.
+The noise of these points grows with x, and a single curve would not say so. Five quantiles do: between the
+outermost two lie nine tenths of all y, and the band widens where the noise does. All are fitted together,
+and never cross.
 
-The loss at level τ is V(y, f) = max(τ(y − f), (τ − 1)(y − f)): a point above the curve costs τ for each unit of
-distance, one below 1 − τ. At the minimum the two pulls are in balance, which is when a share τ of the points lies
-below. With τ = ½ this is the median, and V half the absolute error.
+The loss at level τ is V(y, f) = max(τ(y − f), (τ − 1)(y − f)): a point above the curve costs τ for each
+unit of distance, one below 1 − τ. At the minimum the two pulls are in balance, which is when a share τ of
+the points lies below. With τ = ½ this is the median, and V half the absolute error.
 """
 
 import matplotlib.pyplot as plt

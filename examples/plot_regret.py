@@ -2,13 +2,15 @@
 Regret
 ======
 
-How much more does an online machine lose than the best fixed function in hindsight? Three streams: a noisy sine with
-steps η/√t; a chequerboard with steps 1/(2λt), where regret grows as log T; and an adversary, who always names the
-other class than the machine does, with the step U/√n that is best against functions of norm U. Even there the bound holds.
+How much more does an online machine lose than the best fixed function in hindsight? Three streams: a noisy
+sine with steps η/√t; a chequerboard with steps 1/(2λt), where regret grows as log T; and an adversary, who
+always names the other class than the machine does, with the step U/√n that is best against functions of
+norm U. Even there the bound holds.
 
-Regret is Σ_t L_t(f_t) − min_f Σ_t L_t(f). For convex losses and steps η, L_t(f_t) − L_t(f) ≤ ⟨∇_t, f_t − f⟩, and summing
-‖f_{t+1} − f‖² = ‖f_t − f‖² − 2η⟨∇_t, f_t − f⟩ + η²‖∇_t‖² bounds it by ‖f‖²/(2η) + (η/2) Σ_t ‖∇_t‖²; with the best η this is
-‖∇‖·‖f‖·√T. Divided by T it vanishes: on average one loses no more than the best function does.
+Regret is Σ_t L_t(f_t) − min_f Σ_t L_t(f). For convex losses and steps η, L_t(f_t) − L_t(f) ≤ ⟨∇_t, f_t −
+f⟩, and summing ‖f_{t+1} − f‖² = ‖f_t − f‖² − 2η⟨∇_t, f_t − f⟩ + η²‖∇_t‖² bounds it by ‖f‖²/(2η) + (η/2) Σ_t
+‖∇_t‖²; with the best η this is ‖∇‖·‖f‖·√T. Divided by T it vanishes: on average one loses no more than the
+best function does.
 
 "Discussion" of the online kernel machine in [004].
 """

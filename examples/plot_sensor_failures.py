@@ -2,13 +2,14 @@
 Half of a network falls silent
 ==============================
 
-In round 25 half of the thermometers of a network fall silent, and come back in round 150. The others agree without
-them, on what their own rows say; then with them, on what all rows say. On the left is what the survivors
-make of the field meanwhile: hollow nodes say nothing, and near them the field is guessed.
+In round 25 half of the thermometers of a network fall silent, and come back in round 150. The others agree
+without them, on what their own rows say; then with them, on what all rows say. On the left is what the
+survivors make of the field meanwhile: hollow nodes say nothing, and near them the field is guessed.
 
-For every neighbour a node holds a vector, and forgets it when the neighbour has been silent for some rounds. Where nothing
-moves any more, Σ_i ∇f_i(x) = 0 holds over the nodes that are there, whatever the vectors were at the beginning. So a fault is only
-another start: the others arrive at the minimum of what is left, and a node that comes back is taken up again.
+For every neighbour a node holds a vector, and forgets it when the neighbour has been silent for some
+rounds. Where nothing moves any more, Σ_i ∇f_i(x) = 0 holds over the nodes that are there, whatever the
+vectors were at the beginning. So a fault is only another start: the others arrive at the minimum of what is
+left, and a node that comes back is taken up again.
 """
 
 import matplotlib.pyplot as plt

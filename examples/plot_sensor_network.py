@@ -2,13 +2,15 @@
 A network that agrees
 =====================
 
-Twenty-five thermometers watch a field. Each has its own readings and hears its neighbours only; no one collects all
-rows. Round by round they pass on what they know, until every node has the function that a fit to all rows would
-give. How soon depends on the graph: on a ring news has far to go, and a few long edges shorten its way.
+Twenty-five thermometers watch a field. Each has its own readings and hears its neighbours only; no one
+collects all rows. Round by round they pass on what they know, until every node has the function that a fit
+to all rows would give. How soon depends on the graph: on a ring news has far to go, and a few long edges
+shorten its way.
 
-The fit to all rows minimises (1/n) Σ_i (y_i − f(x_i))² + λ‖f‖². With common centres, all it needs of a node's rows are
-sums, H = Σ ψψᵀ and g = Σ ψy over them, so the nodes agree on the mean of these: each moves towards its neighbours, with
-one constraint an edge. The number of rounds grows as √(λ_N/λ_2), a ratio of eigenvalues of the graph's Laplacian.
+The fit to all rows minimises (1/n) Σ_i (y_i − f(x_i))² + λ‖f‖². With common centres, all it needs of a
+node's rows are sums, H = Σ ψψᵀ and g = Σ ψy over them, so the nodes agree on the mean of these: each moves
+towards its neighbours, with one constraint an edge. The number of rounds grows as √(λ_N/λ_2), a ratio of
+eigenvalues of the graph's Laplacian.
 """
 
 import matplotlib.pyplot as plt

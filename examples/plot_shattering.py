@@ -2,13 +2,14 @@
 What a class can't say
 ======================
 
-Each panel is a labelling of the same points (full: +), with the set that a hypothesis calls +. Lines in the plane realise
-all eight labellings of three points, so they shatter them. Of four points at least two labellings fail; a frame marks
-them. Rectangles shatter four points that are placed well.
+Each panel is a labelling of the same points (full: +), with the set that a hypothesis calls +. Lines in the
+plane realise all eight labellings of three points, so they shatter them. Of four points at least two
+labellings fail; a frame marks them. Rectangles shatter four points that are placed well.
 
-The VC dimension is the size of the largest set that is shattered. Any four points in the plane fall into two parts whose
-convex hulls meet (Radon), and no line has one part on each side: hence 3 for lines. Of five points, the rectangle around
-those that are furthest left, right, up and down contains the fifth: hence 4 for rectangles.
+The VC dimension is the size of the largest set that is shattered. Any four points in the plane fall into
+two parts whose convex hulls meet (Radon), and no line has one part on each side: hence 3 for lines. Of five
+points, the rectangle around those that are furthest left, right, up and down contains the fifth: hence 4
+for rectangles.
 
 "Shattering" in [002].
 """

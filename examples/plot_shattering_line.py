@@ -2,13 +2,13 @@
 Shattering on the line
 ======================
 
-Two classes on the line differ in what they can say. Left intervals [0, a) can't call the right one of two points + and
-the left one −, so their VC dimension is 1. Intervals [a, b] shatter two points, but of three they can't leave out
-the middle one. A frame marks the labellings that no hypothesis has.
+Two classes on the line differ in what they can say. Left intervals [0, a) can't call the right one of two
+points + and the left one −, so their VC dimension is 1. Intervals [a, b] shatter two points, but of three
+they can't leave out the middle one. A frame marks the labellings that no hypothesis has.
 
-To show that a VC dimension is at least d, one set of d points that is shattered is enough; to show that it is less,
-every set has to fail, and on the line all sets of one size look alike. There the adversary always wins: whatever points one
-names, he picks the labelling in the frame.
+To show that a VC dimension is at least d, one set of d points that is shattered is enough; to show that it
+is less, every set has to fail, and on the line all sets of one size look alike. There the adversary always
+wins: whatever points one names, he picks the labelling in the frame.
 
 "Left bounded intervals" and "Real intervals" in [002].
 """

@@ -3,12 +3,12 @@ How difficult is this problem?
 ==============================
 
 Two things make learning hard: a kernel whose eigenvalues fall slowly, and a target that lies along the late
-eigenvectors. Both can be read off the data. On a circle the two laws are known, and found again from 1,500 examples;
-on the right the eigenvalues of a Gaussian kernel fall exponentially.
+eigenvectors. Both can be read off the data. On a circle the two laws are known, and found again from 1,500
+examples; on the right the eigenvalues of a Gaussian kernel fall exponentially.
 
-With eigenvalues λ_i ~ i^(−b) of K/n and squared coefficients of the target ~ i^(−(2rb+1)), no method learns faster than
-n^(−2rb/(2rb+1)). The coefficients of y are those of the target plus noise, which is the same along all eigenvectors: beyond the
-level σ²/n nothing of the target can be seen.
+With eigenvalues λ_i ~ i^(−b) of K/n and squared coefficients of the target ~ i^(−(2rb+1)), no method learns
+faster than n^(−2rb/(2rb+1)). The coefficients of y are those of the target plus noise, which is the same
+along all eigenvectors: beyond the level σ²/n nothing of the target can be seen.
 """
 
 import matplotlib.pyplot as plt

@@ -2,13 +2,13 @@
 Support vectors
 ===============
 
-The solid line is the border of a support vector machine, the dashed ones are its margin. Examples on the margin or beyond
-it are ringed: they carry the machine, and the others could go. From left to right C grows: fewer support vectors, a
-narrower margin, more faith in single examples.
+The solid line is the border of a support vector machine, the dashed ones are its margin. Examples on the
+margin or beyond it are ringed: they carry the machine, and the others could go. From left to right C grows:
+fewer support vectors, a narrower margin, more faith in single examples.
 
 The hinge loss max(0, 1 − y f(x)) is zero for y f(x) > 1, and so is its derivative there. At the minimum of
-(1/n) Σ_i max(0, 1 − y_i f(x_i)) + λ‖f‖² the coefficient of k(x_i,·) is that derivative over −2λn, so examples outside of the
-margin have none. C = 1/(2λn) is the largest that any coefficient can be.
+(1/n) Σ_i max(0, 1 − y_i f(x_i)) + λ‖f‖² the coefficient of k(x_i,·) is that derivative over −2λn, so
+examples outside of the margin have none. C = 1/(2λn) is the largest that any coefficient can be.
 """
 
 import matplotlib.pyplot as plt

@@ -2,13 +2,15 @@
 A model of a table
 ==================
 
-From a table and the name of a column, `mercer.fit` finds a machine and measures it on rows that it has not seen. These are
-some figures of its report: how good it is beside simpler models, how far to trust a single prediction, and what it goes
-by. The table has ten measurements of 442 patients, and how their diabetes progressed within a year.
+From a table and the name of a column, `mercer.fit` finds a machine and measures it on rows that it has not
+seen. These are some figures of its report: how good it is beside simpler models, how far to trust a single
+prediction, and what it goes by. The table has ten measurements of 442 patients, and how their diabetes
+progressed within a year.
 
-Intervals are conformal: if q is the ⌈(m + 1)·0.9⌉-th of m absolute errors on unseen rows, sorted, then a fresh row lies within
-ŷ ± q with probability at least 0.9, whatever the distribution, as all m + 1 errors are equally likely to be the largest. The importance of a
-column is the growth of the error when its values are shuffled.
+Intervals are conformal: if q is the ⌈(m + 1)·0.9⌉-th of m absolute errors on unseen rows, sorted, then a
+fresh row lies within ŷ ± q with probability at least 0.9, whatever the distribution, as all m + 1 errors
+are equally likely to be the largest. The importance of a column is the growth of the error when its values
+are shuffled.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +25,8 @@ model = mercer.fit(table, target="target", minutes=0.03, random_state=0)
 evidence = model.evidence
 
 # %%
-# How good is it? Dots are errors with their 95 % intervals; then every patient, predicted by a model that had not seen them.
+# How good is it? Dots are errors with their 95 % intervals; then every patient, predicted by a model that
+# had not seen them.
 errors = evidence.truth - evidence.predicted
 half_width = np.quantile(np.abs(errors), 0.9)
 fig, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
@@ -37,8 +40,8 @@ fig, ax = plt.subplots(figsize=(5.4, 3.8), layout="constrained")
 plot.coverage(evidence.coverage, len(errors), ax)
 
 # %%
-# What does it go by? The growth of the error when a column is shuffled; and one cut through the model, along the body mass
-# index, with all else at its median.
+# What does it go by? The growth of the error when a column is shuffled; and one cut through the model,
+# along the body mass index, with all else at its median.
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 plot.importance(evidence.importance, left)
 bmi = np.linspace(table["bmi"].min(), table["bmi"].max(), 60)

@@ -2,13 +2,14 @@
 The valley of σ and λ
 =====================
 
-The error of kernel ridge regression on the diabetes data depends on the width σ and on λ together. Dots are the trials of
-a search; between them the error is interpolated, and lines join places of the same error. It is a long valley: a wider
-kernel wants a smaller λ, and along the bottom the error hardly changes.
+The error of kernel ridge regression on the diabetes data depends on the width σ and on λ together. Dots are
+the trials of a search; between them the error is interpolated, and lines join places of the same error. It
+is a long valley: a wider kernel wants a smaller λ, and along the bottom the error hardly changes.
 
-A wide Gaussian kernel has few large eigenvalues, so all but smooth functions are expensive already, and λ need not be large. The
-search models log error by a Gaussian process over (log σ, log λ), tries next where the expected improvement is largest, and for each σ
-takes the whole path over λ from one eigendecomposition, by leaving one out in closed form.
+A wide Gaussian kernel has few large eigenvalues, so all but smooth functions are expensive already, and λ
+need not be large. The search models log error by a Gaussian process over (log σ, log λ), tries next where
+the expected improvement is largest, and for each σ takes the whole path over λ from one eigendecomposition,
+by leaving one out in closed form.
 """
 
 import matplotlib.pyplot as plt

@@ -2,12 +2,13 @@
 Voronoi cells
 =============
 
-Twenty-five places divide a square: each takes what is nearer to it than to any other. Cells are filled by their area on the
-left; on the right after every place has moved to the middle of its cell, a hundred times, which makes them much alike.
+Twenty-five places divide a square: each takes what is nearer to it than to any other. Cells are filled by
+their area on the left; on the right after every place has moved to the middle of its cell, a hundred times,
+which makes them much alike.
 
-A cell is the intersection of half-planes {x : ‖x − c_i‖ ≤ ‖x − c_j‖}, hence a convex polygon with sides on the bisectors. Cells
-of points drawn at random have six sides on average, if one forgets the border: that is Euler's formula, corners − sides +
-cells = 1, with three sides meeting in every corner.
+A cell is the intersection of half-planes {x : ‖x − c_i‖ ≤ ‖x − c_j‖}, hence a convex polygon with sides on
+the bisectors. Cells of points drawn at random have six sides on average, if one forgets the border: that is
+Euler's formula, corners − sides + cells = 1, with three sides meeting in every corner.
 """
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""The gallery: every script runs and leaves a figure that can be read, and every figure of the texts has one."""
+"""The gallery: every script leaves a figure that can be read, and every figure of the texts has a script."""
 
 import ast
 import os
@@ -51,7 +51,7 @@ ROWS = rows_of(PAGE)
 
 
 def texts_cut_off(figure):
-    """What is written in a figure and reaches beyond its edge; but for ticks, as some of them are never drawn."""
+    """What is written in a figure and reaches beyond its edge; not ticks, as some are never drawn."""
     figure.canvas.draw()
     renderer, (width, height) = figure.canvas.get_renderer(), figure.canvas.get_width_height()
     ticks = chain.from_iterable(
