@@ -7,9 +7,9 @@ some of the ten classes apart and others mixed; three components in the feature 
 separate more of them, although no label was used.
 
 PCA needs scalar products of the points only, so it can be done with ⟨φ(x), φ(x′)⟩ = k(x, x′): component j
-of x is Σ_i a_ij k(x_i, x), with a_j an eigenvector of the centred matrix K over the root of its eigenvalue.
-With the linear kernel these are the components of the pixels; with another kernel they bend along the
-cloud.
+of x is Σ_i a_ij k(x_i, x), up to a constant, with a_j an eigenvector of the centred matrix K over the root
+of its eigenvalue. With the linear kernel these are the components of the pixels; with another kernel they
+bend along the cloud.
 
 Figure 12.16 of [003].
 """

@@ -10,7 +10,7 @@ The objective is E[f] = (f(x) − y)² + λ‖f‖². Evaluation is linear in f 
 ⟨f, k(x,·)⟩, and ‖f‖² has gradient 2f; so ∇E[f] = 2(f(x) − y) k(x,·) + 2λf is itself a function. The step f
 ← f − η∇E[f] = (1 − 2ηλ) f − 2η(f(x) − y) k(x,·) needs no coordinates at all.
 
-"Functional gradient" in [004].
+"Functional gradient descent" in [004].
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 How wide should the kernel be?
 ==============================
 
-A noisy curve is fitted by kernel ridge regression with Gaussian kernels of many widths σ and one λ. A kernel
-that is too narrow follows the noise, and one that is too wide can't follow the curve. The error when each
-example is left out tells which is which, without further data: it has its minimum near the width that looks
-right.
+A noisy curve is fitted by kernel ridge regression with Gaussian kernels of many widths σ and one λ. A
+kernel that is too narrow follows the noise, and one that is too wide can't follow the curve. The error when
+each example is left out tells which is which, without further data. Between the two it is low and flat, so
+the choice need not be a fine one.
 
 The fit is f(x) = Σ_i α_i k(x_i, x) with k(x, x′) = exp(−‖x − x′‖²/2σ²): a sum of bumps of width σ at the
 examples. With H = K(K + nλI)⁻¹, the matrix that turns y into fitted values, the residual at an example that
@@ -51,7 +51,8 @@ sigmas = np.geomspace(0.03, 10, 40)
 errors = [fitted(sigma)[1] for sigma in sigmas]
 best = int(np.argmin(errors))
 fig, ax = plt.subplots(figsize=(7, 3.6), layout="constrained")
+plot.style.dressed(ax, "σ", "leave-one-out error (mean square)")
 ax.plot(sigmas, errors, color=plot.COLOURS[0], linewidth=2)
-ax.plot(sigmas[best], errors[best], "o", color=plot.COLOURS[1], label=f"σ = {sigmas[best]:.2f}")
-ax.set(xscale="log", xlabel="σ", ylabel="leave-one-out error (mean square)")
-ax.legend(frameon=False)
+ax.plot(sigmas[best], errors[best], "o", color=plot.COLOURS[1], label=f"least at σ = {sigmas[best]:.2f}")
+plot.style.log_ticks(ax, "x")
+plot.style.legend(ax)

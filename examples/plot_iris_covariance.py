@@ -21,7 +21,7 @@ from sklearn.datasets import load_iris
 from mercer import plot
 
 iris = load_iris()
-C = np.cov(iris.data.T)
+C = np.cov(iris.data.T, bias=True)
 names = [name.removesuffix(" (cm)") for name in iris.feature_names]
 
 # %%

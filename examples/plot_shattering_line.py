@@ -7,8 +7,8 @@ points + and the left one −, so their VC dimension is 1. Intervals [a, b] shat
 they can't leave out the middle one. A frame marks the labellings that no hypothesis has.
 
 To show that a VC dimension is at least d, one set of d points that is shattered is enough; to show that it
-is less, every set has to fail, and on the line all sets of one size look alike. There the adversary always
-wins: whatever points one names, he picks the labelling in the frame.
+is less, every set has to fail. That is a game with an adversary: whatever points one names, he answers with
+the labelling in the frame, and wins.
 
 "Left bounded intervals" and "Real intervals" in [002].
 """

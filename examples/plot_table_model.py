@@ -8,9 +8,9 @@ prediction, and what it goes by. The table has ten measurements of 442 patients,
 progressed within a year.
 
 Intervals are conformal: if q is the ⌈(m + 1)·0.9⌉-th of m absolute errors on unseen rows, sorted, then a
-fresh row lies within ŷ ± q with probability at least 0.9, whatever the distribution, as all m + 1 errors
-are equally likely to be the largest. The importance of a column is the growth of the error when its values
-are shuffled.
+fresh row lies within ŷ ± q with probability at least 0.9, whatever the distribution, as a fresh error is
+equally likely to have any place in that order. The importance of a column is the growth of the error when
+its values are shuffled.
 """
 
 import matplotlib.pyplot as plt

@@ -22,7 +22,7 @@ from mercer.selection import tune
 
 X, y = load_diabetes(return_X_y=True)
 X = StandardScaler().fit_transform(X)
-space = {"kernel__sigma": (1.0, 50.0), "lam": None}
+space = {"kernel__sigma": (1.0, 300.0), "lam": None}
 tuning = tune(KernelRidge(Gaussian(), offset=True), X, y, space=space, trials=20, random_state=0)
 
 # %%

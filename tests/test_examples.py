@@ -95,13 +95,12 @@ def test_a_script_leaves_a_figure_and_nothing_else(script, tmp_path, monkeypatch
 
 @each_script
 def test_a_script_is_a_lesson(script):
-    """A title, two paragraphs or more, then cells of code without options."""
+    """A title and two paragraphs or more; then code that is run from top to bottom, without options."""
     tree, source = parsed(script), script.read_text(encoding="utf-8")
     title, line, *rest = (ast.get_docstring(tree) or "\n").splitlines()
     assert title.strip() and set(line) == {"="} and len(line) >= len(title)
     paragraphs = [part for part in "\n".join(rest).split("\n\n") if len(part.split()) >= 20]
     assert len(paragraphs) >= 2
-    assert "\n# %%\n" in source
     assert "argparse" not in source and "__main__" not in source
 
 
