@@ -44,3 +44,4 @@ for ax, (machine, name, values) in zip(axes, panels, strict=True):
 axes[0].set_ylim(0, 0.5)
 for ax in axes[1:]:
     ax.set_ylabel("")
+plt.show()

@@ -39,3 +39,4 @@ def once(n):
 fig, ax = plt.subplots(figsize=(8, 4.8), layout="constrained")
 plot.slack(sizes, dict(zip(names, series, strict=True)), risks, ax, ylabel="error rate")
 ax.axhline(1.0, color=plot.INK, linewidth=0.8, linestyle=":")
+plt.show()

@@ -34,3 +34,4 @@ for ax, machine in zip(axes, machines, strict=True):
     plot.bounds(found, ax)
     ax.set_xlabel(f"error rate of {type(machine).__name__}")
     print(found, end="\n\n")
+plt.show()

@@ -27,3 +27,4 @@ for solver, colour in zip((Newton(), GradientDescent()), plot.COLOURS, strict=Fa
     machine = KernelLogistic(Gaussian(0.5), lam=1e-2, solver=solver).fit(X, y)
     plot.convergence(machine.solution_, ax, label=type(solver).__name__, colour=colour)
     print(f"{type(solver).__name__}: {machine.solution_.iterations} iterations")
+plt.show()

@@ -29,6 +29,7 @@ fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 C = np.cov(X.T)
 plot.covariance(C, left).set_title("covariance of the pixels", fontsize=10)
 plot.spectrum(C, right).set_title("its spectrum", fontsize=10)
+plt.show()
 
 # %%
 # In the plane with the linear kernel, in space with a Gaussian one.
@@ -40,3 +41,4 @@ for place, (kernel, count) in enumerate(((Linear(), 2), (Gaussian(25.0), 3)), st
     machine = KernelPCA(kernel, n_components=count, random_state=0)
     plot.cloud(machine.fit_transform(X), y, ax, size=3.5, labels="component")
     ax.set_title(f"{kernel!r}: {machine.explained_variance_ratio_.sum():.0%} explained", fontsize=10)
+plt.show()

@@ -28,6 +28,7 @@ X, y = digits.data / 16, digits.target
 predicted = cross_val_predict(KernelSVC(Gaussian(1.5), lam=1e-4), X, y, cv=3)
 fig, ax = plt.subplots(figsize=(5.6, 5.4), layout="constrained")
 plot.confusion(y, predicted, ax)
+plt.show()
 
 # %%
 # Some of those that were mistaken.
@@ -36,3 +37,4 @@ captions = [f"{y[i]}, not {predicted[i]}" for i in wrong]
 fig, ax = plt.subplots(figsize=(9, 4.4), layout="constrained")
 plot.image_sheet(digits.images[wrong], captions, ax)
 print(f"{np.mean(predicted != y):.1%} of the digits are mistaken")
+plt.show()

@@ -41,3 +41,4 @@ for ax, function, title in zip(axes, (f, g), titles, strict=True):
     ax.plot(*x, y, "o", color=plot.COLOURS[1], label="the example")
     ax.legend(frameon=False, labelcolor=plot.INK, fontsize=9, loc="lower right")
     ax.set_title(title, fontsize=10)
+plt.show()

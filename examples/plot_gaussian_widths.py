@@ -44,6 +44,7 @@ for ax, sigma in zip(axes, (0.05, 0.5, 5.0), strict=True):
 for ax in axes[1:]:
     ax.set_ylabel("")
     ax.get_legend().remove()
+plt.show()
 
 # %%
 # And forty of them, by their errors.
@@ -56,3 +57,4 @@ ax.plot(sigmas, errors, color=plot.COLOURS[0], linewidth=2)
 ax.plot(sigmas[best], errors[best], "o", color=plot.COLOURS[1], label=f"least at σ = {sigmas[best]:.2f}")
 plot.style.log_ticks(ax, "x")
 plot.style.legend(ax)
+plt.show()

@@ -31,3 +31,4 @@ for place, count in enumerate((2, 3), start=1):
     machine = KernelPCA(Linear(), n_components=count, random_state=0)
     plot.cloud(machine.fit_transform(iris.data), y, ax, labels="component")
     ax.set_title(f"{count} of 4: {machine.explained_variance_ratio_.sum():.1%} explained", fontsize=10)
+plt.show()

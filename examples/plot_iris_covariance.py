@@ -31,3 +31,4 @@ plot.covariance(C, left).set_title("covariance of the four lengths", fontsize=10
 left.set_xticks(range(4), names, rotation=30, ha="right")
 left.set_yticks(range(4), names)
 plot.spectrum(C, right).set_title("its spectrum", fontsize=10)
+plt.show()

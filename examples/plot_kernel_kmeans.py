@@ -31,3 +31,4 @@ plot.cluster_cells(plain, X, left).set_title("k-means", fontsize=10)
 plot.cluster_cells(cut, X, right).set_title(
     f"normalised cut {plot.style.number(cut.normalized_cut_)}", fontsize=10
 )
+plt.show()

@@ -29,3 +29,4 @@ for ax, k in zip(axes, (2, 5, 12), strict=True):
     machine = KernelKMeans(Linear(), n_clusters=k, random_state=0).fit(X)
     plot.cluster_cells(machine, X, ax)
     ax.set_title(f"k = {k}: {ax.get_title()}", fontsize=10)
+plt.show()

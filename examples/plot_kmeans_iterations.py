@@ -33,9 +33,11 @@ for ax in axes[1]:
     ax.set_xlabel("petal length")
 for ax in axes[:, 0]:
     ax.set_ylabel("petal width")
+plt.show()
 
 # %%
 # The energy never rises. On the right, which species every cluster holds.
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 plot.cluster_energy(machine, left)
 plot.cluster_classes(machine.labels_, y, right)
+plt.show()

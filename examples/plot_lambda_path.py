@@ -30,3 +30,4 @@ for sigma, colour in zip((2.0, 4.0, 8.0), plot.COLOURS, strict=False):
     plot.lam_path(found, ax, label=f"σ = {sigma:g}", colour=colour)
     print(f"σ = {sigma:g}: smallest error {found.loo_mse.min():.0f} at λ = {found.best_lam:.1e}")
 ax.set_ylim(2500, 7000)
+plt.show()

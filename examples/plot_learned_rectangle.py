@@ -34,3 +34,4 @@ for ax, m in zip(axes, (12, 50, 176), strict=True):
     ax.set_title(f"{m} examples, error {error:.3f}", fontsize=10)
 for ax in axes[::2]:
     ax.get_legend().remove()
+plt.show()

@@ -29,3 +29,4 @@ for ax, (b, r) in zip(axes, ((2, 0.5), (4, 0.5)), strict=True):
     curve = theory.risk_curve(machine, problem.draw, sizes, risk=problem.excess, repetitions=10)
     plot.risk_curve(curve, ax, expected=problem.exponent, label=f"b = {b}, r = {r}")
     print(f"b = {b}, r = {r}: {curve.rate}, theory {problem.exponent:.2f}")
+plt.show()

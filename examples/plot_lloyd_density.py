@@ -31,8 +31,10 @@ def hills(x):
 # Uniform: colours are the numbers of sides of inner cells.
 fig, axes = plt.subplots(1, 4, figsize=(12, 3.6), layout="constrained")
 plot.lloyd_frames(lloyd(None, 100, random_state=0), axes, frames=3)
+plt.show()
 
 # %%
 # Uneven: the density is the colour underneath.
 fig, axes = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
 plot.lloyd_frames(lloyd(hills, 100, random_state=0), axes, frames=3, by="density")
+plt.show()

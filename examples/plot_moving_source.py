@@ -39,3 +39,4 @@ machines = {
 }
 fig, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
 plot.followed(follow(machines, field, sensors, np.linspace(0, 1, 5)), ax)
+plt.show()

@@ -29,3 +29,4 @@ y = iris.target_names[iris.target]
 machine = KernelNeighborsClassifier(n_neighbors=5).fit(X, y)
 fig, axes = plt.subplots(2, 2, figsize=(9.5, 7), sharex=True, sharey=True, layout="constrained")
 plot.neighbours(machine, X, y, (1, 5, 10, 40), axes.ravel())
+plt.show()

@@ -29,3 +29,4 @@ for ax, kernel in zip(axes, (Linear(), Gaussian(0.5)), strict=True):
     plot.decision_regions(machine, X, y, ax)
     ax.set_title(f"{kernel!r}: {machine.score(X, y):.0%} of the examples right", fontsize=10)
 axes[0].get_legend().remove()
+plt.show()

@@ -32,6 +32,7 @@ machines = {name: OnlineKernelRegressor(Gaussian(0.4), budget=budget) for name, 
 fig, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
 for (name, machine), colour in zip(machines.items(), plot.COLOURS, strict=False):
     plot.learning_curve(machine, X, y, ax, window=100, label=name, colour=colour)
+plt.show()
 
 # %%
 # Which examples are in f as time goes by: a term is a horizontal line.
@@ -42,3 +43,4 @@ for ax, (name, machine), colour in zip(axes, machines.items(), plot.COLOURS, str
     ax.set_title(f"{name}: {ax.get_title()}", fontsize=10)
 for ax in axes[1:]:
     ax.set_ylabel("")
+plt.show()

@@ -27,6 +27,7 @@ machine = OnlineKernelClassifier(k, "hinge", lam=0.02, step=1.8, budget=None)
 fig, axes = plt.subplots(2, 2, figsize=(10, 6), sharex=True, layout="constrained")
 plot.bumps(machine, X, [1, -1, 1, 1], axes.ravel())
 fig.suptitle("hinge loss", color=plot.INK)
+plt.show()
 
 # %%
 # Numbers and the squared loss.
@@ -34,3 +35,4 @@ machine = OnlineKernelRegressor(k, lam=0.1, step=0.4, budget=None)
 fig, axes = plt.subplots(2, 2, figsize=(10, 6), sharex=True, layout="constrained")
 plot.bumps(machine, X, [1.0, -0.6, 1.4, 0.3], axes.ravel())
 fig.suptitle("squared loss", color=plot.INK)
+plt.show()

@@ -28,3 +28,4 @@ levels = [0.05, 0.25, 0.5, 0.75, 0.95]
 machine = KernelRegressor(Gaussian(0.7), loss=Quantile(levels), lam=3e-4, offset=True).fit(x, y)
 fig, ax = plt.subplots(figsize=(8, 4.4), layout="constrained")
 plot.quantiles(machine, x, y, ax)
+plt.show()

@@ -66,3 +66,4 @@ for ax, (name, (machine, X, y, U)) in zip(axes, streams.items(), strict=True):
     plot.regret_curve(found, ax)
     ax.legend(frameon=False, labelcolor=plot.INK, fontsize=9, loc="lower right")
     ax.set_title(name, fontsize=10)
+plt.show()

@@ -43,3 +43,4 @@ for ax in axes:
     ax.set_ylim(0.37, 1.06)
 for ax in axes[1:]:
     ax.set_ylabel("")
+plt.show()

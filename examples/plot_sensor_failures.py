@@ -45,3 +45,4 @@ worst, label = survivors.errors[:, there].max(axis=1), "those who are left, from
 right.plot(worst, color=plot.COLOURS[1], linewidth=2, label=label)
 right.axvspan(25, 150, color=plot.INK, alpha=0.12, linewidth=0)
 right.legend(frameon=False, labelcolor=plot.INK, fontsize=8, loc="lower left")
+plt.show()

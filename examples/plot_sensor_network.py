@@ -29,6 +29,7 @@ radio = geometric(sensors, 0.35)
 # The field at one time, its nodes, and who hears whom.
 fig, ax = plt.subplots(figsize=(4.6, 4.6), layout="constrained")
 plot.sensor_field(lambda x: field(x, 0.1), sensors, radio, ax)
+plt.show()
 
 # %%
 # The distance of the worst node from the fit to all rows, by rounds and by messages.
@@ -43,3 +44,4 @@ for (name, graph), colour in zip(graphs.items(), plot.COLOURS, strict=False):
     plot.consensus_curve(found, left, colour=colour, label=f"{name}, {len(graph.edges)} edges")
     plot.consensus_curve(found, right, by="messages", colour=colour)
 right.set_ylabel("")
+plt.show()

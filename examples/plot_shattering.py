@@ -23,13 +23,16 @@ from mercer.theory.learnability import HalfSpaces, Rectangles
 # Three points and lines: all of 2³ labellings.
 fig, axes = plt.subplots(2, 4, figsize=(8, 4.4), layout="constrained")
 plot.shattering(HalfSpaces(2), [[0, 0], [4, 1], [1, 4]], axes.ravel())
+plt.show()
 
 # %%
 # Four points and lines: corners across from each other can't be told from the other two.
 fig, axes = plt.subplots(2, 8, figsize=(12, 3.6), layout="constrained")
 plot.shattering(HalfSpaces(2), [[0, 0], [0, 3], [3, 0], [3, 3]], axes.ravel())
+plt.show()
 
 # %%
 # Four points and rectangles: all of 2⁴ labellings.
 fig, axes = plt.subplots(2, 8, figsize=(12, 3.6), layout="constrained")
 plot.shattering(Rectangles(2), [[0, 1], [-1, 0], [1, 0], [0, -1]], axes.ravel())
+plt.show()

@@ -22,13 +22,16 @@ from mercer.theory.learnability import Intervals, LeftIntervals
 # Left intervals and two points.
 fig, axes = plt.subplots(1, 4, figsize=(8, 2.4), layout="constrained")
 plot.shattering(LeftIntervals(), [1, 2], axes)
+plt.show()
 
 # %%
 # Intervals and two points: shattered. A single point is an interval, too.
 fig, axes = plt.subplots(1, 4, figsize=(8, 2.4), layout="constrained")
 plot.shattering(Intervals(), [1, 2], axes)
+plt.show()
 
 # %%
 # Intervals and three points: one labelling is missing.
 fig, axes = plt.subplots(2, 4, figsize=(8, 4.4), layout="constrained")
 plot.shattering(Intervals(), [1, 2, 3], axes.ravel())
+plt.show()

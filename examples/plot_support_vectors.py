@@ -28,3 +28,4 @@ for ax, C in zip(axes, (0.1, 1.0, 1000.0), strict=True):
     ax.set_title(f"C = {C:g}: {len(machine.support_)} support vectors", fontsize=10)
 for ax in axes[:-1]:
     ax.get_legend().remove()
+plt.show()

@@ -33,11 +33,13 @@ fig, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
 plot.contenders([c.name for c in evidence.contenders], [c.scores[0] for c in evidence.contenders], axes[0])
 plot.prediction_band(evidence.truth, evidence.predicted, half_width, axes[1])
 plot.error_histogram(errors, half_width, axes[2])
+plt.show()
 
 # %%
 # Do intervals hold what they promise? The shaded band is what chance allows.
 fig, ax = plt.subplots(figsize=(5.4, 3.8), layout="constrained")
 plot.coverage(evidence.coverage, len(errors), ax)
+plt.show()
 
 # %%
 # What does it go by? The growth of the error when a column is shuffled; and one cut through the model,
@@ -48,3 +50,4 @@ bmi = np.linspace(table["bmi"].min(), table["bmi"].max(), 60)
 rows = {name: np.full(60, table[name].median()) for name in table.columns if name != "target"} | {"bmi": bmi}
 plot.dependence(bmi, model.predict(rows)[:, None], ax=right, band=model.predict_interval(rows))
 right.set(xlabel="body mass index", ylabel="progression")
+plt.show()

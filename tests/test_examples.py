@@ -102,6 +102,7 @@ def test_a_script_is_a_lesson(script):
     paragraphs = [part for part in "\n".join(rest).split("\n\n") if len(part.split()) >= 20]
     assert len(paragraphs) >= 2
     assert "argparse" not in source and "__main__" not in source
+    assert "plt.show()" in source  # for those who run it by hand
 
 
 def test_a_script_runs_by_itself(tmp_path):
