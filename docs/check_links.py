@@ -7,10 +7,10 @@ Prints what is wrong, a line each, and ends with 1 if there is anything.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -35,16 +35,14 @@ _NOT_LOADED = {"canonical", "author", "license", "search", "next", "prev", "inde
 _IN_STYLES = re.compile(r"""@import\s+["']([^"']+)|url\(\s*["']?([^"')]+)""")
 
 
-@dataclass
 class Page(HTMLParser):
     """Anchors of a page, the addresses it links to, and those that a browser loads with it."""
 
-    anchors: set[str] = field(default_factory=set)
-    links: list[str] = field(default_factory=list)
-    loaded: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
         super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
@@ -87,15 +85,21 @@ def is_elsewhere(address: str) -> bool:
     return bool(parts.netloc) or parts.scheme in ("http", "https", "ftp")
 
 
+@cache
+def place(folder: Path, path: str) -> Path | None:
+    """The file that a path leads to, from a folder; None: there is none."""
+    target = Path(os.path.normpath(folder / path))
+    target = target / "index.html" if target.is_dir() else target
+    return target if target.exists() else None
+
+
 def wrong_link(page: Path, address: str) -> str | None:
     """What is wrong with a link of a page to another place of the site; None: nothing."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc:
         return None
-    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-    if target.is_dir():
-        target = target / "index.html"
-    if not target.exists():
+    target = place(page.parent, unquote(parts.path)) if parts.path else page
+    if target is None:
         return f"{address} does not exist"
     anchor = unquote(parts.fragment)
     if anchor and target.suffix == ".html" and anchor not in read_page(target).anchors:
@@ -106,9 +110,9 @@ def wrong_link(page: Path, address: str) -> str | None:
 def findings(site: Path) -> Iterator[str]:
     """All that is wrong, a sentence each."""
     for path in sorted(site.rglob("*.html")):
-        page, name = read_page(path.resolve()), path.relative_to(site)
-        for address in {*page.links, *page.loaded}:
-            wrong = wrong_link(path.resolve(), address)
+        page, name = read_page(path), path.relative_to(site)
+        for address in sorted({*page.links, *page.loaded}):
+            wrong = wrong_link(path, address)
             if wrong:
                 yield f"{name}: {wrong}"
         yield from (f"{name}: loads {address}" for address in page.loaded if is_elsewhere(address))
@@ -119,7 +123,7 @@ def findings(site: Path) -> Iterator[str]:
 
 def main(folder: str) -> int:
     """Check a site, print what is wrong, and return the exit code."""
-    site = Path(folder)
+    site = Path(folder).resolve()
     if not (site / "index.html").exists():
         print(f"{site} holds no site: build one with make docs", file=sys.stderr)
         return 1

@@ -62,14 +62,14 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "only_warn_on_example_error": False,
     "image_scrapers": ("matplotlib",),
+    "image_srcset": ["2x"],
+    "reset_modules": ("matplotlib", "figure_paper.transparent"),
     "matplotlib_animations": False,
     "min_reported_time": 5,
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
-    "copyfile_regex": r"",
-    "plot_gallery": True,
 }
 
 # -- pages -----------------------------------------------------------------------------------------------------
@@ -80,6 +80,7 @@ html_css_files = ["mercer.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "Mercer", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "navbar_align": "left",

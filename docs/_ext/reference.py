@@ -55,14 +55,14 @@ def kind(thing: Any) -> str:
     return "function" if inspect.isroutine(thing) else "data"
 
 
-def page_name(room: str, name: str, names: list[str]) -> str:
+def page_name(room: str, name: str, thing: Any, names: list[str]) -> str:
     """The name of the file. Two names that differ in capitals alone are one file on some machines.
 
-    >>> page_name("theory", "coverage", ["Coverage", "coverage"]), page_name("theory", "Coverage", ["Coverage", "coverage"])
-    ('mercer.theory.coverage-function', 'mercer.theory.Coverage')
+    >>> page_name("theory", "mean", sum, ["Mean", "mean"]), page_name("theory", "Other", int, ["Mean", "Other"])
+    ('mercer.theory.mean-function', 'mercer.theory.Other')
     """
     shared = [other for other in names if other.lower() == name.lower()]
-    return f"mercer.{room}.{name}" + ("-function" if len(shared) > 1 and name.islower() else "")
+    return f"mercer.{room}.{name}" + (f"-{kind(thing)}" if len(shared) > 1 else "")
 
 
 def first_sentence(thing: Any) -> str:
@@ -191,8 +191,7 @@ def write_pages(folder: Path) -> None:
     written = {}
     for room in rooms():
         module = importlib.import_module(f"mercer.{room}")
-        names = [name for name, _ in members(module)]
-        pages = {name: page_name(room, name, names) for name in names}
+        pages = {name: page_name(room, name, thing, module.__all__) for name, thing in members(module)}
         written[f"mercer.{room}"] = room_page(room, pages)
         for name, thing in members(module):
             written[pages[name]] = name_page(room, name, thing, places)
