@@ -118,7 +118,9 @@ def findings(site: Path) -> Iterator[str]:
         yield from (f"{name}: loads {address}" for address in page.loaded if is_elsewhere(address))
     for path in sorted(site.rglob("*.css")):
         addresses = styled(path.read_text(encoding="utf-8"))
-        yield from (f"{path.relative_to(site)}: loads {address}" for address in addresses if is_elsewhere(address))
+        yield from (
+            f"{path.relative_to(site)}: loads {address}" for address in addresses if is_elsewhere(address)
+        )
 
 
 def main(folder: str) -> int:

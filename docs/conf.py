@@ -34,13 +34,13 @@ default_role = "py:obj"
 add_module_names = False
 toc_object_entries_show_parents = "hide"
 
-# -- Markdown: the same files are read on the repository's pages -------------------------------------------
+# -- Markdown: the same files are read on the repository's pages ------------------------------------
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 html_math_renderer = "mathml"
 
-# -- docstrings ------------------------------------------------------------------------------------------------
+# -- docstrings -------------------------------------------------------------------------------------
 autosummary_generate = False
 autodoc_typehints = "none"
 autodoc_member_order = "alphabetical"
@@ -50,7 +50,7 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 napoleon_use_param = True
 
-# -- examples --------------------------------------------------------------------------------------------------
+# -- examples ---------------------------------------------------------------------------------------
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
@@ -72,7 +72,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
-# -- pages -----------------------------------------------------------------------------------------------------
+# -- pages ------------------------------------------------------------------------------------------
 html_theme = "pydata_sphinx_theme"
 html_title = "Mercer"
 html_static_path = ["_static"]

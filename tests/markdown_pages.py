@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-_FENCE = re.compile(r"^(?P<fence>`{3,}|:{3,})\s*(?P<info>\S*)[^\n]*\n(?P<body>.*?)^(?P=fence)\s*$", re.M | re.S)
+_FENCE = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\s*(?P<info>\S*)[^\n]*\n(?P<body>.*?)^(?P=fence)\s*$", re.M | re.S
+)
 _LINK = re.compile(r"(?P<image>!?)\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
 _INDENTED = re.compile(r"(?:^|\n)\n((?: {4}[^\n]*\n)+)")
 _PARTS = re.compile(r"\s*(?:\|\|?|&&|;|>|<|2>)\s*")
@@ -53,11 +55,15 @@ def toctree_entries(text: str) -> list[str]:
 
 def shell_commands(text: str, programme: str) -> Iterator[list[str]]:
     """Words of every command of `programme` in blocks for the shell: fenced as such, or indented."""
-    bodies = [body for info, body in code_blocks(text) if info in ("console", "sh", "bash", "shell", "text", "")]
+    bodies = [
+        body for info, body in code_blocks(text) if info in ("console", "sh", "bash", "shell", "text", "")
+    ]
     bodies += _INDENTED.findall(re.sub(r"^(`{3,}).*?^\1\s*$", "", text, flags=re.M | re.S))
     for body in bodies:
         lines = [line.strip() for line in re.sub(r"\\\n\s*", " ", body).splitlines()]
-        typed = [line for line in lines if line.startswith("$ ")]  # where there is a prompt, the rest is output
+        typed = [
+            line for line in lines if line.startswith("$ ")
+        ]  # where there is a prompt, the rest is output
         for line in typed or lines:
             for part in _PARTS.split(re.sub(r"(^|\s)#.*", "", line.removeprefix("$ "))):
                 if part.startswith(f"{programme} "):

@@ -1,4 +1,4 @@
-"""The documentation: code that runs, commands that exist, links that lead somewhere, pages that can be found."""
+"""The documentation: code that runs, commands that exist, links that lead somewhere."""
 
 import doctest
 import importlib
@@ -51,7 +51,9 @@ def misunderstood(commands, words):
     if command is None:
         return words[0]
     asked = (word.partition("=")[0] for word in words[1:] if word.startswith("-") and len(word) > 1)
-    return next((word for word in asked if word not in {*options(command), "--help"} and not number(word)), None)
+    return next(
+        (word for word in asked if word not in {*options(command), "--help"} and not number(word)), None
+    )
 
 
 def options(command):
@@ -78,7 +80,9 @@ def test_links_lead_somewhere(page):
         assert place.exists(), f"{target} does not exist"
         assert not is_image or place.is_file(), f"{target} is no image"
         if anchor and place.suffix == ".md":
-            assert anchor in markdown.anchors(place.read_text(encoding="utf-8")), f"{target} has no such heading"
+            assert anchor in markdown.anchors(place.read_text(encoding="utf-8")), (
+                f"{target} has no such heading"
+            )
 
 
 def test_every_page_can_be_found():
@@ -101,7 +105,8 @@ def test_every_page_can_be_found():
 
 
 def test_what_is_wrong_is_found():
-    text = "# A b: c\n\n[x](no.md#d) ![y](z.png)\n\n    mercer fit t.csv --tarkget y | head\n\n```python\nx\n```\n"
+    text = "# A b: c\n\n[x](no.md#d) ![y](z.png)\n\n    mercer fit t.csv --tarkget y | head\n\n"
+    text += "```python\nx\n```\n"
     assert markdown.links(text) == [(False, "no.md#d"), (True, "z.png")]
     assert markdown.anchors(text) == {"a-b-c"}
     assert markdown.code_blocks(text) == [("python", "x\n")]
@@ -151,9 +156,8 @@ def test_the_checker_of_the_site_is_silent_where_all_is_well(checker):
 
 
 def test_the_reference_is_made_of_what_rooms_export(tmp_path):
-    import reference
-
     import mercer
+    import reference
 
     reference.write_pages(tmp_path)
     pages = {path.stem.partition("-")[0] for path in tmp_path.glob("*.rst")}
@@ -161,6 +165,8 @@ def test_the_reference_is_made_of_what_rooms_export(tmp_path):
         module = importlib.import_module(f"mercer.{room}")
         exported = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
         assert {f"mercer.{room}", *(f"mercer.{room}.{name}" for name in exported)} <= pages
-    assert all(f"mercer.{name}" in (tmp_path / "mercer.rst").read_text() for name in mercer.__all__ if name[0] != "_")
+    assert all(
+        f"mercer.{name}" in (tmp_path / "mercer.rst").read_text() for name in mercer.__all__ if name[0] != "_"
+    )
     without_case = [path.name.lower() for path in tmp_path.iterdir()]
     assert len(set(without_case)) == len(without_case)

@@ -13,5 +13,7 @@ _INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "axes.titlecolor", 
 
 def transparent(settings: dict[str, Any], script: str) -> None:
     """sphinx-gallery calls this before each script, after it has undone what the last one changed."""
-    matplotlib.rcParams.update({"figure.facecolor": "none", "axes.facecolor": "none", "legend.framealpha": 0.0})
+    matplotlib.rcParams.update(
+        {"figure.facecolor": "none", "axes.facecolor": "none", "legend.framealpha": 0.0}
+    )
     matplotlib.rcParams.update({"savefig.facecolor": "auto", **dict.fromkeys(_INKED, INK)})

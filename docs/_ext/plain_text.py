@@ -40,7 +40,7 @@ def as_markup(lines: list[str]) -> list[str]:
     made: list[str] = []
     for paragraph in _paragraphs(lines):
         first = paragraph[0].lstrip()
-        if first.startswith((">>>", ".. ")) or made and _opens_code(made):
+        if first.startswith((">>>", ".. ")) or (made and _opens_code(made)):
             made += paragraph
         else:
             made += _prose(paragraph)
@@ -48,11 +48,11 @@ def as_markup(lines: list[str]) -> list[str]:
 
 
 def _paragraphs(lines: list[str]) -> list[list[str]]:
-    """Runs of lines up to an empty one, or up to where an example begins; empty lines are runs of their own."""
+    """Lines up to an empty one, or up to where an example begins; empty lines are runs of their own."""
     runs: list[list[str]] = []
     for line in lines:
         new = not runs or not line.strip() or not runs[-1][0].strip()
-        if new or line.lstrip().startswith(">>>") and not runs[-1][0].lstrip().startswith(">>>"):
+        if new or (line.lstrip().startswith(">>>") and not runs[-1][0].lstrip().startswith(">>>")):
             runs.append([line])
         else:
             runs[-1].append(line)
@@ -74,7 +74,7 @@ def _prose(paragraph: list[str]) -> list[str]:
 
 
 def plain_types(lines: list[str]) -> list[str]:
-    """What napoleon made, with types as emphasised words: as links, words such as "names" would lead anywhere.
+    """What napoleon made, with types as emphasised words: as links, "names" would lead anywhere.
 
     >>> plain_types([":type sigma: float, optional"])
     [':type sigma: *float, optional*']

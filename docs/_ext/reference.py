@@ -12,10 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from plain_text import escaped
 from sphinx.application import Sphinx
 
 import mercer
+from plain_text import escaped
 
 # Rooms inside others, which those do not name among what they export.
 INNER_ROOMS = ("functions.functionals", "theory.learnability")
@@ -58,7 +58,7 @@ def kind(thing: Any) -> str:
 def page_name(room: str, name: str, thing: Any, names: list[str]) -> str:
     """The name of the file. Two names that differ in capitals alone are one file on some machines.
 
-    >>> page_name("theory", "mean", sum, ["Mean", "mean"]), page_name("theory", "Other", int, ["Mean", "Other"])
+    >>> page_name("theory", "mean", sum, ["Mean", "mean"]), page_name("theory", "Other", int, ["Other"])
     ('mercer.theory.mean-function', 'mercer.theory.Other')
     """
     shared = [other for other in names if other.lower() == name.lower()]
@@ -174,7 +174,12 @@ def room_page(room: str, pages: dict[str, str]) -> str:
     module = importlib.import_module(title)
     lines = [title, "=" * len(title), "", f".. automodule:: {title}", ""]
     tables = {"Classes": [], "Functions": [], "Exceptions and warnings": [], "Constants": []}
-    heading = {"class": "Classes", "function": "Functions", "exception": "Exceptions and warnings", "data": "Constants"}
+    heading = {
+        "class": "Classes",
+        "function": "Functions",
+        "exception": "Exceptions and warnings",
+        "data": "Constants",
+    }
     for name, thing in members(module):
         tables[heading[kind(thing)]].append(name)
     for heading_of, names in tables.items():
@@ -209,12 +214,22 @@ def write_pages(folder: Path) -> None:
 def top_page() -> str:
     """The page of `mercer` itself: names that need no room, and all rooms with their first sentences."""
     lines = ["mercer", "======", "", ".. automodule:: mercer", "", ".. currentmodule:: mercer", ""]
-    lines += ["Names that need no room", "-----------------------", "", ".. list-table::", "   :widths: 35 65", ""]
+    lines += [
+        "Names that need no room",
+        "-----------------------",
+        "",
+        ".. list-table::",
+        "   :widths: 35 65",
+        "",
+    ]
     for name in mercer.__all__:
         thing = getattr(mercer, name)
         if not inspect.ismodule(thing) and not name.startswith("_"):
             room = thing.__module__.split(".")[1]
-            lines += [f"   * - :py:obj:`mercer.{name} <mercer.{room}.{name}>`", f"     - {first_sentence(thing)}"]
+            lines += [
+                f"   * - :py:obj:`mercer.{name} <mercer.{room}.{name}>`",
+                f"     - {first_sentence(thing)}",
+            ]
     lines += ["", "Rooms", "-----", "", ".. list-table::", "   :widths: 35 65", ""]
     for room in rooms():
         module = importlib.import_module(f"mercer.{room}")
