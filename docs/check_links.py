@@ -107,9 +107,14 @@ def wrong_link(page: Path, address: str) -> str | None:
     return None
 
 
+def pages(site: Path) -> list[Path]:
+    """All pages of a site; what themes keep in _static is a part of some."""
+    return sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
+
+
 def findings(site: Path) -> Iterator[str]:
     """All that is wrong, a sentence each."""
-    for path in sorted(site.rglob("*.html")):
+    for path in pages(site):
         page, name = read_page(path), path.relative_to(site)
         for address in sorted({*page.links, *page.loaded}):
             wrong = wrong_link(path, address)
@@ -131,8 +136,7 @@ def main(folder: str) -> int:
         return 1
     wrong = list(findings(site))
     print(*wrong, sep="\n", end="\n" if wrong else "")
-    pages = len(list(site.rglob("*.html")))
-    print(f"{pages} pages, {len(wrong)} dead links or things loaded from the network")
+    print(f"{len(pages(site))} pages, {len(wrong)} dead links or things loaded from the network")
     return 1 if wrong else 0
 
 

@@ -77,6 +77,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "Mercer"
 html_static_path = ["_static"]
 html_css_files = ["mercer.css"]
+html_js_files = ["mercer.js"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False

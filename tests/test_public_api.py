@@ -67,7 +67,6 @@ def test_everything_is_documented():
 
 # What has no example of its own, each with its reason.
 WITHOUT_EXAMPLE = {
-    "lab.run": "serves until it is told to stop",
     "solvers.ConvergenceWarning": "scikit-learn's own",
     "tables.serve.run": "serves until it is told to stop",
 }

@@ -49,7 +49,7 @@ def on_the_site(text: str, page: str) -> str:
 
 
 def _on_source(app: Sphinx, page: str, source: list[str]) -> None:
-    if app.env.doc2path(page).endswith(".md"):
+    if str(app.env.doc2path(page)).endswith(".md"):
         source[0] = on_the_site(source[0], page)
 
 
