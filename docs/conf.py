@@ -57,6 +57,8 @@ copybutton_only_copy_prompt_lines = True
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("mercer",),
     "filename_pattern": r"plot_",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
@@ -99,4 +101,17 @@ html_theme_options = {
     "footer_end": ["theme-version"],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": []}
+# Pages of one level have nothing to show beside them.
+alone = [
+    "index",
+    "start",
+    "lab",
+    "figures",
+    "performance",
+    "accuracy",
+    "design",
+    "errata",
+    "contributing",
+    "changes",
+]
+html_sidebars = {page: [] for page in alone}

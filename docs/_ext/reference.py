@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -81,6 +82,29 @@ class PublicPlaces:
                 if inspect.isclass(thing):
                     self.name_of[thing] = f"mercer.{room}.{name}"
 
+    def of_words(self, words: str) -> str | None:
+        """The full name that is meant by the name of a class alone, or by one that needs no room."""
+        room, _, name = words.rpartition(".")
+        if room == "mercer" and name in mercer.__all__ and not inspect.ismodule(getattr(mercer, name)):
+            return with_room(name)
+        found = [full for full in self.name_of.values() if full.rpartition(".")[2] == name]
+        return found[0] if not room and len(found) == 1 else None
+
+
+@cache
+def public_places() -> PublicPlaces:
+    """Found once: hundreds of links ask for them."""
+    return PublicPlaces()
+
+
+def with_room(name: str) -> str:
+    """The full name of one that needs no room.
+
+    >>> with_room("KernelRidge")
+    'mercer.estimators.KernelRidge'
+    """
+    return f"mercer.{getattr(mercer, name).__module__.split('.')[1]}.{name}"
+
 
 def own_members(cls: type, places: PublicPlaces) -> tuple[list[str], dict[str, list[str]]]:
     """Members to describe on the page of a class, and for each other place the names of those found there.
@@ -152,7 +176,7 @@ def name_page(room: str, name: str, thing: Any, places: PublicPlaces) -> str:
         lines += ["   :no-index:"]
     elif what == "class":
         lines += _class_lines(thing, places)
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", f".. minigallery:: {full}", "   :add-heading: In the gallery", ""])
 
 
 def _class_lines(cls: type, places: PublicPlaces) -> list[str]:
@@ -192,7 +216,7 @@ def room_page(room: str, pages: dict[str, str]) -> str:
 
 def write_pages(folder: Path) -> None:
     """Write all of them. A page that would not change is left alone, so that a second build is quick."""
-    places = PublicPlaces()
+    places = public_places()
     written = {}
     for room in rooms():
         module = importlib.import_module(f"mercer.{room}")
@@ -225,9 +249,8 @@ def top_page() -> str:
     for name in mercer.__all__:
         thing = getattr(mercer, name)
         if not inspect.ismodule(thing) and not name.startswith("_"):
-            room = thing.__module__.split(".")[1]
             lines += [
-                f"   * - :py:obj:`mercer.{name} <mercer.{room}.{name}>`",
+                f"   * - :py:obj:`mercer.{name} <{with_room(name)}>`",
                 f"     - {first_sentence(thing)}",
             ]
     lines += ["", "Rooms", "-----", "", ".. list-table::", "   :widths: 35 65", ""]
@@ -242,7 +265,17 @@ def _before_reading(app: Sphinx) -> None:
     write_pages(Path(app.srcdir) / "api" / "names")
 
 
+def _on_missing(app: Sphinx, env: Any, node: Any, words: Any) -> Any:
+    """A link in a docstring that names a class of another room by its name alone."""
+    if node.get("refdomain") != "py" or node.get("reftype") != "obj":
+        return None
+    full = public_places().of_words(node["reftarget"])
+    domain = env.get_domain("py")
+    return full and domain.resolve_xref(env, node["refdoc"], app.builder, "obj", full, node, words)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this."""
     app.connect("builder-inited", _before_reading)
+    app.connect("missing-reference", _on_missing)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
