@@ -1,4 +1,4 @@
-# Everything a newcomer needs: `make demo` and `make test`. Both set up .venv on their own, once.
+# Everything a newcomer needs: `make demo`, `make test` and `make docs`. All set up .venv on their own, once.
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # Bytecode is kept, whatever the shell says: else every process that the tests start compiles all of it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-gpu lint types bench clean
+.PHONY: demo test test-gpu docs lint types bench clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -32,6 +32,11 @@ test-gpu: $(VENV)/.torch
 	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n auto --dist worksteal -q tests/engines/test_cuda.py tests/estimators/test_tensors.py \
 		tests/estimators/test_perceptron.py tests/losses/test_function.py
 
+# The site, in docs/_build/html; a warning, a dead link, or anything loaded from the network is an error.
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -q -j auto -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -46,4 +51,4 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks $(BENCH)
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo docs/_build docs/gallery docs/api/names

@@ -19,7 +19,13 @@ _GROUPS = {
 
 
 def available_memory() -> int:
-    """Bytes that can be allocated now without swapping; limits of containers and of this process included."""
+    """Bytes that can be allocated now without swapping; limits of containers and of this process included.
+
+    Examples
+    --------
+    >>> available_memory() > 0
+    True
+    """
     free = 1024 * _stat("/proc/meminfo", "MemAvailable:") or _physical() // 2
     return max(min([free, *_cgroups_left(), *_limits_left()]), 0)
 

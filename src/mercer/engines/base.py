@@ -19,6 +19,15 @@ class Engine(Params):
 
     All work is done by the operators an engine makes. `KernelOperator` itself computes by NumPy, block by
     block; an engine names its own class, which overrides what it does better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.engines import Engine, Tiled
+    >>> from mercer.kernels import Gaussian
+    >>> K = Tiled().operator(Gaussian(1.0), np.array([[0.0], [1.0]]))
+    >>> isinstance(Tiled(), Engine), K.shape
+    (True, (2, 2))
     """
 
     name = "numpy"

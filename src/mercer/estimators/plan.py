@@ -61,6 +61,14 @@ class Plan:
     flops : order of the arithmetic; 0 where there is no estimate
     reasons : one sentence each
     passed_over : what was looked at before, in order, and what spoke against it
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> plan = KernelRidge(lam=0.1).plan(np.zeros((100, 2)), np.zeros(100))
+    >>> plan.solver.name, plan.unknowns, plan.reasons[0]
+    ('cholesky', 100, '100 examples (up to 10,000): solved exactly')
     """
 
     representation: Any

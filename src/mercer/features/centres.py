@@ -12,7 +12,21 @@ from mercer.operators import KernelOperator
 
 
 class Centres(Params):
-    """How to choose m of the training points. Contract: `choose` → indices of distinct points."""
+    """How to choose m of the training points. Contract: `choose` → indices of distinct points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.representations import Centres, Nystrom
+    >>> class First(Centres):
+    ...     def choose(self, K, m, rng):
+    ...         return np.arange(m)
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> machine = KernelRidge(representation=Nystrom(4, First())).fit(X, X[:, 0])
+    >>> machine.function_.points[:, 0].round(2).tolist()
+    [0.0, 0.02, 0.04, 0.06]
+    """
 
     def choose(self, K: KernelOperator, m: int, rng: np.random.Generator) -> np.ndarray:
         """Indices of m distinct points of K = K(X, X), in increasing order."""

@@ -20,6 +20,14 @@ class Function(ABC):
     Attributes
     ----------
     coef : array, shape (p,) or (p, t)
+
+    Examples
+    --------
+    >>> from mercer.functions import KernelFunction
+    >>> from mercer.kernels import Gaussian
+    >>> f, g = KernelFunction(Gaussian(1.0), [[0.0]], [2.0]), KernelFunction(Gaussian(1.0), [[1.0]], [1.0])
+    >>> float(f.norm()), (2 * f - g)([[0.0]]).round(3).tolist()
+    (2.0, [3.393])
     """
 
     __array_ufunc__ = None  # so that numpy_scalar * f comes here

@@ -29,6 +29,10 @@ class Kernel(Params):
     A subclass gives `pairwise`; everything else is derived. ``k(X)`` is the Gram matrix,
     ``k(X, Z)`` the cross matrix, ``k.diag(X)`` the diagonal. ``+``, ``*``, ``**``, `exp`,
     `normalize`, `on`, `scaled`, `metric` and `pullback` build new kernels from old ones.
+
+    >>> from mercer.kernels import Gaussian, Linear
+    >>> (2 * Gaussian(1.0) + Linear())([[1.0]], [[1.0], [2.0]]).round(3)
+    array([[3.   , 3.213]])
     """
 
     # NumPy would spread `array * k` over the entries; this way `number * k` reaches __rmul__ below.

@@ -15,7 +15,17 @@ from mercer.kernels.statistics import DotProduct, SquaredDistance
 
 
 class Dot(Profiled):
-    """k(x,z) = profile(x·z): give `profile(s, xp)`."""
+    """k(x,z) = profile(x·z): give `profile(s, xp)`.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Dot
+    >>> class Cube(Dot):
+    ...     def profile(self, s, xp):
+    ...         return s * s * s
+    >>> Cube()([[1.0, 1.0]], [[1.0, 2.0]])
+    array([[27.]])
+    """
 
     statistic = DotProduct()
 

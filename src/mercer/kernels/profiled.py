@@ -16,6 +16,12 @@ class Profiled(Kernel):
 
     The profile is written once, with the operations of the namespace ``xp``; derivatives come
     from calling it with dual numbers.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Linear, Profiled
+    >>> [isinstance(kernel, Profiled) for kernel in (Gaussian(), Linear(), Gaussian() + Linear())]
+    [True, True, False]
     """
 
     statistic: Statistic

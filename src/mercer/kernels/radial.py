@@ -18,6 +18,15 @@ class Radial(Profiled):
     """k(x,z) = profile(‖x−z‖²): give `profile(r2, xp)`, optionally `frequencies`.
 
     The length scale named first in ``positive`` is found by the median heuristic when it is None.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Radial
+    >>> class Cauchy(Radial):
+    ...     def profile(self, r2, xp):
+    ...         return 1 / (1 + r2)
+    >>> Cauchy()([[0.0]], [[0.0], [1.0], [3.0]])
+    array([[1. , 0.5, 0.1]])
     """
 
     statistic: Statistic = SquaredDistance()

@@ -67,6 +67,8 @@ class OnColumns(_CountsOfOne, _Transformed):
     columns : list of int, int or slice
         One column only for a kernel whose points are no vectors.
 
+    Examples
+    --------
     >>> from mercer.kernels import BagOfWords, Linear
     >>> Linear().on([1])([[1.0, 2.0]], [[5.0, 7.0]])
     array([[14.]])

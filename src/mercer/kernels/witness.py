@@ -27,6 +27,15 @@ class Verdict:
     c : coefficients with Σ c_i c_j k(x_i, x_j) < 0 (None where the objection is another one)
     value : that sum
     rows : which of the points given these are (None if none were given)
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian, Sigmoid, check
+    >>> bool(check(Gaussian(1.0))), check(Gaussian(1.0)).by
+    (True, 'rule')
+    >>> found = check(Sigmoid(1.0, -1.0), [[0.0], [1.0], [2.0]])
+    >>> bool(found), found.by, found.value < 0
+    (False, 'witness', True)
     """
 
     ok: bool

@@ -13,7 +13,17 @@ from mercer.features.base import generator
 
 
 class Readings(NamedTuple):
-    """What sensors read at one time: places (n, 2), temperatures (n,), and whose reading each is (n,)."""
+    """What sensors read at one time: places (n, 2), temperatures (n,), and whose reading each is (n,).
+
+    Examples
+    --------
+    >>> from mercer.network import MovingSource
+    >>> field = MovingSource()
+    >>> readings = field.readings(field.sensors(9, random_state=0), t=0.0, per_node=2, random_state=0)
+    >>> X, y, nodes = readings
+    >>> X.shape, y.shape, nodes[:4].tolist()
+    ((18, 2), (18,), [0, 0, 1, 1])
+    """
 
     X: np.ndarray
     y: np.ndarray
@@ -94,6 +104,18 @@ class Followed:
     times : (steps,)
     errors : machine's name → (steps,) root of the mean squared error over a grid of the square
     rounds, bytes : machine's name → (steps,) what each fit took
+
+    Examples
+    --------
+    >>> from mercer import NetworkKernelRegressor
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.network import MovingSource, follow
+    >>> field = MovingSource()
+    >>> machine = NetworkKernelRegressor(Gaussian(0.2), combine="average", random_state=0)
+    >>> sensors = field.sensors(9, random_state=0)
+    >>> found = follow({"mean": machine}, field, sensors, [0.0, 0.5], resolution=10)
+    >>> found.times.tolist(), found.errors["mean"].shape
+    ([0.0, 0.5], (2,))
     """
 
     times: np.ndarray

@@ -23,6 +23,17 @@ class Disagreement:
         standard deviation of the latter; before the first round, and after each.
     messages, bytes : (rounds + 1,) sent until then, the preparation included
     present : (nodes,) which nodes were there in the end
+
+    Examples
+    --------
+    >>> from mercer import NetworkKernelRegressor
+    >>> from mercer.network import MovingSource, disagreement, grid
+    >>> field = MovingSource()
+    >>> readings = field.readings(field.sensors(4, random_state=0), t=0.0, random_state=0)
+    >>> machine = NetworkKernelRegressor(graph=grid(2, 2), lam=1e-3, record=True, random_state=0)
+    >>> found = disagreement(machine.fit(*readings), readings.X, readings.y)
+    >>> bool(found.errors[-1].max() < 1e-3), len(found.errors) == machine.n_rounds_ + 1
+    (True, True)
     """
 
     errors: np.ndarray

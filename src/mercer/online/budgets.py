@@ -15,6 +15,16 @@ class Budget(Params):
 
     `policy` names the rule to the loop; `pairs` says whether it looks at kernel values between terms;
     `projects` that no term is given up, because f is written in coordinates of the terms' span.
+
+    Examples
+    --------
+    >>> from mercer import OnlineKernelRegressor
+    >>> from mercer.online import Budget, Oldest
+    >>> machine = OnlineKernelRegressor("gaussian", budget=Oldest(2))
+    >>> isinstance(machine.budget, Budget)
+    True
+    >>> machine.fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0]).function_.points.shape
+    (2, 1)
     """
 
     policy = loops.NOBODY

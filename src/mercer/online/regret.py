@@ -67,6 +67,18 @@ class Regret:
     budgeted : was anything given up?
     doubt : what the bound takes for granted, where no rule says so; empty if nothing
     losses : V(y_t, f_t(x_t)) for every example of the stream
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OnlineKernelRegressor
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.online import regret
+    >>> X = np.random.default_rng(0).uniform(-3, 3, (60, 1))
+    >>> machine = OnlineKernelRegressor(Gaussian(1.0), lam=0.01, step=0.2, budget=None)
+    >>> found = regret(machine, X, np.sin(X[:, 0]), times=[30, 60])
+    >>> found.times.tolist(), bool((found.regret > 0).all())
+    ([30, 60], True)
     """
 
     times: np.ndarray

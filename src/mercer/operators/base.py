@@ -23,6 +23,18 @@ class Operator:
 
     Required: ``shape``, ``dtype`` and `blocks`, which yields the rows in blocks. Everything else follows from
     these, and is overridden where something faster is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Operator
+    >>> class Doubling(Operator):
+    ...     def __init__(self, n):
+    ...         self.shape, self.dtype = (n, n), np.dtype(float)
+    ...     def blocks(self):
+    ...         yield slice(0, self.shape[0]), 2 * np.eye(self.shape[0])
+    >>> Doubling(2) @ np.array([1.0, 5.0]), Doubling(3).gramian().diagonal()
+    (array([ 2., 10.]), array([4., 4., 4.]))
     """
 
     shape: tuple[int, int]
@@ -220,7 +232,15 @@ class Operator:
 
 
 class Transpose(Operator):
-    """Aᵀ."""
+    """Aᵀ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Matrix
+    >>> Matrix(np.array([[1.0, 2.0]])).T @ np.array([3.0])
+    array([3., 6.])
+    """
 
     def __init__(self, base: Operator):
         self.base = base
@@ -252,7 +272,15 @@ def row_blocks(shape: tuple[int, int], dtype: np.dtype) -> Iterator[slice]:
 
 
 def squares_of(rows: Any) -> np.ndarray:
-    """The squared norm of each of these rows, dense or sparse, in float64."""
+    """The squared norm of each of these rows, dense or sparse, in float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import squares_of
+    >>> squares_of(np.array([[3.0, 4.0]]))
+    array([25.])
+    """
     if issparse(rows):
         return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel()
     return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)

@@ -15,7 +15,19 @@ _PANEL = 256
 
 
 class FeatureOperator(Operator):
-    """Φ(X), computed block by block from a fitted feature map."""
+    """Φ(X), computed block by block from a fitted feature map.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import RandomFourierFeatures
+    >>> from mercer.operators import FeatureOperator
+    >>> X = np.array([[1.0], [2.0]])
+    >>> map = RandomFourierFeatures(n_features=6, random_state=0).fit(X)
+    >>> Phi = FeatureOperator(map, X, map.transform(X).shape[1])
+    >>> bool(np.allclose(Phi @ np.ones(Phi.shape[1]), map.transform(X).sum(axis=1)))
+    True
+    """
 
     def __init__(self, map: Any, X: Any, size: int):
         self.map, self.X = map, X
@@ -87,7 +99,15 @@ class Shifted(Operator):
 
 
 class Composed(Operator):
-    """A T for a small matrix T: A in other coordinates."""
+    """A T for a small matrix T: A in other coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Composed, Matrix
+    >>> Composed(Matrix(np.eye(2)), np.array([[1.0], [2.0]])) @ np.array([3.0])
+    array([3., 6.])
+    """
 
     def __init__(self, A: Operator, T: np.ndarray):
         self._upper = T.shape[0] == T.shape[1] and not np.tril(T, -1).any()
@@ -143,7 +163,16 @@ class Composed(Operator):
 
 
 class WithOnes(Operator):
-    """[A 1]: one more column of ones, for an offset."""
+    """[A 1]: one more column of ones, for an offset.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Matrix, WithOnes
+    >>> WithOnes(Matrix(np.array([[2.0], [3.0]]))).dense()
+    array([[2., 1.],
+           [3., 1.]])
+    """
 
     def __init__(self, A: Operator):
         self.A, self.threaded = A, A.threaded

@@ -77,7 +77,15 @@ class Matrix(Operator):
 
 
 class Identity(Operator):
-    """The identity: the penalty of a representation by explicit features."""
+    """The identity: the penalty of a representation by explicit features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Identity
+    >>> Identity(2) @ np.array([3.0, 4.0])
+    array([3., 4.])
+    """
 
     def __init__(self, size: int):
         self.shape, self.dtype = (size, size), np.dtype(np.float64)
@@ -98,13 +106,29 @@ class Identity(Operator):
 
 
 class L1(Identity):
-    """Stands for the penalty λ‖c‖₁: no quadratic form, and only solvers that declare it take it."""
+    """Stands for the penalty λ‖c‖₁: no quadratic form, and only solvers that declare it take it.
+
+    Examples
+    --------
+    >>> from mercer.operators import L1
+    >>> L1(3).shape
+    (3, 3)
+    """
 
 
 def in_memory(A: Operator, share: float = STORED_SHARE, most_doubles: int | None = None) -> Operator:
     """A as a matrix if it takes at most this share of the memory that is free, else A itself.
 
     `most_doubles`: what would take more bytes in float64 is kept in float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.engines import Tiled
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.operators import Matrix, in_memory
+    >>> isinstance(in_memory(Tiled().operator(Gaussian(1.0), np.zeros((3, 1)))), Matrix)
+    True
     """
     entries = A.shape[0] * A.shape[1]
     many = most_doubles is not None and 8 * entries > most_doubles
@@ -118,5 +142,14 @@ def blas_single_threaded(*operators: Operator) -> Any:
     """A context for many products in a row with operators that have threads of their own.
 
     BLAS's threads would go on spinning, for tens of milliseconds after every call, on cores the others need.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Matrix, blas_single_threaded
+    >>> A = Matrix(np.eye(2))
+    >>> with blas_single_threaded(A):
+    ...     print(A @ (A @ np.ones(2)))
+    [1. 1.]
     """
     return one_blas_thread() if any(A.threaded for A in operators) else nullcontext()

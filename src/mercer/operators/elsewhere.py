@@ -22,6 +22,16 @@ class FacingColumns:
     """X ↦ K(X, Z) for points of the same form, columns being prepared once wherever this is used.
 
     It can be sent to another machine: the engine there prepares them anew.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.engines import Tiled
+    >>> from mercer.kernels import Linear
+    >>> from mercer.operators import FacingColumns
+    >>> facing = FacingColumns(Tiled(), Linear(), np.array([[1.0], [2.0]]))
+    >>> facing(np.array([[3.0]])).dense()
+    array([[3., 6.]])
     """
 
     def __init__(self, engine: Any, kernel: Any, Z: Any):
@@ -50,7 +60,19 @@ class FacingColumns:
 
 @dataclass(frozen=True, eq=False)
 class FacingFeatures:
-    """X ↦ Φ(X) for a fitted feature map of so many features."""
+    """X ↦ Φ(X) for a fitted feature map of so many features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.features import RandomFourierFeatures
+    >>> from mercer.operators import FacingFeatures
+    >>> X = np.array([[1.0], [2.0]])
+    >>> map = RandomFourierFeatures(n_features=6, random_state=0).fit(X)
+    >>> facing = FacingFeatures(map, map.transform(X).shape[1], X.dtype)
+    >>> bool(np.allclose(facing(X).dense(), map.transform(X)))
+    True
+    """
 
     map: Any
     size: int
@@ -62,7 +84,15 @@ class FacingFeatures:
 
 @dataclass(frozen=True, eq=False)
 class FacingShifted:
-    """X ↦ A(X) − 1 mᵀ for a way of making A."""
+    """X ↦ A(X) − 1 mᵀ for a way of making A.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import FacingShifted, Matrix
+    >>> FacingShifted(Matrix, np.array([1.0, 2.0]))(np.array([[1.0, 5.0]])).dense()
+    array([[0., 3.]])
+    """
 
     facing: Callable[[np.ndarray], Operator]
     mean: np.ndarray

@@ -15,7 +15,18 @@ _PANEL = 512
 
 
 class NotPositiveDefinite(ArithmeticError):
-    """A pivot was not positive."""
+    """A pivot was not positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Factor, NotPositiveDefinite
+    >>> try:
+    ...     Factor(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    ... except NotPositiveDefinite:
+    ...     print("one eigenvalue is negative: add a shift")
+    one eigenvalue is negative: add a shift
+    """
 
 
 class Factor:
@@ -31,6 +42,15 @@ class Factor:
     max_jitter : float
         If a pivot fails, A + (shift + jitter)·I is tried with a growing jitter up to this multiple of the
         mean diagonal; the jitter used is reported.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.operators import Factor
+    >>> A = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> x = Factor(A.copy()).solve(np.array([3.0, 3.0]))
+    >>> bool(np.allclose(A @ x, 3.0))
+    True
     """
 
     def __init__(

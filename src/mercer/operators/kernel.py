@@ -247,7 +247,17 @@ def _still(points: Any) -> Any:
 
 
 def result_dtype(kernel: Kernel, X: Any, Z: Any) -> np.dtype:
-    """The dtype of kernel values: that of the points if they are float arrays, else float64."""
+    """The dtype of kernel values: that of the points if they are float arrays, else float64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.operators import result_dtype
+    >>> X = np.zeros((2, 1), dtype=np.float32)
+    >>> result_dtype(Gaussian(), X, X), result_dtype(Gaussian(), X, X.astype(int))
+    (dtype('float32'), dtype('float64'))
+    """
     both = [A.dtype for A in (X, Z) if issparse(A) or isinstance(A, np.ndarray)]
     if kernel.vectors and len(both) == 2 and all(d.kind == "f" for d in both):
         return np.result_type(*both)

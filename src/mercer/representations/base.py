@@ -33,6 +33,18 @@ class Built:
     """A, B of the problem, and the way from coefficients to a function.
 
     `facing` makes A of other points; it can be sent to where they are. None: there is no such way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.engines import Tiled
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.representations import Full
+    >>> X = np.linspace(0, 1, 5)[:, None]
+    >>> built = Full().build(Gaussian(1.0), X, np.random.default_rng(0), Tiled())
+    >>> c = np.ones((5, 1))
+    >>> bool(np.allclose(built.lift(c)(X), built.A @ c))
+    True
     """
 
     A: Operator
@@ -46,6 +58,13 @@ class Representation(Params):
 
     `seen` names the rows of positive weight (None for all): what is learned from data is learned there. `n`
     is the number of all examples where X is a sample of them.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.representations import Full, Nystrom, Representation
+    >>> [r.size(Gaussian(), 1000, 5) for r in (Full(), Nystrom(20)) if isinstance(r, Representation)]
+    [1000, 20]
     """
 
     name = ""

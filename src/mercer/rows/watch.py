@@ -25,15 +25,39 @@ _PASSING = {errno.EIO, errno.ESTALE, errno.EAGAIN, errno.ETIMEDOUT}
 
 
 class ClusterError(RuntimeError):
-    """The cluster can not do what it was asked for."""
+    """The cluster can not do what it was asked for.
+
+    Examples
+    --------
+    >>> from mercer.rows import ClusterError, NoWorkersError
+    >>> try:
+    ...     raise NoWorkersError("there has been no worker for 30 seconds")    # as a fit does
+    ... except ClusterError as error:
+    ...     print("try again later:", error)
+    try again later: there has been no worker for 30 seconds
+    """
 
 
 class NoWorkersError(ClusterError):
-    """There has been no worker for as long as it was worth waiting."""
+    """There has been no worker for as long as it was worth waiting.
+
+    Examples
+    --------
+    >>> from mercer.rows import ClusterError, NoWorkersError
+    >>> issubclass(NoWorkersError, ClusterError)       # `except ClusterError` catches it, too
+    True
+    """
 
 
 class SchedulerLostError(ClusterError):
-    """The scheduler of the cluster does not answer any more."""
+    """The scheduler of the cluster does not answer any more.
+
+    Examples
+    --------
+    >>> from mercer.rows import ClusterError, SchedulerLostError
+    >>> issubclass(SchedulerLostError, ClusterError)       # `except ClusterError` catches it, too
+    True
+    """
 
 
 def found_client(client: Any = None, address: str | None = None) -> Any:

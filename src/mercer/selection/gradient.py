@@ -177,6 +177,17 @@ class Refined:
         from the start: what was minimised
     evaluations : how often error and gradient were computed
     status : "converged", "max_iter" or "out of time"
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import refine
+    >>> X = np.random.default_rng(0).uniform(-3, 3, (50, 1))
+    >>> found = refine(KernelRidge(Gaussian(5.0), lam=0.1), X, np.sin(2 * X[:, 0]))
+    >>> found.status, bool(found.loo_mse < found.loo_mse_before), bool(found.machine.kernel.sigma < 5)
+    ('converged', True, True)
     """
 
     machine: KernelMachine

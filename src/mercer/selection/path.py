@@ -35,6 +35,17 @@ class Path:
     coefs : (L, p) or (L, p, t) coefficients
     intercepts : (L,) or (L, t)
     best : index of the smallest error
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.selection import path
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> found = path(KernelRidge(Gaussian(1.0)), X, np.sin(X[:, 0]), lams=[1e-6, 1e-3, 1.0])
+    >>> found.best, found.best_lam, found.loo_residuals.shape
+    (0, 1e-06, (3, 40))
     """
 
     lams: np.ndarray

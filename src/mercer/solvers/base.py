@@ -18,7 +18,18 @@ _LEAST = {"max_iter": 1, "rank": 0, "restarts": 0, "working_set": 2}
 
 
 class IncompatibleError(ValueError):
-    """A combination of loss, representation and solver that can't work; the message names one that can."""
+    """A combination of loss, representation and solver that can't work; the message names one that can.
+
+    Examples
+    --------
+    >>> from mercer import KernelRegressor
+    >>> from mercer.solvers import IncompatibleError
+    >>> try:
+    ...     KernelRegressor(loss="absolute", solver="cholesky").fit([[0.0], [1.0]], [0.0, 1.0])
+    ... except IncompatibleError as error:
+    ...     print("Squared() loss" in str(error))
+    True
+    """
 
 
 class Solver(Params):
@@ -27,6 +38,15 @@ class Solver(Params):
     Capabilities a problem may have: "quadratic" (the loss is squared error), "smooth" (it has a
     derivative), "curved" (and a second one), "dual" (it is a maximum over lines or parabolas), "ridge" (the
     penalty is a quadratic form), "lasso" (it is λ‖c‖₁).
+
+    Examples
+    --------
+    >>> from mercer.losses import Absolute, Squared
+    >>> from mercer.solvers import Cholesky, Solver
+    >>> isinstance(Cholesky(), Solver), sorted(Cholesky().requires)
+    (True, ['quadratic', 'ridge'])
+    >>> Cholesky().refusal(Squared(), "ridge") is None, Cholesky().refusal(Absolute(), "ridge") is None
+    (True, False)
     """
 
     name = ""

@@ -32,6 +32,19 @@ class Problem:
     journal : Journal, or None
         What hears of every pass over examples that live elsewhere, and remembers where a solver is.
     rng : source of randomness for preconditioners
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Gaussian
+    >>> from mercer.losses import Squared
+    >>> from mercer.operators import Matrix
+    >>> from mercer.solvers import Cholesky, Problem
+    >>> K = Matrix(Gaussian(1.0)([[0.0], [1.0]]))
+    >>> problem = Problem(A=K, B=K, y=np.array([[1.0], [0.0]]), loss=Squared(), lam=0.5)
+    >>> c = Cholesky().run(problem).coef
+    >>> bool(np.allclose(K @ c + 2 * 0.5 * c, problem.y))       # (K + nλI) c = y
+    True
     """
 
     A: Operator
@@ -113,6 +126,15 @@ class Certificate:
         of the representer theorem; None where the unknown is not one coefficient per example
     condition : an estimate of the condition number of the (preconditioned) linear system; None if unknown
     jitter : what had to be added to a diagonal for a factorisation to succeed (0 if nothing)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> certificate = KernelRidge(lam=0.01).fit(X, np.sin(X[:, 0])).solution_.certificate
+    >>> certificate.relative_gradient < 1e-8, certificate.jitter
+    (True, 0.0)
     """
 
     relative_gradient: float | None
@@ -164,6 +186,15 @@ class Solution:
     starts : the objective reached from each start, where there were several or the loss is not convex
     support : Support, of solvers that tell zero, free and bounded coefficients apart
     dual_coef : (n, t) one coefficient per example, of solvers that have them; with `Full` they are `coef`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelRidge
+    >>> X = np.linspace(0, 6, 40)[:, None]
+    >>> solution = KernelRidge(lam=0.01).fit(X, np.sin(X[:, 0])).solution_
+    >>> solution.status, solution.solver, solution.coef.shape
+    ('converged', 'cholesky', (40, 1))
     """
 
     coef: np.ndarray

@@ -12,7 +12,22 @@ from mercer._params import Params
 
 
 class LawViolation(AssertionError):
-    """A law is broken; the message says which and where."""
+    """A law is broken; the message says which and where.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.kernels import Kernel
+    >>> from mercer.testing import LawViolation, check_kernel
+    >>> class Lopsided(Kernel):
+    ...     def pairwise(self, X, Z):
+    ...         return np.outer(X[:, 0], Z[:, -1] + 1)
+    >>> try:
+    ...     check_kernel(Lopsided())
+    ... except LawViolation as broken:
+    ...     print(str(broken)[:38])
+    Lopsided() breaks a law: not symmetric
+    """
 
     __module__ = "mercer.testing"
 

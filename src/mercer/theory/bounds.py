@@ -39,6 +39,13 @@ class Bound:
     needed : so many examples would make it say something, all else being equal; None if it says something, or
         no number would
     on_average : is it about the mean over samples, not about the sample at hand?
+
+    Examples
+    --------
+    >>> from mercer.theory import binomial_bound
+    >>> bound = binomial_bound(10, 200)         # ten errors among 200 test examples
+    >>> bound.measured, round(bound.value, 3), bound.delta, bound.vacuous
+    (0.05, 0.083, 0.05, False)
     """
 
     name: str

@@ -42,6 +42,18 @@ class RiskCertificate:
     delta : the probability with which any of the bounds may fail; each has an equal share of it
     bounds : those that apply
     absent : (name, why not) of the others
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelSVC
+    >>> from mercer.theory import certificate
+    >>> X = np.random.default_rng(0).standard_normal((200, 2))
+    >>> y = X[:, 0] > 0
+    >>> machine = KernelSVC("linear", lam=0.01).fit(X[:100], y[:100])
+    >>> found = certificate(machine, X[:100], y[:100], X_test=X[100:], y_test=y[100:])
+    >>> found.bounds[0].name, found.test <= found.bounds[0].value
+    ('Test-set bound', True)
     """
 
     machine: str

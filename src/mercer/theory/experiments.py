@@ -23,6 +23,13 @@ class Rate:
     """risk ≈ C n^−a.
 
     `exponent` is a, between `low` and `high` with that `confidence`; `constant` is C.
+
+    Examples
+    --------
+    >>> from mercer.theory import fit_rate
+    >>> rate = fit_rate([100, 200, 400], [0.4, 0.21, 0.1])
+    >>> round(rate.exponent, 2), bool(rate.low < rate.exponent < rate.high)
+    (1.0, True)
     """
 
     exponent: float
@@ -94,6 +101,17 @@ class RiskCurve:
 
     Of s sizes, repetitions × s risks and the fitted power of n, which is None with fewer than three sizes, or
     a risk that is not positive.
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.theory import CircleProblem, risk_curve
+    >>> problem = CircleProblem(b=2, r=0.5)
+    >>> def machine(n):
+    ...     return KernelRidge(problem.kernel, lam=problem.lam(n))
+    >>> curve = risk_curve(machine, problem.draw, [40, 80, 160], risk=problem.excess, repetitions=4)
+    >>> curve.sizes.tolist(), curve.risks.shape, curve.rate.exponent > 0
+    ([40, 80, 160], (4, 3), True)
     """
 
     sizes: np.ndarray
@@ -180,6 +198,16 @@ class BiasVariance:
     """Bias and variance of a machine for several values of a parameter.
 
     Of so many `values` of the parameter `name`: `bias` is E_x (E f(x) − f*(x))², `variance` E_x Var f(x).
+
+    Examples
+    --------
+    >>> from mercer import KernelRidge
+    >>> from mercer.theory import CircleProblem, bias_variance
+    >>> problem = CircleProblem(b=2, r=0.5)
+    >>> machine = KernelRidge(problem.kernel)
+    >>> found = bias_variance(machine, "lam", [1e-3, 1e-1], problem.draw, problem.truth, 40, repetitions=5)
+    >>> found.name, found.bias.shape, bool(found.bias[0] < found.bias[1])
+    ('lam', (2,), True)
     """
 
     name: str

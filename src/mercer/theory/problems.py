@@ -206,6 +206,14 @@ class Coverage:
 
     `promised` is 1 − δ, or None for a bound on the average, which holds if its mean is above that of the
     risks. `bound` and `risk` are means over the repetitions, `error` the standard error of their difference.
+
+    Examples
+    --------
+    >>> from mercer.theory import binomial_bound, coverage
+    >>> found = coverage(lambda rng: [(binomial_bound(rng.binomial(50, 0.2), 50), 0.2)], 100)
+    >>> kept = next(iter(found.values()))
+    >>> kept.promised, kept.kept, bool(kept.bound > kept.risk)
+    (0.95, True, True)
     """
 
     held: int

@@ -55,6 +55,14 @@ class Complexity:
 
     `value` is (B/n) E√(σᵀKσ), with standard error `error`, 0 if all signs were looked at. It lies between
     `low`, B√(tr K/2)/n, and `high`, B√(tr K)/n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.theory import rademacher_complexity
+    >>> found = rademacher_complexity(np.eye(4))
+    >>> found.value, round(found.low, 4) <= found.value <= found.high
+    (0.5, True)
     """
 
     value: float

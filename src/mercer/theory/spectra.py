@@ -31,6 +31,14 @@ class GramSpectrum:
     """Eigenvalues of K/n, and the target's energy along the eigenvectors.
 
     `values` are μ_i, falling; `energy` ⟨y, u_i⟩²/n, which is ⟨f*, e_i⟩² + σ²/n on average, or None without y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.theory import spectrum
+    >>> found = spectrum(np.diag([4.0, 2.0]), [1.0, 2.0])
+    >>> found.values.tolist(), found.energy.tolist()
+    ([2.0, 1.0], [0.5, 2.0])
     """
 
     values: np.ndarray
@@ -68,7 +76,16 @@ def spectrum(K: Any, y: Any = None) -> GramSpectrum:
 
 @dataclass(frozen=True, eq=False)
 class EffectiveDimension:
-    """d(λ) for every λ, between `low` and `high`, which are equal where it is exact."""
+    """d(λ) for every λ, between `low` and `high`, which are equal where it is exact.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.theory import effective_dimension
+    >>> d = effective_dimension(np.eye(4), [0.25, 2.5])         # Σ μ/(μ + λ), μ = ¼
+    >>> d.low.round(4).tolist(), bool((d.low == d.high).all())
+    ([2.0, 0.3636], True)
+    """
 
     lams: np.ndarray
     low: np.ndarray
@@ -135,6 +152,14 @@ class Decay(Rate):
     """μ_i ~ i^−b, or μ_i ~ exp(−b i): `exponent` is b, and the interval is as if the law were exact.
 
     It is of a `kind`, "polynomial" or "exponential", and was fitted to i from `first` to `last`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.theory import fit_decay
+    >>> decay = fit_decay(np.arange(1.0, 201) ** -3)
+    >>> decay.kind, round(decay.exponent, 6), decay.first < decay.last
+    ('polynomial', 3.0, True)
     """
 
     kind: str
@@ -204,6 +229,16 @@ class Smoothness:
     energy : the law ⟨f*, e_i⟩² ~ i^−q that r comes from
     noise : σ², from the coefficients that are noise only
     exponent : a in the best possible rate n^−a, with these b and r
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.theory import CircleProblem, smoothness, spectrum
+    >>> problem = CircleProblem(b=2, r=1.0, noise=0.01)
+    >>> X, y = problem.draw(300, np.random.default_rng(0))
+    >>> found = smoothness(spectrum(problem.kernel(X), y))
+    >>> bool(1.5 < found.b < 2.5), bool(0.5 < found.r < 1.5)
+    (True, True)
     """
 
     b: float

@@ -29,6 +29,13 @@ class Cells:
     areas : array, shape (k,)
     sides : number of edges, those on the border of the rectangle included; shape (k,)
     inner : cells that don't touch the border: all their sides are shared with neighbours; shape (k,)
+
+    Examples
+    --------
+    >>> from mercer.voronoi import cells
+    >>> found = cells([[0.25, 0.5], [0.75, 0.5]])
+    >>> len(found), found.areas.tolist(), [polygon.shape for polygon in found]
+    (2, [0.5, 0.5], [(4, 2), (4, 2)])
     """
 
     polygons: tuple[np.ndarray, ...]

@@ -34,6 +34,13 @@ class Quantization:
     converged : bool
     density : that which was integrated, constant on each pixel, the first row on top; (1, 1) if uniform
     rectangle : ((left, right), (bottom, top))
+
+    Examples
+    --------
+    >>> from mercer.voronoi import lloyd
+    >>> found = lloyd(None, [[0.3, 0.5], [0.6, 0.5]], tol=1e-12)
+    >>> found.masses.round(5).tolist(), bool(found.energies[-1] < found.energies[0])
+    ([0.5, 0.5], True)
     """
 
     centres: np.ndarray

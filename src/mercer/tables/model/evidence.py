@@ -88,6 +88,14 @@ class Evidence:
     repeated : rows that are equal to another one, in all columns that are learned from
     groups : how many groups there were; None if none were given
     words : words of texts that carry what the model says, those of the largest effects first
+
+    Examples
+    --------
+    >>> import mercer, numpy as np
+    >>> x = np.random.default_rng(0).uniform(0, 6, 100)
+    >>> model = mercer.fit({"x": x}, np.sin(x), minutes=0.05)
+    >>> len(model.evidence.truth), [column.column for column in model.evidence.importance]
+    (100, ['x'])
     """
 
     how: str

@@ -47,6 +47,14 @@ class Model:
     evidence : Evidence
         Test error beside that of other models, importance of columns, calibration, certificate, bounds, and
         what was tried.
+
+    Examples
+    --------
+    >>> import mercer, numpy as np
+    >>> x = np.random.default_rng(0).uniform(0, 6, 100)
+    >>> model = mercer.fit({"x": x}, np.sin(x), target="height", minutes=0.05)
+    >>> model.task, model.target, bool(abs(model.predict([{"x": 1.5}])[0] - np.sin(1.5)) < 0.1)
+    ('regression', 'height', True)
     """
 
     task: str

@@ -25,6 +25,13 @@ class Column:
     low, high : smallest and largest value seen (dates in ISO form); None for categories and texts
     missing : share of rows without a value
     order : how dates were written that are not ISO 8601: "D.M.Y", "D/M/Y" or "M/D/Y"; None otherwise
+
+    Examples
+    --------
+    >>> from mercer.tables import Schema, Table
+    >>> column = Schema.of(Table.of({"size": [1.0, 2.5, 4.0]})).columns[0]
+    >>> column.name, column.kind, column.low, column.high
+    ('size', 'number', 1.0, 4.0)
     """
 
     name: str

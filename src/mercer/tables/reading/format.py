@@ -23,7 +23,17 @@ Row = tuple[int, Any]
 @dataclass(frozen=True)
 class Wanted:
     """What is to be read: of which file, as which kinds of columns, how many rows (`empty`: none will do), in
-    parts of how many, and without which columns; of a database also which table, or what a query selects."""
+    parts of how many, and without which columns; of a database also which table, or what a query selects.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mercer.tables.reading import Wanted
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "rows.txt")
+    >>> _ = file.write_text("one\\ntwo\\nthree\\n")
+    >>> Wanted(file, limit=2).load()
+    (b'one\\ntwo\\n', [])
+    """
 
     path: Path
     kinds: dict[str, str] = field(default_factory=dict)
@@ -107,6 +117,19 @@ class Format(ABC):
     always : whether every such file has those bytes
     is_database : whether it has tables with names, and answers queries itself
     is_sparse : whether a column that a file does not name is one of zeros
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mercer.tables.reading import Format, Table, read
+    >>> class OneNumber(Format):
+    ...     name, suffixes = "number", (".number",)
+    ...     def read(self, wanted):
+    ...         return Table.of({"value": [float(wanted.path.read_text())]})
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "pi.number")
+    >>> _ = file.write_text("3.14")
+    >>> read(file, form=OneNumber())["value"]
+    array([3.14])
     """
 
     name: str

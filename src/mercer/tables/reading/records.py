@@ -19,7 +19,21 @@ _HELD = 10.0
 
 
 class LineFormat(Format):
-    """A kind of text file with one row a line: it needs to say only what is on a line."""
+    """A kind of text file with one row a line: it needs to say only what is on a line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mercer.tables.reading import LineFormat, read
+    >>> class Words(LineFormat):
+    ...     name, suffixes = "words", (".words",)
+    ...     def row(self, line):
+    ...         return dict(zip(["city", "country"], line.split()))
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "cities.words")
+    >>> _ = file.write_text("Bonn Germany\\nLyon France\\n")
+    >>> read(file, form=Words())
+    Table(2 rows: city text, country text)
+    """
 
     @abstractmethod
     def row(self, line: str) -> dict[str, Any]:

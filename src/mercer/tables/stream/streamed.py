@@ -57,6 +57,16 @@ class Streamed:
     centre, scale : float
         The machine learns (y − centre)/scale: mean and deviation of numbers in the first batch, 0 and 1
         where y is not standardised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OnlineKernelRegressor
+    >>> from mercer.tables import run_stream
+    >>> X = np.random.default_rng(0).uniform(0, 6, (1000, 1))
+    >>> streamed = run_stream(OnlineKernelRegressor(), (X, np.sin(X[:, 0])))
+    >>> streamed.position, streamed.predict([{"x1": 1.0}]).shape
+    (1000, (1,))
     """
 
     machine: OnlineMachine

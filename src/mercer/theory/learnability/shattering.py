@@ -109,7 +109,7 @@ def dichotomies(H: HypothesisClass, points: Any) -> np.ndarray:
     """All labellings of these points that H realises, one a row.
 
     Their number is at most H.growth(n), the largest over all sets of n points, and by Sauer's lemma at most
-    `sauer_bound`(n, d) for a class of VC dimension d.
+    `sauer_bound(n, d)` for a class of VC dimension d.
 
     Examples
     --------

@@ -1,0 +1,97 @@
+"""Docstrings are plain text, for `help()`; this makes reStructuredText of them.
+
+Formulas there are written as on a blackboard (|y − s|, Σ* w_i, dual_coef_), which reStructuredText would take
+for substitutions, emphasis and links. Signs of that kind are escaped, except in code.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+# Code in backticks, bold words, and stars that begin an item of a list stay as they are.
+_KEPT = re.compile(r"(``.+?``|`[^`]+`|\*\*\w.*?\w\*\*|^\s*\* )", re.DOTALL | re.MULTILINE)
+_ITEM = re.compile(r"^(?P<names>\s*\*{0,2}\w+(?:, \*{0,2}\w+)*)(?P<rest> : .*|)$")
+_TYPE = re.compile(r"^(?P<field>\s*:(?:var)?type [^:]*:) (?P<text>[^*`]*[^*`\s])\s*$")
+_MARKUP = re.compile(r"[|*]|(?<=\w)_(?!\w)")
+
+
+def escaped(text: str) -> str:
+    """Prose with signs escaped that mean something in reStructuredText.
+
+    >>> escaped("|y - s| of `a*b` and coef_")
+    '\\\\|y - s\\\\| of `a*b` and coef\\\\_'
+    >>> escaped("* an item, **bold**: f*")
+    '* an item, **bold**: f\\\\*'
+    """
+    parts = _KEPT.split(text)
+    parts[::2] = [_MARKUP.sub(lambda sign: "\\" + sign.group(), part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def as_markup(lines: list[str]) -> list[str]:
+    """A docstring, line by line, as reStructuredText in NumPy's style.
+
+    >>> as_markup(["f* is |f|", "", ">>> a * b", "c_ * d_"])
+    ['f\\\\* is \\\\|f\\\\|', '', '>>> a * b', 'c_ * d_']
+    """
+    made: list[str] = []
+    for paragraph in _paragraphs(lines):
+        first = paragraph[0].lstrip()
+        if first.startswith((">>>", ".. ")) or (made and _opens_code(made)):
+            made += paragraph
+        else:
+            made += _prose(paragraph)
+    return made
+
+
+def _paragraphs(lines: list[str]) -> list[list[str]]:
+    """Lines up to an empty one, or up to where an example begins; empty lines are runs of their own."""
+    runs: list[list[str]] = []
+    for line in lines:
+        new = not runs or not line.strip() or not runs[-1][0].strip()
+        if new or (line.lstrip().startswith(">>>") and not runs[-1][0].lstrip().startswith(">>>")):
+            runs.append([line])
+        else:
+            runs[-1].append(line)
+    return runs
+
+
+def _opens_code(made: list[str]) -> bool:
+    """Does the last text before here announce a literal block?"""
+    text = [line for line in made if line.strip()]
+    return bool(text) and text[-1].rstrip().endswith("::")
+
+
+def _prose(paragraph: list[str]) -> list[str]:
+    """Names of parameters are left to napoleon, which escapes them itself."""
+    heads = [_ITEM.match(line) for line in paragraph]
+    rest = [head["rest"] if head else line for head, line in zip(heads, paragraph)]
+    written = escaped("\n".join(rest)).split("\n")
+    return [(head["names"] if head else "") + line for head, line in zip(heads, written)]
+
+
+def plain_types(lines: list[str]) -> list[str]:
+    """What napoleon made, with types as emphasised words: as links, "names" would lead anywhere.
+
+    >>> plain_types([":type sigma: float, optional"])
+    [':type sigma: *float, optional*']
+    """
+    return [_TYPE.sub(r"\g<field> *\g<text>*", line) for line in lines]
+
+
+def _on_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    lines[:] = as_markup(lines)
+
+
+def _on_fields(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    lines[:] = plain_types(lines)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Sphinx calls this. One step comes before napoleon, whose priority is 500, and one after it."""
+    app.connect("autodoc-process-docstring", _on_docstring, priority=400)
+    app.connect("autodoc-process-docstring", _on_fields, priority=600)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,172 @@
+"""The documentation: code that runs, commands that exist, links that lead somewhere."""
+
+import doctest
+import importlib
+import importlib.util
+import inspect
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import typer.main
+
+import markdown_pages as markdown
+from mercer.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = markdown.markdown_files(ROOT)
+DOCS = [path for path in PAGES if ROOT / "docs" in path.parents]
+# Made by the build of the site: the gallery from examples/, the reference from what rooms export.
+MADE = ("gallery/", "api/names/")
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def test_there_are_pages():
+    assert len(DOCS) > 25
+
+
+@every_page
+def test_python_in_pages_is_run(page):
+    """Only what is written as a doctest is run with the tests."""
+    for language, body in markdown.code_blocks(page.read_text(encoding="utf-8")):
+        if language in ("python", "py", "pycon"):
+            first = body.lstrip().splitlines()[0]
+            assert first.startswith(">>> "), f"not run by the tests: {first}"
+            assert doctest.DocTestParser().get_examples(body)
+
+
+@every_page
+def test_commands_in_pages_exist(page):
+    commands = typer.main.get_command(app)
+    for words in markdown.shell_commands(page.read_text(encoding="utf-8"), "mercer"):
+        wrong = misunderstood(commands, words[1:])
+        assert not wrong, f"{' '.join(words)}: there is no {wrong}"
+
+
+def misunderstood(commands, words):
+    """The first word that is no command, or no option of it; None where all are."""
+    if words[0].startswith("-"):
+        return next((word for word in words if word not in {*options(commands), *completion()}), None)
+    command = commands.commands.get(words[0])
+    if command is None:
+        return words[0]
+    asked = (word.partition("=")[0] for word in words[1:] if word.startswith("-") and len(word) > 1)
+    return next(
+        (word for word in asked if word not in {*options(command), "--help"} and not number(word)), None
+    )
+
+
+def options(command):
+    return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+
+
+def completion():
+    return {"--help", "--install-completion", "--show-completion"}
+
+
+def number(word):
+    return word.lstrip("-").replace(".", "").isdigit()
+
+
+@every_page
+def test_links_lead_somewhere(page):
+    for is_image, target in markdown.links(page.read_text(encoding="utf-8")):
+        if "://" in target or target.startswith(("mailto:", *MADE)) or f"/{target}".count("/gallery/"):
+            continue
+        path, _, anchor = unquote(target).partition("#")
+        place = (page.parent / path).resolve() if path else page
+        if "docs/api/names" in place.as_posix():
+            continue
+        assert place.exists(), f"{target} does not exist"
+        assert not is_image or place.is_file(), f"{target} is no image"
+        if anchor and place.suffix == ".md":
+            assert anchor in markdown.anchors(place.read_text(encoding="utf-8")), (
+                f"{target} has no such heading"
+            )
+
+
+def test_every_page_can_be_found():
+    """From the landing page, by tables of contents alone."""
+    found, ahead = set(), ["index"]
+    while ahead:
+        name = ahead.pop()
+        if name in found or name.startswith(MADE):
+            continue
+        found.add(name)
+        page = ROOT / "docs" / f"{name}.md"
+        assert page.exists(), f"a table of contents names {name}, which is no page"
+        for entry in markdown.toctree_entries(page.read_text(encoding="utf-8")):
+            path = ((page.parent / entry).resolve()).relative_to(ROOT / "docs")
+            ahead.append(path.as_posix().removesuffix(".md"))
+    assert {page.relative_to(ROOT / "docs").as_posix().removesuffix(".md") for page in DOCS} == found
+
+
+# -- what reads pages is itself read ---------------------------------------------------------------------
+
+
+def test_what_is_wrong_is_found():
+    text = "# A b: c\n\n[x](no.md#d) ![y](z.png)\n\n    mercer fit t.csv --tarkget y | head\n\n"
+    text += "```python\nx\n```\n"
+    assert markdown.links(text) == [(False, "no.md#d"), (True, "z.png")]
+    assert markdown.anchors(text) == {"a-b-c"}
+    assert markdown.code_blocks(text) == [("python", "x\n")]
+    (words,) = markdown.shell_commands(text, "mercer")
+    commands = typer.main.get_command(app)
+    assert misunderstood(commands, words[1:]) == "--tarkget"
+    assert misunderstood(commands, ["fti", "t.csv"]) == "fti"
+    assert misunderstood(commands, ["fit", "t.csv", "--target=y"]) is None
+
+
+def extension(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def checker(tmp_path):
+    module = extension("check_links")
+
+    def check(body):
+        (tmp_path / "index.html").write_text(f"<p id='here'></p>{body}")
+        return list(module.findings(tmp_path))
+
+    return check
+
+
+@pytest.mark.parametrize(
+    "body, said",
+    [
+        ('<a href="no.html">', "does not exist"),
+        ('<a href="#there">', "not on that page"),
+        ('<script src="https://a.org/x.js"></script>', "loads https://a.org/x.js"),
+        ('<link rel="stylesheet" href="//a.org/x.css">', "loads //a.org/x.css"),
+        ('<img srcset="https://a.org/x.png 2x">', "loads https://a.org/x.png"),
+        ("<p style=\"background: url('http://a.org/x')\">", "loads http://a.org/x"),
+    ],
+)
+def test_the_checker_of_the_site_finds(checker, body, said):
+    (found,) = checker(body)
+    assert said in found
+
+
+def test_the_checker_of_the_site_is_silent_where_all_is_well(checker):
+    assert checker('<a href="#here"></a><a href="https://a.org"></a><a href="index.html#here"></a>') == []
+
+
+def test_the_reference_is_made_of_what_rooms_export(tmp_path):
+    import mercer
+    import reference
+
+    reference.write_pages(tmp_path)
+    pages = {path.stem.partition("-")[0] for path in tmp_path.glob("*.rst")}
+    for room in reference.rooms():
+        module = importlib.import_module(f"mercer.{room}")
+        exported = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+        assert {f"mercer.{room}", *(f"mercer.{room}.{name}" for name in exported)} <= pages
+    assert all(
+        f"mercer.{name}" in (tmp_path / "mercer.rst").read_text() for name in mercer.__all__ if name[0] != "_"
+    )
+    without_case = [path.name.lower() for path in tmp_path.iterdir()]
+    assert len(set(without_case)) == len(without_case)
