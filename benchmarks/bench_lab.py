@@ -15,8 +15,8 @@ TITLE = "The lab: milliseconds a request, 500 points"
 NOTE = (
     "Medians and worst of 20 requests (after 3 others) through the ASGI application in one process: JSON "
     "read, computed, JSON written. Gaussian kernel, a grid of 64 × 64, and of fits everything wanted "
-    "(spectrum, leave-one-out, bumps). “auto” finds λ, too. Online: 500 steps replayed, 20 terms. Cells: 50 centres, 30 "
-    "iterations, all of them sent."
+    "(spectrum, leave-one-out, bumps). “auto” finds λ, too. Online: 500 steps replayed, 20 terms. Cells: 50 "
+    "centres, 30 iterations, all of them sent."
 )
 COLUMNS = (
     text("address", "address"),
