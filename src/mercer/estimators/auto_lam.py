@@ -11,7 +11,6 @@ largest is taken.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
@@ -21,6 +20,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._units import row_bits
+from mercer._warnings import unheard
 from mercer.estimators.plan import Plan
 from mercer.losses import Loss
 from mercer.operators import L1, Identity, KernelOperator, Matrix
@@ -313,9 +313,7 @@ def _by_other_rows(sample: _Sample, solver: Solver) -> tuple[float, str]:
         problem = sample.problem
         slopes = problem.A.adjoint(problem.data_grad(best_constant(problem))) / problem.n
         start = (float(np.abs(slopes).max(initial=0.0)) or 1.0) / 32
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", RuntimeWarning)
+    with unheard(ConvergenceWarning), unheard(RuntimeWarning), np.errstate(all="ignore"):
         lam, tried = _walk(lambda lam: np.concatenate([judge(lam) for judge in judges]), start)
     rows = judges[0].problem.n
     return lam, f"the loss on other rows of machines fitted to {rows:,} of them, over {tried} values"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
+from mercer._warnings import unheard
 from mercer._xp import take
 from mercer.estimators.base import KernelMachine
 from mercer.estimators.tensors import on_host
@@ -277,9 +277,7 @@ class Seen:
     def penalised(self, lam: float, begin: HindsightMachine | None = None) -> tuple[Best, HindsightMachine]:
         """f minimising Σ [V(y_t, f(x_t)) + λ‖f‖²]: T times the objective of a batch machine with this λ."""
         machine = HindsightMachine(self.kernel, self.loss, lam)
-        with warnings.catch_warnings():
-            # Whether it converged is what the gap says.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with unheard(ConvergenceWarning):  # whether it converged is what the gap says
             machine.fit_from(begin, self.points, self.targets)
         scores = np.asarray(machine.scores(self.points), np.float64)
         gap = machine.solution_.certificate.gap

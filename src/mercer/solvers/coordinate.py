@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mercer._threads import interruptible
+from mercer._warnings import unheard
 from mercer._xp import issparse
 from mercer.operators import Matrix
 from mercer.solvers.base import ConvergenceWarning, IncompatibleError, Solver, warn_if_unconverged
@@ -65,8 +65,7 @@ class Coordinate(Solver):
         Phi, means = _features(problem)
         fit = self._lasso if problem.loss.quadratic else self._logistic
         coef, intercept, iterations, done = [], [], 0, True
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # said below, in our own words
+        with unheard(ConvergenceWarning):  # said below, in our own words
             for j in range(problem.y.shape[1]):
                 c, b, steps, ok = fit(replace(problem, y=problem.y[:, [j]]), Phi)
                 coef.append(c)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._warnings import unheard
 from mercer.engines import Dask, Engine
 from mercer.estimators import KernelLogistic
 from mercer.estimators.base import KernelMachine
@@ -62,8 +62,8 @@ def fit_last(
         tell(f"Fitting to all rows: {text}")
 
     # Besides the steps there are a look at the rows, and the certificate.
-    with warnings.catch_warnings(), progress(say, passes=Passes.passes + 2, every=0):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the certificate says how near it came
+    # How near to the minimum it came the certificate says.
+    with unheard(ConvergenceWarning), progress(say, passes=Passes.passes + 2, every=0):
         return type(machine)(**params).fit(rows, checkpoint=checkpoint)
 
 
