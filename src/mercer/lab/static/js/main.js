@@ -1,15 +1,15 @@
 // The page: its head, its tabs, and the state that all of them share.
 
-import { html, render, useCallback, useEffect } from "../vendor/preact.js";
+import { html, render, useCallback, useEffect, useState } from "../vendor/preact.js";
 import { Announcer } from "./parts/announce.js";
 import { Problem, ServiceGone } from "./parts/notice.js";
 import { Tabs } from "./parts/tabs.js";
 import { ThemeSwitch } from "./parts/theme.js";
-import { useRead } from "./service/answer.js";
+import { useAsk, useRead } from "./service/answer.js";
 import { useHistory } from "./state/history.js";
-import { useKept } from "./state/kept.js";
+import { read, useKept } from "./state/kept.js";
 import { leaf } from "./state/kernel_tree.js";
-import { EMPTY } from "./state/points.js";
+import { EMPTY, fromAnswer } from "./state/points.js";
 import { ClustersTab } from "./tabs/clusters_tab.js";
 import { FitTab } from "./tabs/fit_tab.js";
 import { GameTab } from "./tabs/game_tab.js";
@@ -42,6 +42,17 @@ function useUndoKeys({ undo, redo }) {
   }, [undo, redo]);
 }
 
+// A page that is opened for the first time begins with a sample: there is something to see, and one click clears it.
+function useFirstSample(options, setData) {
+  const { ask } = useAsk();
+  const [fresh] = useState(() => read("state", null) === null); // looked at before anything is kept
+  useEffect(() => {
+    const [sample] = options.samples.filter(({ task }) => task === "labels");
+    if (!fresh || !sample) return;
+    ask("/api/sample", { kind: sample.kind, n: 80, noise: 0.15, seed: 0 }).then((answer) => answer && setData(fromAnswer(answer)));
+  }, []);
+}
+
 function Lab({ options }) {
   const [tab, setTab] = useKept("tab", "fit");
   const history = useHistory("state", {
@@ -52,6 +63,7 @@ function Lab({ options }) {
   const { present, change } = history;
   const setData = useCallback((data, what) => change((old) => ({ ...old, data }), what), [change]);
   const setMachine = useCallback((machine, what) => change((old) => ({ ...old, machine }), what), [change]);
+  useFirstSample(options, setData);
   const replace = useCallback((next) => change((old) => ({ ...old, ...next })), [change]);
   const lab = { options, history, present, ...present, setData, setMachine, replace };
   const { show } = TABS.find(({ kind }) => kind === tab) ?? TABS[0];

@@ -1,7 +1,7 @@
 // Small charts: lines and bars over counted things, linear or logarithmic upwards.
 
 import { html } from "../../vendor/preact.js";
-import { number, ticks } from "../parts/format.js";
+import { number, powerOfTen, ticks } from "../parts/format.js";
 import { useSize } from "../plane/geometry.js";
 
 const EDGE = { left: 44, right: 8, top: 8, bottom: 30 };
@@ -34,7 +34,7 @@ export function Chart({ title, series, x: xTitle = "", log = false, zero = false
   const up = (value) => (log ? Math.log(Math.max(value, low) / low) / Math.log(high / low) : (value - low) / (high - low));
   const px = (value) => EDGE.left + ((width - EDGE.left - EDGE.right) * (value - left)) / (right - left || 1);
   const py = (value) => height - EDGE.bottom - (height - EDGE.bottom - EDGE.top) * up(value);
-  const yTicks = log ? powers(low, high) : ticks(low, high, 3);
+  const yTicks = log ? powers(low, high) : ticks(low, high, 4);
   const draw = (line) => {
     if (line.bars) {
       const wide = Math.max(1, Math.min(8, (0.7 * (width - EDGE.left)) / line.x.length));
@@ -55,7 +55,7 @@ export function Chart({ title, series, x: xTitle = "", log = false, zero = false
     <svg width=${width} height=${height} role="img" aria-label=${describe ?? title}>
       ${yTicks.map(
         (tick) => html`<g class="tick"><line x1=${EDGE.left} x2=${width - EDGE.right} y1=${py(tick)} y2=${py(tick)} />
-          <text x=${EDGE.left - 5} y=${py(tick)} dy="0.35em" text-anchor="end">${number(tick)}</text></g>`,
+          <text x=${EDGE.left - 5} y=${py(tick)} dy="0.35em" text-anchor="end">${log ? powerOfTen(tick) : number(tick)}</text></g>`,
       )}
       ${ticks(left, right, 4).map((tick) => html`<text class="below" x=${px(tick)} y=${height - 17} text-anchor="middle">${number(tick)}</text>`)}
       <text class="below name" x=${(width + EDGE.left) / 2} y=${height - 4} text-anchor="middle">${xTitle}</text>

@@ -11,8 +11,16 @@ export function number(value, figures = 3) {
     return text.replace("-", "−");
   }
   const [mantissa, exponent] = value.toExponential(1).split("e");
-  const raised = [...exponent.replace("+", "")].map((sign) => SUPERSCRIPTS[sign]).join("");
-  return `${mantissa.replace("-", "−")}·10${raised}`;
+  return `${mantissa.replace("-", "−")}·10${raised(Number(exponent))}`;
+}
+
+const raised = (exponent) => [...String(exponent)].map((sign) => SUPERSCRIPTS[sign]).join("");
+
+// 10⁻³ for 0.001, as at the ticks of a logarithmic axis.
+export function powerOfTen(value) {
+  const exponent = Math.round(Math.log10(value));
+  const exact = Math.abs(value / 10 ** exponent - 1) < 1e-9;
+  return exact && (value < 0.01 || value > 999) ? `10${raised(exponent)}` : number(value);
 }
 
 export const percent = (share) => (Number.isFinite(share) ? `${Number((100 * share).toFixed(1))} %` : "–");

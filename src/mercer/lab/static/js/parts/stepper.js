@@ -23,14 +23,14 @@ export function Stepper({ what, at, last, onChange, ten = true, pace = 350, read
     onChange(Math.max(0, Math.min(to, last)));
   };
   return html`<div class="stepper" role="group" aria-label=${`Steps: ${what}`}>
-    <${Action} label="Back to the start" disabled=${at === 0} onClick=${() => go(0)}>⏮<//>
+    <${Action} label="Back to the start" disabled=${at === 0} onClick=${() => go(0)}>«<//>
     <${Action} label="One step back" disabled=${at === 0} onClick=${() => go(at - 1)}>−1<//>
     <${Action} label="One step" disabled=${done} onClick=${() => go(at + 1)}>+1<//>
     ${ten ? html`<${Action} label="Ten steps" disabled=${done} onClick=${() => go(at + 10)}>+10<//>` : null}
     <${Action} label=${playing ? "Pause" : "Play"} kind="wide" disabled=${done} onClick=${() => setPlaying(!playing)}>
       ${playing ? "Pause" : "Play"}
     <//>
-    <${Action} label="To the end" disabled=${done} onClick=${() => go(last)}>⏭<//>
+    <${Action} label="To the end" disabled=${done} onClick=${() => go(last)}>»<//>
     <output class="count">${what} ${at} of ${last}</output>
   </div>`;
 }

@@ -33,6 +33,7 @@ function enter(plane) {
     return announce("put down", 50);
   }
   const under = pointUnder(plane, cursor);
+  if (plane.onPick) return under >= 0 ? plane.onPick(under) : announce("no point under the cursor", 50);
   if (under >= 0) {
     plane.setHeld(under);
     plane.setCursor(data.points[under]);
@@ -81,7 +82,7 @@ const ACTIONS = {
   p: (plane) => jump(plane, -1),
 };
 
-// `plane` is {data, project, cursor, setCursor, held, setHeld, current, setCurrent, most, canAdd, onChange}.
+// `plane` is {data, project, cursor, setCursor, held, setHeld, current, setCurrent, most, canAdd, onChange, onPick}.
 export function onKey(plane, event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key in ARROWS) go(plane, event);

@@ -38,7 +38,7 @@ function Cursor({ cursor, project, held }) {
 }
 
 // `behind`, `below` and `above` are functions of {project, size}: HTML behind the drawing, SVG below and above the points.
-// Without `onChange` the points cannot be changed.
+// Without `onChange` the points cannot be changed; with `onPick`, a click or Enter on a point calls that instead of moving it.
 export function Plane(props) {
   const { data, label, onChange, current = 0, setCurrent = () => {}, tool = "add", most = 6, limit = 2000 } = props;
   const [ref, size] = useSize(props.ratio ?? 0.92);
@@ -49,6 +49,7 @@ export function Plane(props) {
   const project = useMemo(() => projection(data.window, size), [data.window, size.width, size.height]);
   const plane = {
     data, project, tool, current, setCurrent, most, onChange,
+    onPick: props.onPick,
     cursor: place ?? middle, setCursor, setHeld,
     held: held < data.points.length ? held : -1,
     canAdd: data.points.length < limit,

@@ -18,6 +18,7 @@ function click(plane, hit, px, py) {
   const { data, tool, current, onChange, project } = plane;
   const spot = project.back(px, py);
   plane.setCursor(hit >= 0 ? { x: data.points[hit].x, y: data.points[hit].y } : spot);
+  if (plane.onPick) return hit >= 0 && plane.onPick(hit);
   if (tool === "erase") return hit >= 0 && onChange(removed(data, hit));
   if (tool === "relabel") return hit >= 0 && onChange(relabelled(data, hit, current));
   return hit < 0 && plane.canAdd && onChange(added(data, spot, current));
@@ -41,7 +42,7 @@ export function usePointer(ref, plane) {
       const now = latest.current;
       const [px, py] = place(element, event);
       drag.moved ||= Math.hypot(px - drag.px, py - drag.py) > STILL;
-      if (drag.moved && drag.hit >= 0 && now.tool === "add") now.onChange(moved(now.data, drag.hit, now.project.back(px, py)), "move");
+      if (drag.moved && drag.hit >= 0 && now.tool === "add" && !now.onPick) now.onChange(moved(now.data, drag.hit, now.project.back(px, py)), "move");
     };
     const up = (event) => {
       if (drag && !drag.moved) click(latest.current, drag.hit, ...place(element, event));

@@ -2,6 +2,9 @@
 
 export const EMPTY = { task: "labels", points: [], classes: [-1, 1], window: [-3, 3, -3, 3] };
 
+// A label as it is written, with a true minus.
+export const named = (label) => String(label).replace(/^-/, "−");
+
 const rounded = (value) => Number(value.toPrecision(6));
 
 // A label that none of the classes has yet: the next whole number, or the next letter among words.

@@ -3,14 +3,14 @@
 import { html } from "../../vendor/preact.js";
 import { Action, Section } from "../parts/controls.js";
 import { Problem } from "../parts/notice.js";
-import { Parameters, Slider } from "../parts/slider.js";
-import { MOST_DEPTH, MOST_NODES, changedAt, depth, joined, leaf, parts, removedAt, sentence, size, unwrapped } from "../state/kernel_tree.js";
+import { Parameters } from "../parts/slider.js";
+import { MOST_DEPTH, MOST_NODES, changedAt, depth, joined, leaf, parts, removedAt, sentence, size, unwrapped, withDefaults } from "../state/kernel_tree.js";
 
-const WRAPPINGS = { scale: { factor: 2 }, power: { exponent: 2 }, exp: {}, normalized: {} };
+const WRAPPINGS = ["scale", "power", "exp", "normalized"];
 const COMBINATIONS = ["sum", "product"];
 const NAMES = { sum: "Sum", product: "Product", scale: "Scaled", power: "Power", exp: "Exponential of", normalized: "Normalized" };
 
-const isLeaf = (node) => !(node.kind in WRAPPINGS) && !COMBINATIONS.includes(node.kind);
+const isLeaf = (node) => !WRAPPINGS.includes(node.kind) && !COMBINATIONS.includes(node.kind);
 
 function KindOfLeaf({ node, options, onChange, place }) {
   return html`<select aria-label=${`Kernel${place}`} value=${node.kind} onChange=${(event) => onChange(leaf(options, event.target.value))}>
@@ -31,23 +31,22 @@ function Head({ node, options, change, place }) {
 }
 
 function Numbers({ node, options, change }) {
-  if (node.kind === "scale") return html`<${Slider} label="factor" value=${node.factor} low=${0.01} high=${100} scale="log" onChange=${(factor) => change({ ...node, factor })} />`;
-  if (node.kind === "power") return html`<${Slider} label="exponent" value=${node.exponent} low=${1} high=${6} scale="integer" onChange=${(exponent) => change({ ...node, exponent })} />`;
-  const known = options.kernels.find((kernel) => kernel.kind === node.kind);
+  const known = [...options.kernels, ...options.combinations].find(({ kind }) => kind === node.kind);
   if (!known) return null;
-  return html`<span class="formula">${known.formula}</span>
+  return html`${known.formula ? html`<span class="formula">${known.formula}</span>` : null}
     <${Parameters} parameters=${known.parameters} values=${node} onChange=${change} />`;
 }
 
-function Wrap({ change, node, full, place }) {
+function Wrap({ change, node, options, full, place }) {
   const wrap = (event) => {
     const kind = event.target.value;
     event.target.value = "";
-    change({ kind, ...WRAPPINGS[kind], of: node });
+    const known = options.combinations.find((combination) => combination.kind === kind);
+    change({ ...withDefaults({ kind }, known?.parameters), of: node });
   };
   return html`<select class="wrap" aria-label=${`Wrap${place}`} value="" disabled=${full} onChange=${wrap}>
     <option value="">wrap…</option>
-    ${Object.keys(WRAPPINGS).map((kind) => html`<option value=${kind}>${NAMES[kind].toLowerCase()}</option>`)}
+    ${WRAPPINGS.map((kind) => html`<option value=${kind}>${NAMES[kind].toLowerCase()}</option>`)}
   </select>`;
 }
 
@@ -63,7 +62,7 @@ function Node({ tree, node, path, options, onChange }) {
       <${Head} node=${node} options=${options} change=${change} place=${place} />
       <${Action} label=${`Add a kernel${place}`} disabled=${full} onClick=${() => change(joined(node, "sum", more))}>+<//>
       <${Action} label=${`Multiply by a kernel${place}`} disabled=${full} onClick=${() => change(joined(node, "product", more))}>×<//>
-      <${Wrap} change=${change} node=${node} full=${full} place=${place} />
+      <${Wrap} change=${change} node=${node} options=${options} full=${full} place=${place} />
       ${wrapper ? html`<${Action} label=${`Unwrap${place}`} onClick=${() => change(unwrapped(node))}>⤴<//>` : null}
       ${path.length && !wrapper ? html`<${Action} label=${`Remove${place}`} onClick=${() => onChange(removedAt(tree, path))}>✕<//>` : null}
     </div>

@@ -2,7 +2,7 @@
 
 import { html, useMemo, useState } from "../../vendor/preact.js";
 import { Chart } from "../charts/chart.js";
-import { Choice, Figures, Section } from "../parts/controls.js";
+import { Choice, Figures, Section, Tick } from "../parts/controls.js";
 import { number } from "../parts/format.js";
 import { Hint, Problem, Warnings } from "../parts/notice.js";
 import { useAnnounced } from "../parts/announce.js";
@@ -51,7 +51,8 @@ function Settings({ online, setOnline, options, task, error }) {
   const budget = online.budget;
   return html`<${Section} title="Online machine">
     <${LossChoice} loss=${loss} choices=${options.losses[task]} onChange=${(next) => set({ loss: next })} />
-    <${Slider} label="λ" value=${online.lam} ...${LAMBDA} onChange=${(lam) => set({ lam })} />
+    <${Slider} label="λ" value=${online.lam || LAMBDA.low} ...${LAMBDA} disabled=${online.lam === 0} fixed="0" onChange=${(lam) => set({ lam })} />
+    <${Tick} label="no penalty (λ = 0)" checked=${online.lam === 0} onChange=${(yes) => set({ lam: yes ? 0 : 0.01 })} />
     <${Choice} label="Step size" value=${step.kind} options=${options.steps} onChange=${(kind) => set({ step: chosen({ kind: null }, options.steps.filter((choice) => choice.kind === kind)) })} />
     <${Parameters} parameters=${stepKnown?.parameters} values=${step} onChange=${(next) => set({ step: next })} />
     <${Choice} label="Budget" value=${budget.kind} options=${options.budgets} onChange=${(kind) => set({ budget: { ...budget, kind } })} />
@@ -62,10 +63,9 @@ function Settings({ online, setOnline, options, task, error }) {
   <//>`;
 }
 
-function Results({ online, limited }) {
+function Results({ online, limited, labels }) {
   const size = limited ? `${online.size} of ${online.budget}` : String(online.size);
-  const at = online.sizes.length ? (i) => ((i + 1) * online.t) / online.sizes.length : null;
-  const x = online.sizes.map((_, i) => at(i));
+  const x = online.steps ?? online.sizes.map((_, i) => ((i + 1) * online.t) / online.sizes.length);
   return html`<div class="results">
     <p class="story">${story(online)}</p>
     <${Warnings} list=${online.warnings} />
@@ -74,12 +74,12 @@ function Results({ online, limited }) {
       ["terms", size, "examples that f remembers", "size"],
       ["‖f‖", [online.norm].flat().map((value) => number(value)).join(", "), undefined, "norm"],
       ["loss so far", number(online.losses.at(-1) ?? 0), "sum over the steps, each before its update", "loss"],
-      online.mistakes?.length ? ["mistakes so far", String(online.mistakes.at(-1)), undefined, "mistakes"] : null,
+      labels ? ["mistakes so far", String(online.mistakes.at(-1) ?? 0), undefined, "mistakes"] : null,
     ]} />
     ${online.t > 1
       ? html`<${Chart} title=${limited ? "terms (dashed: the budget)" : "terms"} x="step" zero=${true} level=${limited ? online.budget : null} series=${[{ name: "terms", x, y: online.sizes, colour: COLOURS[0] }]} describe=${`Terms after each step, now ${size}`} />
-          <${Chart} title="sum of losses" x="step" zero=${true} series=${[{ name: "loss", x: online.losses.map((_, i) => ((i + 1) * online.t) / online.losses.length), y: online.losses, colour: COLOURS[1] }]} />
-          ${online.mistakes?.length ? html`<${Chart} title="mistakes" x="step" zero=${true} series=${[{ name: "mistakes", x: online.mistakes.map((_, i) => ((i + 1) * online.t) / online.mistakes.length), y: online.mistakes, colour: COLOURS[3] }]} />` : null}`
+          <${Chart} title="sum of losses" x="step" zero=${true} series=${[{ name: "loss", x, y: online.losses, colour: COLOURS[1] }]} />
+          ${labels ? html`<${Chart} title="mistakes" x="step" zero=${true} series=${[{ name: "mistakes", x, y: online.mistakes, colour: COLOURS[3] }]} />` : null}`
       : null}
   </div>`;
 }
@@ -94,7 +94,7 @@ export function OnlineTab({ lab }) {
     budget: { kind: (choices.budgets[1] ?? choices.budgets[0]).kind, size: 10 },
   });
   const lack = missing(data);
-  const last = data.points.length;
+  const last = data.points.length * (options.limits?.epochs ?? 1);
   const t = Math.min(online.t, last);
   const request = lack
     ? null
@@ -131,7 +131,7 @@ export function OnlineTab({ lab }) {
     </section>
     <section class="answers" aria-label="Results" aria-busy=${busy}>
       ${lack ? html`<${Hint}>${lack}<//>` : null}
-      ${answer ? html`<${Results} online=${answer} limited=${asked.budget.kind !== "none"} />` : null}
+      ${answer ? html`<${Results} online=${answer} limited=${asked.budget.kind !== "none"} labels=${asked.task === "labels"} />` : null}
     </section>
   </div>`;
 }

@@ -3,7 +3,7 @@
 import { html } from "../../vendor/preact.js";
 import { Action, Segments } from "../parts/controls.js";
 import { colour, shape } from "../parts/palette.js";
-import { withClasses } from "../state/points.js";
+import { named, withClasses } from "../state/points.js";
 
 const TOOLS = [
   { kind: "add", title: "Add · move", hint: "click adds, drag moves" },
@@ -17,7 +17,7 @@ function Classes({ data, current, setCurrent, most, add }) {
     ${data.classes.map(
       (label, c) => html`<label key=${c} title=${`class ${label} (key ${c + 1})`}>
         <input type="radio" name="class" checked=${c === current} onChange=${() => setCurrent(c)} aria-label=${`class ${label}`} />
-        <span><svg width="14" height="14" viewBox="-8 -8 16 16" aria-hidden="true"><path d=${shape(c, 5)} fill=${colour(c)} /></svg>${label}</span>
+        <span><svg width="14" height="14" viewBox="-8 -8 16 16" aria-hidden="true"><path d=${shape(c, 5)} fill=${colour(c)} /></svg>${named(label)}</span>
       </label>`,
     )}
     ${data.classes.length < most ? html`<${Action} label="One class more" onClick=${add}>+<//>` : null}

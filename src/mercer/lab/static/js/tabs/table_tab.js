@@ -97,6 +97,6 @@ export function TableTab({ lab }) {
   if (lab.options.model) return html`<${Model} />`;
   return html`<div class="empty">
     <h2>No table model yet</h2>
-    <p>Train one with <code>mercer train people.csv --target income --out people.mercer</code>, then open it here with <code>mercer lab people.mercer</code>.</p>
+    <p>Train one with <code>mercer fit people.csv --target income --output people.mercer</code>, then open it here with <code>mercer lab people.mercer</code>.</p>
   </div>`;
 }
