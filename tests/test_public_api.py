@@ -19,6 +19,7 @@ ROOMS = [
     "graphs",
     "io",
     "kernels",
+    "lab",
     "losses",
     "network",
     "online",

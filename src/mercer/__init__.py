@@ -48,6 +48,7 @@ _ROOMS = (
     "graphs",
     "io",
     "kernels",
+    "lab",
     "losses",
     "network",
     "online",

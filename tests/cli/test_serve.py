@@ -3,8 +3,8 @@
 import pytest
 import typer
 
+from mercer._http.server import listening
 from mercer.cli.serve import _bytes
-from mercer.tables.serve.run import _listening
 
 
 def test_sizes():
@@ -47,7 +47,7 @@ def test_options_reach_the_service(call, fitted, monkeypatch):
 
 
 def test_what_cannot_be_done(call, fitted):
-    with _listening("127.0.0.1", 0) as taken:
+    with listening("127.0.0.1", 0) as taken:
         result = call("serve", fitted.file, "--port", taken.getsockname()[1])
     assert result.exit_code == 1 and "can't listen at 127.0.0.1" in result.stderr
     assert call("serve", fitted.csv).exit_code == 1

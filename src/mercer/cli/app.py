@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import mercer
-from mercer.cli import demo, export, fit, game, info, predict, report, serve, stream
+from mercer.cli import demo, export, fit, game, info, lab, predict, report, serve, stream
 from mercer.cli.console import guarded
 
 app = typer.Typer(
@@ -45,3 +45,4 @@ app.command("serve")(guarded(serve.serve))
 app.command("export")(guarded(export.export))
 app.command("demo")(guarded(demo.demo))
 app.command("game")(guarded(game.game))
+app.command("lab")(guarded(lab.lab))

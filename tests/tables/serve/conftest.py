@@ -10,8 +10,8 @@ import pytest
 
 import mercer
 from hasty import in_haste
+from mercer._http.server import listening, server_of
 from mercer.tables.serve import make_app
-from mercer.tables.serve.run import _listening, _server
 
 
 def some_rows(n, seed=0):
@@ -64,8 +64,8 @@ def rows():
 
 @contextmanager
 def _serving(app, timeout=5):
-    with _listening("127.0.0.1", 0) as listener:
-        server = _server(app, False, timeout)
+    with listening("127.0.0.1", 0) as listener:
+        server = server_of(app, False, timeout)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:

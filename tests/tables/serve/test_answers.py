@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from mercer._http.refusal import Refusal
 from mercer.tables.serve.answers import Answers
-from mercer.tables.serve.refusal import Refusal
 from mercer.tables.serve.rows import Asked, parse
 
 

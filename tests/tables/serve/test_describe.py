@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from mercer.tables.serve.refusal import Refusal
+from mercer._http.refusal import Refusal
 from mercer.tables.serve.rows import parse, schema
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.tables.serve.refusal import Refusal
+from mercer._http.refusal import Refusal
 from mercer.tables.serve.rows import needed, parse
 
 GOOD = {"size": 100.5, "rooms": 3, "city": "Bonn", "sold": "2024-05-01", "garden": True}

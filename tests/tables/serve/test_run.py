@@ -10,8 +10,8 @@ import time
 import pytest
 
 import mercer
+from mercer._http.server import listening, url_of
 from mercer.tables.serve import run
-from mercer.tables.serve.run import _listening, _url
 from waiting import wait_for
 
 
@@ -64,13 +64,13 @@ def test_a_signal_lets_requests_under_way_end_and_takes_no_more(process, regress
 
 
 def test_a_port_in_use_is_an_error(regression):
-    with _listening("127.0.0.1", 0) as taken, pytest.raises(OSError):
+    with listening("127.0.0.1", 0) as taken, pytest.raises(OSError):
         run(regression, port=taken.getsockname()[1])
 
 
 def test_addresses():
-    with _listening("127.0.0.1", 0) as listener:
-        assert _url(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with listening("127.0.0.1", 0) as listener:
+        assert url_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 @pytest.mark.parametrize(

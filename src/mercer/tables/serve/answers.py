@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from mercer._http.refusal import Refusal, to_bytes
 from mercer.tables.model import Model
 from mercer.tables.reading import Table
-from mercer.tables.serve.refusal import Refusal, to_bytes
 from mercer.tables.serve.rows import Asked
 
 _log = logging.getLogger("mercer.tables.serve")

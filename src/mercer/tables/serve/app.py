@@ -7,16 +7,16 @@ import time
 from functools import partial
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 import mercer
+from mercer._http.body import Room, read_body, require_json
+from mercer._http.errors import handlers
+from mercer._http.refusal import Refusal, as_json
 from mercer.tables.model import Model
 from mercer.tables.serve.answers import Answers, Batcher
-from mercer.tables.serve.body import Room, discard, read_body, require_json
-from mercer.tables.serve.refusal import Refusal, as_json
 from mercer.tables.serve.rows import Asked, parse, schema
 
 # Longer bodies are parsed in a thread, so that others are not kept waiting.
@@ -82,12 +82,7 @@ def make_app(
             Route("/schema", service.schema, methods=["GET"]),
             Route("/predict", service.predict, methods=["POST"]),
         ],
-        exception_handlers={
-            Refusal: _refused,
-            HTTPException: _not_found,
-            ClientDisconnect: _gone,
-            Exception: _failed,
-        },
+        exception_handlers=handlers("there are /health, /schema and /predict"),
     )
     app.router.redirect_slashes = False
     return app
@@ -123,7 +118,7 @@ class _Service:
     async def predict(self, request: Request) -> Response:
         with self.room.place() as grow:
             require_json(request)
-            body = await read_body(request, grow, self.max_body, self.timeout)
+            body = await read_body(request, grow, self.max_body, self.timeout, "send fewer rows at a time")
             understand = partial(parse, body, self.model, self.max_rows)
             asked = understand() if len(body) <= _SHORT else await asyncio.to_thread(understand)
             try:
@@ -135,31 +130,3 @@ class _Service:
                 ) from None
         self.answered += 1
         return Response(answer, media_type="application/json")
-
-
-async def _refused(request: Request, refusal: Exception) -> Response:
-    assert isinstance(refusal, Refusal)
-    response = refusal.response()
-    if refusal.status == 408 or not await discard(request):  # it has been waited for already
-        response.headers["connection"] = "close"
-    return response
-
-
-async def _not_found(request: Request, error: Exception) -> Response:
-    """404 and 405, from the routes."""
-    assert isinstance(error, HTTPException)
-    where = {404: "there is no such address; there are /health, /schema and /predict"}
-    methods = (error.headers or {}).get("Allow", "")
-    where[405] = f"{request.method} is not understood here; {methods} is"
-    refusal = Refusal(error.status_code, where.get(error.status_code, error.detail))
-    refusal.headers.update({k.lower(): v for k, v in (error.headers or {}).items()})
-    return await _refused(request, refusal)
-
-
-async def _gone(request: Request, error: Exception) -> Response:
-    """Nobody is there to read it."""
-    return Response(status_code=400)
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    return Refusal(500, "this should not have happened; the log of the server says what").response()

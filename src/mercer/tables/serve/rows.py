@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer._http.refusal import Refusal
 from mercer.tables.model import Model
 from mercer.tables.model.schema import Column
 from mercer.tables.reading import Table
 from mercer.tables.reading.errors import Stray, shown
 from mercer.tables.reading.jsonlines import strict_json
 from mercer.tables.reading.objects import from_objects
-from mercer.tables.serve.refusal import Refusal
 
 # What JSON values a column of each kind takes, and how that is said.
 _TYPES: dict[str, tuple[set[type], str]] = {

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer.tables.report.model.columns import _days, along
+from mercer.tables.model.places import days
+from mercer.tables.report.model.columns import along
 
 
 def _row(hostile, **other):
@@ -47,9 +48,9 @@ def test_probabilities(classification_model, wide_model):
     assert order == sorted(order)
 
 
-def test_days():
+def testdays():
     first = np.datetime64("2024-01-01T06:00", "us")
-    short = _days(first, first + np.timedelta64(10, "D"))
+    short = days(first, first + np.timedelta64(10, "D"))
     assert len(short) == 120 and short[0] == first and short[-1] == first + np.timedelta64(10, "D")
-    long = _days(first, first + np.timedelta64(7 * 1000, "D"))
+    long = days(first, first + np.timedelta64(7 * 1000, "D"))
     assert 90 < len(long) <= 121 and set(np.diff(long)) == {np.timedelta64(7 * 9, "D")}

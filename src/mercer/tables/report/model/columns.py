@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer import plot
 from mercer.plot.model import plain, shortened
 from mercer.tables.model import Model
-from mercer.tables.model.columns import Category, Date, Number
 from mercer.tables.model.evidence import Importance
+from mercer.tables.model.places import middle, places
 from mercer.tables.model.schema import Column
 from mercer.tables.model.texts import Text
 from mercer.tables.model.weights import Word
@@ -225,13 +224,6 @@ def _missing(share: float) -> str:
     return percent(share) if share >= 0.001 else "< 0.1 %"
 
 
-_POINTS = 120
-_LEVELS = 12
-# A number is followed so many spreads to either side: beyond, there are a few outliers.
-_REACH = 3.0
-_WEEK, _LONG = np.timedelta64(7 * 86_400_000_000, "us"), 20
-
-
 @dataclass(frozen=True, eq=False)
 class Along:
     """Predictions along one column."""
@@ -259,10 +251,10 @@ def along(model: Model, name: str, most: int = 5) -> Along:
     """
     encoders = {e.name: e for e in model.columns.encoders_}
     column = next(c for c in model.schema.columns if c.name == name)
-    values = _places(column, encoders[name])
+    values = places(column, encoders[name])
     table = Table(
         {
-            c.name: values if c.name == name else np.repeat(_middle(encoders[c.name]), len(values))
+            c.name: values if c.name == name else np.repeat(middle(encoders[c.name]), len(values))
             for c in model.schema.columns
             if c.name in encoders
         }
@@ -283,35 +275,3 @@ def along(model: Model, name: str, most: int = 5) -> Along:
     order = np.argsort(-(np.ptp(P, axis=0) + 1e-3 * P.mean(axis=0)), kind="stable")[:most]
     kept = np.sort(order)
     return Along(column, values, P[:, kept], tuple(str(c) for c in classes[kept]), None)
-
-
-def _places(column: Column, encoder: Any) -> np.ndarray:
-    if isinstance(encoder, Category):
-        return np.array(encoder.levels[:_LEVELS], dtype=object)
-    if isinstance(encoder, Date):
-        return _days(np.datetime64(column.low, "us"), np.datetime64(column.high, "us"))
-    reach = _REACH * encoder.spread
-    low, high = max(column.low, encoder.centre - reach), min(column.high, encoder.centre + reach)
-    if column.low == column.high:
-        return np.array([column.low])
-    return np.linspace(low, high, _POINTS)
-
-
-def _days(first: np.datetime64, last: np.datetime64) -> np.ndarray:
-    """Dates over a span; a long one in whole weeks, so that weekdays and hours stay out of the curve."""
-    weeks = float((last - first) / _WEEK)
-    if weeks < _LONG:
-        return (first + np.linspace(0, weeks, _POINTS) * _WEEK).astype("datetime64[us]")
-    step = np.ceil(weeks / _POINTS)
-    return first + np.arange(0, weeks + 1e-9, step).astype(int) * _WEEK
-
-
-def _middle(encoder: Any) -> np.ndarray:
-    """The middle of a column, as a column of one row; of texts, none."""
-    if isinstance(encoder, Text):
-        return np.array([None], dtype=object)
-    if isinstance(encoder, Number):
-        return np.array([encoder.centre])
-    if isinstance(encoder, Category):
-        return np.array(encoder.levels[:1], dtype=object)
-    return np.array([encoder.centre], dtype="datetime64[us]")

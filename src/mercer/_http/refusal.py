@@ -11,7 +11,8 @@ from starlette.responses import Response
 class Refusal(Exception):
     """An error of a request, which becomes its answer: status of HTTP, what is wrong, and what to do.
 
-    Rows count from 0, as in the lists of the request. After `retry_after` seconds another try may help.
+    Rows count from 0, as in the lists of the request; `field` is the part of the request to blame, `witness`
+    proves that a kernel is none. After `retry_after` seconds another try may help.
     """
 
     def __init__(
@@ -21,15 +22,18 @@ class Refusal(Exception):
         *,
         row: int | None = None,
         column: str | None = None,
+        field: str | None = None,
+        witness: dict[str, Any] | None = None,
         retry_after: int | None = None,
     ):
         super().__init__(problem)
         self.status, self.problem, self.row, self.column = status, problem, row, column
+        self.field, self.witness = field, witness
         self.headers = {} if retry_after is None else {"retry-after": str(retry_after)}
 
     def response(self) -> Response:
-        """The answer: {"error": …}, with "row" and "column" where they are known."""
-        place = {"row": self.row, "column": self.column}
+        """The answer: {"error": …}, with what else is known of the place, or the proof."""
+        place = {"row": self.row, "column": self.column, "field": self.field, "witness": self.witness}
         body = {"error": self.problem} | {k: v for k, v in place.items() if v is not None}
         return as_json(body, self.status, self.headers)
 

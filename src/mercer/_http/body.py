@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from starlette.requests import ClientDisconnect, Request
 
-from mercer.tables.serve.refusal import Refusal
+from mercer._http.refusal import Refusal
 
 # How many seconds the rest of a refused body is read, so that its sender sees the answer: a connection that
 # is closed on someone who still sends is lost with all that was sent back.
@@ -53,9 +53,11 @@ def require_json(request: Request) -> None:
         raise Refusal(415, "send the body as it is, without a content-encoding")
 
 
-async def read_body(request: Request, grow: Callable[[int], None], most: int, seconds: float) -> bytes:
-    """The body; 413 as soon as it is known to be too long, 408 if it does not arrive in time."""
-    too_long = Refusal(413, f"the body is longer than {most:,} bytes, the limit; send fewer rows at a time")
+async def read_body(
+    request: Request, grow: Callable[[int], None], most: int, seconds: float, advice: str
+) -> bytes:
+    """The body; 413, with advice, once it is known to be too long, 408 if it does not arrive in time."""
+    too_long = Refusal(413, f"the body is longer than {most:,} bytes, the limit; {advice}")
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and int(declared) > most:
         raise too_long

@@ -1,0 +1,114 @@
+"""/api/clusters and /api/cells: k-means, in the plane or in feature space, and Lloyd's algorithm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer import KernelKMeans
+from mercer.kernels import Linear
+from mercer.lab.fields import LIMITS, Fields, drawn, plain
+from mercer.lab.kernels import admitted, kernel_of
+from mercer.lab.seen import View
+from mercer.voronoi import hexagon_bound, lloyd
+
+# Iterations of k-means that are shown; on a plane few starts need as many.
+_MOST = 60
+_PIXELS = 64
+
+
+def clusters(fields: Fields) -> dict[str, Any]:
+    """The answer to a request of /api/clusters: every iteration, from the start to the end."""
+    fields.only("X", "k", "kernel", "init", "seed", "window", "resolution")
+    X, view = fields.points(2), View(fields)
+    k = fields.count("k", 1, min(LIMITS["clusters"], len(X)))
+    init = fields.word("init", ("k-means++", "random"), "k-means++")
+    asked = fields.get("kernel")
+    kernel = Linear() if asked is None else admitted(kernel_of(asked), X)
+    seed = fields.count("seed", 0, 2**31 - 1, 0)
+
+    def machine(start: Any, iterations: int) -> KernelKMeans:
+        return KernelKMeans(
+            kernel, k, init=start, n_init=1, max_iter=iterations, tol=0.0, random_state=seed
+        ).fit(X)
+
+    # Of each iteration the next is one more from its labels: the library keeps energies, not all labels.
+    now, frames, converged, plane = machine(init, 0), [], False, view.plane
+    while True:
+        frames.append(_frame(now, plane, asked is None))
+        if len(frames) > _MOST:
+            break
+        following = machine(now.labels_, 1)
+        if np.array_equal(following.labels_, now.labels_):
+            converged = True
+            break
+        now = following
+    return {"iterations": frames, "converged": converged}
+
+
+def _frame(machine: KernelKMeans, plane: np.ndarray, plain_means: bool) -> dict[str, Any]:
+    return {
+        "labels": machine.labels_.tolist(),
+        "energy": float(machine.inertia_),
+        "centres": plain(machine.centroids_) if plain_means else None,
+        "cells": machine.predict(plane).tolist(),
+    }
+
+
+def _corner(x: np.ndarray) -> np.ndarray:
+    return np.exp(-4 * np.hypot(x[:, 0], x[:, 1]))
+
+
+def _two(x: np.ndarray) -> np.ndarray:
+    humps = ((0.3, 0.35), (0.7, 0.65))
+    return sum(np.exp(-((x[:, 0] - a) ** 2 + (x[:, 1] - b) ** 2) / 0.02) for a, b in humps) + 0.02
+
+
+def _ring(x: np.ndarray) -> np.ndarray:
+    return np.exp(-((np.hypot(x[:, 0] - 0.5, x[:, 1] - 0.5) - 0.32) ** 2) / 0.005) + 0.02
+
+
+def _slope(x: np.ndarray) -> np.ndarray:
+    return x[:, 0] + 0.02
+
+
+DENSITIES: dict[str, tuple[str, Any]] = {
+    "uniform": ("uniform", None),
+    "corner": ("a corner", _corner),
+    "two": ("two humps", _two),
+    "ring": ("a ring", _ring),
+    "slope": ("a slope", _slope),
+}
+
+
+def cells(fields: Fields) -> dict[str, Any]:
+    """The answer to a request of /api/cells: the centres and their Voronoi cells, iteration by iteration."""
+    fields.only("density", "k", "iterations", "seed", "power")
+    kind = fields.inner("density", {"kind": "uniform"}).only("kind").word("kind", tuple(DENSITIES))
+    k = fields.count("k", 1, LIMITS["centres"])
+    iterations = fields.count("iterations", 0, LIMITS["iterations"], 20)
+    rho, power = DENSITIES[kind][1], fields.number("power", 0.0, 4.0, 1.0)
+    density = None if rho is None else lambda x: rho(x) ** power
+    found = lloyd(
+        density,
+        k,
+        max_iter=iterations,
+        tol=1e-9,
+        random_state=fields.count("seed", 0, 2**31 - 1, 0),
+        resolution=_PIXELS,
+    )
+    frames, last = [], None
+    for i, centres in enumerate(found.frames):
+        last = found.cells(i)
+        rings = [np.round(ring, 6).tolist() for ring in last]
+        frames.append({"centres": plain(centres), "cells": rings, "energy": float(found.energies[i])})
+    image = np.broadcast_to(found.density[::-1], (_PIXELS, _PIXELS))
+    assert last is not None
+    return {
+        "density": {"n": _PIXELS, "values": drawn(image.ravel())},
+        "iterations": frames,
+        "converged": bool(found.converged),
+        "hexagons": plain(last.hexagons),
+        "bound": float(hexagon_bound(k)) if rho is None else None,
+    }

@@ -1,0 +1,53 @@
+"""Asks an ASGI application without a server: what tests of single answers need."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+
+async def asked(app: Any, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None):
+    """(status, headers, body) of one request."""
+    sent = {"host": "127.0.0.1:8000", "content-length": str(len(body))} | (headers or {})
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in sent.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 8000),
+    }
+    unread = [{"type": "http.request", "body": body, "more_body": False}]
+    messages: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        if unread:
+            return unread.pop()
+        await asyncio.Event().wait()  # nobody goes away
+        raise AssertionError
+
+    async def send(message: dict[str, Any]) -> None:
+        messages.append(message)
+
+    await app(scope, receive, send)
+    start = messages[0]
+    found = {k.decode("latin-1"): v.decode("latin-1") for k, v in start["headers"]}
+    return start["status"], found, b"".join(m.get("body", b"") for m in messages[1:])
+
+
+def ask(app: Any, path: str, body: Any = None, method: str | None = None, **headers: str):
+    """(status, JSON or text) of one request; a body is sent as JSON, bytes as they are."""
+    data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    sent = ({} if body is None else {"content-type": "application/json"}) | headers
+    status, found, answer = asyncio.run(
+        asked(app, method or ("GET" if body is None else "POST"), path, data, sent)
+    )
+    is_json = found.get("content-type", "").startswith("application/json")
+    return status, json.loads(answer) if is_json else answer.decode()
