@@ -68,6 +68,7 @@ export function FitTab({ lab }) {
           <${Tick} label="bumps" checked=${view.bumps} onChange=${(bumps) => setView({ ...view, bumps })} />
         </span>
       </div>
+      ${fit ? html`<p class="summary" aria-hidden="true">${sentenceOf(fit)}</p>` : null}
     </section>
     <section class="settings" aria-label="Settings">
       <${KernelEditor} kernel=${machine.kernel} options=${options} error=${at("kernel")} onChange=${(kernel, what) => setMachine({ ...machine, kernel }, what)} />

@@ -143,14 +143,6 @@ export function GameTab({ lab }) {
   const board = useMemo(() => html`<${Board} play=${play} game=${game} setPlay=${setPlay} toggle=${toggle} />`, [play, game]);
   return html`<div class="columns">
     <section class="stage" aria-label="Board">${board}</section>
-    <section class="settings" aria-label="Settings">
-      <${Section} title="The game">
-        <${Choice} label="Class" value=${play.kind} options=${games} onChange=${(kind) => choose({ kind })} />
-        <${Segments} label="Your side" value=${play.side} options=${SIDES} onChange=${(side) => choose({ side })} />
-        <${Slider} label="Points" value=${play.count} low=${1} high=${Math.min(most, 7)} scale="integer" onChange=${(count) => choose({ count })} />
-        <${Hint}>A class shatters points if it can label them in every way. The most points that it can shatter are its VC dimension.<//>
-      <//>
-    </section>
     <section class="answers" aria-label="Moves" aria-busy=${busy}>
       ${words ? html`<p class="story">${words}</p>` : null}
       <${Verdict} play=${play} />
@@ -162,6 +154,14 @@ export function GameTab({ lab }) {
         play.answer?.winner ? ["VC dimension", String(play.answer.vc ?? "infinite"), undefined, "vc"] : null,
         play.met.length ? ["labellings met", `${play.met.length} of ${2 ** play.count}`] : null,
       ]} />
+    </section>
+    <section class="settings" aria-label="Settings">
+      <${Section} title="The game">
+        <${Choice} label="Class" value=${play.kind} options=${games} onChange=${(kind) => choose({ kind })} />
+        <${Segments} label="Your side" value=${play.side} options=${SIDES} onChange=${(side) => choose({ side })} />
+        <${Slider} label="Points" value=${play.count} low=${1} high=${Math.min(most, 7)} scale="integer" onChange=${(count) => choose({ count })} />
+        <${Hint}>A class shatters points if it can label them in every way. The most points that it can shatter are its VC dimension.<//>
+      <//>
     </section>
   </div>`;
 }
