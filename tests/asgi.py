@@ -51,3 +51,16 @@ def ask(app: Any, path: str, body: Any = None, method: str | None = None, **head
     )
     is_json = found.get("content-type", "").startswith("application/json")
     return status, json.loads(answer) if is_json else answer.decode()
+
+
+def refused(answer, field=None, *words):
+    """The error of an answer that must be a refusal, naming its field."""
+    status, body = answer
+    assert 400 <= status < 500, answer
+    assert isinstance(body["error"], str) and len(body["error"]) > 10
+    if field is not None:
+        assert body.get("field") == field, body
+    for word in words:
+        assert word in body["error"], body
+    json.dumps(body, allow_nan=False)
+    return body

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
+import numpy as np
 from starlette.responses import Response
 
 
@@ -46,3 +48,24 @@ def as_json(body: Any, status: int = 200, headers: dict[str, str] | None = None)
 def to_bytes(body: Any) -> bytes:
     """JSON, as `as_json` sends it."""
     return json.dumps(body, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def plain(values: Any) -> Any:
+    """Arrays and numbers as JSON has them: what is not finite is None.
+
+    >>> plain(np.array([1.0, np.inf])), plain(np.float64("nan")), plain(2)
+    ([1.0, None], None, 2)
+    """
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            values = np.where(np.isfinite(values), values.astype(object), None)  # type: ignore[call-overload]
+        return values.tolist()
+    if isinstance(values, dict):
+        return {key: plain(value) for key, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return [plain(value) for value in values]
+    if isinstance(values, np.generic):
+        values = values.item()
+    if isinstance(values, float) and not math.isfinite(values):
+        return None
+    return values

@@ -38,7 +38,7 @@ _BODY, _LONG_BODY = 1_000_000, 11_000_000
 _BODIES = 4
 _ADDRESSES = "there are /, /api/options and the others that docs/lab.md lists"
 
-_ASKED: dict[str, Callable[[Fields], dict[str, Any]]] = {
+ANSWERS: dict[str, Callable[[Fields], dict[str, Any]]] = {
     "sample": sample,
     "csv": csv,
     "fit": fit,
@@ -84,7 +84,7 @@ def make_app(
     >>> [route.path for route in app.routes][:3]
     ['/', '/static/{path:path}', '/api/options']
     """
-    service = _Service(None if model is None else TableCorner(model), max_requests, timeout)
+    service = LabService(None if model is None else TableCorner(model), max_requests, timeout)
     routes = [
         Route("/", service.page, methods=["GET"]),
         Route("/static/{path:path}", service.static, methods=["GET"]),
@@ -92,7 +92,7 @@ def make_app(
         Route("/api/model", service.model, methods=["GET"]),
         Route("/report", service.report, methods=["GET"]),
         Route("/api/predict", service.predict, methods=["POST"]),
-        *(Route(f"/api/{name}", service.asked(name), methods=["POST"]) for name in _ASKED),
+        *(Route(f"/api/{name}", service.asked(name), methods=["POST"]) for name in ANSWERS),
     ]
     app = Starlette(
         routes=routes,
@@ -103,7 +103,9 @@ def make_app(
     return app
 
 
-class _Service:
+class LabService:
+    """What answers at each address."""
+
     def __init__(self, corner: TableCorner | None, requests: int, timeout: float):
         self.corner, self.timeout = corner, timeout
         self.room = Room(requests, _BODIES * _LONG_BODY)
@@ -138,7 +140,7 @@ class _Service:
         """What answers at one of the addresses of /api."""
 
         async def answer(request: Request) -> Response:
-            return await self._answered(request, _ASKED[name], _LONG_BODY if name == "csv" else _BODY)
+            return await self._answered(request, ANSWERS[name], _LONG_BODY if name == "csv" else _BODY)
 
         return answer
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from mercer import KernelKMeans
+from mercer._http.refusal import plain
 from mercer.kernels import Linear
-from mercer.lab.fields import LIMITS, Fields, drawn, plain
+from mercer.lab.fields import LIMITS, Fields, drawn
 from mercer.lab.kernels import admitted, kernel_of
-from mercer.lab.seen import View
+from mercer.lab.seen import PageView
 from mercer.voronoi import hexagon_bound, lloyd
 
 # Iterations of k-means that are shown; on a plane few starts need as many.
@@ -21,37 +22,37 @@ _PIXELS = 64
 def clusters(fields: Fields) -> dict[str, Any]:
     """The answer to a request of /api/clusters: every iteration, from the start to the end."""
     fields.only("X", "k", "kernel", "init", "seed", "window", "resolution")
-    X, view = fields.points(2), View(fields)
+    X, view = fields.points(2), PageView(fields)
     k = fields.count("k", 1, min(LIMITS["clusters"], len(X)))
     init = fields.word("init", ("k-means++", "random"), "k-means++")
     asked = fields.get("kernel")
     kernel = Linear() if asked is None else admitted(kernel_of(asked), X)
     seed = fields.count("seed", 0, 2**31 - 1, 0)
 
-    def machine(start: Any, iterations: int) -> KernelKMeans:
-        return KernelKMeans(
-            kernel, k, init=start, n_init=1, max_iter=iterations, tol=0.0, random_state=seed
-        ).fit(X)
+    def after(start: Any) -> KernelKMeans:
+        """One iteration: the means of some labels, and which of them is nearest to each point."""
+        machine = KernelKMeans(kernel, k, init=start, n_init=1, max_iter=0, tol=0.0, random_state=seed)
+        return machine.fit(X)
 
-    # Of each iteration the next is one more from its labels: the library keeps energies, not all labels.
-    now, frames, converged, plane = machine(init, 0), [], False, view.plane
-    while True:
-        frames.append(_frame(now, plane, asked is None))
-        if len(frames) > _MOST:
-            break
-        following = machine(now.labels_, 1)
-        if np.array_equal(following.labels_, now.labels_):
-            converged = True
-            break
+    # The library keeps energies of a run, not its labels, so each iteration is asked for by itself.
+    now, plane = after(init), view.plane
+    frames, converged = [_frame(now, plane)], False
+    while not converged and len(frames) < _MOST:
+        following = after(now.labels_)
+        converged = np.array_equal(following.labels_, now.labels_)
         now = following
+        frames.append(_frame(now, plane))
     return {"iterations": frames, "converged": converged}
 
 
-def _frame(machine: KernelKMeans, plane: np.ndarray, plain_means: bool) -> dict[str, Any]:
+def _frame(machine: KernelKMeans, plane: np.ndarray) -> dict[str, Any]:
+    centres = getattr(machine, "centroids_", None)  # means in the plane, which other kernels have not
+    if centres is not None:
+        centres = np.where(machine.masses_[:, None] > 0, centres, np.nan)
     return {
         "labels": machine.labels_.tolist(),
         "energy": float(machine.inertia_),
-        "centres": plain(machine.centroids_) if plain_means else None,
+        "centres": plain(centres),
         "cells": machine.predict(plane).tolist(),
     }
 
@@ -61,8 +62,8 @@ def _corner(x: np.ndarray) -> np.ndarray:
 
 
 def _two(x: np.ndarray) -> np.ndarray:
-    humps = ((0.3, 0.35), (0.7, 0.65))
-    return sum(np.exp(-((x[:, 0] - a) ** 2 + (x[:, 1] - b) ** 2) / 0.02) for a, b in humps) + 0.02
+    humps = np.array([[0.3, 0.35], [0.7, 0.65]])
+    return np.exp(-((x[:, None] - humps) ** 2).sum(axis=2) / 0.02).sum(axis=1) + 0.02
 
 
 def _ring(x: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._http.refusal import Refusal
+from mercer._http.refusal import Refusal, plain
 from mercer.tables.reading.errors import shown
 
 # What a request may ask for; /api/options tells the page.
@@ -17,11 +17,11 @@ LIMITS = {
     "classes": 6,
     "depth": 6,
     "nodes": 20,
-    "resolution": 256,
+    "resolution": 128,
     "epochs": 10,
     "clusters": 20,
-    "centres": 500,
-    "iterations": 300,
+    "centres": 300,
+    "iterations": 100,
     "game_points": 10,
 }
 # Coordinates beyond this are no points of a plane that anybody draws; their squares would lose all digits.
@@ -176,27 +176,6 @@ def rows_of(field: str, given: list[Any], widths: tuple[int, ...]) -> np.ndarray
                 problem = f"coordinates are numbers from {-LARGEST:g} to {LARGEST:g}, not {shown(value)}"
                 raise wrong(f"{field}[{i}]", problem)
     return np.array(given, dtype=np.float64)
-
-
-def plain(values: Any) -> Any:
-    """Arrays and numbers as JSON has them: what is not finite is None.
-
-    >>> plain(np.array([1.0, np.inf])), plain(np.float64("nan")), plain(2)
-    ([1.0, None], None, 2)
-    """
-    if isinstance(values, np.ndarray):
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            values = np.where(np.isfinite(values), values.astype(object), None)
-        return values.tolist()
-    if isinstance(values, dict):
-        return {key: plain(value) for key, value in values.items()}
-    if isinstance(values, (list, tuple)):
-        return [plain(value) for value in values]
-    if isinstance(values, np.generic):
-        values = values.item()
-    if isinstance(values, float) and not math.isfinite(values):
-        return None
-    return values
 
 
 def drawn(values: np.ndarray) -> list[Any]:

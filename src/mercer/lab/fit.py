@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from mercer import KernelClassifier, KernelRegressor, KernelRidge
-from mercer.lab.fields import Fields, drawn, plain
+from mercer._http.refusal import plain
+from mercer.lab.fields import Fields, drawn
 from mercer.lab.kernels import admitted, kernel_of
 from mercer.lab.losses import loss_of
-from mercer.lab.seen import View
+from mercer.lab.seen import PageView
 from mercer.losses import Hinge, Squared
 from mercer.selection import loo
 from mercer.theory import effective_dimension, spectrum
@@ -43,12 +44,12 @@ def fit(fields: Fields) -> dict[str, Any]:
     return answer | {"seconds": time.perf_counter() - started}
 
 
-def _asked(fields: Fields) -> tuple[str, np.ndarray, np.ndarray, Any, View, set[str]]:
+def _asked(fields: Fields) -> tuple[str, np.ndarray, np.ndarray, Any, PageView, set[str]]:
     fields.only("task", "X", "y", "kernel", "loss", "lam", "offset", "window", "resolution", "wanted")
     task = fields.word("task", ("labels", "curve"))
     X, y = examples(fields, task)
     kernel = kernel_of(fields.get("kernel", {"kind": "gaussian", "sigma": None}))
-    loss, view = loss_of(task, fields), View(fields)
+    loss, view = loss_of(task, fields), PageView(fields)
     lam: Any = fields.get("lam", "auto")
     lam = lam if lam == "auto" else fields.number("lam", *_LAM)
     given = fields.get("wanted", [])
@@ -78,7 +79,7 @@ def _judged(machine: Any, task: str, X: np.ndarray, y: np.ndarray, scores: np.nd
     return fitted | {"rmse": float(np.sqrt(np.mean((predicted - y) ** 2)))}
 
 
-def _function(machine: Any, X: np.ndarray, view: View | None, bumps: bool) -> dict[str, Any]:
+def _function(machine: Any, X: np.ndarray, view: PageView | None, bumps: bool) -> dict[str, Any]:
     """f itself: norms, offsets, which examples carry it and, if asked for, its largest terms."""
     f = machine.function_
     outputs = [f] if f.outputs is None else [f.output(j) for j in range(f.outputs)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._http.refusal import Refusal
-from mercer.lab.fields import LIMITS, Fields, plain, rows_of
+from mercer._http.refusal import Refusal, plain
+from mercer.lab.fields import LIMITS, Fields, rows_of
 from mercer.theory.learnability import (
     Box,
     Game,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from mercer import kernels
-from mercer._http.refusal import Refusal
+from mercer._http.refusal import Refusal, plain
 from mercer.kernels.door import doubt
-from mercer.lab.fields import LIMITS, Fields, plain, wrong
+from mercer.lab.fields import LIMITS, Fields, wrong
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,5 @@ class Abandoned(Exception):
 
 
 def _said(heard: list[warnings.WarningMessage]) -> list[str]:
-    """Each warning of the library once, as text; those about Python's own future are for developers."""
-    developers = DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning
-    return list(dict.fromkeys(str(w.message) for w in heard if not issubclass(w.category, developers)))
+    """Each warning of the library once, as text; others (about overflows, or Python's future) are no news."""
+    return list(dict.fromkeys(str(w.message) for w in heard if issubclass(w.category, UserWarning)))

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from mercer import OnlineKernelClassifier, OnlineKernelRegressor
-from mercer.lab.fields import LIMITS, Fields, plain
+from mercer._http.refusal import plain
+from mercer.lab.fields import LIMITS, Fields
 from mercer.lab.fit import examples, index_of
 from mercer.lab.kernels import admitted, chosen, kernel_of
 from mercer.lab.losses import ONLINE_LOSSES, STEPS, budget_of, loss_of
-from mercer.lab.seen import View
+from mercer.lab.seen import PageView
 from mercer.online import Unlimited
 from mercer.online.record import begin
 
@@ -30,7 +31,7 @@ def online(fields: Fields) -> dict[str, Any]:
     X, y = examples(fields, task)
     n = len(X)
     of = n * LIMITS["epochs"]
-    t, view = fields.count("t", 0, of, 0), View(fields)
+    t, view = fields.count("t", 0, of, 0), PageView(fields)
     machine = _machine(fields, task, X)
     order = np.arange(n)
     if fields.word("order", ("given", "shuffled"), "given") == "shuffled":

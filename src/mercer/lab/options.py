@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import mercer
+from mercer._http.refusal import plain
 from mercer.lab.clusters import DENSITIES
-from mercer.lab.fields import LIMITS, plain
+from mercer.lab.fields import LIMITS
 from mercer.lab.game import CLASSES
 from mercer.lab.kernels import COMBINATIONS, KERNELS, Choosable
 from mercer.lab.losses import BUDGETS, LOSSES, ONLINE_LOSSES, STEPS

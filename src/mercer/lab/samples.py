@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn import datasets
 
-from mercer.lab.fields import LIMITS, Fields, plain
+from mercer._http.refusal import plain
+from mercer.lab.fields import LIMITS, Fields
 
 Drawn = tuple[np.ndarray, np.ndarray]
 

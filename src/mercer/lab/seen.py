@@ -12,7 +12,7 @@ from mercer.lab.fields import LIMITS, Fields, drawn
 _ALONG = 400
 
 
-class View:
+class PageView:
     """The part of the plane that the page shows, and how finely."""
 
     def __init__(self, fields: Fields):

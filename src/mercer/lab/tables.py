@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._http.refusal import Refusal, to_bytes
-from mercer.lab.fields import Fields, plain
+from mercer._http.refusal import Refusal, plain, to_bytes
+from mercer.lab.fields import Fields
 from mercer.tables.model import Model
 from mercer.tables.model.places import middle, places
 from mercer.tables.model.schema import Column

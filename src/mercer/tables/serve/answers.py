@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from mercer._http.refusal import Refusal, to_bytes
+from mercer._http.refusal import Refusal, plain, to_bytes
 from mercer.tables.model import Model
 from mercer.tables.reading import Table
 from mercer.tables.serve.rows import Asked
@@ -47,10 +47,10 @@ class Answers:
         places = np.array([o.row for o in beyond])
         found: list[dict[str, Any]] = []
         for rows in parts:
-            found.append({name: _plain(values[rows]) for name, values in known.items()})
+            found.append({name: plain(values[rows]) for name, values in known.items()})
             first, last = np.searchsorted(places, [rows.start, rows.stop])
             if self.model.task == "classification":
-                found[-1]["classes"] = _plain(self.model.classes_)
+                found[-1]["classes"] = plain(self.model.classes_)
             if last > first:
                 found[-1]["outside"] = [
                     {"row": o.row - rows.start, "column": o.column, "value": o.value, "seen": o.seen}
@@ -66,7 +66,7 @@ class Answers:
         intervals = self.model.predict_interval(table.take(rows), coverage) if len(rows) else np.empty((0, 2))
         ends = np.cumsum([0, *(part.stop - part.start for part in parts)])
         for answer, (a, b) in zip(found, pairwise(ends.tolist()), strict=True):
-            answer["intervals"] = _plain(intervals[a:b])
+            answer["intervals"] = plain(intervals[a:b])
 
     def _known(self, table: Table) -> dict[str, np.ndarray]:
         """What every answer has for each of its rows."""
@@ -74,14 +74,6 @@ class Answers:
         if self.model.task == "classification":
             asked["probabilities"] = self.model.predict_proba
         return {name: predict(table) if len(table) else np.empty(0) for name, predict in asked.items()}
-
-
-def _plain(values: Any) -> list[Any]:
-    """Lists of Python's own values; what is not finite is None."""
-    values = np.asarray(values)
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        values = np.where(np.isfinite(values), values.astype(object), None)
-    return values.tolist()
 
 
 Q = TypeVar("Q", bound=Sized)
