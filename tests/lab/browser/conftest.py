@@ -144,6 +144,18 @@ class Lab:
         """Type a number beside its slider."""
         self.page.get_by_label(f"{label}, exactly").first.fill(str(value))
 
+    def serious_findings(self):
+        """What axe-core finds in the page with all its sections opened."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        self.page.evaluate("for (const section of document.querySelectorAll('details')) section.open = true")
+        self.settled()
+        return [
+            (finding["id"], finding["nodes"][0]["html"][:200])
+            for finding in Axe().run(self.page).response["violations"]
+            if finding["impact"] in ("serious", "critical")
+        ]
+
     def expected(self, words):
         """Forget complaints about answers that were meant to be refusals; return how many there were."""
         known = [c for c in self.complaints if words in c]

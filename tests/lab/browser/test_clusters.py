@@ -19,7 +19,7 @@ def drawn_clusters(lab):
 
 def test_k_means_goes_down_step_by_step(lab):
     lab.tab("Clusters")
-    lab.page.get_by_label("Start").select_option("random")
+    lab.page.get_by_label("Start", exact=True).select_option("random")
     energies = [lab.number("energy")]
     assert iterations(lab)[0] == 0 and iterations(lab)[1] >= 2
     while iterations(lab)[0] < iterations(lab)[1]:
@@ -42,6 +42,7 @@ def test_kernel_k_means(lab):
     before = lab.number("energy")
     assert lab.page.get_by_label("Kernel", exact=True).is_visible()
     lab.exactly("k", 2)
+    lab.settled()
     lab.button("To the end").click()
     assert len(set(drawn_clusters(lab))) == 2
     lab.exactly("σ", 3)

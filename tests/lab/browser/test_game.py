@@ -28,6 +28,7 @@ def test_who_labels_three_points_loses_and_is_told_why(game):
     assert "You lose" in verdict(game) and "-+-" in verdict(game)
     assert (game.figure("you"), game.figure("machine"), game.figure("vc")) == ("0", "1", "3")
     assert game.page.locator(".game .region").count() == 1
+    assert game.serious_findings() == []
     game.button("Could I have won?").click()
     game.until(lambda: "No labelling would have won" in verdict(game))
 

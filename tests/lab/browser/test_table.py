@@ -7,10 +7,13 @@ from sklearn.datasets import load_iris
 import mercer
 
 
+COLUMNS = ("sepal length", "sepal width", "petal length", "petal width")
+
+
 @pytest.fixture(scope="module")
 def model():
     iris = load_iris(as_frame=True)
-    columns = {name.removesuffix(" (cm)"): iris.data[name].to_numpy() for name in iris.data}
+    columns = dict(zip(COLUMNS, iris.data.to_numpy().T))
     columns["kind"] = iris.target_names[iris.target]
     return mercer.fit(columns, target="kind", minutes=0.05, random_state=0)
 
@@ -21,7 +24,7 @@ def test_without_a_model_the_page_says_how_to_get_one(lab):
 
 
 def test_what_if(model, start_lab, open_lab, tmp_path):
-    model.save(tmp_path / "iris.mercer")
+    mercer.save(model, tmp_path / "iris.mercer")
     url, _ = start_lab(str(tmp_path / "iris.mercer"))
     lab = open_lab(url=url)
     lab.tab("Table")
@@ -29,7 +32,7 @@ def test_what_if(model, start_lab, open_lab, tmp_path):
     lab.exactly("petal length", 1.4)
     lab.exactly("petal width", 0.2)
     lab.settled()
-    row = {c: float(lab.page.get_by_label(f"{c}, exactly").input_value()) for c in model.feature_names_in_}
+    row = {c: float(lab.page.get_by_label(f"{c}, exactly").input_value()) for c in COLUMNS}
     table = {name: np.array([value]) for name, value in row.items()}
     assert lab.figure("prediction") == "setosa" == model.predict(table)[0]
     shown = dict(line.split("\n")[::2] for line in lab.page.locator(".results .shares li").all_inner_texts())
@@ -37,6 +40,7 @@ def test_what_if(model, start_lab, open_lab, tmp_path):
     for name, share in likely.items():
         assert float(shown[name].rstrip(" %")) == pytest.approx(100 * share, abs=0.06)
     assert "petal width" in lab.page.locator(".results .chart").inner_text()
+    assert lab.serious_findings() == []
     with lab.context.expect_page() as report:
         lab.page.get_by_role("link", name="Open its report").click()
     report.value.wait_for_load_state()

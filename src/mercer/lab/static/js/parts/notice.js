@@ -10,8 +10,7 @@ const point = (x) => `(${[x].flat().map((value) => number(value)).join(", ")})`;
 // A kernel that is none is shown with the coefficients that prove it.
 function Witness({ witness }) {
   return html`<p class="witness">
-    Σ cᵢcⱼ k(xᵢ, xⱼ) = ${number(witness.value)} for
-    ${" "}${witness.points.slice(0, 4).map((x, i) => `c = ${number(witness.c[i])} at ${point(x)}`).join(", ")}
+    Witness: ${witness.points.slice(0, 4).map((x, i) => `c = ${number(witness.c[i])} at ${point(x)}`).join(", ")}
     ${witness.points.length > 4 ? ` and ${witness.points.length - 4} more points` : ""}.
   </p>`;
 }

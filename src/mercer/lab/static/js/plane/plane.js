@@ -3,7 +3,7 @@
 import { html, useId, useMemo, useState } from "../../vendor/preact.js";
 import { colour, shape } from "../parts/palette.js";
 import { Axes } from "./axes.js";
-import { projection, useSize } from "./geometry.js";
+import { MARGIN, projection, useSize } from "./geometry.js";
 import { onKey } from "./keys.js";
 import { usePointer } from "./pointer.js";
 
@@ -55,7 +55,8 @@ export function Plane(props) {
     canAdd: data.points.length < limit,
   };
   usePointer(ref, plane);
-  const layer = { project, size };
+  const cut = useId();
+  const layer = { project, size, clip: `url(#${cut})` };
   const points = useMemo(
     () => html`<${Points} data=${data} project=${project} emphasis=${props.emphasis} />`,
     [data, project, props.emphasis],
@@ -74,6 +75,7 @@ export function Plane(props) {
     ${onChange ? html`<span class="unseen" id=${help}>${KEYS}</span>` : null}
     ${props.behind?.(layer)}
     <svg width=${size.width} height=${size.height} aria-hidden="true">
+      <clipPath id=${cut}><rect x=${MARGIN.left} y=${MARGIN.top} width=${project.width} height=${project.height} /></clipPath>
       <${Axes} window=${data.window} project=${project} size=${size} />
       ${props.below?.(layer)} ${points} ${props.above?.(layer)}
       ${onChange ? html`<${Cursor} cursor=${plane.cursor} project=${project} held=${plane.held >= 0} />` : null}

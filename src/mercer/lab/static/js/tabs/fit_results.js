@@ -9,11 +9,14 @@ import { COLOURS } from "../parts/palette.js";
 
 const several = (values) => values.map((value) => number(value)).join(", ");
 
+// A function that is held by the weights of a few features has no terms at examples.
+const held = (fit) => (fit.support.length ? `${fit.support.length} of ${fit.n}` : "none: held by weights");
+
 export function sentenceOf(fit) {
   if (!fit) return "";
   const quality = fit.accuracy !== undefined ? `${percent(fit.accuracy)} of the examples right` : `root mean square error ${number(fit.rmse)}`;
   const loo = fit.loo ? `, leave-one-out error ${number(fit.loo.error)}` : "";
-  return `${quality}, norm of f ${several(fit.norm)}, ${fit.support.length} of ${fit.n} examples carry f${loo}.`;
+  return `${quality}, norm of f ${several(fit.norm)}, support vectors: ${held(fit)}${loo}.`;
 }
 
 function Numbers({ fit }) {
@@ -24,7 +27,7 @@ function Numbers({ fit }) {
     ["‖f‖", several(fit.norm), "the norm of f in its space", "norm"],
     ["λ", number(fit.lam), undefined, "lam"],
     ["b", fit.offset?.length ? several(fit.offset) : "none", "the offset", "offset"],
-    ["support vectors", `${fit.support.length} of ${fit.n}`, "examples with a coefficient that is not 0", "support"],
+    ["support vectors", held(fit), "examples with a coefficient that is not 0", "support"],
     fit.margin !== null && fit.margin !== undefined ? ["margin", number(fit.margin), undefined, "margin"] : null,
     fit.effective_dimension !== null && fit.effective_dimension !== undefined
       ? ["effective dimension", number(fit.effective_dimension), "Σ μⱼ / (μⱼ + λ)", "effective_dimension"]

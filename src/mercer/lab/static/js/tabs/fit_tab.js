@@ -48,6 +48,7 @@ export function FitTab({ lab }) {
   const layers = useMemo(() => {
     if (!fit || asked.task !== data.task) return {};
     return {
+      ringed: fit.support.length > 0 && fit.support.length < data.points.length,
       behind: heatLayer(fit.grid, false),
       below: together(levelLayer(fit.grid, asked.window), curveLayer(fit.curve, view.bumps ? fit.bump_curves : null)),
       above: together(view.support ? supportLayer(fit.support, data) : null, view.bumps && data.task === "labels" ? termLayer(fit.bumps, data) : null),
@@ -62,7 +63,7 @@ export function FitTab({ lab }) {
         ...${layers}
       />
       <div class="under">
-        <${Legend} task=${data.task} support=${view.support && fit && fit.support.length < data.points.length} bumps=${view.bumps} />
+        <${Legend} task=${data.task} support=${view.support && layers.ringed} bumps=${view.bumps} />
         <span class="row">
           <${Tick} label="support vectors" checked=${view.support} onChange=${(support) => setView({ ...view, support })} />
           <${Tick} label="bumps" checked=${view.bumps} onChange=${(bumps) => setView({ ...view, bumps })} />

@@ -30,7 +30,7 @@ export function levelLayer(grid, window) {
 
 export function curveLayer(curve, bumps) {
   if (!curve) return undefined;
-  return ({ project }) => html`<g class="curve" clip-path="inset(0)">
+  return ({ project, clip }) => html`<g class="curve" clip-path=${clip}>
     ${(bumps ?? []).map((bump, i) => html`<path key=${i} class="bump" d=${pathThrough(project, curve.x, bump)} />`)}
     <path class="f" stroke=${COLOURS[1]} d=${pathThrough(project, curve.x, curve.f)} />
   </g>`;

@@ -25,7 +25,7 @@ const corners = (project, region) => region.map(([x, y]) => `${project.x(x).toFi
 // `found` is {regions} or {conic}; a draft is drawn in dashes.
 export function regionLayer(found, window, draft = false) {
   if (!found) return undefined;
-  return ({ project }) => html`<g class="game">
+  return ({ project, clip }) => html`<g class="game" clip-path=${clip}>
     ${(found.regions ?? []).filter((region) => region.length > 2).map((region, i) => html`<polygon key=${i} class="region" fill=${colour(POSITIVE)} points=${corners(project, region)} />
       <polygon class=${draft ? "draft" : "boundary"} points=${corners(project, region)} />`)}
     ${found.conic ? html`<path class=${draft ? "draft" : "boundary"} d=${levelPath(found.conic, found.conic.values, found.level ?? 0, window, project)} />` : null}

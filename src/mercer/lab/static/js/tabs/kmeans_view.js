@@ -27,7 +27,7 @@ const RESOLUTION = 48;
 function centreLayer(centres) {
   if (!centres) return undefined;
   return ({ project }) => html`<g class="centres">
-    ${centres.map(([x, y], c) => html`<g key=${c} transform=${`translate(${project.x(x)},${project.y(y)})`}><circle r="8" fill=${colour(c)} /><path d="M-4,0H4M0,-4V4" /></g>`)}
+    ${centres.map(([x, y], c) => (x === null ? null : html`<g key=${c} transform=${`translate(${project.x(x)},${project.y(y)})`}><circle r="8" fill=${colour(c)} /><path d="M-4,0H4M0,-4V4" /></g>`))}
   </g>`;
 }
 

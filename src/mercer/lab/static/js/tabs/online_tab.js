@@ -34,7 +34,7 @@ const chosen = (wished, choices) => {
 function story(online) {
   const { last } = online;
   if (!last) return "Nothing has been met yet: f = 0.";
-  const parts = [`Step ${online.t}: example ${last.i + 1} (y = ${last.y}) had the score ${number(last.score_before)}`];
+  const parts = [`Step ${online.t}: example ${last.i + 1} (y = ${typeof last.y === "number" ? number(last.y) : last.y}) had the score ${number(last.score_before)}`];
   if (last.mistake) parts.push("a mistake");
   parts.push(`loss ${number(last.loss)}`);
   parts.push(last.added ? "it was added" : "nothing was added");
