@@ -1,4 +1,4 @@
-"""A real lab and a real browser. `make test-lab` installs what is needed; without it, these tests are skipped."""
+"""A real lab and a real browser. `make test-lab` installs what is needed; else these tests are skipped."""
 
 import json
 import os
@@ -54,7 +54,17 @@ def browser():
 @contextmanager
 def running(folder: Path, *arguments: str, port: int | str = 0) -> Iterator[tuple[str, subprocess.Popen]]:
     """`mercer lab` in a process of its own: its address, and the process."""
-    command = [sys.executable, "-m", "mercer", "lab", "--no-browser", "--port", str(port), "--quiet", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "mercer",
+        "lab",
+        "--no-browser",
+        "--port",
+        str(port),
+        "--quiet",
+        *arguments,
+    ]
     with open(folder / "log.txt", "w") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
         try:
@@ -179,7 +189,10 @@ def open_lab(browser, address):
     def opened(size="desktop", theme="light", url=None, **options):
         width, height = SIZES[size]
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=theme, has_touch=size == "phone", **options
+            viewport={"width": width, "height": height},
+            color_scheme=theme,
+            has_touch=size == "phone",
+            **options,
         )
         context.set_default_timeout(15_000)
         contexts.append(context)

@@ -14,7 +14,9 @@ def iterations(lab):
 
 def drawn_clusters(lab):
     """The clusters by the colours of the points, in the order of the points."""
-    return np.array(lab.page.locator(".points path").evaluate_all("all => all.map(p => p.getAttribute('fill'))"))
+    return np.array(
+        lab.page.locator(".points path").evaluate_all("all => all.map(p => p.getAttribute('fill'))")
+    )
 
 
 def test_k_means_goes_down_step_by_step(lab):

@@ -6,14 +6,16 @@ import pytest
 from mercer import KernelClassifier, KernelRidge
 from mercer.kernels import Gaussian, Linear
 
-# One pixel a number of the grid, rows from above: 1 where the second class is drawn, 0 for the first, −1 where nothing is.
+# One pixel a number of the grid, rows from above: 1 where the second class is drawn, 0 for the first,
+# −1 where nothing is.
 PIXELS = """() => {
   const seen = document.querySelector(".heat canvas");
   const copy = Object.assign(document.createElement("canvas"), { width: seen.width, height: seen.height });
   const context = copy.getContext("2d", { willReadFrequently: true });
   context.drawImage(seen, 0, 0);
   const { data, width, height } = context.getImageData(0, 0, copy.width, copy.height);
-  return Array.from({ length: width * height }, (_, k) => data[4 * k + 3] < 20 ? -1 : data[4 * k] > data[4 * k + 2] ? 1 : 0);
+  const look = ([red, , blue, alpha]) => alpha < 20 ? -1 : red > blue ? 1 : 0;
+  return Array.from({ length: width * height }, (_, k) => look(data.slice(4 * k, 4 * k + 4)));
 }"""
 
 

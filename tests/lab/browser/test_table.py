@@ -6,7 +6,6 @@ from sklearn.datasets import load_iris
 
 import mercer
 
-
 COLUMNS = ("sepal length", "sepal width", "petal length", "petal width")
 
 
@@ -35,7 +34,10 @@ def test_what_if(model, start_lab, open_lab, tmp_path):
     row = {c: float(lab.page.get_by_label(f"{c}, exactly").input_value()) for c in COLUMNS}
     table = {name: np.array([value]) for name, value in row.items()}
     assert lab.figure("prediction") == "setosa" == model.predict(table)[0]
-    shown = dict(line.split("\n")[::2] for line in lab.page.locator(".results .shares li").all_inner_texts())
+    lines = lab.page.locator(".results .shares li").all()
+    shown = {
+        line.locator("span").first.inner_text(): line.locator("span").last.inner_text() for line in lines
+    }
     likely = dict(zip(model.classes_, model.predict_proba(table)[0]))
     for name, share in likely.items():
         assert float(shown[name].rstrip(" %")) == pytest.approx(100 * share, abs=0.06)

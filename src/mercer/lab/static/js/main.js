@@ -82,7 +82,8 @@ function Lab({ options }) {
 function Page() {
   const { answer: options, error } = useRead("/api/options");
   if (options) return html`<${Lab} options=${options} /><${Announcer} />`;
-  return html`<main><h1 class="unseen">Mercer lab</h1><${ServiceGone} /><${Problem} error=${error} />${error ? null : html`<p class="hint">One moment…</p>`}</main>`;
+  return html`<main><h1 class="unseen">Mercer lab</h1><${ServiceGone} /><${Problem} error=${error} />${error ? null : html`<p
+    class="hint">One moment…</p>`}</main>`;
 }
 
 render(html`<${Page} />`, document.getElementById("lab"));

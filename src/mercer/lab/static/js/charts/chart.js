@@ -55,12 +55,16 @@ export function Chart({ title, series, x: xTitle = "", log = false, zero = false
     <svg width=${width} height=${height} role="img" aria-label=${describe ?? title}>
       ${yTicks.map(
         (tick) => html`<g class="tick"><line x1=${EDGE.left} x2=${width - EDGE.right} y1=${py(tick)} y2=${py(tick)} />
-          <text x=${EDGE.left - 5} y=${py(tick)} dy="0.35em" text-anchor="end">${log ? powerOfTen(tick) : number(tick)}</text></g>`,
+          <text x=${EDGE.left - 5} y=${py(tick)} dy="0.35em"
+            text-anchor="end">${log ? powerOfTen(tick) : number(tick)}</text></g>`,
       )}
-      ${ticks(left, right, 4).map((tick) => html`<text class="below" x=${px(tick)} y=${height - 17} text-anchor="middle">${number(tick)}</text>`)}
+      ${ticks(left, right, 4).map((tick) => html`<text class="below" x=${px(tick)} y=${height - 17}
+        text-anchor="middle">${number(tick)}</text>`)}
       <text class="below name" x=${(width + EDGE.left) / 2} y=${height - 4} text-anchor="middle">${xTitle}</text>
-      ${mark === null ? null : html`<line class="mark" x1=${px(mark)} x2=${px(mark)} y1=${EDGE.top} y2=${height - EDGE.bottom} />`}
-      ${level === null ? null : html`<line class="level" x1=${EDGE.left} x2=${width - EDGE.right} y1=${py(level)} y2=${py(level)} />`}
+      ${mark === null ? null : html`<line
+        class="mark" x1=${px(mark)} x2=${px(mark)} y1=${EDGE.top} y2=${height - EDGE.bottom} />`}
+      ${level === null ? null : html`<line
+        class="level" x1=${EDGE.left} x2=${width - EDGE.right} y1=${py(level)} y2=${py(level)} />`}
       ${full.map(draw)}
     </svg>
   </figure>`;

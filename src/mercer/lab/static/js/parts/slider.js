@@ -63,7 +63,8 @@ export function Slider({ label, value, low, high, scale = "linear", step = null,
   return html`<div class="slider" title=${hint}>
     <label for=${id}>${label}</label>
     <input type="range" id=${id} ...${input} aria-valuetext=${String(value)} disabled=${disabled} onInput=${move} />
-    ${disabled ? html`<span class="exact fixed">${fixed ?? number(value)}</span>` : html`<${Exact} label=${label} value=${value} range=${range} onChange=${onChange} />`}
+    ${disabled ? html`<span class="exact fixed">${fixed ?? number(value)}</span>` : html`<${Exact} label=${label} value=${value}
+      range=${range} onChange=${onChange} />`}
   </div>`;
 }
 
@@ -74,12 +75,15 @@ export function Parameters({ parameters, values, onChange }) {
     const change = (next) => onChange({ ...values, [parameter.name]: next });
     if (parameter.choices) {
       const options = parameter.choices.map((kind) => ({ kind, title: String(kind) }));
-      return html`<${Choice} key=${parameter.name} label=${parameter.title} value=${value} options=${options} onChange=${change} />`;
+      return html`<${Choice} key=${parameter.name} label=${parameter.title} value=${value} options=${options}
+        onChange=${change} />`;
     }
     const open = value === "auto";
     return html`<${Fragment} key=${parameter.name}>
-      <${Slider} label=${parameter.title} ...${parameter} value=${open ? parameter.default : value} disabled=${open} fixed="auto" onChange=${change} />
-      ${parameter.from_data ? html`<${Tick} label=${`${parameter.title} from the data`} checked=${open} onChange=${(yes) => change(yes ? "auto" : parameter.default)} />` : null}
+      <${Slider} label=${parameter.title} ...${parameter} value=${open ? parameter.default : value} disabled=${open} fixed="auto"
+        onChange=${change} />
+      ${parameter.from_data ? html`<${Tick} label=${`${parameter.title} from the data`} checked=${open}
+        onChange=${(yes) => change(yes ? "auto" : parameter.default)} />` : null}
     <//>`;
   });
 }

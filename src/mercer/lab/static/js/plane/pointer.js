@@ -42,7 +42,8 @@ export function usePointer(ref, plane) {
       const now = latest.current;
       const [px, py] = place(element, event);
       drag.moved ||= Math.hypot(px - drag.px, py - drag.py) > STILL;
-      if (drag.moved && drag.hit >= 0 && now.tool === "add" && !now.onPick) now.onChange(moved(now.data, drag.hit, now.project.back(px, py)), "move");
+      const carried = drag.moved && drag.hit >= 0 && now.tool === "add" && !now.onPick;
+      if (carried) now.onChange(moved(now.data, drag.hit, now.project.back(px, py)), "move");
     };
     const up = (event) => {
       if (drag && !drag.moved) click(latest.current, drag.hit, ...place(element, event));

@@ -33,7 +33,8 @@ function Row({ data, i, onChange }) {
           </select>
         </td>`
       : null}
-    <td><button type="button" aria-label=${`delete point ${i + 1}`} title="delete" onClick=${() => onChange(removed(data, i))}>×</button></td>
+    <td><button type="button" aria-label=${`delete point ${i + 1}`} title="delete"
+      onClick=${() => onChange(removed(data, i))}>×</button></td>
   </tr>`;
 }
 
@@ -46,7 +47,8 @@ export function PointsTable({ data, onChange }) {
   return html`<div class="points-table" tabindex="0" role="region" aria-label="Table of the points">
     <table>
       <thead>
-        <tr><th scope="col">#</th><th scope="col">x</th><th scope="col">y</th>${data.task === "labels" ? html`<th scope="col">class</th>` : null}<td></td></tr>
+        <tr><th scope="col">#</th><th scope="col">x</th><th scope="col">y</th>${data.task === "labels" ? html`<th
+          scope="col">class</th>` : null}<td></td></tr>
       </thead>
       <tbody>${shown.map((i) => html`<${Row} key=${i} data=${data} i=${i} onChange=${onChange} />`)}</tbody>
     </table>

@@ -26,7 +26,8 @@ function Samples({ options, task, ask, take }) {
     if (answer) take(answer, `${answer.X.length} points of the sample`);
   };
   return html`<${Choice} label="Sample" value=${kind} options=${samples} onChange=${(next) => setWish({ ...wish, kind: next })} />
-    <${Slider} label="Points" value=${wish.n} low=${4} high=${options.limits?.points ?? 2000} scale="log" onChange=${(n) => setWish({ ...wish, n: Math.round(n) })} />
+    <${Slider} label="Points" value=${wish.n} low=${4} high=${options.limits?.points ?? 2000} scale="log"
+      onChange=${(n) => setWish({ ...wish, n: Math.round(n) })} />
     <${Slider} label="Noise" value=${wish.noise} low=${0} high=${1} onChange=${(noise) => setWish({ ...wish, noise })} />
     <p class="row">
       <button type="button" class="primary" onClick=${() => draw(wish.seed)}>Take the sample</button>
@@ -57,7 +58,8 @@ function Load({ lab, ask, refuse, take, setNotes }) {
     take(answer, `${answer.X.length} points of ${file.name}`);
     setNotes([`${file.name}: ${answer.X.length} points, columns ${answer.columns.join(", ")}`, ...(answer.notes ?? [])]);
   };
-  return html`<input type="file" class="unseen" ref=${input} accept=".csv,.json,text/csv,application/json" tabindex="-1" aria-label="File with points" onChange=${open} />
+  return html`<input type="file" class="unseen" ref=${input} accept=".csv,.json,text/csv,application/json" tabindex="-1"
+    aria-label="File with points" onChange=${open} />
     <button type="button" onClick=${() => input.current.click()}>Load CSV or JSON…</button>`;
 }
 
@@ -71,11 +73,13 @@ export function DataPanel({ lab, tasks = true }) {
     announce(words);
   };
   return html`<${Section} title="Points">
-    ${tasks ? html`<${Segments} label="What is to be learned" value=${data.task} options=${TASKS} onChange=${(task) => setData({ ...data, task })} />` : null}
+    ${tasks ? html`<${Segments} label="What is to be learned" value=${data.task} options=${TASKS}
+      onChange=${(task) => setData({ ...data, task })} />` : null}
     <${Samples} options=${options} task=${data.task} ask=${ask} take=${take} />
     <p class="row">
       <${Load} lab=${lab} ask=${ask} refuse=${refuse} take=${take} setNotes=${setNotes} />
-      <button type="button" disabled=${!data.points.length} onClick=${() => download("points.csv", asCSV(data), "text/csv")}>Save CSV</button>
+      <button type="button" disabled=${!data.points.length}
+        onClick=${() => download("points.csv", asCSV(data), "text/csv")}>Save CSV</button>
       <button type="button" onClick=${() => download("lab.json", asJSON(present), "application/json")}>Save JSON</button>
     </p>
     <${Problem} error=${error} />

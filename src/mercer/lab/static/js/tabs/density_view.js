@@ -15,6 +15,7 @@ import { useAnswer } from "../service/answer.js";
 import { useKept } from "../state/kept.js";
 
 const SQUARE = { task: "labels", points: [], classes: [0, 1], window: [0, 1, 0, 1] };
+const known = (value) => value !== null && value !== undefined;
 const INK = [115, 122, 130];
 
 function Shade({ density, size }) {
@@ -30,13 +31,20 @@ function Shade({ density, size }) {
     });
     context.putImageData(image, 0, 0);
   }, [density]);
-  const frame = { left: `${MARGIN.left}px`, top: `${MARGIN.top}px`, width: `${size.width - MARGIN.left - MARGIN.right}px`, height: `${size.height - MARGIN.top - MARGIN.bottom}px` };
-  return html`<div class="heat" style=${frame}><canvas ref=${ref} width=${n} height=${n} class="whole" aria-hidden="true"></canvas></div>`;
+  const frame = {
+    left: `${MARGIN.left}px`,
+    top: `${MARGIN.top}px`,
+    width: `${size.width - MARGIN.left - MARGIN.right}px`,
+    height: `${size.height - MARGIN.top - MARGIN.bottom}px`,
+  };
+  return html`<div class="heat" style=${frame}><canvas ref=${ref} width=${n} height=${n} class="whole"
+    aria-hidden="true"></canvas></div>`;
 }
 
 function cellLayer({ cells, centres }) {
   return ({ project }) => html`<g class="cells">
-    ${cells.map((corners, k) => html`<polygon key=${k} points=${corners.map(([x, y]) => `${project.x(x).toFixed(1)},${project.y(y).toFixed(1)}`).join(" ")} />`)}
+    ${cells.map((corners, k) => html`<polygon key=${k}
+      points=${corners.map(([x, y]) => `${project.x(x).toFixed(1)},${project.y(y).toFixed(1)}`).join(" ")} />`)}
     ${centres.map(([x, y], k) => html`<circle key=${k} cx=${project.x(x)} cy=${project.y(y)} r="3" fill=${COLOURS[1]} />`)}
   </g>`;
 }
@@ -60,13 +68,16 @@ export function DensityView({ lab, choose }) {
     <section class="stage" aria-label="Plane">
       ${choose}
       <${Plane} data=${SQUARE} label="Density and cells" ratio=${0.96} ...${layers} />
-      <${Stepper} what="iteration" at=${at} last=${last} pace=${300} ready=${!busy} onChange=${(next) => setWish({ ...wish, at: next })} />
+      <${Stepper} what="iteration" at=${at} last=${last} pace=${300} ready=${!busy}
+        onChange=${(next) => setWish({ ...wish, at: next })} />
     </section>
     <section class="settings" aria-label="Settings">
       <${Section} title="Density">
         <${Choice} label="Density" value=${wish.kind} options=${options.densities} onChange=${(kind) => set({ kind })} />
-        <${Slider} label="Centres" value=${wish.k} low=${1} high=${options.limits?.centres ?? 60} scale="integer" onChange=${(k) => set({ k })} />
-        <${Slider} label="Iterations" value=${wish.iterations} low=${1} high=${options.limits?.iterations ?? 100} scale="integer" onChange=${(iterations) => set({ iterations })} />
+        <${Slider} label="Centres" value=${wish.k} low=${1} high=${options.limits?.centres ?? 60} scale="integer"
+          onChange=${(k) => set({ k })} />
+        <${Slider} label="Iterations" value=${wish.iterations} low=${1} high=${options.limits?.iterations ?? 100} scale="integer"
+          onChange=${(iterations) => set({ iterations })} />
         <${Slider} label="Seed" value=${wish.seed} low=${0} high=${99} scale="integer" onChange=${(seed) => set({ seed })} />
         <${Problem} error=${error} />
       <//>
@@ -78,10 +89,11 @@ export function DensityView({ lab, choose }) {
             <${Figures} list=${[
               ["iteration", `${at} of ${last}`, undefined, "iteration"],
               ["energy", number(now.energy, 4), "∫ |x − nearest centre|² ρ(x) dx", "energy"],
-              answer.bound === null || answer.bound === undefined ? null : ["hexagon lattice", number(answer.bound, 4), "what many regular hexagons would reach", "bound"],
-              answer.hexagons === null || answer.hexagons === undefined ? null : ["hexagons at the end", percent(answer.hexagons), "share of cells with six sides", "hexagons"],
+              known(answer.bound) && ["hexagon lattice", number(answer.bound, 4), "what many regular hexagons would reach", "bound"],
+              known(answer.hexagons) && ["hexagons at the end", percent(answer.hexagons), "share of cells with six sides", "hexagons"],
             ]} />
-            ${energies.length > 1 ? html`<${Chart} title="energy (dashed: hexagon lattice)" x="iteration" mark=${at} level=${answer.bound ?? null} series=${[{ name: "energy", x: energies.map((_, i) => i), y: energies, colour: COLOURS[0] }]} describe=${`Energy from ${number(energies[0])} to ${number(energies.at(-1))}`} />` : null}
+            ${energies.length > 1 ? html`<${Chart} title="energy (dashed: hexagon lattice)" x="iteration" mark=${at}
+              level=${answer.bound ?? null} series=${[{ name: "energy", x: energies.map((_, i) => i), y: energies, colour: COLOURS[0] }]} describe=${`Energy from ${number(energies[0])} to ${number(energies.at(-1))}`} />` : null}
           </div>`
         : null}
     </section>

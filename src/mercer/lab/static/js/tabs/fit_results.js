@@ -14,7 +14,8 @@ const held = (fit) => (fit.support.length ? `${fit.support.length} of ${fit.n}` 
 
 export function sentenceOf(fit) {
   if (!fit) return "";
-  const quality = fit.accuracy !== undefined ? `${percent(fit.accuracy)} of the examples right` : `root mean square error ${number(fit.rmse)}`;
+  const labels = fit.accuracy !== undefined;
+  const quality = labels ? `${percent(fit.accuracy)} of the examples right` : `root mean square error ${number(fit.rmse)}`;
   const loo = fit.loo ? `, leave-one-out error ${number(fit.loo.error)}` : "";
   return `${quality}, norm of f ${several(fit.norm)}, support vectors: ${held(fit)}${loo}.`;
 }
@@ -22,7 +23,8 @@ export function sentenceOf(fit) {
 function Numbers({ fit }) {
   const labels = fit.accuracy !== undefined;
   const list = [
-    labels ? ["right on the examples", percent(fit.accuracy), undefined, "accuracy"] : ["RMSE on the examples", number(fit.rmse), undefined, "rmse"],
+    labels && ["right on the examples", percent(fit.accuracy), undefined, "accuracy"],
+    !labels && ["RMSE on the examples", number(fit.rmse), undefined, "rmse"],
     fit.loo ? ["leave-one-out error", number(fit.loo.error), "error on each example, of the machine trained without it", "loo"] : null,
     ["‖f‖", several(fit.norm), "the norm of f in its space", "norm"],
     ["λ", number(fit.lam), undefined, "lam"],
@@ -43,7 +45,8 @@ function Spectrum({ fit }) {
   const words = `Eigenvalues of K/n: the largest ${number(values[0])}, the last shown ${number(values.at(-1))}`;
   const positive = values.map((value) => (value > 1e-16 ? value : null));
   return html`<${Section} title="Spectrum">
-    <${Chart} title="eigenvalues of K/n (dashed: λ)" x="number" log=${true} level=${fit.lam} series=${[{ name: "eigenvalues", y: positive, colour: COLOURS[0] }]} describe=${words} />
+    <${Chart} title="eigenvalues of K/n (dashed: λ)" x="number" log=${true} level=${fit.lam}
+      series=${[{ name: "eigenvalues", y: positive, colour: COLOURS[0] }]} describe=${words} />
   <//>`;
 }
 
@@ -51,7 +54,8 @@ function LeaveOneOut({ fit }) {
   if (!fit.loo) return html`<${Section} title="Leave-one-out" open=${false}><${Hint}>${fit.loo_why}<//><//>`;
   const { residuals } = fit.loo;
   return html`<${Section} title="Leave-one-out" open=${false}>
-    <${Chart} title="residuals without the example itself" x="example" series=${[{ name: "residuals", y: residuals, colour: COLOURS[2], bars: true }]} describe=${`Leave-one-out residuals of ${residuals.length} examples, error ${number(fit.loo.error)}`} />
+    <${Chart} title="residuals without the example itself" x="example"
+      series=${[{ name: "residuals", y: residuals, colour: COLOURS[2], bars: true }]} describe=${`Leave-one-out residuals of ${residuals.length} examples, error ${number(fit.loo.error)}`} />
   <//>`;
 }
 

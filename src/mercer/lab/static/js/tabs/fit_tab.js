@@ -51,7 +51,10 @@ export function FitTab({ lab }) {
       ringed: fit.support.length > 0 && fit.support.length < data.points.length,
       behind: heatLayer(fit.grid, false),
       below: together(levelLayer(fit.grid, asked.window), curveLayer(fit.curve, view.bumps ? fit.bump_curves : null)),
-      above: together(view.support ? supportLayer(fit.support, data) : null, view.bumps && data.task === "labels" ? termLayer(fit.bumps, data) : null),
+      above: together(
+        view.support && supportLayer(fit.support, data),
+        view.bumps && data.task === "labels" && termLayer(fit.bumps, data),
+      ),
     };
   }, [fit, data, view]);
   return html`<div class="columns">
@@ -72,7 +75,8 @@ export function FitTab({ lab }) {
       ${fit ? html`<p class="summary" aria-hidden="true">${sentenceOf(fit)}</p>` : null}
     </section>
     <section class="settings" aria-label="Settings">
-      <${KernelEditor} kernel=${machine.kernel} options=${options} error=${at("kernel")} onChange=${(kernel, what) => setMachine({ ...machine, kernel }, what)} />
+      <${KernelEditor} kernel=${machine.kernel} options=${options} error=${at("kernel")}
+        onChange=${(kernel, what) => setMachine({ ...machine, kernel }, what)} />
       <${MachinePanel} machine=${machine} setMachine=${setMachine} choices=${choices} found=${fit?.lam} error=${at("machine")} />
       <${DataPanel} lab=${lab} />
     </section>

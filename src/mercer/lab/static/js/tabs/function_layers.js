@@ -24,7 +24,8 @@ export function levelLayer(grid, window) {
   const fields = two ? null : leads(grid.scores);
   return ({ project }) =>
     two
-      ? LEVELS.map(([level, kind]) => html`<path key=${level} class=${`level-line ${kind}`} d=${levelPath(grid, grid.scores[0], level, window, project)} />`)
+      ? LEVELS.map(([level, kind]) => html`<path key=${level} class=${`level-line ${kind}`}
+        d=${levelPath(grid, grid.scores[0], level, window, project)} />`)
       : fields.map((field, c) => html`<path key=${c} class="level-line zero" d=${levelPath(grid, field, 0, window, project)} />`);
 }
 
@@ -71,6 +72,7 @@ export function Legend({ task, support, bumps }) {
       ? html`<span><i class="solid"></i>f = 0</span><span><i class="broken"></i>f = ±1</span>`
       : html`<span><i class="solid curve"></i>f</span>`}
     ${support ? html`<span><i class="ring"></i>support vector</span>` : null}
-    ${bumps ? html`<span>${task === "labels" ? html`<i class="ring large"></i>area: |coefficient|, dashed: negative` : html`<i class="thin"></i>the ten largest bumps cᵢ k(xᵢ, ·)`}</span>` : null}
+    ${bumps ? html`<span>${task === "labels" ? html`<i class="ring large"></i>area: |coefficient|, dashed: negative` : html`<i
+      class="thin"></i>the ten largest bumps cᵢ k(xᵢ, ·)`}</span>` : null}
   </p>`;
 }

@@ -26,9 +26,11 @@ const corners = (project, region) => region.map(([x, y]) => `${project.x(x).toFi
 export function regionLayer(found, window, draft = false) {
   if (!found) return undefined;
   return ({ project, clip }) => html`<g class="game" clip-path=${clip}>
-    ${(found.regions ?? []).filter((region) => region.length > 2).map((region, i) => html`<polygon key=${i} class="region" fill=${colour(POSITIVE)} points=${corners(project, region)} />
+    ${(found.regions ?? []).filter((region) => region.length > 2).map((region, i) => html`<polygon key=${i} class="region"
+      fill=${colour(POSITIVE)} points=${corners(project, region)} />
       <polygon class=${draft ? "draft" : "boundary"} points=${corners(project, region)} />`)}
-    ${found.conic ? html`<path class=${draft ? "draft" : "boundary"} d=${levelPath(found.conic, found.conic.values, found.level ?? 0, window, project)} />` : null}
+    ${found.conic ? html`<path class=${draft ? "draft" : "boundary"}
+      d=${levelPath(found.conic, found.conic.values, found.level ?? 0, window, project)} />` : null}
   </g>`;
 }
 
@@ -41,6 +43,7 @@ export function ofAnswer(hypothesis) {
 
 export function handleLayer(handles, names) {
   return ({ project }) => html`<g class="game">
-    ${handles.map((handle, i) => html`<g key=${i} transform=${place(project, handle)}><circle class="handle" r="7" /><text x="10" y="16">${names[i]}</text></g>`)}
+    ${handles.map((handle, i) => html`<g key=${i} transform=${place(project, handle)}><circle class="handle" r="7" /><text x="10"
+      y="16">${names[i]}</text></g>`)}
   </g>`;
 }

@@ -27,7 +27,8 @@ function instruction(play, game) {
   if (!answer) return "One moment…";
   if (answer.winner) return "";
   if (side === "label") {
-    return `The machine claims that ${game.title} can label these ${count} points in every way. Choose labels that none of them gives: click the points, or use the buttons.`;
+    const claim = `The machine claims that ${game.title} can label these ${count} points in every way.`;
+    return `${claim} Choose labels that none of them gives: click the points, or use the buttons.`;
   }
   if (answer.stage === "place") {
     return `Place ${count} points that ${game.title} can label in every way. The machine then chooses the labels that are hardest for you.`;
@@ -50,12 +51,14 @@ function Verdict({ play }) {
 
 function Labels({ labels, onToggle }) {
   return html`<div class="row" role="group" aria-label="Labels of the points">
-    ${[...labels].map((sign, i) => html`<button type="button" key=${i} aria-label=${`point ${i + 1} is ${sign === "+" ? "plus" : "minus"}; change`} onClick=${() => onToggle(i)}>${i + 1} ${sign === "+" ? "+" : "−"}</button>`)}
+    ${[...labels].map((sign, i) => html`<button type="button" key=${i}
+      aria-label=${`point ${i + 1} is ${sign === "+" ? "plus" : "minus"}; change`} onClick=${() => onToggle(i)}>${i + 1} ${sign === "+" ? "+" : "−"}</button>`)}
   </div>`;
 }
 
 function Coefficients({ numbers, onChange }) {
-  return numbers.map((value, i) => html`<${Slider} key=${i} label=${TERMS[i]} value=${value} low=${-10} high=${10} onChange=${(next) => onChange(numbers.map((old, k) => (k === i ? next : old)))} />`);
+  return numbers.map((value, i) => html`<${Slider} key=${i} label=${TERMS[i]} value=${value} low=${-10} high=${10}
+    onChange=${(next) => onChange(numbers.map((old, k) => (k === i ? next : old)))} />`);
 }
 
 // The plane at each stage of the game: what can be moved there, and what is drawn.
@@ -70,21 +73,28 @@ function Board({ play, game, setPlay, toggle }) {
   if (stage === "place") {
     const data = { ...base, points: spots(points, null) };
     const change = (next) => setPlay({ ...play, points: level(next.points).map(({ x, y }) => (flat ? [x] : [x, y])) });
-    return html`<${Plane} key="place" ...${common} data=${data} onChange=${change} limit=${count} most=${0} above=${spotLayer(points, null)} />`;
+    return html`<${Plane} key="place" ...${common} data=${data} onChange=${change} limit=${count} most=${0}
+      above=${spotLayer(points, null)} />`;
   }
   if (stage === "label" && side === "label") {
     const data = { ...base, points: spots(answer.points, labels) };
     const change = (next) => next.points.length === count && setPlay({ ...play, labels: signs(next.points) });
-    return html`<${Plane} key="label" ...${common} data=${data} onChange=${change} onPick=${toggle} most=${2} above=${spotLayer(answer.points, labels)} />`;
+    return html`<${Plane} key="label" ...${common} data=${data} onChange=${change} onPick=${toggle} most=${2}
+      above=${spotLayer(answer.points, labels)} />`;
   }
   if (stage === "answer" && draft?.handles) {
     const change = (next) => next.points.length === draft.handles.length && setPlay({ ...play, draft: { handles: level(next.points) } });
     const names = kindOf(game) === "line" ? ["A", "B"] : draft.handles.map((_, i) => "ABCD"[i]);
-    return html`<${Plane} key="answer" ...${common} data=${{ ...base, task: "curve", points: draft.handles }} onChange=${change} limit=${0}
+    return html`<${Plane} key="answer" ...${common} data=${{ ...base, task: "curve", points: draft.handles }} onChange=${change}
+      limit=${0}
       below=${regionLayer(regionsOf(game, draft, window), window, true)} above=${(layer) => [spotLayer(answer.points, answer.labels)(layer), handleLayer(draft.handles, names)(layer)]} />`;
   }
-  const found = stage === "answer" ? regionLayer(regionsOf(game, draft ?? freshDraft(game, window), window), window, true) : regionLayer(ofAnswer(answer?.hypothesis), window);
-  return html`<${Plane} key="fixed" ...${common} data=${base} below=${found} above=${spotLayer(answer?.points, answer?.labels)} />`;
+  const found =
+    stage === "answer"
+      ? regionLayer(regionsOf(game, draft ?? freshDraft(game, window), window), window, true)
+      : regionLayer(ofAnswer(answer?.hypothesis), window);
+  return html`<${Plane} key="fixed" ...${common} data=${base} below=${found}
+    above=${spotLayer(answer?.points, answer?.labels)} />`;
 }
 
 function Moves({ play, game, move, toggle, setPlay }) {
@@ -92,16 +102,19 @@ function Moves({ play, game, move, toggle, setPlay }) {
   const next = answer?.next ?? ["start"];
   const placed = (points ?? []).length;
   const button = (kind, words, extra = {}, disabled = false) =>
-    html`<button type="button" class=${kind === "surrender" ? "" : "primary"} disabled=${disabled} onClick=${() => move(kind, extra)}>${words}</button>`;
+    html`<button type="button" class=${kind === "surrender" ? "" : "primary"} disabled=${disabled}
+      onClick=${() => move(kind, extra)}>${words}</button>`;
   const labelling = next.includes("label") && side === "label" && labels;
   return html`
     ${labelling ? html`<${Labels} labels=${labels} onToggle=${toggle} />` : null}
-    ${next.includes("answer") && draft?.numbers ? html`<${Coefficients} numbers=${draft.numbers} onChange=${(numbers) => setPlay({ ...play, draft: { numbers } })} />` : null}
+    ${next.includes("answer") && draft?.numbers ? html`<${Coefficients} numbers=${draft.numbers}
+      onChange=${(numbers) => setPlay({ ...play, draft: { numbers } })} />` : null}
     <p class="row">
       ${labelling ? button("label", "Challenge the machine", { labels }) : null}
       ${next.includes("place") ? button("place", placed < count ? `Place ${count - placed} more` : "Done: let the machine label", { points }, placed !== count) : null}
       ${next.includes("answer") ? button("answer", "This one!", { hypothesis: numbersOf(game, draft ?? freshDraft(game, answer.window)) }) : null}
-      ${next.includes("answer") && draft?.handles && kindOf(game) === "line" ? html`<button type="button" onClick=${() => setPlay({ ...play, draft: { handles: [...draft.handles].reverse() } })}>Other side</button>` : null}
+      ${next.includes("answer") && draft?.handles && kindOf(game) === "line" ? html`<button type="button"
+        onClick=${() => setPlay({ ...play, draft: { handles: [...draft.handles].reverse() } })}>Other side</button>` : null}
       ${next.includes("again") ? button("again", side === "label" ? "Try another labelling" : "Next labelling") : null}
       ${next.includes("surrender") ? button("surrender", side === "label" ? "Could I have won?" : "Give up") : null}
       <button type="button" onClick=${() => move("start", {}, true)}>New game</button>
@@ -115,9 +128,10 @@ export function GameTab({ lab }) {
   const game = games.find(({ kind }) => kind === play.kind) ?? games[0];
 
   const move = async (kind, extra = {}, afresh = false) => {
-    const now = afresh ? { ...play, ...FRESH, ...extra, seed: play.seed + 1 } : play;
-    const fixed = afresh ? { points: null, labels: null } : { points: now.answer?.points ?? now.points, labels: now.answer?.labels ?? null };
-    const request = { class: { kind: now.kind }, side: now.side, count: now.count, seed: now.seed, met: now.met, score: now.score, move: kind, ...fixed, ...(afresh ? {} : extra) };
+    const now = afresh ? { ...play, ...FRESH, seed: play.seed + 1 } : play;
+    const { side, count, seed, met, score } = now;
+    const shown = { points: now.answer?.points ?? now.points, labels: now.answer?.labels ?? null };
+    const request = { class: { kind: now.kind }, side, count, seed, met, score, move: kind, ...shown, ...extra };
     if (now.answer) request.window = now.answer.window;
     const answer = await ask("/api/game", request);
     if (!answer) return;
@@ -136,7 +150,10 @@ export function GameTab({ lab }) {
   useEffect(() => {
     if (!play.answer) move("start");
   }, [play.kind, play.side, play.count, play.answer]);
-  const toggle = (i) => setPlay({ ...play, labels: [...play.labels].map((sign, k) => (k === i ? (sign === "+" ? "-" : "+") : sign)).join("") });
+  const toggle = (i) => {
+    const flipped = [...play.labels].map((sign, k) => (k === i ? (sign === "+" ? "-" : "+") : sign));
+    setPlay({ ...play, labels: flipped.join("") });
+  };
   const words = instruction(play, game);
   useAnnounced(error ? `Refused: ${error.message}` : play.answer?.verdict || words);
   const most = lab.options.limits?.game_points ?? 10;
@@ -159,7 +176,8 @@ export function GameTab({ lab }) {
       <${Section} title="The game">
         <${Choice} label="Class" value=${play.kind} options=${games} onChange=${(kind) => choose({ kind })} />
         <${Segments} label="Your side" value=${play.side} options=${SIDES} onChange=${(side) => choose({ side })} />
-        <${Slider} label="Points" value=${play.count} low=${1} high=${Math.min(most, 7)} scale="integer" onChange=${(count) => choose({ count })} />
+        <${Slider} label="Points" value=${play.count} low=${1} high=${Math.min(most, 7)} scale="integer"
+          onChange=${(count) => choose({ count })} />
         <${Hint}>A class shatters points if it can label them in every way. The most points that it can shatter are its VC dimension.<//>
       <//>
     </section>

@@ -4,7 +4,8 @@ import { html } from "../../vendor/preact.js";
 import { Action, Section } from "../parts/controls.js";
 import { Problem } from "../parts/notice.js";
 import { Parameters } from "../parts/slider.js";
-import { MOST_DEPTH, MOST_NODES, changedAt, depth, joined, leaf, parts, removedAt, sentence, size, unwrapped, withDefaults } from "../state/kernel_tree.js";
+import { MOST_DEPTH, MOST_NODES, changedAt, depth, joined, leaf, parts } from "../state/kernel_tree.js";
+import { removedAt, sentence, size, unwrapped, withDefaults } from "../state/kernel_tree.js";
 
 const WRAPPINGS = ["scale", "power", "exp", "normalized"];
 const COMBINATIONS = ["sum", "product"];
@@ -13,13 +14,15 @@ const NAMES = { sum: "Sum", product: "Product", scale: "Scaled", power: "Power",
 const isLeaf = (node) => !WRAPPINGS.includes(node.kind) && !COMBINATIONS.includes(node.kind);
 
 function KindOfLeaf({ node, options, onChange, place }) {
-  return html`<select aria-label=${`Kernel${place}`} value=${node.kind} onChange=${(event) => onChange(leaf(options, event.target.value))}>
+  return html`<select aria-label=${`Kernel${place}`} value=${node.kind}
+    onChange=${(event) => onChange(leaf(options, event.target.value))}>
     ${options.kernels.map(({ kind, title }) => html`<option value=${kind} selected=${kind === node.kind}>${title}</option>`)}
   </select>`;
 }
 
 function KindOfCombination({ node, onChange, place }) {
-  return html`<select aria-label=${`Combination${place}`} value=${node.kind} onChange=${(event) => onChange({ ...node, kind: event.target.value })}>
+  return html`<select aria-label=${`Combination${place}`} value=${node.kind}
+    onChange=${(event) => onChange({ ...node, kind: event.target.value })}>
     ${COMBINATIONS.map((kind) => html`<option value=${kind} selected=${kind === node.kind}>${NAMES[kind]}</option>`)}
   </select>`;
 }
@@ -61,15 +64,18 @@ function Node({ tree, node, path, options, onChange }) {
     <div class="row">
       <${Head} node=${node} options=${options} change=${change} place=${place} />
       <${Action} label=${`Add a kernel${place}`} disabled=${full} onClick=${() => change(joined(node, "sum", more))}>+<//>
-      <${Action} label=${`Multiply by a kernel${place}`} disabled=${full} onClick=${() => change(joined(node, "product", more))}>×<//>
+      <${Action} label=${`Multiply by a kernel${place}`} disabled=${full}
+        onClick=${() => change(joined(node, "product", more))}>×<//>
       <${Wrap} change=${change} node=${node} options=${options} full=${full} place=${place} />
       ${wrapper ? html`<${Action} label=${`Unwrap${place}`} onClick=${() => change(unwrapped(node))}>⤴<//>` : null}
-      ${path.length && !wrapper ? html`<${Action} label=${`Remove${place}`} onClick=${() => onChange(removedAt(tree, path))}>✕<//>` : null}
+      ${path.length && !wrapper ? html`<${Action} label=${`Remove${place}`}
+        onClick=${() => onChange(removedAt(tree, path))}>✕<//>` : null}
     </div>
     <${Numbers} node=${node} options=${options} change=${slide} />
     ${parts(node).length
       ? html`<div class="parts">
-          ${parts(node).map((part, i) => html`<${Node} key=${i} tree=${tree} node=${part} path=${[...path, i]} options=${options} onChange=${onChange} />`)}
+          ${parts(node).map((part, i) => html`<${Node} key=${i} tree=${tree} node=${part} path=${[...path, i]} options=${options}
+            onChange=${onChange} />`)}
         </div>`
       : null}
   </div>`;

@@ -27,7 +27,9 @@ const RESOLUTION = 48;
 function centreLayer(centres) {
   if (!centres) return undefined;
   return ({ project }) => html`<g class="centres">
-    ${centres.map(([x, y], c) => (x === null ? null : html`<g key=${c} transform=${`translate(${project.x(x)},${project.y(y)})`}><circle r="8" fill=${colour(c)} /><path d="M-4,0H4M0,-4V4" /></g>`))}
+    ${centres.map(([x, y], c) => (x === null ? null : html`<g key=${c}
+      transform=${`translate(${project.x(x)},${project.y(y)})`}><circle r="8" fill=${colour(c)} /><path
+      d="M-4,0H4M0,-4V4" /></g>`))}
   </g>`;
 }
 
@@ -44,7 +46,8 @@ function Results({ answer, at }) {
       ["at the end", answer.converged ? "converged" : "stopped early"],
     ]} />
     ${energies.length > 1
-      ? html`<${Chart} title="energy" x="iteration" mark=${at} series=${[{ name: "energy", x: energies.map((_, i) => i), y: energies, colour: COLOURS[0] }]} describe=${`Energy from ${number(energies[0])} to ${number(energies.at(-1))}`} />`
+      ? html`<${Chart} title="energy" x="iteration" mark=${at}
+        series=${[{ name: "energy", x: energies.map((_, i) => i), y: energies, colour: COLOURS[0] }]} describe=${`Energy from ${number(energies[0])} to ${number(energies.at(-1))}`} />`
       : null}
   </div>`;
 }
@@ -79,24 +82,30 @@ export function KMeansView({ lab, choose, plain }) {
   }, [now]);
   // The clusters colour the points here; what is changed are places, and the labels stay what they were.
   const change = (next, what) => {
-    const points = next.points.map((point, i) => ({ ...point, c: data.points.length === next.points.length ? data.points[i].c : (data.points.find((old) => old.x === point.x && old.y === point.y)?.c ?? 0) }));
-    setData({ ...data, points }, what);
+    const same = data.points.length === next.points.length;
+    const before = ({ x, y }, i) => (same ? data.points[i] : data.points.find((old) => old.x === x && old.y === y));
+    setData({ ...data, points: next.points.map((point, i) => ({ ...point, c: before(point, i)?.c ?? 0 })) }, what);
   };
   return html`<div class="columns">
     <section class="stage" aria-label="Plane">
       ${choose}
-      <${PlaneTools} lab=${{ ...lab, data: { ...data, task: "curve" }, setData: (next) => setData({ ...data, points: next.points }) }} tool=${tool} setTool=${setTool} />
-      <${Plane} data=${shown} onChange=${change} label="Points and their clusters" tool=${tool} most=${0} limit=${options.limits?.points} ...${layers} />
-      <${Stepper} what="iteration" at=${at} last=${last} ten=${false} pace=${500} ready=${!busy} onChange=${(next) => setWish({ ...wish, at: next })} />
+      <${PlaneTools}
+        lab=${{ ...lab, data: { ...data, task: "curve" }, setData: (next) => setData({ ...data, points: next.points }) }} tool=${tool} setTool=${setTool} />
+      <${Plane} data=${shown} onChange=${change} label="Points and their clusters" tool=${tool} most=${0}
+        limit=${options.limits?.points} ...${layers} />
+      <${Stepper} what="iteration" at=${at} last=${last} ten=${false} pace=${500} ready=${!busy}
+        onChange=${(next) => setWish({ ...wish, at: next })} />
     </section>
     <section class="settings" aria-label="Settings">
       <${Section} title="Clusters">
-        <${Slider} label="k" value=${wish.k} low=${1} high=${Math.min(6, options.limits?.clusters ?? 6)} scale="integer" onChange=${(k) => set({ k })} />
+        <${Slider} label="k" value=${wish.k} low=${1} high=${Math.min(6, options.limits?.clusters ?? 6)} scale="integer"
+          onChange=${(k) => set({ k })} />
         <${Choice} label="Start" value=${wish.init} options=${STARTS} onChange=${(init) => set({ init })} />
         <${Slider} label="Seed" value=${wish.seed} low=${0} high=${99} scale="integer" onChange=${(seed) => set({ seed })} />
         <${Problem} error=${error?.witness ? null : error} />
       <//>
-      ${plain ? null : html`<${KernelEditor} kernel=${machine.kernel} options=${options} error=${error?.witness ? error : null} onChange=${(kernel, what) => setMachine({ ...machine, kernel }, what)} />`}
+      ${plain ? null : html`<${KernelEditor} kernel=${machine.kernel} options=${options} error=${error?.witness ? error : null}
+        onChange=${(kernel, what) => setMachine({ ...machine, kernel }, what)} />`}
       <${DataPanel} lab=${lab} tasks=${false} />
     </section>
     <section class="answers" aria-label="Results" aria-busy=${busy}>

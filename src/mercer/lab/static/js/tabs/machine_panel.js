@@ -28,9 +28,11 @@ export function MachinePanel({ machine, setMachine, choices, found, error }) {
   const shown = auto ? Math.min(Math.max(found ?? 0.01, LAMBDA.low), LAMBDA.high) : machine.lam;
   return html`<${Section} title="Machine">
     <${LossChoice} loss=${loss} choices=${choices} onChange=${(next) => setMachine({ ...machine, loss: next }, "loss")} />
-    <${Slider} label="λ" value=${shown} ...${LAMBDA} disabled=${auto} onChange=${(lam) => setMachine({ ...machine, lam }, "lam")} />
+    <${Slider} label="λ" value=${shown} ...${LAMBDA} disabled=${auto}
+      onChange=${(lam) => setMachine({ ...machine, lam }, "lam")} />
     <p class="row">
-      <${Tick} label="choose λ by itself" checked=${auto} onChange=${(yes) => setMachine({ ...machine, lam: yes ? "auto" : Number((found ?? 0.01).toPrecision(3)) })} />
+      <${Tick} label="choose λ by itself" checked=${auto}
+        onChange=${(yes) => setMachine({ ...machine, lam: yes ? "auto" : Number((found ?? 0.01).toPrecision(3)) })} />
       <${Tick} label="offset b" checked=${machine.offset} onChange=${(offset) => setMachine({ ...machine, offset })} />
     </p>
     <${Problem} error=${error} />

@@ -51,14 +51,19 @@ function Settings({ online, setOnline, options, task, error }) {
   const budget = online.budget;
   return html`<${Section} title="Online machine">
     <${LossChoice} loss=${loss} choices=${options.losses[task]} onChange=${(next) => set({ loss: next })} />
-    <${Slider} label="λ" value=${online.lam || LAMBDA.low} ...${LAMBDA} disabled=${online.lam === 0} fixed="0" onChange=${(lam) => set({ lam })} />
+    <${Slider} label="λ" value=${online.lam || LAMBDA.low} ...${LAMBDA} disabled=${online.lam === 0} fixed="0"
+      onChange=${(lam) => set({ lam })} />
     <${Tick} label="no penalty (λ = 0)" checked=${online.lam === 0} onChange=${(yes) => set({ lam: yes ? 0 : 0.01 })} />
-    <${Choice} label="Step size" value=${step.kind} options=${options.steps} onChange=${(kind) => set({ step: chosen({ kind: null }, options.steps.filter((choice) => choice.kind === kind)) })} />
+    <${Choice} label="Step size" value=${step.kind} options=${options.steps}
+      onChange=${(kind) => set({ step: chosen({ kind: null }, options.steps.filter((choice) => choice.kind === kind)) })} />
     <${Parameters} parameters=${stepKnown?.parameters} values=${step} onChange=${(next) => set({ step: next })} />
-    <${Choice} label="Budget" value=${budget.kind} options=${options.budgets} onChange=${(kind) => set({ budget: { ...budget, kind } })} />
-    ${budget.kind === "none" ? null : html`<${Slider} label="Terms" value=${budget.size} low=${1} high=${200} scale="integer" onChange=${(size) => set({ budget: { ...budget, size } })} />`}
+    <${Choice} label="Budget" value=${budget.kind} options=${options.budgets}
+      onChange=${(kind) => set({ budget: { ...budget, kind } })} />
+    ${budget.kind === "none" ? null : html`<${Slider} label="Terms" value=${budget.size} low=${1} high=${200} scale="integer"
+      onChange=${(size) => set({ budget: { ...budget, size } })} />`}
     <${Choice} label="Order" value=${online.order} options=${ORDERS} onChange=${(order) => set({ order })} />
-    ${online.order === "shuffled" ? html`<${Slider} label="Seed" value=${online.seed} low=${0} high=${99} scale="integer" onChange=${(seed) => set({ seed })} />` : null}
+    ${online.order === "shuffled" ? html`<${Slider} label="Seed" value=${online.seed} low=${0} high=${99} scale="integer"
+      onChange=${(seed) => set({ seed })} />` : null}
     <${Problem} error=${error} />
   <//>`;
 }
@@ -77,9 +82,12 @@ function Results({ online, limited, labels }) {
       labels ? ["mistakes so far", String(online.mistakes.at(-1) ?? 0), undefined, "mistakes"] : null,
     ]} />
     ${online.t > 1
-      ? html`<${Chart} title=${limited ? "terms (dashed: the budget)" : "terms"} x="step" zero=${true} level=${limited ? online.budget : null} series=${[{ name: "terms", x, y: online.sizes, colour: COLOURS[0] }]} describe=${`Terms after each step, now ${size}`} />
-          <${Chart} title="sum of losses" x="step" zero=${true} series=${[{ name: "loss", x, y: online.losses, colour: COLOURS[1] }]} />
-          ${labels ? html`<${Chart} title="mistakes" x="step" zero=${true} series=${[{ name: "mistakes", x, y: online.mistakes, colour: COLOURS[3] }]} />` : null}`
+      ? html`<${Chart} title=${limited ? "terms (dashed: the budget)" : "terms"} x="step" zero=${true}
+        level=${limited ? online.budget : null} series=${[{ name: "terms", x, y: online.sizes, colour: COLOURS[0] }]} describe=${`Terms after each step, now ${size}`} />
+          <${Chart} title="sum of losses" x="step" zero=${true}
+            series=${[{ name: "loss", x, y: online.losses, colour: COLOURS[1] }]} />
+          ${labels ? html`<${Chart} title="mistakes" x="step" zero=${true}
+            series=${[{ name: "mistakes", x, y: online.mistakes, colour: COLOURS[3] }]} />` : null}`
       : null}
   </div>`;
 }
@@ -121,17 +129,22 @@ export function OnlineTab({ lab }) {
   return html`<div class="columns">
     <section class="stage" aria-label="Plane">
       <${PlaneTools} lab=${lab} tool=${tool} setTool=${setTool} current=${current} setCurrent=${setCurrent} />
-      <${Plane} data=${data} onChange=${setData} label="Examples and the function so far" current=${current} setCurrent=${setCurrent} tool=${tool} most=${options.limits?.classes} limit=${options.limits?.points} ...${layers} />
-      <${Stepper} what="step" at=${t} last=${lack ? 0 : last} ready=${!busy} pace=${120} onChange=${(next) => setOnline({ ...online, t: next })} />
+      <${Plane} data=${data} onChange=${setData} label="Examples and the function so far" current=${current}
+        setCurrent=${setCurrent} tool=${tool} most=${options.limits?.classes} limit=${options.limits?.points} ...${layers} />
+      <${Stepper} what="step" at=${t} last=${lack ? 0 : last} ready=${!busy} pace=${120}
+        onChange=${(next) => setOnline({ ...online, t: next })} />
     </section>
     <section class="settings" aria-label="Settings">
-      <${Settings} online=${online} setOnline=${setOnline} options=${choices} task=${data.task} error=${ofKernel ? null : error} />
-      <${KernelEditor} kernel=${machine.kernel} options=${options} error=${ofKernel ? error : null} onChange=${(kernel, what) => setMachine({ ...machine, kernel }, what)} />
+      <${Settings} online=${online} setOnline=${setOnline} options=${choices} task=${data.task}
+        error=${ofKernel ? null : error} />
+      <${KernelEditor} kernel=${machine.kernel} options=${options} error=${ofKernel ? error : null}
+        onChange=${(kernel, what) => setMachine({ ...machine, kernel }, what)} />
       <${DataPanel} lab=${lab} />
     </section>
     <section class="answers" aria-label="Results" aria-busy=${busy}>
       ${lack ? html`<${Hint}>${lack}<//>` : null}
-      ${answer ? html`<${Results} online=${answer} limited=${asked.budget.kind !== "none"} labels=${asked.task === "labels"} />` : null}
+      ${answer ? html`<${Results} online=${answer} limited=${asked.budget.kind !== "none"}
+        labels=${asked.task === "labels"} />` : null}
     </section>
   </div>`;
 }

@@ -16,8 +16,10 @@ function Classes({ data, current, setCurrent, most, add }) {
     <legend class="unseen">Class of new points</legend>
     ${data.classes.map(
       (label, c) => html`<label key=${c} title=${`class ${label} (key ${c + 1})`}>
-        <input type="radio" name="class" checked=${c === current} onChange=${() => setCurrent(c)} aria-label=${`class ${label}`} />
-        <span><svg width="14" height="14" viewBox="-8 -8 16 16" aria-hidden="true"><path d=${shape(c, 5)} fill=${colour(c)} /></svg>${named(label)}</span>
+        <input type="radio" name="class" checked=${c === current} onChange=${() => setCurrent(c)}
+          aria-label=${`class ${label}`} />
+        <span><svg width="14" height="14" viewBox="-8 -8 16 16" aria-hidden="true"><path d=${shape(c, 5)}
+          fill=${colour(c)} /></svg>${named(label)}</span>
       </label>`,
     )}
     ${data.classes.length < most ? html`<${Action} label="One class more" onClick=${add}>+<//>` : null}
@@ -38,7 +40,8 @@ export function PlaneTools({ lab, tool, setTool, current, setCurrent }) {
     <span class="row">
       <${Action} label="Undo" disabled=${!history.canUndo} onClick=${history.undo}>↶<//>
       <${Action} label="Redo" disabled=${!history.canRedo} onClick=${history.redo}>↷<//>
-      <${Action} label="Clear: remove all points" disabled=${!data.points.length} onClick=${() => setData({ ...data, points: [] })}>Clear<//>
+      <${Action} label="Clear: remove all points" disabled=${!data.points.length}
+        onClick=${() => setData({ ...data, points: [] })}>Clear<//>
     </span>
   </div>`;
 }

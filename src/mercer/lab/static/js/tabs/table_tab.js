@@ -16,15 +16,18 @@ function Column({ column, value, onChange }) {
     return html`<${Slider} label=${name} value=${value ?? column.typical} low=${low} high=${high} onChange=${onChange} />`;
   }
   if (levels?.length) {
-    return html`<${Choice} label=${name} value=${value} options=${levels.map((level) => ({ kind: level, title: String(level) }))} onChange=${onChange} />`;
+    return html`<${Choice} label=${name} value=${value} options=${levels.map((level) => ({ kind: level, title: String(level) }))}
+      onChange=${onChange} />`;
   }
-  return html`<label class="field"><span>${name}</span><input type="text" value=${value ?? ""} onChange=${(event) => onChange(event.target.value)} /></label>`;
+  return html`<label class="field"><span>${name}</span><input type="text" value=${value ?? ""}
+    onChange=${(event) => onChange(event.target.value)} /></label>`;
 }
 
 function Bars({ values, format }) {
   const most = Math.max(...values.map(([, value]) => Math.abs(value)), 1e-300);
   return html`<ul class="shares">
-    ${values.map(([name, value], i) => html`<li key=${name}><span>${name}</span><i><b style=${{ width: `${(100 * Math.abs(value)) / most}%`, background: colour(i) }}></b></i><span>${format(value)}</span></li>`)}
+    ${values.map(([name, value], i) => html`<li key=${name}><span>${name}</span><i><b
+      style=${{ width: `${(100 * Math.abs(value)) / most}%`, background: colour(i) }}></b></i><span>${format(value)}</span></li>`)}
   </ul>`;
 }
 
@@ -35,10 +38,13 @@ function Dependence({ dependence, column, model, value }) {
   const { values, predictions } = dependence;
   const title = `${model.target} as ${column} changes, all else held`;
   if (typeof predictions[0] !== "number") {
-    return html`<table class="numbers"><caption>${title}</caption><tbody>${values.map((at, i) => html`<tr><th scope="row">${shown(at)}</th><td>${shown(predictions[i])}</td></tr>`)}</tbody></table>`;
+    return html`<table class="numbers"><caption>${title}</caption><tbody>${values.map((at, i) => html`<tr><th
+      scope="row">${shown(at)}</th><td>${shown(predictions[i])}</td></tr>`)}</tbody></table>`;
   }
-  if (typeof values[0] !== "number") return html`<p class="hint">${title}</p><${Bars} values=${values.map((at, i) => [at, predictions[i]])} format=${shown} />`;
-  return html`<${Chart} title=${title} x=${column} height=${180} mark=${Number(value)} series=${[{ name: model.target, x: values, y: predictions, colour: COLOURS[0] }]} />`;
+  if (typeof values[0] !== "number") return html`<p class="hint">${title}</p><${Bars}
+    values=${values.map((at, i) => [at, predictions[i]])} format=${shown} />`;
+  return html`<${Chart} title=${title} x=${column} height=${180} mark=${Number(value)}
+    series=${[{ name: model.target, x: values, y: predictions, colour: COLOURS[0] }]} />`;
 }
 
 function sentenceOf(model, answer) {
@@ -61,7 +67,8 @@ function WhatIf({ model }) {
   return html`<div class="columns two">
     <section class="settings" aria-label="A row">
       <${Section} title="What if">
-        ${model.columns.map((each) => html`<${Column} key=${each.name} column=${each} value=${row[each.name]} onChange=${(value) => touch(each.name, value)} />`)}
+        ${model.columns.map((each) => html`<${Column} key=${each.name} column=${each} value=${row[each.name]}
+          onChange=${(value) => touch(each.name, value)} />`)}
         <p class="row"><button type="button" onClick=${() => setRow(first)}>Back to the typical row</button></p>
       <//>
     </section>
@@ -79,9 +86,11 @@ function WhatIf({ model }) {
           </div>`
         : null}
       ${model.importance?.length
-        ? html`<${Section} title="What the prediction rests on"><${Bars} values=${model.importance.slice(0, 12).map((each) => [each.column, each.value])} format=${(value) => number(value)} /><//>`
+        ? html`<${Section} title="What the prediction rests on"><${Bars}
+          values=${model.importance.slice(0, 12).map((each) => [each.column, each.value])} format=${(value) => number(value)} /><//>`
         : null}
-      <${Section} title="About the model" open=${false}><pre tabindex="0" role="region" aria-label="Summary of the model">${model.summary}</pre><//>
+      <${Section} title="About the model" open=${false}><pre tabindex="0" role="region"
+        aria-label="Summary of the model">${model.summary}</pre><//>
     </section>
   </div>`;
 }
@@ -89,7 +98,8 @@ function WhatIf({ model }) {
 function Model() {
   const { answer: model, error } = useRead("/api/model");
   if (!model) return html`<${Problem} error=${error} />${error ? null : html`<${Hint}>One moment…<//>`}`;
-  return html`<p class="row report"><span>Predicts <strong>${model.target}</strong> (${model.task}).</span><a href="/report" target="_blank" rel="noopener">Open its report</a></p>
+  return html`<p class="row report"><span>Predicts <strong>${model.target}</strong> (${model.task}).</span><a href="/report"
+    target="_blank" rel="noopener">Open its report</a></p>
     <${WhatIf} model=${model} />`;
 }
 
