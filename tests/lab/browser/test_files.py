@@ -6,6 +6,12 @@ GOOD = "a,b,kind\n0,0,cat\n0,1,cat\n2,0,dog\n2,1,dog\n1,5,\n"
 BAD = "a,b,kind\n0,0,cat\n1,2,dog,dog,dog\n"
 
 
+NO_POINTS = '{"format": "mercer lab 1", "data": {"points": [{"x": "far"}]}}'
+NO_KERNEL = """{"format": "mercer lab 1",
+ "machine": {"kernel": {"kind": "sum"}, "lam": 1, "offset": true, "loss": null},
+ "data": {"task": "labels", "points": [], "classes": [0, 1], "window": [0, 1, 0, 1]}}"""
+
+
 def load(lab, name, text):
     lab.page.get_by_label("File with points").set_input_files(
         {"name": name, "mimeType": "text/csv", "buffer": text.encode()}
@@ -54,7 +60,7 @@ def test_json_goes_round(lab, tmp_path):
 
 def test_json_of_others_is_refused(lab):
     lab.settled()
-    for text in ("{", "{}", '{"format": "mercer lab 1", "data": {"points": [{"x": "far"}]}}'):
+    for text in ("{", "{}", NO_POINTS, NO_KERNEL):
         load(lab, "odd.json", text)
         lab.page.get_by_label("Settings").get_by_role("alert").wait_for()
     assert len(lab.points()) == 80
@@ -90,3 +96,12 @@ def test_two_tabs_do_not_disturb_each_other(lab):
         page.settled()
         assert page.kept() == before
     assert other.complaints == []
+
+
+def test_what_an_older_page_kept_is_looked_at_first(lab):
+    for kept in ("{", "[]", '{"data": 3, "machine": {}}'):
+        lab.page.evaluate("kept => sessionStorage.setItem('mercer-lab/state', kept)", kept)
+        lab.page.reload()
+        lab.page.get_by_role("tab", name="Learn").wait_for()
+        lab.settled()
+        assert lab.kept()["machine"]["kernel"] == {"kind": "gaussian", "sigma": 0.5}

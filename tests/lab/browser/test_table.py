@@ -41,7 +41,7 @@ def test_what_if(model, start_lab, open_lab, tmp_path):
     likely = dict(zip(model.classes_, model.predict_proba(table)[0]))
     for name, share in likely.items():
         assert float(shown[name].rstrip(" %")) == pytest.approx(100 * share, abs=0.06)
-    assert "petal width" in lab.page.locator(".results .chart").inner_text()
+    assert "probability of setosa as petal width changes" in lab.page.locator(".results .chart").inner_text()
     assert lab.serious_findings() == []
     with lab.context.expect_page() as report:
         lab.page.get_by_role("link", name="Open its report").click()

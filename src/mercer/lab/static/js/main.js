@@ -6,6 +6,7 @@ import { Problem, ServiceGone } from "./parts/notice.js";
 import { Tabs } from "./parts/tabs.js";
 import { ThemeSwitch } from "./parts/theme.js";
 import { useAsk, useRead } from "./service/answer.js";
+import { isData, isMachine } from "./state/checked.js";
 import { useHistory } from "./state/history.js";
 import { read, useKept } from "./state/kept.js";
 import { leaf } from "./state/kernel_tree.js";
@@ -58,7 +59,7 @@ function Lab({ options }) {
   const history = useHistory("state", {
     data: EMPTY,
     machine: { kernel: leaf(options, options.kernels[0].kind), loss: null, lam: 0.01, offset: true },
-  });
+  }, (kept) => isData(kept?.data, options) && isMachine(kept.machine, options));
   useUndoKeys(history);
   const { present, change } = history;
   const setData = useCallback((data, what) => change((old) => ({ ...old, data }), what), [change]);

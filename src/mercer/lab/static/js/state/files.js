@@ -1,6 +1,7 @@
 // Saving to files and reading them again. The page makes the file itself: nothing leaves this machine.
 
 import { Refusal } from "../service/ask.js";
+import { isData, isMachine } from "./checked.js";
 
 const FORMAT = "mercer lab 1";
 
@@ -26,24 +27,8 @@ export function asCSV(data) {
   return [head, ...rows, ""].join("\n");
 }
 
-const isPoint = (point) => Number.isFinite(point?.x) && Number.isFinite(point?.y) && Number.isInteger(point?.c);
-
-function checked(data) {
-  const whole =
-    ["labels", "curve"].includes(data?.task) &&
-    Array.isArray(data.points) &&
-    data.points.every(isPoint) &&
-    Array.isArray(data.classes) &&
-    data.points.every((point) => point.c >= 0 && point.c < data.classes.length) &&
-    Array.isArray(data.window) &&
-    data.window.length === 4 &&
-    data.window.every(Number.isFinite);
-  if (!whole) throw new Refusal("This JSON file has no points of the lab in it. Take one that `Save JSON` wrote, or a CSV.");
-  return data;
-}
-
 // What `asJSON` wrote, checked, since anybody can edit a file.
-export function fromJSON(text) {
+export function fromJSON(text, options) {
   let found;
   try {
     found = JSON.parse(text);
@@ -54,5 +39,7 @@ export function fromJSON(text) {
     throw new Refusal("This JSON file was not written by the lab. Take one that `Save JSON` wrote, or a CSV.");
   }
   const { data, machine } = found;
-  return machine ? { data: checked(data), machine } : { data: checked(data) };
+  if (!isData(data, options)) throw new Refusal("This JSON file has no points of the lab in it. Save it anew, or take a CSV.");
+  if (!isMachine(machine, options)) throw new Refusal("The kernel or machine in this JSON file is unknown here. Save it anew.");
+  return { data, machine };
 }

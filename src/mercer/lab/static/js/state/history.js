@@ -13,10 +13,11 @@ function changed(old, next, what) {
   return { past, present: next, future: [], what, when: now };
 }
 
-export function useHistory(key, initial) {
+// `sound` says whether what was kept can be used; if not, the page begins anew.
+export function useHistory(key, initial, sound) {
   const [all, setAll] = useState(() => ({
     past: [],
-    present: { ...initial, ...read(key, {}) },
+    present: [read(key, null)].find(sound) ?? initial,
     future: [],
     what: null,
     when: 0,

@@ -45,7 +45,7 @@ function Load({ lab, ask, refuse, take, setNotes }) {
     setNotes([]);
     try {
       if (file.name.toLowerCase().endsWith(".json")) {
-        lab.replace(fromJSON(text));
+        lab.replace(fromJSON(text, lab.options));
         announce(`${file.name} loaded`);
         return;
       }

@@ -10,10 +10,13 @@ import { COLOURS, colour } from "../parts/palette.js";
 import { Slider } from "../parts/slider.js";
 import { useAnswer, useRead } from "../service/answer.js";
 
+// What a column begins with: what is typical or, of a number of which that is unknown, the middle.
+const begin = ({ kind, typical, low, high }) => typical ?? (kind === "number" ? (low + high) / 2 : null);
+
 function Column({ column, value, onChange }) {
   const { name, kind, low, high, levels } = column;
   if (kind === "number" && low < high) {
-    return html`<${Slider} label=${name} value=${value ?? column.typical} low=${low} high=${high} onChange=${onChange} />`;
+    return html`<${Slider} label=${name} value=${value ?? begin(column)} low=${low} high=${high} onChange=${onChange} />`;
   }
   if (levels?.length) {
     return html`<${Choice} label=${name} value=${value} options=${levels.map((level) => ({ kind: level, title: String(level) }))}
@@ -36,7 +39,8 @@ const shown = (value) => (typeof value === "number" ? number(value, 4) : String(
 function Dependence({ dependence, column, model, value }) {
   if (!dependence?.values?.length) return null;
   const { values, predictions } = dependence;
-  const title = `${model.target} as ${column} changes, all else held`;
+  const what = dependence.of === undefined ? model.target : `probability of ${dependence.of}`;
+  const title = `${what} as ${column} changes, all else held`;
   if (typeof predictions[0] !== "number") {
     return html`<table class="numbers"><caption>${title}</caption><tbody>${values.map((at, i) => html`<tr><th
       scope="row">${shown(at)}</th><td>${shown(predictions[i])}</td></tr>`)}</tbody></table>`;
@@ -53,7 +57,7 @@ function sentenceOf(model, answer) {
 }
 
 function WhatIf({ model }) {
-  const first = Object.fromEntries(model.columns.map((column) => [column.name, column.typical]));
+  const first = Object.fromEntries(model.columns.map((column) => [column.name, begin(column)]));
   const [row, setRow] = useState(first);
   const [column, setColumn] = useState(model.importance?.[0]?.column ?? model.columns[0].name);
   useEffect(() => setRow(first), [model]);
