@@ -198,9 +198,7 @@ def test_two_at_once_have_answers_of_their_own(serving, right):
 def test_an_answer_that_takes_too_long_is_given_up_and_the_next_one_comes(right, monkeypatch):
     app = make_app(timeout=0.2)
     free = threading.Event()
-    monkeypatch.setitem(
-        __import__("mercer.lab.app", fromlist=["_ASKED"])._ASKED, "game", lambda _: free.wait(20) and {}
-    )
+    monkeypatch.setitem(ANSWERS, "game", lambda _: free.wait(20) and {})
     try:
         status, body = ask(app, "/api/game", right["game"])
     finally:
@@ -277,10 +275,13 @@ RIGHT = {
 
 def test_requests_that_nobody_waits_for_are_not_computed(serving, right, monkeypatch):
     computed, free = [], threading.Event()
-    known = __import__("mercer.lab.app", fromlist=["_ASKED"])._ASKED
-    monkeypatch.setitem(
-        known, "game", lambda fields: (free.wait(20), computed.append(fields.get("seed")))[0] and {}
-    )
+
+    def slow(fields: Fields):
+        free.wait(20)
+        computed.append(fields.get("seed"))
+        return {}
+
+    monkeypatch.setitem(ANSWERS, "game", slow)
     with serving(make_app()) as port:
         waiting = []
         for seed in range(4):
