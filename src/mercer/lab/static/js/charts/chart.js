@@ -4,7 +4,7 @@ import { html } from "../../vendor/preact.js";
 import { number, powerOfTen, ticks } from "../parts/format.js";
 import { useSize } from "../plane/geometry.js";
 
-const EDGE = { left: 44, right: 8, top: 8, bottom: 30 };
+const EDGE = { left: 44, right: 14, top: 8, bottom: 30 };
 
 function powers(low, high) {
   const [from, to] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];

@@ -82,6 +82,7 @@ export function FitTab({ lab }) {
     </section>
     <section class="answers" aria-label="Results" aria-busy=${busy}>
       <${Problem} error=${at("results")} />
+      ${where && where !== "results" ? html`<${Hint}>No function was learned: the note at “${where === "kernel" ? "Kernel" : "Machine"}” says why.<//>` : null}
       ${lack ? html`<${Hint}>${lack}<//>` : null}
       ${fit ? html`<${FitResults} fit=${fit} stale=${busy} />` : null}
     </section>
