@@ -102,7 +102,8 @@ def test_every_loss_of_labels(lab, plane, loss, classes):
     if loss not in ("logistic", "exponential"):  # which stop a step earlier here
         assert found["certificate"]["text"] == str(machine.solution_)
         assert found["plan"] == list(machine.plan_.reasons)
-    assert found["certificate"]["gap"] < 1e-6
+    if loss != "multinomial":  # of which the library gives no gap where there is an offset
+        assert found["certificate"]["gap"] < 1e-6
     assert len(found["norm"]) == scores.shape[1] == len(found["offset"])
     if loss in ("logistic", "multinomial"):
         likely = machine.predict_proba(grid())

@@ -50,4 +50,5 @@ class PageView:
 
 
 def _shares(likely: np.ndarray, outputs: int) -> list[Any]:
-    return [drawn(column) for column in (likely[:, 1:] if outputs == 1 else likely).T]
+    """Probabilities to four decimals, which is finer than any screen."""
+    return np.round(likely[:, 1:] if outputs == 1 else likely, 4).T.tolist()
