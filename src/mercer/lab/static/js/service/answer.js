@@ -1,4 +1,5 @@
-// The answer to the newest question: asked after a short silence; older questions are aborted and their answers dropped.
+// The answer to the newest question. After a silence it is asked at once, in a run of changes (a slider that moves) when
+// they pause; older questions are aborted and their answers dropped.
 
 import { useEffect, useRef, useState } from "../../vendor/preact.js";
 import { Gone, get, post } from "./ask.js";
@@ -10,6 +11,7 @@ const NOTHING = { answer: null, asked: null, error: null, busy: false };
 export function useAnswer(path, request, wait = 60) {
   const [state, setState] = useState(NOTHING);
   const { epoch } = useConnection();
+  const changed = useRef(-Infinity);
   const text = request === null ? null : JSON.stringify(request);
   useEffect(() => {
     if (text === null) {
@@ -18,6 +20,8 @@ export function useAnswer(path, request, wait = 60) {
     }
     const controller = new AbortController();
     const asked = JSON.parse(text);
+    const silence = performance.now() - changed.current;
+    changed.current = performance.now();
     setState((old) => ({ ...old, busy: true }));
     const timer = setTimeout(async () => {
       try {
@@ -29,7 +33,7 @@ export function useAnswer(path, request, wait = 60) {
         const kept = error instanceof Gone ? {} : { answer: null, asked: null };
         setState((old) => ({ ...old, ...kept, error, busy: false }));
       }
-    }, wait);
+    }, silence > 4 * wait ? 0 : wait);
     return () => {
       clearTimeout(timer);
       controller.abort();
