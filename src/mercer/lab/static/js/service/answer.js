@@ -33,7 +33,7 @@ export function useAnswer(path, request, wait = 60) {
         const kept = error instanceof Gone ? {} : { answer: null, asked: null };
         setState((old) => ({ ...old, ...kept, error, busy: false }));
       }
-    }, silence > 4 * wait ? 0 : wait);
+    }, silence > 2 * wait ? 0 : wait);
     return () => {
       clearTimeout(timer);
       controller.abort();

@@ -93,7 +93,9 @@ export function DensityView({ lab, choose }) {
               known(answer.hexagons) && ["hexagons at the end", percent(answer.hexagons), "share of cells with six sides", "hexagons"],
             ]} />
             ${energies.length > 1 ? html`<${Chart} title="energy (dashed: hexagon lattice)" x="iteration" mark=${at}
-              level=${answer.bound ?? null} series=${[{ name: "energy", x: energies.map((_, i) => i), y: energies, colour: COLOURS[0] }]} describe=${`Energy from ${number(energies[0])} to ${number(energies.at(-1))}`} />` : null}
+              level=${answer.bound ?? null}
+                series=${[{ name: "energy", x: energies.map((_, i) => i), y: energies, colour: COLOURS[0] }]}
+                describe=${`Energy from ${number(energies[0])} to ${number(energies.at(-1))}`} />` : null}
           </div>`
         : null}
     </section>

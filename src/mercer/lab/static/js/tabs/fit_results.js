@@ -55,7 +55,8 @@ function LeaveOneOut({ fit }) {
   const { residuals } = fit.loo;
   return html`<${Section} title="Leave-one-out" open=${false}>
     <${Chart} title="residuals without the example itself" x="example"
-      series=${[{ name: "residuals", y: residuals, colour: COLOURS[2], bars: true }]} describe=${`Leave-one-out residuals of ${residuals.length} examples, error ${number(fit.loo.error)}`} />
+      series=${[{ name: "residuals", y: residuals, colour: COLOURS[2], bars: true }]}
+        describe=${`Leave-one-out residuals of ${residuals.length} examples, error ${number(fit.loo.error)}`} />
   <//>`;
 }
 

@@ -52,7 +52,8 @@ function Verdict({ play }) {
 function Labels({ labels, onToggle }) {
   return html`<div class="row" role="group" aria-label="Labels of the points">
     ${[...labels].map((sign, i) => html`<button type="button" key=${i}
-      aria-label=${`point ${i + 1} is ${sign === "+" ? "plus" : "minus"}; change`} onClick=${() => onToggle(i)}>${i + 1} ${sign === "+" ? "+" : "−"}</button>`)}
+      aria-label=${`point ${i + 1} is ${sign === "+" ? "plus" : "minus"}; change`}
+        onClick=${() => onToggle(i)}>${i + 1} ${sign === "+" ? "+" : "−"}</button>`)}
   </div>`;
 }
 
@@ -87,7 +88,8 @@ function Board({ play, game, setPlay, toggle }) {
     const names = kindOf(game) === "line" ? ["A", "B"] : draft.handles.map((_, i) => "ABCD"[i]);
     return html`<${Plane} key="answer" ...${common} data=${{ ...base, task: "curve", points: draft.handles }} onChange=${change}
       limit=${0}
-      below=${regionLayer(regionsOf(game, draft, window), window, true)} above=${(layer) => [spotLayer(answer.points, answer.labels)(layer), handleLayer(draft.handles, names)(layer)]} />`;
+      below=${regionLayer(regionsOf(game, draft, window), window, true)}
+        above=${(layer) => [spotLayer(answer.points, answer.labels)(layer), handleLayer(draft.handles, names)(layer)]} />`;
   }
   const found =
     stage === "answer"

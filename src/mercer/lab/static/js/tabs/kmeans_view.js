@@ -47,7 +47,8 @@ function Results({ answer, at }) {
     ]} />
     ${energies.length > 1
       ? html`<${Chart} title="energy" x="iteration" mark=${at}
-        series=${[{ name: "energy", x: energies.map((_, i) => i), y: energies, colour: COLOURS[0] }]} describe=${`Energy from ${number(energies[0])} to ${number(energies.at(-1))}`} />`
+        series=${[{ name: "energy", x: energies.map((_, i) => i), y: energies, colour: COLOURS[0] }]}
+          describe=${`Energy from ${number(energies[0])} to ${number(energies.at(-1))}`} />`
       : null}
   </div>`;
 }
@@ -90,7 +91,8 @@ export function KMeansView({ lab, choose, plain }) {
     <section class="stage" aria-label="Plane">
       ${choose}
       <${PlaneTools}
-        lab=${{ ...lab, data: { ...data, task: "curve" }, setData: (next) => setData({ ...data, points: next.points }) }} tool=${tool} setTool=${setTool} />
+        lab=${{ ...lab, data: { ...data, task: "curve" }, setData: (next) => setData({ ...data, points: next.points }) }}
+          tool=${tool} setTool=${setTool} />
       <${Plane} data=${shown} onChange=${change} label="Points and their clusters" tool=${tool} most=${0}
         limit=${options.limits?.points} ...${layers} />
       <${Stepper} what="iteration" at=${at} last=${last} ten=${false} pace=${500} ready=${!busy}

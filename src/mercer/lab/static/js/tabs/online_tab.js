@@ -83,7 +83,8 @@ function Results({ online, limited, labels }) {
     ]} />
     ${online.t > 1
       ? html`<${Chart} title=${limited ? "terms (dashed: the budget)" : "terms"} x="step" zero=${true}
-        level=${limited ? online.budget : null} series=${[{ name: "terms", x, y: online.sizes, colour: COLOURS[0] }]} describe=${`Terms after each step, now ${size}`} />
+        level=${limited ? online.budget : null} series=${[{ name: "terms", x, y: online.sizes, colour: COLOURS[0] }]}
+          describe=${`Terms after each step, now ${size}`} />
           <${Chart} title="sum of losses" x="step" zero=${true}
             series=${[{ name: "loss", x, y: online.losses, colour: COLOURS[1] }]} />
           ${labels ? html`<${Chart} title="mistakes" x="step" zero=${true}
