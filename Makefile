@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # Bytecode is kept, whatever the shell says: else every process that the tests start compiles all of it anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-gpu docs lint types bench clean
+.PHONY: demo test test-gpu test-lab docs lint types bench clean
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -20,7 +20,7 @@ demo: $(STAMP)
 	$(BIN)/mercer demo --folder demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto --dist worksteal -q tests
+	$(BIN)/python -m pytest -n auto --dist worksteal -q tests --ignore tests/lab/browser
 	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob="*.md" -n auto --dist worksteal src docs README.md CONTRIBUTING.md
 
 # The GPU engine without a GPU: Triton's interpreter on a CPU build of torch.
@@ -36,6 +36,13 @@ test-gpu: $(VENV)/.torch
 docs: $(STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -q -j auto -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
+
+# The lab's page in a real browser. Chromium is installed where there is none and we may.
+test-lab: $(STAMP)
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then apt-get update -qq && apt-get install -y -qq chromium; \
+		else echo "No Chromium here: install it (on Debian: sudo apt-get install chromium), then run make test-lab again."; exit 1; fi; }
+	MERCER_BROWSER_TESTS=required $(BIN)/python -m pytest -n 2 -q tests/lab/browser
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
