@@ -1,9 +1,14 @@
 """Shared by all tests."""
 
 import os
+import signal
 
 # scikit-learn's array-API checks are skipped without this, and it must be set before SciPy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# Whoever starts the tests in the background may have SIGINT ignored; some of them interrupt themselves.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from hypothesis import HealthCheck, settings
 

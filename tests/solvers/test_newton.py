@@ -453,3 +453,20 @@ def test_no_curvature_at_the_start():
     assert large.solution_.converged
     small = machine(1.0).fit(X, y)
     np.testing.assert_allclose(large.predict(X), unit * small.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [20.0, 100.0, 1e5])
+def test_counts_far_from_one(size):
+    """The best constant is the log of the mean; a step of the size of y overshoots an exponential by far."""
+    x = np.linspace(0, 1, 50)
+    y = size * np.arange(50)
+    machine = KernelRegressor("linear", loss=Poisson(), lam=1e-3).fit(x[:, None], y)
+    a, b = 0.0, np.log(y.mean())  # f(x) = a x, so ‖f‖ = |a|
+    for _ in range(100):
+        mean = np.exp(a * x + b)
+        g = np.array([((mean - y) * x).mean() + 2e-3 * a, (mean - y).mean()])
+        H = np.array([[(mean * x * x).mean() + 2e-3, (mean * x).mean()], [(mean * x).mean(), mean.mean()]])
+        a, b = np.array([a, b]) - np.linalg.solve(H, g)
+    assert machine.solution_.status == "converged"
+    assert machine.intercept_ == pytest.approx(b, rel=1e-6)
+    assert machine.function_.norm() == pytest.approx(abs(a), rel=1e-6)

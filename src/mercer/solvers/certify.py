@@ -214,13 +214,16 @@ def rising_to_zero(
     """Where totals that rise with b are 0, each by itself, and whether there is such a place.
 
     sums(b) → (totals, sizes of what they add up). Newton's method between bounds that close in, or
-    halving where a slope is 0; down to this much rounding of the totals, or bounds that are so little apart.
+    halving where a slope is 0 or the last step gained little (down an exponential Newton's steps have length
+    1, however far it is); down to this much rounding of the totals, or bounds that are so little apart.
     With `flat`, slopes may be almost 0, and Newton's step lead anywhere.
     """
     b, low, high = np.zeros_like(stride), np.full_like(stride, -np.inf), np.full_like(stride, np.inf)
+    last = np.full_like(stride, np.inf)
     for _ in range(200):
         total, size = sums(b)
-        done = (np.abs(total) <= rounding * size) | (high - low <= apart * np.abs(b))
+        known = np.isfinite(total)  # totals that overflow are no zeros, however large their size
+        done = (known & (np.abs(total) <= rounding * size)) | (high - low <= apart * np.abs(b))
         if done.all():
             break
         low, high = np.where(total < 0, b, low), np.where(total > 0, b, high)
@@ -229,8 +232,11 @@ def rising_to_zero(
         fallback = np.where(enclosed, middle, b - np.sign(total) * stride)
         stride = 2 * stride
         slope = slopes(b)
-        newton = b - total / np.where(slope > 0, slope, 1.0)
-        usable = (slope > 0) & (newton > low) & (newton < high)
+        with np.errstate(invalid="ignore"):  # infinite by infinite, which is not taken
+            newton = b - total / np.where(slope > 0, slope, 1.0)
+        usable = known & (slope > 0) & (newton > low) & (newton < high)
+        usable &= ~enclosed | (np.abs(total) <= 0.25 * last)
+        last = np.abs(total)
         if flat:
             usable &= enclosed | (np.abs(newton - b) < stride)
         b = np.where(done, b, np.where(usable, newton, fallback))

@@ -18,8 +18,9 @@ from mercer.operators import FeatureOperator, Matrix, Operator, Shifted
 
 # Of inner products at a time: a block that stays in cache or, where an engine computes it, is worth a call.
 _NEAR, _FAR = 1 << 15, 1 << 20
-# Rows whose float32 products are summed in float32 before they are added in float64.
-_ROWS = 8192
+# Rows whose float32 products are summed in float32 before they are added in float64: by an engine, and by BLAS,
+# which may add them up one by one, so that fewer of them keep six digits.
+_ROWS, _STORED_ROWS = 8192, 1024
 # Rows of a stored matrix that are copied together: they should stay in cache until they are used.
 _GATHERED = 256
 # A stored matrix is multiplied whole from so many of its rows on: those that moved are copied first.
@@ -199,22 +200,23 @@ class CoordinateSums(Sums):
         self.A, self.T, self._columns = A, T, columns
         self.G = np.zeros((A.shape[1], clusters))
         self.coef = self._whitened = self.G
+        self._rows = _ROWS
         if isinstance(A, Matrix):
-            self.threads = cpu_count()
+            self.threads, self._rows = cpu_count(), _STORED_ROWS
 
     def restart(self, labels):
         self.G = np.zeros((self.A.shape[1], self.clusters))
-        for i in range(0, len(labels), _ROWS):
-            rows = slice(i, min(i + _ROWS, len(labels)))
+        for i in range(0, len(labels), self._rows):
+            rows = slice(i, min(i + self._rows, len(labels)))
             self._add(rows, (labels[rows], 1.0))
 
     def move(self, index, old, labels):
         if len(index) > len(labels) // 2:
             self.restart(labels)
             return
-        for i in range(0, len(index), _ROWS):
-            part = index[i : i + _ROWS]
-            self._add(part, (labels[part], 1.0), (old[i : i + _ROWS], -1.0))
+        for i in range(0, len(index), self._rows):
+            part = index[i : i + self._rows]
+            self._add(part, (labels[part], 1.0), (old[i : i + self._rows], -1.0))
 
     def _add(self, index: Any, *signed: tuple[np.ndarray, float]) -> None:
         self.G += self.A.among(index).adjoint(self._members(index, *signed))
@@ -245,8 +247,8 @@ class CoordinateSums(Sums):
     def product(self, V):
         A: Any = self.A
         total = np.zeros((A.shape[1], V.shape[1]))
-        for i in range(0, len(V), _ROWS):
-            total += A.among(slice(i, i + _ROWS)).adjoint(V[i : i + _ROWS])
+        for i in range(0, len(V), self._rows):
+            total += A.among(slice(i, i + self._rows)).adjoint(V[i : i + self._rows])
         return A @ (total if self.T is None else self.T @ (self.T.T @ total))
 
 

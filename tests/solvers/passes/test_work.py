@@ -102,10 +102,12 @@ def test_shards_are_no_matter(loss, y):
 
 def test_blocks_are_no_matter(monkeypatch):
     """Losses of many rows are computed on several cores."""
-    whole = facing(pairs, w, n).adding(FinalSums(Hinge()))(c, b, mu, np.zeros(2))
+    whole = facing(pairs, w, n).adding(FinalSums(Hinge()))(c, b, mu, np.zeros(2), np.zeros((0, 2)))
     monkeypatch.setattr(work, "_BLOCK", 7)
     for ours, theirs in zip(
-        facing(pairs, w, n).adding(FinalSums(Hinge()))(c, b, mu, np.zeros(2)), whole, strict=True
+        facing(pairs, w, n).adding(FinalSums(Hinge()))(c, b, mu, np.zeros(2), np.zeros((0, 2))),
+        whole,
+        strict=True,
     ):
         assert np.allclose(*(getattr(v, "value", v) for v in (ours, theirs)), rtol=1e-12)
     nothing = facing(numbers, w).adding(Slopes(Squared()))(0 * c, b, None, None)
@@ -129,9 +131,10 @@ def test_who_is_near_a_kink(monkeypatch):
 def test_final_sums(loss, y):
     level = None if loss.smooth else mu
     errors = np.array([1e-3, 1e-4])
-    sums = facing(y, w).adding(FinalSums(loss))(c, b, level, errors)
+    shifts = np.array([[0.1, -0.2], [0.3, 0.4]] if loss.smooth else np.zeros((0, 2)))
+    sums = facing(y, w).adding(FinalSums(loss))(c, b, level, errors, shifts)
     s = K @ c + b
-    value, _, _, _, slope, bends, leaning, shaken, sized, squares, size = sums
+    value, _, _, _, slope, turned, drawn, shaken, sized, squares, size = sums
     assert np.sum(value) == pytest.approx((w[:, None] * loss.value(y, s)).sum())
     _, _, _, slopes = Slopes(loss).at(y, s, level)
     # k(x,x) = 1
@@ -142,8 +145,9 @@ def test_final_sums(loss, y):
     assert shaken >= worst * (1 - 1e-6) and shaken <= (w[:, None] * errors).sum() * 1.01
     assert np.allclose(size, sized)
     if loss.smooth:
-        assert np.allclose(bends, (w[:, None] * loss.hess(y, s)).sum(axis=0))
-        assert np.allclose(leaning, bends)
+        moved = np.stack([loss.grad(y, s + shift) for shift in shifts])
+        assert np.allclose(turned, (w[:, None] * moved).sum(axis=1))
+        assert np.allclose(drawn, (w[:, None] * np.abs(moved - slopes)).sum(axis=1))
 
 
 def test_absent_examples():
@@ -151,8 +155,8 @@ def test_absent_examples():
     y = numbers.copy()
     y[w == 0] = 1e6
     for sums in (Slopes(Squared()), FinalSums(Absolute())):
-        level, last = (None, None) if sums.loss.smooth else (mu, np.zeros(2))
-        there = facing(y, w).adding(sums)(c, b, level, last)
-        others = facing(numbers, w).adding(sums)(c, b, level, last)
+        given = (None, None) if sums.loss.smooth else (mu, np.zeros(2), np.zeros((0, 2)))
+        there = facing(y, w).adding(sums)(c, b, *given)
+        others = facing(numbers, w).adding(sums)(c, b, *given)
         for ours, theirs in zip(there, others, strict=True):
             assert np.allclose(*(getattr(v, "value", v) for v in (ours, theirs)), rtol=1e-9, atol=1e-9)

@@ -34,8 +34,10 @@ _SEEN = 0.7
 _LEAST = 1e-28
 # So many measurements in a row without progress are enough.
 _PATIENCE = 30
-# An offset is found to so many binary digits of where it may be.
+# An offset is found to so many binary digits of where it may be,
 _HALVINGS = 60
+# … and coefficients that add up to this part of their sizes add up to 0.
+_ROUNDING = 1e-15
 
 
 @lru_cache(maxsize=8)
@@ -179,8 +181,10 @@ def _best_offset(part: Part, missing: np.ndarray) -> float:
     low, high = float(missing.min(initial=np.inf)) - kink, float(missing.max(initial=-np.inf)) + kink
     for _ in range(_HALVINGS if len(missing) else 0):
         b = 0.5 * low + 0.5 * high
-        beyond = float(part.C @ part.form.slope(missing - b)) - part.offset_price
-        if beyond == 0:
+        wanted = part.C * part.form.slope(missing - b)
+        beyond = float(wanted.sum()) - part.offset_price
+        # Between two kinks the sum is 0 over a whole interval, but for the rounding of what cancels there.
+        if abs(beyond) <= _ROUNDING * (float(np.abs(wanted).sum()) + abs(part.offset_price)):
             return b
         low, high = (b, high) if beyond > 0 else (low, b)  # the sum falls with b
     return 0.5 * low + 0.5 * high if len(missing) else 0.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.rows.base import Totals
-from mercer.solvers.certify import Measured, cost_of_imbalance, given_up, scale_of
+from mercer.solvers.certify import Measured, given_up, scale_of
 from mercer.solvers.coordinates import Primal
 from mercer.solvers.problem import Problem
 from mercer.solvers.spans import EPS, space_of
 
-# The curvature in b at hand tells what a better b would save only if that is less than this part of the
-# objective of the best constant; of a parabola it always does.
-_LOCAL = 1e-3
+# Offsets to look at, next to the one a step of Newton's method would take: the best one lies before the first
+# of them at which the slope in b has changed its sign.
+_BEYOND = (1.1, 4.0, 64.0)
 
 
 class Assessment:
@@ -30,12 +30,31 @@ class Assessment:
         """(t,): by how much A c may be off."""
         return np.asarray(self.space.score_errors(coef, self.sample.A @ coef)).max(axis=0)
 
+    def shifts(self, coef: np.ndarray, intercept: np.ndarray, imbalance: np.ndarray) -> np.ndarray:
+        """(k, t): changes of b between which the best b probably is, for a slope in b of this size."""
+        sample, loss = self.sample, self.problem.loss
+        if not (self.problem.offset and loss.smooth and loss.convex):
+            return np.zeros((0, len(intercept)))
+        scores = sample.A @ coef + intercept
+        bend = np.full(len(intercept), loss.curvature or 1.0)
+        if loss.curved:
+            bend = sample.data_hess(scores).sum(axis=0) / sample.n
+        least = 64 * EPS * (1 + np.abs(scores).max(axis=0))
+        step = np.divide(imbalance, bend, out=np.zeros_like(bend), where=bend > 0) + least
+        return np.array([sign * far * step for far in _BEYOND for sign in (-1, 1)])
+
     def measured(
-        self, coef: np.ndarray, intercept: np.ndarray, totals: Totals, start: float, dual: bool
+        self,
+        coef: np.ndarray,
+        intercept: np.ndarray,
+        totals: Totals,
+        shifts: np.ndarray,
+        start: float,
+        dual: bool,
     ) -> Measured:
-        """From the sums of `FinalSums`, with the slopes of a smoothed loss if `dual`."""
+        """From the sums of `FinalSums` for these shifts, with the slopes of a smoothed loss if `dual`."""
         problem, n, lam = self.problem, self.problem.n, self.problem.lam
-        values, _, young, G, slope, bends, leaning, shaken, sized, squares, size = totals
+        values, _, young, G, slope, turned, drawn, shaken, sized, squares, size = totals
         value, young = float(np.sum(values)), float(np.sum(young))
         penalty, penalty_error = self.space.penalty(coef, self.sample.A @ coef)
         objective = value / n + lam * penalty
@@ -52,13 +71,9 @@ class Assessment:
                 apart += float((part * values).sum()) / n
                 moved = float(np.linalg.norm(part * sized)) / n
             elif problem.offset:
-                imbalance = float(cost_of_imbalance(np.abs(slope) / n, bends / n).sum())
-                if not problem.loss.quadratic and imbalance > _LOCAL * scale_of(self.sample):
-                    imbalance = np.inf
-                apart += imbalance
-                # The best b moves slopes by V'' each, until they add up to 0, and the gradient with them.
-                shift = np.divide(np.abs(slope), bends, out=np.zeros_like(bends), where=bends > 0)
-                moved = float(np.linalg.norm(shift * leaning)) / n
+                far, length = _enclosed(slope, shifts, turned, drawn)
+                apart += float((np.abs(slope) * far).sum()) / n
+                moved = float(np.linalg.norm(length)) / n
             gap = (gradient + moved + blur) ** 2 / (4 * lam) + apart + rounding
             if problem.loss.quadratic:  # squared errors are not negative, so neither is the minimum
                 gap = min(gap, objective + rounding)
@@ -71,3 +86,19 @@ class Assessment:
         return Measured(
             *(intercept, objective, known, rounding, gradient, blur, start, unit, self.space.words, doubt)
         )
+
+
+def _enclosed(
+    slope: np.ndarray, shifts: np.ndarray, turned: np.ndarray, drawn: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How far the best b is at most, for each output, and how much slopes change on the way there.
+
+    The slope in b rises with b, and so does every V': where it has changed its sign we are beyond the best b,
+    and slopes have changed by more than they would there. A step of that length gains no more than the slope
+    times it. Infinite where no shift goes so far.
+    """
+    there = (np.sign(shifts) == -np.sign(slope)) & (np.sign(slope) * turned <= 0) & np.isfinite(drawn)
+    far, length = (
+        np.where(there, what, np.inf).min(axis=0, initial=np.inf) for what in (np.abs(shifts), drawn)
+    )
+    return np.where(slope == 0, 0.0, far), np.where(slope == 0, 0.0, length)

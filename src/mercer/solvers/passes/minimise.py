@@ -337,8 +337,9 @@ class Minimisation:
             return certify(problem, coef, intercept, self.tol, primal, slopes)
         verdict = Assessment(problem, self.primal)
         errors = verdict.score_errors(coef)
-        totals = A.adding(FinalSums(problem.loss))(coef, intercept, mu, errors)
-        return verdict.measured(coef, intercept, totals, way.start, mu is not None)
+        shifts = verdict.shifts(coef, intercept, way.found.imbalance)
+        totals = A.adding(FinalSums(problem.loss))(coef, intercept, mu, errors, shifts)
+        return verdict.measured(coef, intercept, totals, shifts, way.start, mu is not None)
 
 
 def _sums(problem: Problem, work: Slopes) -> Callable[..., Totals]:

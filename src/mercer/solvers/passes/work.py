@@ -9,7 +9,6 @@ import numpy as np
 
 from mercer._threads import cpu_count, parallel_map
 from mercer.losses import Loss
-from mercer.losses.dual import Smoothed
 from mercer.operators import Operator, blas_single_threaded
 from mercer.rows.base import Reservoir, Totals, added
 from mercer.solvers.spans import EPS
@@ -146,10 +145,11 @@ class Bends(Slopes):
 
 
 class FinalSums(Slopes):
-    """The sums that a certificate needs, besides: what rounding may have done, and the offset's curvature.
+    """The sums that a certificate needs, besides: what rounding may have done, and what another offset would.
 
-    After those of `Slopes` come Σ w V'' and Σ w V'' √k(x,x) of each output; by how much Σ w V changes if
-    scores are wrong by `errors`; Σ w|V'| √k(x,x) and Σ (w V')² k(x,x), and Σ w|V'|.
+    After those of `Slopes` come, for each of the `shifts` (k, t) of the scores, Σ w V'(y, s + shift) and
+    Σ w |V'(y, s + shift) − V'(y, s)| √k(x,x); by how much Σ w V changes if scores are wrong by `errors`;
+    Σ w|V'| √k(x,x) and Σ (w V')² k(x,x), and Σ w|V'|.
     """
 
     def __call__(
@@ -162,6 +162,7 @@ class FinalSums(Slopes):
         b: np.ndarray,
         mu: Any,
         errors: np.ndarray,
+        shifts: np.ndarray,
     ) -> Totals:
         scores = np.empty((A.shape[0], coef.shape[1]))
         sums = self.sums(A, y, w, first, (coef, b, mu, None), scores)
@@ -170,19 +171,19 @@ class FinalSums(Slopes):
         x = np.sqrt(A.row_squares()) if norms is None else norms
         size = np.abs(slopes) if w is None else np.abs(slopes) * w[:, None]
         sized = size * x[:, None]
-        curvature = np.zeros_like(scores)
-        if mu is None and self.loss.curved:
-            curvature = np.maximum(self.loss.hess(y, scores), 0)
-        elif mu is not None:
-            curvature = Smoothed(self.loss, mu).hess(y, scores)
-        bends = [_mean(part, w, outputs=True) for part in (curvature, curvature * x[:, None])]
+        turned, drawn = np.zeros_like(shifts), np.zeros_like(shifts)
+        for i, shift in enumerate(shifts):
+            with np.errstate(over="ignore", invalid="ignore"):
+                moved = self.loss.grad(y, scores + shift)
+                turned[i] = _mean(moved, w, outputs=True)
+                drawn[i] = _mean(np.abs(moved - slopes) * x[:, None], w, outputs=True)
         shaken = np.zeros_like(values)
         with np.errstate(over="ignore", invalid="ignore"):
             for sign in (1, -1):
                 off = scores + sign * (errors + EPS * np.abs(scores))
                 shaken = np.maximum(shaken, np.abs(self.at(y, off, mu)[0] - values))
         lengths = (sized.sum(axis=0), np.square(sized).sum(axis=0), size.sum(axis=0))
-        return (*sums, *bends, _mean(shaken, w), *lengths)
+        return (*sums, turned, drawn, _mean(shaken, w), *lengths)
 
 
 def in_blocks(part: Callable[[slice, np.ndarray], np.ndarray], rows: slice, S: np.ndarray) -> np.ndarray:
