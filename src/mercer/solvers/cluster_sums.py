@@ -18,8 +18,8 @@ from mercer.operators import FeatureOperator, Matrix, Operator, Shifted
 
 # Of inner products at a time: a block that stays in cache or, where an engine computes it, is worth a call.
 _NEAR, _FAR = 1 << 15, 1 << 20
-# Rows whose float32 products are summed in float32 before they are added in float64: by an engine, and by BLAS,
-# which may add them up one by one, so that fewer of them keep six digits.
+# Rows whose float32 products are summed in float32 before they are added in float64: by an engine, or by
+# BLAS, which may add them up one by one, so that fewer of them keep six digits.
 _ROWS, _STORED_ROWS = 8192, 1024
 # Rows of a stored matrix that are copied together: they should stay in cache until they are used.
 _GATHERED = 256
