@@ -3,8 +3,10 @@ What bounds give away
 =====================
 
 Five bounds on the error rate of logistic regression are drawn against the number of examples, beside the
-true error rate. There are 64 points only, so every risk is a sum of 64 terms and known exactly. All bounds
-hold, each with probability 95 %; those above the dotted line, at 1, say nothing.
+true error rate. There are 64 points only, so every risk is a sum of 64 terms and known exactly. Four of the
+bounds hold with probability 95 %, all four at once. The leave-one-out bound holds only on average over
+samples, so it may lie below the truth, and here it sometimes does. Bounds above the dotted line, at 1, say
+nothing.
 
 A bound is the error that was measured, plus a price: about √(ln(1/δ)/2m) for m fresh test examples, and for
 the others what the machine could have made of noise. That is measured by its norm (margin, PAC–Bayes), or

@@ -3,8 +3,10 @@ What theory promises of a machine
 =================================
 
 Two machines tell odd digits from even ones. A bar is the error rate that was measured, its whisker reaches
-to a bound that theory proves for examples yet to come, with probability 95 %. Beyond the dashed line a
-bound is worse than always giving the same answer; an arrow says that it lies outside of the axis.
+to a bound that theory proves for examples yet to come: with probability 95 %, all of them at once, but for
+those marked "(average)". These hold for the mean over samples, and may fail for the one at hand. Beyond the
+dashed line a bound is worse than always giving the same answer; an arrow says that it lies outside of the
+axis.
 
 The test-set bound needs examples that were set aside. The others come from the training examples alone, and
 pay for what the machine could have fitted to pure noise: of order ‖f‖·κ/(γ√n) for a margin γ, where κ²

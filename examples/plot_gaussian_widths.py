@@ -7,9 +7,10 @@ kernel that is too narrow follows the noise, and one that is too wide can't foll
 each example is left out tells which is which, without further data. Between the two it is low and flat, so
 the choice need not be a fine one.
 
-The fit is f(x) = Σ_i α_i k(x_i, x) with k(x, x′) = exp(−‖x − x′‖²/2σ²): a sum of bumps of width σ at the
-examples. With H = K(K + nλI)⁻¹, the matrix that turns y into fitted values, the residual at an example that
-was left out is (y_i − f(x_i))/(1 − H_ii), so all n refits cost no more than one fit.
+The fit is f(x) = b + Σ_i α_i k(x_i, x) with k(x, x′) = exp(−‖x − x′‖²/2σ²): a sum of bumps of width σ at
+the examples, and an offset. Let H = 11ᵀ/n + K̃(K̃ + (n − 1)λI)⁻¹, where K̃ is K with its rows and columns
+centred. H turns y into fitted values, with the λ of a fit to n − 1 examples, and the residual at example i,
+when it is left out, is (y − Hy)_i/(1 − H_ii). So all n refits cost about as much as one fit.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,8 @@ One curve for each width σ
 ==========================
 
 Kernel ridge regression with a Gaussian kernel adds up bumps of width σ, one at each example. With the same λ
-narrow bumps follow the noise and fall back to 0 between the examples; wide ones can't bend as the curve does.
+narrow bumps follow the noise, and between the examples the fit falls back to the offset b; wide ones can't
+bend as the curve does.
 In between lies a σ that neither sees the noise nor misses the curve.
 
 One call draws all of them: beside each other, to look at every fit by itself, or in one picture, to see where

@@ -6,9 +6,10 @@ How large should λ be? For three widths of the kernel the error with every exam
 λ, on the diabetes data. The curves fall while less and less noise is followed, and rise where the fit turns
 into a constant. Each width has its own best λ: the narrower the kernel, the larger.
 
-With K = U diag(s) Uᵀ, centred because of the offset, one eigendecomposition serves every λ: the matrix that
-turns y into fitted values is H(λ) = U diag(s/(s + nλ)) Uᵀ, and the residual at an example that was left out
-is (y_i − f(x_i))/(1 − H_ii(λ)). The n refits for each λ are never made, and the result is exact.
+One eigendecomposition serves every λ. Let U diag(s) Uᵀ be K after centring, which is what the offset does.
+The matrix that turns y into fitted values is H = 11ᵀ/n + U diag(s/(s + nλ)) Uᵀ. A fit to n − 1 examples with
+the same λ has (n − 1)λ in the place of nλ. With that in H, the residual at example i, when it is left out,
+is (y − Hy)_i/(1 − H_ii). The n refits for each λ are never made, and the result is exact.
 """
 
 import matplotlib.pyplot as plt

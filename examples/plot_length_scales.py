@@ -22,7 +22,7 @@ from mercer.kernels import Gaussian
 from mercer.selection import path, refine
 from mercer.tables.model.evidence import Importance
 
-X, y = make_friedman1(500, noise=1.0, random_state=0)
+X, y = make_friedman1(300, noise=1.0, random_state=0)
 X_test, y_test = make_friedman1(500, noise=1.0, random_state=1)
 
 # %%

@@ -4,7 +4,7 @@ Learning is adding bumps
 
 An online machine at work, panel by panel: every update shrinks the bumps that are there and adds one at the
 new example. With the hinge loss an example that is right by a margin of 1 adds nothing, as the fourth one;
-with the squared loss each bump is as high as the error it makes up for.
+with the squared loss each bump is 2η times as high as the error it makes up for.
 
 The update is f ← f − η∇L[f], and the gradient is a function. For L = max(0, 1 − y f(x)) + λ‖f‖² it gives f
 ← (1 − 2ηλ) f + ηy k(x,·), where the last term is left out if y f(x) ≥ 1; for L = (y − f(x))² + λ‖f‖² it

@@ -6,9 +6,9 @@ How well does a machine predict patients it has not seen? Each of 442 patients o
 out in turn, and predicted by a fit to the others. On the diagonal a prediction would be right. On the left
 the same for the patients it was fitted to: with a small λ it knows them by heart, and that says nothing.
 
-With H = K(K + nλI)⁻¹ (and a row for the offset), leaving example i out gives the residual (y_i − f(x_i))/(1
-− H_ii). The nearer H_ii is to 1, the more the fit at x_i is its own label come back, and the further the
-two panels are apart.
+Let H = 11ᵀ/n + K̃(K̃ + (n − 1)λI)⁻¹, where K̃ is K with its rows and columns centred, because of the
+offset. Leaving example i out, with the same λ, gives the residual (y − Hy)_i/(1 − H_ii). The nearer H_ii is
+to 1, the more the fit at x_i is its own label come back, and the further the two panels are apart.
 """
 
 import matplotlib.pyplot as plt

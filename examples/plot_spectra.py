@@ -3,7 +3,7 @@ How difficult is this problem?
 ==============================
 
 Two things make learning hard: a kernel whose eigenvalues fall slowly, and a target that lies along the late
-eigenvectors. Both can be read off the data. On a circle the two laws are known, and found again from 1,500
+eigenvectors. Both can be read off the data. On a circle the two laws are known, and found again from 1,000
 examples; on the right the eigenvalues of a Gaussian kernel fall exponentially.
 
 With eigenvalues λ_i ~ i^(−b) of K/n and squared coefficients of the target ~ i^(−(2rb+1)), no method learns
@@ -19,7 +19,7 @@ from mercer.kernels import Gaussian
 
 rng = np.random.default_rng(0)
 problem = theory.CircleProblem(b=2, r=0.5, noise=0.3)
-X, y = problem.draw(1500, rng)
+X, y = problem.draw(1000, rng)
 
 # %%
 # Laws are fitted where data can tell: above the noise, and before the matrix ends.

@@ -94,7 +94,7 @@ class Polynomial(Dot):
         if not is_number(self.c) or not 0 <= self.c < math.inf:
             raise ValueError(
                 f"Polynomial: c must be nonnegative, got {self.c!r}; with c < 0 the kernel is not "
-                f"positive semidefinite (k(0,0) = c^degree for odd degree)"
+                f"positive semidefinite (the coefficient of (x·z)^(degree−1) is degree·c < 0)"
             )
 
     def profile(self, s, xp):
