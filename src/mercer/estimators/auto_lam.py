@@ -1,4 +1,4 @@
-"""lam="auto": a λ from the data, at about the price of one more fit.
+"""lam="auto": a λ from the data, at the price of a few more fits.
 
 Squared loss: leave-one-out in closed form, of a part of the examples where they are many. Generalised
 cross-validation would be cheaper; but it takes all examples for equally influential, and where some lie apart

@@ -97,8 +97,8 @@ class KernelRidge(Regressor):
     ----------
     kernel : Kernel, str or function of two points
     lam : "auto", float > 0, FromC(C) or FromAlpha(alpha)
-        λ. "auto" chooses it by leaving one out (of a part of the rows, where they are many), at about the
-        price of one more fit; the value is `lam_`, the reason in `plan_`. scikit-learn's
+        λ. "auto" chooses it by leaving one out (of a part of the rows, where they are many), at the
+        price of two or three more fits; the value is `lam_`, the reason in `plan_`. scikit-learn's
         ``KernelRidge(alpha=a)`` is ``lam = a/n``: see `from_alpha`.
     representation : "auto", "full", "nystrom", "features" or a Representation
     solver : "auto", "cholesky", "cg", "newton", "descent" or a Solver
