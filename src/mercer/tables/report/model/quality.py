@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer import plot
-from mercer.plot.model import plain, shortened
+from mercer.plot.text import plain, shortened
 from mercer.plot.style import number
 from mercer.solvers import Certificate
 from mercer.tables.model import Model
