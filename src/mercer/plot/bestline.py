@@ -51,4 +51,4 @@ def _parted(places: np.ndarray, sign: np.ndarray) -> int:
     after = before[-1] - before
     # Right are as many more than wrong as the signs before the cut add up to, less those after it.
     lead = float(np.abs(before - after).max())
-    return int(round((len(sign) + lead) / 2))
+    return round((len(sign) + lead) / 2)

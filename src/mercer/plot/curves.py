@@ -54,9 +54,10 @@ def function_1d(
     4
     """
     grid = np.asarray(grid, dtype=float)
+    bumps = list(terms_of(f, grid)) if terms else []
     ax = dressed(ax, "x")
     ax.axhline(0, color=INK, linewidth=0.8)
-    for _, bump in terms_of(f, grid) if terms else ():
+    for _, bump in bumps:
         ax.fill_between(grid, bump, color=colour, alpha=0.12, linewidth=0)
         ax.plot(grid, bump, color=colour, alpha=0.5, linewidth=1)
     ax.plot(grid, f(grid[:, None]), color=colour, linewidth=2.2, label=caption(label))
@@ -200,6 +201,10 @@ def regressions(
     found = named(machines)
     if len(found) > len(COLOURS):
         raise ValueError(f"at most {len(COLOURS)} curves can be told apart by colour, got {len(found)}")
+    x = features(X, 1, "a curve")[:, 0]
+    _targets(y, len(x))
+    for _, machine in found:
+        _said(machine, x[:1])
     needed = f"{len(found)} machines need as many Axes, or one for all"
     row = panels(axes, (1, len(found)), needed, (3.2, 3.0), sharey=True)
     together = len(row) == 1
@@ -231,7 +236,7 @@ def predicted_vs_true(
     y, predicted = np.asarray(y), np.asarray(predicted)
     ax = dressed(ax, "true", "predicted")
     low, high = min(y.min(), predicted.min()), max(y.max(), predicted.max())
-    end = high if high > low else low + 1
+    end = high if high > low else low + max(1.0, 1e-6 * abs(low))
     ax.axline((low, low), (end, end), color=INK, linewidth=1, dashes=(4, 3))
     ax.plot(
         y, predicted, "o", color=colour, markersize=5, alpha=0.65, markeredgewidth=0, label=caption(label)

@@ -75,7 +75,7 @@ def _missing(label: Any) -> bool:
 
 
 def classes_of(machine: Any, count: int, what: str) -> Any:
-    """The classes of a fitted classifier of points with so many coordinates, or an error that says why not."""
+    """The classes of a fitted classifier of points with so many coordinates, or an error that tells why."""
     classes = getattr(machine, "classes_", None)
     if classes is None or np.ndim(classes) != 1:
         raise TypeError(f"{what}: a fitted classifier is needed, and this {type(machine).__name__} is none")

@@ -54,7 +54,7 @@ def dressed(ax: Axes | None, x: str = "", y: str = "", *, grid: bool = True) -> 
         ax = pyplot.subplots(layout="constrained")[1]
     if getattr(ax, "name", None) != "rectilinear":
         raise ValueError(
-            f"this figure is drawn in the plane, and ax is {_kind(ax)}: give Axes such as those of plot.axes()"
+            f"this figure is drawn in the plane, and ax is {_kind(ax)}: give Axes such as plot.axes()"
         )
     ax.patch.set_alpha(0)
     for side, spine in ax.spines.items():

@@ -15,6 +15,8 @@ from mercer.plot.style import INK, MANY_COLOURS, dressed, legend_above, linear, 
 from mercer.plot.text import plain
 
 _STYLES = ("-", "--", "-.", ":")
+# Larger margins are never met, and their squares overflow.
+_MOST = 1e100
 
 
 def losses(
@@ -44,9 +46,10 @@ def losses(
     kinds = [kinds] if isinstance(kinds, (str, Loss)) or callable(kinds) else list(kinds)
     if not 1 <= len(kinds) <= len(MANY_COLOURS):
         raise ValueError(f"between one and {len(MANY_COLOURS)} losses can be compared, got {len(kinds)}")
-    if np.shape(limits) != (2,) or not np.isfinite(limits).all() or not limits[0] < 0 < limits[1]:
+    if np.shape(limits) != (2,) or not -_MOST < limits[0] < 0 < limits[1] < _MOST:
         raise ValueError(
-            f"limits must be two finite numbers with 0, where right turns to wrong, between them; got {limits}"
+            f"limits must be two numbers with 0, where right turns to wrong, between them, and neither "
+            f"beyond {_MOST:g}; got {limits}"
         )
     low, high = limits
     m = np.union1d(np.linspace(low, high, require_count(resolution, "resolution", 2)), [0.0])
@@ -66,7 +69,7 @@ def losses(
 
 
 def _bound(kind: Any, m: np.ndarray) -> tuple[str, np.ndarray]:
-    """(what the legend calls a loss, its values at these margins, times what lifts them above the 0–1 loss)"""
+    """(what the legend calls a loss, its values at these margins, lifted above the 0–1 loss)"""
     loss = loss_of(kind, classification=True)
     with np.errstate(over="ignore", invalid="ignore"):
         values = _of_margin(loss, m)
