@@ -155,7 +155,7 @@ def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = B
         shade = 0.9 * float(np.sqrt(share[i, j]))
         fill = on_white(tinted(np.array(shade), colour))
         ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=fill, linewidth=0))
-        look: Any = {"ha": "center", "va": "center", "fontsize": 9, "color": text_on(shade)}
+        look: Any = {"ha": "center", "va": "center", "fontsize": 9, "color": text_on(fill)}
         ax.text(j, i, str(counts[i, j]), **look)
     for ticks in (ax.set_xticks, ax.set_yticks):
         ticks(range(len(labels)), [plain(label) for label in labels])

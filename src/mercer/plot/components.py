@@ -164,9 +164,10 @@ def _matrix(ax: Axes, matrix: np.ndarray, name: str) -> None:
     ax = bare(ax)
     strength = 0.75 * np.minimum(np.abs(matrix), 1)
     ink = np.where((matrix >= 0)[..., None], tinted(strength, COLOURS[0]), tinted(strength, COLOURS[1]))
-    ax.imshow(on_white(ink), origin="upper", interpolation="none")
+    fill = on_white(ink)
+    ax.imshow(fill, origin="upper", interpolation="none")
     for (i, j), value in np.ndenumerate(matrix):
-        colour = text_on(strength[i, j])
+        colour = text_on(fill[i, j])
         text = f"{value:.2f}".replace("-", "−")
         ax.text(j, i, text, ha="center", va="center", fontsize=9, color=colour)
     rows = range(len(matrix))

@@ -68,7 +68,7 @@ def letters(
             fill = on_white(tinted(np.array(strength), _FOR if value >= 0 else _AGAINST))
             ax.add_patch(Rectangle((j - 0.5, i - 0.42), 1, 0.84, facecolor=fill, linewidth=0))
             look: Any = {"ha": "center", "va": "center", "fontsize": 10}
-            ax.text(j, i, _letter(x, j), color=text_on(strength), **look)
+            ax.text(j, i, _letter(x, j), color=text_on(fill), **look)
     ax.set_xlim(-0.6, max(map(len, strings)) - 0.4)
     ax.set_ylim(len(strings) - 0.5, -0.5)
     ax.set(xticks=[], yticks=[])
@@ -119,8 +119,8 @@ def graph_nodes(
     shades = [on_white(tinted(np.array(0.9 * abs(g) / largest), _FOR if g >= 0 else _AGAINST)) for g in gain]
     ax.scatter(places[:, 0], places[:, 1], s=size, c=shades, edgecolors=INK, linewidths=1.0, zorder=2)
     if graph.node_labels is not None:
-        for place, name, g in zip(places, graph.node_labels, gain, strict=True):
-            colour = text_on(0.9 * abs(g) / largest)
+        for place, name, shade in zip(places, graph.node_labels, shades, strict=True):
+            colour = text_on(shade)
             look: Any = {"ha": "center", "va": "center", "fontsize": 9, "zorder": 4}
             ax.text(place[0], place[1], plain(str(name), 6), color=colour, **look)
     window(ax, places, 0.18, alone=1.0)

@@ -171,9 +171,12 @@ def on_white(image: np.ndarray) -> np.ndarray:
     return image[..., :3] * image[..., 3:] + 1 - image[..., 3:]
 
 
-def text_on(strength: float) -> str:
-    """The colour in which text is read on such a tint `on_white`: dark, but white where it is strong."""
-    return "white" if strength > 0.75 else "#30363c"
+def text_on(fill: Any) -> str:
+    """Black or white, whichever is read better on a colour; on any, one of them has a contrast above 4.5."""
+    values = np.asarray(fill, dtype=float)[:3]
+    linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+    light = float(linear @ [0.2126, 0.7152, 0.0722])
+    return "white" if 1.05 / (light + 0.05) > (light + 0.05) / 0.05 else "black"
 
 
 def told_apart(classes: Any) -> Any:
