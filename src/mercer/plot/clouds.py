@@ -61,8 +61,7 @@ def cloud(
             getattr(ax, f"set_{axis}label")(f"{labels} {j}")
     if X.shape[1] == 2:
         legend(ax, loc="upper left", bbox_to_anchor=(1.02, 1.0))
-    else:  # the label of the third axis stands on the right, and needs room
-        ax.set_box_aspect(None, zoom=0.82)
+    else:  # the label of the third axis stands on the right
         most = max(36 // (4 + max(map(len, names))), 1)
         lines = math.ceil(len(classes) / most)
         columns = math.ceil(len(classes) / lines)

@@ -139,7 +139,6 @@ def _polytope(ax: Any, values: np.ndarray, k: int, beta: np.ndarray) -> None:
     ax = in_space(ax) if p == 3 else dressed(ax, "β₁", "β₂")
     if p == 3:
         ax.set(xlabel="β₁", ylabel="β₂", zlabel="β₃")
-        ax.set_box_aspect(None, zoom=0.85)  # else the label on the right has no room
     for i, a in enumerate(corners):
         for b in corners[i + 1 :]:
             # Edges of the cube, and those of the cut Σ β = k, along which one unit moves to another place.

@@ -76,7 +76,6 @@ def lift(
         space.view_init(elev=14)  # nearly from the side: what is above and what below shows
     _plane(space, Phi, w, b)
     class_points(space, Phi, y, classes)
-    space.set_box_aspect(None, zoom=0.85)  # else the label on the right has no room
     for axis in (space.xaxis, space.yaxis, space.zaxis):
         axis.set_major_locator(MaxNLocator(4))
     space.set(xlabel=names[0], ylabel=names[1], zlabel=names[2])

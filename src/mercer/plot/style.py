@@ -122,6 +122,7 @@ def in_space(ax: Axes | None) -> Any:
         axis.line.set_color(INK)
     space.title.set_color(INK)
     space.tick_params(colors=INK, labelsize=8)
+    space.set_box_aspect(None, zoom=0.82)  # else the label on the right has no room
     return space
 
 
