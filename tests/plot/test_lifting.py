@@ -152,6 +152,10 @@ def test_far_from_zero_and_coinciding(rings):
     assert flat.get_title() == plot.lift(X, y, axes=two())[0].get_title()
     with pytest.raises(ValueError, match="all points coincide"):
         plot.lift(np.ones((4, 2)), [0, 1, 0, 1], axes=two())
+    flat, _ = plot.lift(np.column_stack([X[:, 0], np.full(60, 0.1)]), y, axes=two())
+    assert flat.get_title().startswith("the best line")
+    with pytest.raises(ValueError, match="differ too much in size"):
+        plot.lift(X * [1e-9, 1e9], y, axes=two())
     with pytest.raises(ValueError, match="missing or infinite"):
         plot.lift(X, y, lambda x: np.full((len(x), 3), np.nan), two())
     with pytest.raises(ValueError, match="in the plane, and ax is one with projection"):

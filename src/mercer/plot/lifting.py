@@ -19,6 +19,8 @@ from mercer.plot.style import COLOURS, INK, dressed, in_space, legend, panels
 
 # A machine that errs as little as it can: so large a price leaves hardly any slack.
 _PRICE = 1e4
+# The least share of the largest coordinate that is still seen beside it by what draws in space.
+_SMALLEST = 1e-14
 # Kernel of the text's own example, whose φ(x) = (x₁², √2 x₁x₂, x₂²).
 _SQUARES = Polynomial(2, c=0.0)
 
@@ -137,6 +139,9 @@ def _separator(points: np.ndarray, second: np.ndarray) -> _Separator:
     size = float(np.abs(points - centre).max())
     if not size > 0:
         raise ValueError("all points coincide, or φ sends them to one place, so nothing can part them")
+    extent = np.ptp(points, axis=0)  # exactly 0 where all agree
+    if len(extent) == 3 and (extent[extent > 0] < _SMALLEST * size).any():
+        raise ValueError("coordinates differ too much in size to be drawn together: scale the features of X")
     machine = KernelSVC.from_C(_PRICE, kernel=Linear()).fit((points - centre) / size, second)
     w, height = np.ravel(machine.coef_), float(np.ravel(machine.intercept_)[0])
     return _Separator(w / size, centre, height)
