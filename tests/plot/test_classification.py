@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from mercer import KernelLogistic, KernelSVC, plot
 from mercer.kernels import Gaussian
@@ -75,3 +76,21 @@ def test_image_sheet():
     assert [text.get_text() for text in ax.texts] == list("abcde") and len(ax.images) == 5
     with pytest.raises(ValueError):
         plot.image_sheet(np.zeros((2, 8, 8)), ["one"], plot.axes())
+
+
+def test_numbers_of_a_confusion_are_read_on_any_page():
+    """Cells have a colour of their own, so that no page shows through; the contrast is that of WCAG AA."""
+    truth = np.repeat(["a", "b", "c", "d"], 100)
+    said = truth.copy()
+    said[:40], said[100:110], said[200:201] = "b", "c", "d"
+    ax = plot.confusion(truth, said, plot.axes())
+
+    def light(colour):
+        values = np.array(to_rgb(colour))
+        linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    for patch, text in zip(ax.patches, ax.texts, strict=True):
+        assert patch.get_facecolor()[3] == 1
+        low, high = sorted((light(patch.get_facecolor()), light(text.get_color())))
+        assert (high + 0.05) / (low + 0.05) > 4.5, text.get_text()

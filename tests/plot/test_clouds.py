@@ -1,5 +1,7 @@
 """Clouds, covariances and spectra: what is drawn is what was given."""
 
+import io
+
 import matplotlib
 import numpy as np
 import pytest
@@ -119,3 +121,12 @@ def test_spectrum_of_the_first_eigenvalues():
 def test_what_is_no_spectrum(values, options, message):
     with pytest.raises(ValueError, match=message):
         plot.spectrum(values, plot.axes(), **options)
+
+
+def test_in_space_all_labels_lie_within_the_figure():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    figure = Figure(figsize=(5, 4), layout="constrained")
+    ax = plot.cloud(X, np.arange(30) % 2, figure.add_subplot(projection="3d"), labels="component")
+    figure.savefig(io.BytesIO(), format="png")
+    box = ax.zaxis.label.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.x1

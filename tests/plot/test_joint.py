@@ -75,3 +75,28 @@ def test_what_is_no_density():
         plot.conditional_mean(density, LIMITS, plot.axes(), at=[9.0], resolution=5)
     with pytest.raises(ValueError, match="samples in the plane"):
         plot.joint_density(density, LIMITS, plot.axes(), samples=[1.0, 2.0], resolution=5)
+
+
+def test_integrals_of_what_is_cut_off():
+    ax = plot.joint_density(lambda p: np.ones(len(p)), ((0, 1), (0, 2)), plot.axes(), resolution=50)
+    across, up = ax.child_axes
+    np.testing.assert_allclose(across.lines[0].get_ydata(), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(up.lines[0].get_xdata(), 0.5, rtol=1e-12)
+    # At a clipped end the sum of all values would count the half that lies outside.
+    for scale in (1.0, 1e-200, 1e200):
+        ax = plot.conditional_mean(
+            lambda p, scale=scale: np.exp(-p[:, 1] / scale), ((0, 1), (0, 30 * scale)), plot.axes(), at=[0.5]
+        )
+        np.testing.assert_allclose(ax.lines[0].get_ydata() / scale, 1.0, atol=1e-4)
+        np.testing.assert_allclose(ax.lines[-1].get_ydata() / scale, 1.0, atol=1e-4)
+
+
+def test_few_places():
+    ax = plot.joint_density(lambda p: np.ones(len(p)), ((0, 1), (0, 2)), plot.axes(), resolution=3)
+    np.testing.assert_allclose(ax.child_axes[0].lines[0].get_ydata(), 1.0)
+
+
+def test_samples_that_are_not_seen():
+    for samples in (np.empty((0, 2)), [[50.0, 50.0], [60.0, 60.0]]):
+        ax = plot.joint_density(density, LIMITS, plot.axes(), samples=samples, resolution=11)
+        assert not any(side.patches for side in ax.child_axes) and ax.get_xlim() == LIMITS[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import plot
-from mercer.plot.model import plain, shortened
+from mercer.plot.text import plain, shortened
 from mercer.tables.model.evidence import Importance, Score
 
 HOSTILE = "$\\frac{ <b>a</b> $x_1$ \x01"

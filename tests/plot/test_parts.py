@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 
 from mercer import KernelClassifier, KernelRidge, KernelSVC, plot
 from mercer.functions import feature_weights
@@ -207,3 +211,52 @@ class _Odd(KNeighborsClassifier):
 
     def decision_function(self, X):
         return np.zeros(len(X))
+
+
+def test_letters_of_machines_with_probabilities_alone():
+    counts = CountVectorizer(analyzer="char", ngram_range=(2, 2))
+    forest = make_pipeline(counts, RandomForestClassifier(10, random_state=0)).fit(WORDS, FRUIT)
+    ax = plot.letters(forest, ["kernel"], plot.axes())
+    blotted = ["kernel"[:i] + "ǂ" + "kernel"[i + 1 :] for i in range(6)]
+    gains = (forest.predict_proba(["kernel"]) - forest.predict_proba(blotted))[:, 1]
+    shown = contributions([patch.get_facecolor() for patch in ax.patches])
+    np.testing.assert_allclose(shown, gains / np.abs(gains).max(), atol=1e-6)
+    with pytest.raises(TypeError, match="neither decision_function nor predict_proba"):
+        plot.letters(make_pipeline(counts, AlwaysTheFirst()).fit(WORDS, FRUIT), WORDS, plot.axes())
+
+
+class AlwaysTheFirst(ClassifierMixin, BaseEstimator):
+    """A classifier that says what it says, and nothing about how sure it is."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(X.shape[0], self.classes_[0])
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [Graph([], 5, list("COCOC")), Graph([(0, 1), (2, 3)], 6, list("COCOCO")), Graph([], 2, list("CO"))],
+)
+def test_nodes_without_edges_lie_apart(graph):
+    pairs = [Graph([(0, 1)], node_labels=list(pair)) for pair in ("CO", "CC", "OO", "CN")]
+    machine = KernelSVC(WeisfeilerLehman(1), lam=0.01).fit(pairs, ["p", "n", "p", "n"])
+    places = plot.graph_nodes(machine, graph, plot.axes()).collections[1].get_offsets()
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)[np.triu_indices(len(places), 1)]
+    assert apart.min() > 0.2 * apart.max()
+
+
+def test_gram_matrices_of_all_kinds():
+    pandas = pytest.importorskip("pandas")
+    K = np.array([[1.0, 0.5], [0.5, 1.0]])
+    drawn = plot.gram(pandas.DataFrame(K), ax=plot.axes()).images[0].get_array()[:, :, 3]
+    np.testing.assert_allclose(drawn, K)
+    with pytest.raises(ValueError, match="a Gram matrix is symmetric"):
+        plot.gram([[1.0, 2.0], [0.0, 1.0]], ax=plot.axes())
+    with pytest.raises(ValueError, match="at most 24 classes"):
+        plot.gram("linear", np.arange(30.0)[:, None], np.arange(30))
+    from matplotlib import pyplot
+
+    assert not pyplot.get_fignums()

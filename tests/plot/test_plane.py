@@ -50,7 +50,7 @@ def test_machines_have_names():
 def test_tints_on_white_paper():
     image = tinted(np.array([0.0, 0.5, 1.0]), "#000000")
     np.testing.assert_allclose(on_white(image), [[1] * 3, [0.5] * 3, [0] * 3])
-    assert text_on(0.9) == "white" != text_on(0.5)
+    assert text_on((0.1, 0.1, 0.3)) == "white" and text_on((0.9, 0.8, 0.2)) == "black"
 
 
 def test_shares_without_probabilities_are_all_or_nothing(plane):

@@ -131,8 +131,29 @@ def test_what_has_no_probability(plane, steps):
     with pytest.raises(ValueError, match="one feature"):
         plot.probability_1d(LogisticRegression().fit(X[:40], y[:40]), X[:40], y[:40], plot.axes())
     machine = LogisticRegression().fit(X[:40], y[:40])
-    for labels in (y[:39], np.array(["d"] * 40)):
-        with pytest.raises(ValueError, match="one of the classes"):
+    for labels, message in ((y[:39], "one label a point"), (np.array(["d"] * 40), "one of the classes")):
+        with pytest.raises(ValueError, match=message):
             plot.probability_fields(machine, X[:40], labels, plot.axes())
     with pytest.raises(ValueError, match="need 4 Axes"):
         plot.class_probabilities(LogisticRegression().fit(X, y), X, y, row(3))
+
+
+def test_machines_of_other_classes_are_not_compared():
+    X = np.arange(6.0)[:, None]
+    low, high = (LogisticRegression().fit(X, np.repeat(pair, 3)) for pair in (["a", "b"], ["b", "c"]))
+    for drawn in (plot.probability_1d, plot.probability_fields):
+        with pytest.raises(ValueError):
+            drawn([low, high], X, np.full(6, "b"), None)
+    with pytest.raises(ValueError, match=r"the same classes: \['a', 'b'\] is not \['b', 'c'\]"):
+        plot.probability_1d([low, high], X, np.full(6, "b"), plot.axes())
+    ax = plot.probability_1d([low, low], X, np.full(6, "b"), plot.axes())
+    np.testing.assert_allclose(
+        ax.lines[2].get_ydata(), low.predict_proba(ax.lines[2].get_xdata()[:, None])[:, 1]
+    )
+
+
+def test_no_logarithmic_axes(steps):
+    ax = plot.axes()
+    ax.set_yscale("log")
+    with pytest.raises(ValueError, match="linear axes"):
+        plot.probability_1d(LogisticRegression().fit(*steps), *steps, ax)

@@ -1,5 +1,7 @@
 """Losses over the 0–1 loss: every curve bounds it, and is the formula times its factor."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -70,3 +72,19 @@ def test_one_loss_and_one_of_ones_own():
 def test_what_cannot_be_compared(kinds, options, message):
     with pytest.raises(ValueError, match=message):
         plot.losses(kinds, plot.axes(), **options)
+
+
+def test_partials_and_limits():
+    def power(p, y, s):
+        return np.exp(-p * y * s)
+
+    ax = plot.losses([partial(power, 1.0)], plot.axes())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0–1", "power"]
+    np.testing.assert_allclose(ax.lines[2].get_ydata(), np.exp(-ax.lines[2].get_xdata()))
+    for limits in ((-np.inf, 1), (-1, np.nan), (-1e308, 1e308), (-1, 1, 2)):
+        with pytest.raises(ValueError, match="limits must be two numbers"):
+            plot.losses(ax=plot.axes(), limits=limits)
+    with pytest.raises(ValueError, match="not finite at all margins"):
+        plot.losses(["exponential"], plot.axes(), limits=(-1000, 1))
+    with pytest.raises(ValueError, match="resolution must be a whole number"):
+        plot.losses(ax=plot.axes(), resolution=1)

@@ -16,7 +16,20 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelNeighborsClassifier
-from mercer.plot.plane import answers, class_points, features, shares, tinted, told_apart, window
+from mercer.plot.plane import (
+    answers,
+    class_points,
+    classes_of,
+    corners_around,
+    examples,
+    labels_of,
+    on_white,
+    shares,
+    text_on,
+    tinted,
+    told_apart,
+    view,
+)
 from mercer.plot.style import (
     BESIDE,
     BLUE,
@@ -30,6 +43,7 @@ from mercer.plot.style import (
     panels,
     whole_ticks,
 )
+from mercer.plot.text import plain
 
 _LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -49,11 +63,12 @@ def decision_regions(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, re
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b']
     """
-    X, y = features(X, 2, "regions"), np.asarray(y)
-    classes = told_apart(machine.classes_)
-    ax = dressed(ax, grid=False)
-    corners = window(ax, X, 0.08, alone=1.0)
+    classes = told_apart(classes_of(machine, 2, "regions"))
+    X, y = examples(X, y, 2, "regions", machine)
+    corners = corners_around(X, 0.08, alone=1.0)
     U, V, P = answers(lambda points: shares(machine, points), corners, resolution)
+    ax = dressed(ax, grid=False)
+    view(ax, corners)
     for j, colour in enumerate(MANY_COLOURS[: len(classes)]):
         # By how much class j leads the best of the others. Levels lie on top of each other: no seams.
         lead = P[:, :, j] - np.delete(P, j, axis=2).max(axis=2)
@@ -80,7 +95,7 @@ def _name_regions(ax: Axes, U: np.ndarray, V: np.ndarray, winner: np.ndarray, cl
             continue
         place = np.unravel_index(np.argmax(depth), depth.shape)
         look: Any = {"ha": "center", "va": "center", "fontsize": 12, "weight": "bold", "path_effects": halo}
-        ax.text(U[place], V[place], str(label), color=MANY_COLOURS[j], **look)
+        ax.text(U[place], V[place], plain(label, 12), color=MANY_COLOURS[j], **look)
 
 
 def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: int = 150) -> Axes:
@@ -96,8 +111,16 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b', 'support vectors']
     """
+    if not all(hasattr(machine, name) for name in ("classes_", "support_", "decision_function")):
+        raise TypeError(
+            f"a margin is that of a fitted machine with support vectors, such as KernelSVC, and this "
+            f"{type(machine).__name__} has none"
+        )
     if len(machine.classes_) != 2:
         raise ValueError(f"a margin lies between two classes, and here are {len(machine.classes_)}")
+    X, y = examples(X, y, 2, "a margin", machine)
+    if len(X) <= max(machine.support_, default=-1):
+        raise ValueError("X and y must be the examples that the machine was fitted to, and they are fewer")
     ax = decision_regions(machine, X, y, ax, resolution=resolution)
     corners = np.array([ax.get_xlim(), ax.get_ylim()]).T
     U, V, scores = answers(machine.decision_function, corners, resolution)
@@ -105,7 +128,7 @@ def margin(machine: Any, X: Any, y: Any, ax: Axes | None = None, *, resolution: 
         if scores.min() < level < scores.max():
             ax.contour(U, V, scores, levels=[level], colors=[INK], linewidths=0.9, linestyles="dashed")
     ring: Any = {"markersize": 9, "markerfacecolor": "none", "markeredgecolor": INK, "markeredgewidth": 0.9}
-    ax.plot(*np.asarray(X, dtype=float)[machine.support_].T, "o", **ring, label="support vectors")
+    ax.plot(*X[machine.support_].T, "o", **ring, label="support vectors")
     return legend(ax, **BESIDE)
 
 
@@ -121,18 +144,21 @@ def confusion(y: Any, predicted: Any, ax: Axes | None = None, *, colour: str = B
     """
     from sklearn.metrics import confusion_matrix
 
-    labels = np.unique(np.concatenate([np.asarray(y), np.asarray(predicted)]))
+    y = labels_of(y, len(y))
+    predicted = labels_of(predicted, len(y))
+    labels = np.unique(np.concatenate([y, predicted]))
     counts = confusion_matrix(y, predicted, labels=labels)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     ax = bare(ax)
     for i, j in np.argwhere(counts > 0):
         # Few mistakes should still be seen: the square root lifts small shares.
         shade = 0.9 * float(np.sqrt(share[i, j]))
-        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=colour, alpha=shade, linewidth=0))
-        ink = "white" if share[i, j] > 0.3 else INK
-        ax.text(j, i, str(counts[i, j]), ha="center", va="center", fontsize=9, color=ink)
+        fill = on_white(tinted(np.array(shade), colour))
+        ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=fill, linewidth=0))
+        look: Any = {"ha": "center", "va": "center", "fontsize": 9, "color": text_on(fill)}
+        ax.text(j, i, str(counts[i, j]), **look)
     for ticks in (ax.set_xticks, ax.set_yticks):
-        ticks(range(len(labels)), [str(label) for label in labels])
+        ticks(range(len(labels)), [plain(label) for label in labels])
     ax.set_xlim(-0.5, len(labels) - 0.5)
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.set(aspect="equal", xlabel="predicted", ylabel="true")
@@ -160,8 +186,10 @@ def image_sheet(images: Any, captions: Any, ax: Axes | None = None, *, columns: 
         row, column = divmod(i, columns)
         x, y = column * step_x, row * step_y
         ink = (image - image.min()) / (np.ptp(image) or 1)
-        ax.imshow(tinted(ink, COLOURS[0]), extent=(x, x + width, y + height, y), interpolation="none")
-        ax.text(x + width / 2, y + 1.12 * height, caption, ha="center", va="top", fontsize=9, color=INK)
+        sides = (x, x + width, y + height, y)
+        ax.imshow(tinted(ink, COLOURS[0]), extent=sides, origin="upper", interpolation="none")
+        words = "\n".join(plain(line, 40) for line in str(caption).split("\n"))
+        ax.text(x + width / 2, y + 1.12 * height, words, ha="center", va="top", fontsize=9, color=INK)
     rows = -(-n // columns)
     ax.set_xlim(-0.25 * width, min(n, columns) * step_x - 0.25 * width)
     ax.set_ylim(rows * step_y - 0.1 * height, -0.1 * height)
@@ -203,6 +231,7 @@ def neighbours(
     most = machine.n_samples_fit_
     if wrong := [r for r in counts if not (isinstance(r, (int, np.integer)) and 1 <= r <= most)]:
         raise ValueError(f"counts must be whole numbers from 1 to the {most} examples, got {wrong[0]!r}")
+    X, y = examples(X, y, 2, "regions", machine)
     needed = f"{len(counts)} numbers of neighbours need as many Axes"
     row = panels(axes, (len(counts),), needed, (4.2, 3.8))
     for i, (count, ax) in enumerate(zip(counts, row, strict=True)):

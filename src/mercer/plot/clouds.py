@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,10 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._params import require_count
-from mercer.plot.plane import answers, features, tinted, window
+from mercer._warnings import unheard
+from mercer.plot.plane import answers, corners_around, features, finite, labels_of, symmetric, tinted, view
 from mercer.plot.style import BESIDE, BLUE, COLOURS, INK, bare, dressed, in_space, legend, number, whole_ticks
+from mercer.plot.text import plain
 
 _MARKERS = "o^sDvP"
 
@@ -42,28 +43,26 @@ def cloud(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['a', 'b']
     """
-    X = np.asarray(X, dtype=float)
+    X = finite(X, "a cloud")
     if X.ndim != 2 or X.shape[1] not in (2, 3):
         raise ValueError(f"a cloud has two or three coordinates, shape (n, 2) or (n, 3); got {X.shape}")
-    y = np.zeros(len(X), dtype=int) if y is None else np.asarray(y)
+    y = np.zeros(len(X), dtype=int) if y is None else labels_of(y, len(X))
     classes = np.unique(y)
-    if y.shape != (len(X),):
-        raise ValueError(f"y must have one label a point: shape ({len(X)},), got {y.shape}")
+    names = [plain(label) for label in classes]
     if len(classes) > len(COLOURS) * len(_MARKERS):
         most = len(COLOURS) * len(_MARKERS)
         raise ValueError(f"at most {most} classes can be told apart, got {len(classes)}")
     ax = in_space(ax) if X.shape[1] == 3 else dressed(ax)
     look: Any = {"markersize": size, "markeredgewidth": 0, "alpha": 0.7}
-    for j, label in enumerate(classes):
-        name = str(label) if len(classes) > 1 else None
-        ax.plot(*X[y == label].T, **_mark(j), **look, label=name)
+    for j, (label, name) in enumerate(zip(classes, names, strict=True)):
+        ax.plot(*X[y == label].T, **_mark(j), **look, label=name if len(classes) > 1 else None)
     if labels is not None:
         for j, axis in enumerate("xyz"[: X.shape[1]], start=1):
             getattr(ax, f"set_{axis}label")(f"{labels} {j}")
     if X.shape[1] == 2:
         legend(ax, loc="upper left", bbox_to_anchor=(1.02, 1.0))
     else:  # the label of the third axis stands on the right
-        most = max(36 // (4 + max(len(str(label)) for label in classes)), 1)
+        most = max(36 // (4 + max(map(len, names))), 1)
         lines = math.ceil(len(classes) / most)
         columns = math.ceil(len(classes) / lines)
         legend(ax, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=columns, columnspacing=1.0)
@@ -93,7 +92,7 @@ def covariance(C: Any, ax: Axes | None = None, *, colours: tuple[str, str] = COL
     strength = np.abs(C) / (np.abs(C).max() or 1)
     ink = np.where((C >= 0)[..., None], tinted(strength, positive), tinted(strength, negative))
     ax = bare(ax)
-    ax.imshow(ink, interpolation="none")
+    ax.imshow(ink, origin="upper", interpolation="none")
     whole_ticks(ax.xaxis)
     whole_ticks(ax.yaxis)
     for colour, label, there in ((positive, "positive", C > 0), (negative, "negative", C < 0)):
@@ -146,15 +145,6 @@ def spectrum(
     return legend(ax, loc="center right")
 
 
-def symmetric(C: Any) -> np.ndarray:
-    C = np.asarray(C, dtype=float)
-    if C.ndim != 2 or C.shape[0] != C.shape[1] or not C.size or not np.isfinite(C).all():
-        raise ValueError(f"a covariance matrix is square and finite, got shape {C.shape}")
-    if not np.allclose(C, C.T, rtol=1e-6, atol=1e-8 * np.abs(C).max()):
-        raise ValueError("a covariance matrix is symmetric, and this one is not")
-    return C
-
-
 def cluster_cells(
     machine: Any, X: Any, ax: Axes | None = None, *, iteration: int | None = None, resolution: int = 150
 ) -> Axes:
@@ -182,8 +172,10 @@ def cluster_cells(
         title = "start, " if iteration == 0 else f"iteration {iteration}, "
         energy = machine.energies_[min(iteration, machine.n_iter_)]
         machine = _after(machine, X, iteration)
+    corners = corners_around(points, 0.08, alone=1.0)
+    U, V, cells = answers(machine.predict, corners, resolution)
     ax = dressed(ax, grid=False)
-    U, V, cells = answers(machine.predict, window(ax, points, 0.08, alone=1.0), resolution)
+    view(ax, corners)
     for j in range(len(machine.masses_)):
         colour, inside = COLOURS[j % len(COLOURS)], (cells == j).astype(float)
         if inside.any():
@@ -201,8 +193,7 @@ def cluster_cells(
 def _after(machine: Any, X: Any, iteration: int) -> Any:
     """The machine as it was after so many iterations from the start of its best run."""
     early = clone(machine).set_params(init=machine.start_, max_iter=iteration, tol=0, kernel=machine.kernel_)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with unheard(ConvergenceWarning):  # fewer iterations are what was asked for
         return early.fit(X)
 
 
@@ -230,9 +221,9 @@ def cluster_classes(labels: Any, y: Any, ax: Axes | None = None) -> Axes:
     for c, (name, counts) in enumerate(zip(classes, contingency_matrix(y, labels), strict=True)):
         # A second round of colours is paler.
         colour = to_rgba(COLOURS[c % len(COLOURS)], 0.95 if c < len(COLOURS) else 0.45)
-        ax.bar(places, counts, 0.75, bottom=bottom, color=[colour], label=str(name))
+        ax.bar(places, counts, 0.75, bottom=bottom, color=[colour], label=plain(name))
         bottom += counts
-    ax.set_xticks(places, [str(j) for j in clusters])
+    ax.set_xticks(places, [plain(j) for j in clusters])
     return legend(ax, **BESIDE)
 
 

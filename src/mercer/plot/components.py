@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Ellipse
 
 from mercer._params import require_count
-from mercer.plot.clouds import symmetric
-from mercer.plot.plane import features, on_white, text_on, tinted, window
+from mercer.plot.plane import features, on_white, symmetric, text_on, tinted, window
 from mercer.plot.style import BLUE, COLOURS, INK, bare, dressed, in_space, legend, panels
 
 # Deviations that the ellipses are drawn at.
@@ -33,8 +32,8 @@ def principal_axes(X: Any, ax: Axes | None = None, *, colour: str = BLUE) -> Axe
     ['axis 1: 80 %', 'axis 2: 20 %']
     """
     X = features(X, 2, "main axes")
-    if len(X) < 2 or not np.isfinite(X).all() or not np.ptp(X, axis=0).any():
-        raise ValueError("main axes need two points or more that differ, all of them finite")
+    if len(X) < 2 or not np.ptp(X, axis=0).any():
+        raise ValueError("main axes need two points or more that differ")
     mean = X.mean(axis=0)
     values, vectors = np.linalg.eigh((X - mean).T @ (X - mean) / len(X))
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
@@ -108,6 +107,11 @@ def pca_bound(C: Any, k: int, S: Any = None, axes: Any = None, *, random_state: 
         raise ValueError(f"S must have {k} orthonormal columns of {p} numbers, got shape {S.shape}")
     values, vectors = np.linalg.eigh(C)
     values, B = values[::-1], vectors[:, ::-1].T @ S
+    # Rounding leaves eigenvalues of −10⁻¹⁷ where there are none.
+    if values[-1] < -1e-8 * abs(values[0]) or not values[0] > 0:
+        raise ValueError(
+            f"a covariance has eigenvalues of at least 0, some of them above it, and these are {values}"
+        )
     row = _three(axes, p)
     _polytope(row[0], values, k, (B**2).sum(axis=1))
     # The first columns of QR are those of B up to their signs; the others are what was missing.
@@ -135,7 +139,6 @@ def _polytope(ax: Any, values: np.ndarray, k: int, beta: np.ndarray) -> None:
     ax = in_space(ax) if p == 3 else dressed(ax, "β₁", "β₂")
     if p == 3:
         ax.set(xlabel="β₁", ylabel="β₂", zlabel="β₃")
-        ax.set_box_aspect(None, zoom=0.85)  # else the label on the right has no room
     for i, a in enumerate(corners):
         for b in corners[i + 1 :]:
             # Edges of the cube, and those of the cut Σ β = k, along which one unit moves to another place.
@@ -160,9 +163,10 @@ def _matrix(ax: Axes, matrix: np.ndarray, name: str) -> None:
     ax = bare(ax)
     strength = 0.75 * np.minimum(np.abs(matrix), 1)
     ink = np.where((matrix >= 0)[..., None], tinted(strength, COLOURS[0]), tinted(strength, COLOURS[1]))
-    ax.imshow(on_white(ink), interpolation="none")
+    fill = on_white(ink)
+    ax.imshow(fill, origin="upper", interpolation="none")
     for (i, j), value in np.ndenumerate(matrix):
-        colour = text_on(strength[i, j])
+        colour = text_on(fill[i, j])
         text = f"{value:.2f}".replace("-", "−")
         ax.text(j, i, text, ha="center", va="center", fontsize=9, color=colour)
     rows = range(len(matrix))

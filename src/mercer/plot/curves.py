@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from mercer.functions import Function, KernelFunction
-from mercer.plot.plane import asked, features, named
+from mercer.plot.plane import asked, between, features, named
 from mercer.plot.style import (
     ABOVE,
     BLUE,
@@ -23,6 +23,7 @@ from mercer.plot.style import (
     panels,
     whole_ticks,
 )
+from mercer.plot.text import caption
 from mercer.selection import Path
 from mercer.solvers import Solution
 
@@ -53,12 +54,13 @@ def function_1d(
     4
     """
     grid = np.asarray(grid, dtype=float)
+    bumps = list(terms_of(f, grid)) if terms else []
     ax = dressed(ax, "x")
     ax.axhline(0, color=INK, linewidth=0.8)
-    for _, bump in terms_of(f, grid) if terms else ():
+    for _, bump in bumps:
         ax.fill_between(grid, bump, color=colour, alpha=0.12, linewidth=0)
         ax.plot(grid, bump, color=colour, alpha=0.5, linewidth=1)
-    ax.plot(grid, f(grid[:, None]), color=colour, linewidth=2.2, label=label)
+    ax.plot(grid, f(grid[:, None]), color=colour, linewidth=2.2, label=caption(label))
     return legend(ax)
 
 
@@ -88,7 +90,7 @@ def lam_path(path: Path, ax: Axes | None = None, *, label: str | None = None, co
     ax = dressed(ax, "λ", "leave-one-out error (mean square)")
     order = np.argsort(path.lams)
     best = f"λ = {number(path.best_lam)}"
-    name = best if label is None else f"{label}: {best}"
+    name = best if label is None else f"{caption(label)}: {best}"
     ax.plot(path.lams[order], path.loo_mse[order], color=colour, linewidth=2, label=name)
     ax.plot(path.best_lam, path.loo_mse[path.best], "o", color=colour, markersize=7)
     log_ticks(ax, "x")
@@ -127,17 +129,44 @@ def regression_1d(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['examples', 'truth', 'f']
     """
-    x, y = features(X, 1, "a curve")[:, 0], np.asarray(y)
-    ax = dressed(ax, "x", "y")
+    x = features(X, 1, "a curve")[:, 0]
+    y = _targets(y, len(x))
     grid = np.linspace(x.min(), x.max(), 400)  # beyond the points a curve says little
+    curve, fitted = (_said(machine, points) for points in (grid, x))
+    if residuals and not y.shape[1] == fitted.shape[1] == 1:
+        raise ValueError(
+            f"residuals are drawn for one output: y has {y.shape[1]}, and the machine predicts "
+            f"{fitted.shape[1]}"
+        )
+    ax = dressed(ax, "x", "y")
     if points:
         ax.plot(x, y, ".", color=INK, markersize=5, alpha=0.6, label="examples")
     if residuals:
-        ax.vlines(x, y, asked(machine.predict, x[:, None]), color=INK, linewidth=0.9, alpha=0.6)
+        ax.vlines(x, y[:, 0], fitted[:, 0], color=INK, linewidth=0.9, alpha=0.6)
     if truth is not None:
         ax.plot(grid, truth(grid), "--", color=INK, linewidth=1.4, label="truth")
-    ax.plot(grid, asked(machine.predict, grid[:, None]), color=colour, linewidth=2, label=label)
+    ax.plot(grid, curve, color=colour, linewidth=2, label=caption(label))
     return legend(ax)
+
+
+def _targets(y: Any, n: int) -> np.ndarray:
+    """(n, outputs) numbers to draw."""
+    y = np.asarray(y, dtype=float)
+    y = y[:, None] if y.ndim == 1 else y
+    if y.ndim != 2 or len(y) != n:
+        raise ValueError(f"y must have one number for each of {n} points, or one row, got shape {y.shape}")
+    return y
+
+
+def _said(machine: Any, x: np.ndarray) -> np.ndarray:
+    """(len(x), outputs) predictions of a fitted regressor of one feature."""
+    wants = getattr(machine, "n_features_in_", 1)
+    if not hasattr(machine, "predict") or wants != 1:
+        raise ValueError(
+            f"a curve needs a fitted regressor of one feature, and this {type(machine).__name__} "
+            + (f"takes {wants}" if wants != 1 else "does not predict")
+        )
+    return np.asarray(asked(machine.predict, x[:, None]), dtype=float).reshape(len(x), -1)
 
 
 def regressions(
@@ -172,6 +201,10 @@ def regressions(
     found = named(machines)
     if len(found) > len(COLOURS):
         raise ValueError(f"at most {len(COLOURS)} curves can be told apart by colour, got {len(found)}")
+    x = features(X, 1, "a curve")[:, 0]
+    _targets(y, len(x))
+    for _, machine in found:
+        _said(machine, x[:1])
     needed = f"{len(found)} machines need as many Axes, or one for all"
     row = panels(axes, (1, len(found)), needed, (3.2, 3.0), sharey=True)
     together = len(row) == 1
@@ -203,9 +236,11 @@ def predicted_vs_true(
     y, predicted = np.asarray(y), np.asarray(predicted)
     ax = dressed(ax, "true", "predicted")
     low, high = min(y.min(), predicted.min()), max(y.max(), predicted.max())
-    end = high if high > low else low + 1
+    end = high if high > low else low + max(1.0, 1e-6 * abs(low))
     ax.axline((low, low), (end, end), color=INK, linewidth=1, dashes=(4, 3))
-    ax.plot(y, predicted, "o", color=colour, markersize=5, alpha=0.65, markeredgewidth=0, label=label)
+    ax.plot(
+        y, predicted, "o", color=colour, markersize=5, alpha=0.65, markeredgewidth=0, label=caption(label)
+    )
     return legend(ax)
 
 
@@ -227,13 +262,15 @@ def quantiles(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['0.1 to 0.9', '0.5']
     """
-    levels = getattr(machine.loss_, "levels", None)
+    loss = getattr(machine, "loss_", None)
+    levels = getattr(loss, "levels", None)
     if levels is None:
-        raise ValueError(f"the machine must be fitted with a Quantile loss, not {machine.loss_!r}")
-    x, y = features(X, 1, "a line")[:, 0], np.asarray(y, dtype=float)
+        raise ValueError(f"the machine must be fitted with a Quantile loss, not {loss!r}")
+    x = features(X, 1, "a line")[:, 0]
+    y = _targets(y, len(x))
+    line = between(x.min(), x.max(), resolution)
+    curves = _said(machine, line)
     ax = dressed(ax, "x", "y")
-    line = np.linspace(x.min(), x.max(), resolution)
-    curves = np.asarray(asked(machine.predict, line[:, None])).reshape(resolution, -1)
     order = np.argsort(levels)
     levels, curves = levels[order], curves[:, order]
     k = len(levels)
@@ -266,7 +303,7 @@ def convergence(
     steps = np.arange(len(history)) + (solution.iterations - len(history) + 1)
     # An exact zero has no place on a logarithmic axis, and says no more than that rounding is reached.
     shown, size = np.maximum(history, np.finfo(float).eps), 5 if len(history) <= 60 else 0
-    name = solution.solver if label is None else label
+    name = solution.solver if label is None else caption(label)
     ax.plot(steps, shown, "o-", color=colour, linewidth=2, markersize=size, label=name)
     log_ticks(ax, "y")
     whole_ticks(ax.xaxis)

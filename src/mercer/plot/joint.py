@@ -9,9 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from mercer.plot.plane import answers, asked, features, tinted
-from mercer.plot.style import BLUE, COLOURS, INK, dressed, legend_above
+from mercer.plot.style import BLUE, COLOURS, INK, dressed, legend_above, pictured
 
 Density = Callable[[np.ndarray], Any]
+# Gregory's weights at the ends of a sum that stands for an integral: 1 in between, and exact to third order.
+_ENDS = np.array([3 / 8, 7 / 6, 23 / 24])
 
 
 def joint_density(
@@ -50,19 +52,21 @@ def joint_density(
     True
     """
     x, y, P = _on_grid(density, limits, resolution)
+    pairs = features(samples, 2, "samples") if samples is not None and np.size(samples) else None
     ax = _shaded(ax, x, y, P, colour)
     across, up = ax.inset_axes((0.0, 1.03, 1.0, 0.22)), ax.inset_axes((1.03, 0.0, 0.22, 1.0))
-    sides = ((across, x, P.sum(axis=0), "x"), (up, y, P.sum(axis=1), "y"))
+    sides = ((across, x, _weights(y) @ P, "x"), (up, y, P @ _weights(x), "y"))
     for side, places, masses, which in sides:
-        _marginal(side, places, masses / (masses.sum() * (places[1] - places[0])), which, colour)
-    if samples is not None:
-        pairs = features(samples, 2, "samples")
+        total = (_weights(places) @ masses) * (places[1] - places[0])
+        _marginal(side, places, masses / total, which, colour)
+    if pairs is not None:
         ax.plot(*pairs.T, ".", color=COLOURS[1], markersize=4, alpha=0.7)
         for j, (side, places, _, which) in enumerate(sides):
             bins = np.linspace(places[0], places[-1], 25).tolist()
             along: Any = "vertical" if which == "x" else "horizontal"
             look: Any = {"density": True, "color": COLOURS[1], "alpha": 0.3, "orientation": along}
-            side.hist(pairs[:, j], bins, **look)
+            if ((bins[0] <= pairs[:, j]) & (pairs[:, j] <= bins[-1])).any():
+                side.hist(pairs[:, j], bins, **look)
     return ax
 
 
@@ -95,32 +99,56 @@ def conditional_mean(
     True
     """
     x, y, P = _on_grid(density, limits, resolution)
-    outside = [value for value in at if not x[0] <= value <= x[-1]]
+    places = [float(value) for value in np.atleast_1d(np.asarray(at, dtype=float))]
+    outside = [value for value in places if not x[0] <= value <= x[-1]]
     if outside:
         raise ValueError(f"at must lie between {x[0]:g} and {x[-1]:g}, the limits of x; got {outside[0]!r}")
+    slices = [_slice(density, value, y) for value in places]
+    mean = _mean(y, P)
     ax = _shaded(ax, x, y, P, colour)
-    mass = P.sum(axis=0)
-    # Where nothing is, nothing is to be expected.
-    known = np.where(mass > 1e-12 * mass.max(), mass, np.nan)
-    mean = (y @ P) / known
     ax.plot(x, mean, color=COLOURS[1], linewidth=2.4, label="E(y | x)")
     if machine is not None:
         found = np.asarray(asked(machine.predict, x[:, None])).reshape(len(x))
         ax.plot(x, found, color=COLOURS[2], linewidth=2, linestyle="--", label="fitted")
     width = 0.12 * (x[-1] - x[0])
-    for j, value in enumerate(at):
-        given = np.asarray(asked(density, np.column_stack([np.full_like(y, value), y])), dtype=float)
-        if not given.max() > 0:
-            raise ValueError(f"the density is 0 on the whole line x = {value:g}, so nothing is given there")
-        bump = value + width * given / given.max()
+    for j, (value, given) in enumerate(zip(places, slices, strict=True)):
+        bump = value + width * given
         ax.plot(bump, y, color=INK, linewidth=1.2, label="π(y | x)" if j == 0 else None)
         ax.fill_betweenx(y, value, bump, color=INK, alpha=0.25, linewidth=0)
-        ax.plot(value, float(y @ given / given.sum()), "o", color=COLOURS[1], markersize=7)
+        ax.plot(value, float(_mean(y, given[:, None])[0]), "o", color=COLOURS[1], markersize=7)
     return legend_above(ax, columns=3)
 
 
+def _weights(places: np.ndarray) -> np.ndarray:
+    """w with w·f ≈ ∫ f over places one unit apart, exact where f is a constant: the ends count for less."""
+    weights = np.ones(len(places))
+    if len(places) >= 2 * len(_ENDS):
+        weights[: len(_ENDS)], weights[-len(_ENDS) :] = _ENDS, _ENDS[::-1]
+    else:
+        weights[[0, -1]] = 0.5
+    return weights
+
+
+def _mean(y: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """∫ y p(y) dy / ∫ p(y) dy for every column p; nothing is to be expected where nothing is."""
+    weights = _weights(y)
+    mass = weights @ P
+    known = np.where(mass > 1e-12 * mass.max(), mass, np.nan)
+    # In units of the range, so that no scale of y is too small or too large to be multiplied.
+    share = (weights * np.linspace(0, 1, len(y))) @ P / known
+    return y[0] + (y[-1] - y[0]) * share
+
+
+def _slice(density: Density, value: float, y: np.ndarray) -> np.ndarray:
+    """π(y | x) at one x, up to a factor: its largest value is 1."""
+    given = np.asarray(asked(density, np.column_stack([np.full_like(y, value), y])), dtype=float)
+    if not given.max() > 0:
+        raise ValueError(f"the density is 0 on the whole line x = {value:g}, so nothing is given there")
+    return given / given.max()
+
+
 def _on_grid(density: Density, limits: Any, resolution: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(x, y, density at (x_j, y_i) in row i and column j)"""
+    """(x, y, density at (x_j, y_i) in row i and column j, up to a factor: its largest value is 1)"""
     ends = np.asarray(limits, dtype=float)
     if ends.shape != (2, 2) or not np.isfinite(ends).all() or not (ends[:, 0] < ends[:, 1]).all():
         raise ValueError(f"limits must be ((left, right), (bottom, top)), rising and finite; got {limits!r}")
@@ -128,13 +156,13 @@ def _on_grid(density: Density, limits: Any, resolution: int) -> tuple[np.ndarray
     P = np.asarray(P, dtype=float)
     if P.shape != U.shape or not np.isfinite(P).all() or P.min() < 0 or not P.max() > 0:
         raise ValueError("a density gives one finite number for each point, none below 0 and some above it")
-    return U[0], V[:, 0], P
+    return U[0], V[:, 0], P / P.max()
 
 
 def _shaded(ax: Axes | None, x: np.ndarray, y: np.ndarray, P: np.ndarray, colour: str) -> Axes:
-    ax = dressed(ax, "x", "y", grid=False)
+    ax = pictured(ax, "x", "y")
     sides = (float(x[0]), float(x[-1]), float(y[0]), float(y[-1]))
-    image = tinted(0.85 * P / P.max(), colour)
+    image = tinted(0.85 * P, colour)
     ax.imshow(image, origin="lower", extent=sides, aspect="auto", interpolation="bilinear")
     ax.set_autoscale_on(False)  # what lies outside of the limits is not shown
     return ax

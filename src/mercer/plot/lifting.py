@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,11 +13,14 @@ from sklearn.base import clone
 from mercer.estimators import KernelSVC
 from mercer.features import ExplicitFeatures
 from mercer.kernels import Kernel, Linear, Polynomial
-from mercer.plot.plane import answers, class_points, features, window
+from mercer.plot.bestline import MOST_POINTS, best_line
+from mercer.plot.plane import answers, class_points, corners_around, examples, view
 from mercer.plot.style import COLOURS, INK, dressed, in_space, legend, panels
 
 # A machine that errs as little as it can: so large a price leaves hardly any slack.
 _PRICE = 1e4
+# The least share of the largest coordinate that is still seen beside it by what draws in space.
+_SMALLEST = 1e-14
 # Kernel of the text's own example, whose φ(x) = (x₁², √2 x₁x₂, x₂²).
 _SQUARES = Polynomial(2, c=0.0)
 
@@ -29,7 +32,7 @@ def lift(
 
     On the left are the points and what becomes of the plane there, a curve; on the right the points φ(x_i)
     and the plane, which is that of a support vector machine with a large C. Titles say how many points the
-    best line and the plane get right.
+    best line and the plane get right; of more than 200 points the line is that of a support vector machine.
 
     Parameters
     ----------
@@ -51,30 +54,34 @@ def lift(
     >>> ax.get_title()
     'a plane gets 100 % right'
     """
-    X, y = features(X, 2, "points to be lifted"), np.asarray(y)
+    X, y = examples(X, y, 2, "points to be lifted")
     classes = np.unique(y)
-    if y.shape != (len(X),) or len(classes) != 2:
+    if len(classes) != 2:
         raise ValueError(f"a lift is drawn for two classes, one label a point; got {len(classes)} classes")
     mapped, names = _feature_map(_SQUARES if phi is None else phi, X)
     Phi = _coordinates(mapped, X)
-    flat, raised = (_separator(points, y) for points in (X, Phi))
+    second = y == classes[1]
+    raised = _separator(Phi, second)
+    title = f"a plane gets {_percent(raised.right(Phi, second))} right"
+    corners = corners_around(X, 0.12, alone=1.0)
+    field = answers(lambda points: raised.score(_coordinates(mapped, points)), corners, resolution)
+    flat = _line_title(X, second)
     row = _axes(axes)
-    if len(row) == 2:
-        _in_plane(row[0], X, y, lambda points: raised.decision_function(mapped(points)), resolution)
-        row[0].set_title(f"a line gets {_percent(flat.score(X, y))} right", fontsize=10)
     space = in_space(row[-1])
-    w, b = np.ravel(raised.coef_), float(np.ravel(raised.intercept_)[0])
+    if len(row) == 2:
+        _in_plane(row[0], X, y, field, corners)
+        row[0].set_title(flat, fontsize=10)
+    w, b = raised.w, raised.b
     if Phi.shape[1] > 3:
         Phi, w, b = _main_directions(Phi, w, b)
         names = ["along the plane", "along the plane", "distance from it"]
         space.view_init(elev=14)  # nearly from the side: what is above and what below shows
     _plane(space, Phi, w, b)
     class_points(space, Phi, y, classes)
-    space.set_box_aspect(None, zoom=0.85)  # else the label on the right has no room
     for axis in (space.xaxis, space.yaxis, space.zaxis):
         axis.set_major_locator(MaxNLocator(4))
     space.set(xlabel=names[0], ylabel=names[1], zlabel=names[2])
-    space.set_title(f"a plane gets {_percent(raised.score(_coordinates(mapped, X), y))} right", fontsize=10)
+    space.set_title(title, fontsize=10)
     legend(row[0], loc="upper left")
     return row
 
@@ -102,11 +109,49 @@ def _coordinates(mapped: Callable[[np.ndarray], Any], X: np.ndarray) -> np.ndarr
         raise ValueError(
             f"phi must give at least three coordinates for each of {len(X)} points, got shape {Phi.shape}"
         )
+    if not np.isfinite(Phi).all():
+        raise ValueError("phi gives coordinates that are missing or infinite: measure X in other units")
     return Phi
 
 
-def _separator(points: np.ndarray, y: np.ndarray) -> Any:
-    return KernelSVC.from_C(_PRICE, kernel=Linear()).fit(points, y)
+class _Separator(NamedTuple):
+    """f(z) = w·(z − centre) + height: far from 0, w·z + b would be lost in rounding."""
+
+    w: np.ndarray
+    centre: np.ndarray
+    height: float
+
+    @property
+    def b(self) -> float:
+        return self.height - float(self.w @ self.centre)
+
+    def score(self, points: np.ndarray) -> np.ndarray:
+        return (points - self.centre) @ self.w + self.height
+
+    def right(self, points: np.ndarray, second: np.ndarray) -> float:
+        """The share of points on the side of their class."""
+        return float(((self.score(points) > 0) == second).mean())
+
+
+def _separator(points: np.ndarray, second: np.ndarray) -> _Separator:
+    """A support vector machine with a large C, fitted to points about 0 of size 1 in the same proportions."""
+    centre = points.mean(axis=0)
+    size = float(np.abs(points - centre).max())
+    if not size > 0:
+        raise ValueError("all points coincide, or φ sends them to one place, so nothing can part them")
+    extent = np.ptp(points, axis=0)  # exactly 0 where all agree
+    if len(extent) == 3 and (extent[extent > 0] < _SMALLEST * size).any():
+        raise ValueError("coordinates differ too much in size to be drawn together: scale the features of X")
+    machine = KernelSVC.from_C(_PRICE, kernel=Linear()).fit((points - centre) / size, second)
+    w, height = np.ravel(machine.coef_), float(np.ravel(machine.intercept_)[0])
+    return _Separator(w / size, centre, height)
+
+
+def _line_title(X: np.ndarray, second: np.ndarray) -> str:
+    """What a line in the plane can do: the best there is, where there are few enough points to find it."""
+    if len(X) <= MOST_POINTS:
+        return f"the best line gets {_percent(best_line(X, second) / len(X))} right"
+    return f"the line of an SVM gets {_percent(_separator(X, second).right(X, second))} right"
 
 
 def _axes(axes: Any) -> np.ndarray:
@@ -118,9 +163,10 @@ def _axes(axes: Any) -> np.ndarray:
     return panels(axes, (1, 2), "a lift takes two Axes, the second in space, or that one alone", (4.5, 4.2))
 
 
-def _in_plane(ax: Axes, X: np.ndarray, y: np.ndarray, score: Any, resolution: int) -> None:
+def _in_plane(ax: Axes, X: np.ndarray, y: np.ndarray, field: Any, corners: np.ndarray) -> None:
     ax = dressed(ax, "x₁", "x₂", grid=False)
-    U, V, found = answers(score, window(ax, X, 0.12, alone=1.0), resolution)
+    view(ax, corners)
+    U, V, found = field
     if found.min() < 0 < found.max():
         ax.contourf(U, V, found, levels=[found.min(), 0], colors=[COLOURS[0]], alpha=0.12)
         ax.contourf(U, V, found, levels=[0, found.max()], colors=[COLOURS[1]], alpha=0.12)

@@ -12,30 +12,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, MultipleLo
 
 from mercer.plot.curves import predicted_vs_true
 from mercer.plot.style import ABOVE, COLOURS, INK, dressed, legend, log_ticks, number
-from mercer.plot.svg import FORBIDDEN
+from mercer.plot.text import plain
 
 if TYPE_CHECKING:
     from mercer.tables.model.evidence import Importance, Score
 
 _MOST_POINTS = 2000
-
-
-def shortened(text: str, most: int) -> str:
-    """At most so many characters, the middle left out: names often differ at their ends.
-
-    >>> shortened("mean concave points", 12), shortened("age", 12)
-    ('mean c…oints', 'age')
-    """
-    text = " ".join(text.split())
-    if len(text) <= most:
-        return text
-    head = most // 2
-    return f"{text[:head]}…{text[len(text) - (most - head - 1) :]}"
-
-
-def plain(text: str, most: int = 24) -> str:
-    """A name that Matplotlib shows letter by letter: dollar signs are no mathematics to it."""
-    return FORBIDDEN.sub("�", shortened(text, most)).replace("$", r"\$")
 
 
 def contenders(names: Sequence[str], scores: Sequence[Score], ax: Axes | None = None) -> Axes:

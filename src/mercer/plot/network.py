@@ -14,6 +14,7 @@ from mercer.graphs import Graph
 from mercer.network import Disagreement, Followed
 from mercer.plot.plane import answers, features, window
 from mercer.plot.style import BLUE, COLOURS, INK, bare, dressed, legend, legend_above, log_ticks
+from mercer.plot.text import caption
 
 # From cold to warm, through what the page is made of.
 _TEMPERATURES = LinearSegmentedColormap.from_list(
@@ -93,7 +94,7 @@ def consensus_curve(
         raise ValueError(f"by must be 'rounds', 'messages' or 'bytes', got {by!r}")
     ax = dressed(ax, by, "distance from the pooled fit")
     x = np.arange(len(found.errors)) if by == "rounds" else getattr(found, by)
-    ax.plot(x, found.worst, color=colour, linewidth=2, label=label or None)
+    ax.plot(x, found.worst, color=colour, linewidth=2, label=caption(label or None))
     log_ticks(ax, "y" if by == "rounds" else "xy")
     return legend(ax) if label else ax
 
@@ -114,6 +115,6 @@ def followed(found: Followed, ax: Axes | None = None) -> Axes:
     ax = dressed(ax, "time", "error")
     for i, (name, errors) in enumerate(found.errors.items()):
         style = "-" if i < len(COLOURS) else "--"
-        ax.plot(found.times, errors, style, color=COLOURS[i % len(COLOURS)], linewidth=2, label=name)
+        ax.plot(found.times, errors, style, color=COLOURS[i % len(COLOURS)], linewidth=2, label=caption(name))
     ax.set_ylim(bottom=0)
     return legend_above(ax, columns=3)

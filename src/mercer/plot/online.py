@@ -13,6 +13,7 @@ from mercer.online.machine import OnlineMachine
 from mercer.online.record import begin, function_after, occupancy
 from mercer.plot.curves import terms_of
 from mercer.plot.style import BLUE, COLOURS, INK, dressed, legend, log_ticks, panels
+from mercer.plot.text import caption
 
 _GRID = 400
 # More panels than this can't be told apart.
@@ -124,7 +125,7 @@ def learning_curve(
     mean = np.maximum(sums[ends] - sums[ends - window], 0) / window
     kind = "wrong labels" if labels else "error (root mean square)"
     ax = dressed(ax, "examples", f"{kind} over {window} examples")
-    ax.plot(ends, mean if labels else np.sqrt(mean), color=colour, linewidth=1.8, label=label)
+    ax.plot(ends, mean if labels else np.sqrt(mean), color=colour, linewidth=1.8, label=caption(label))
     ax.set_xlim(0, n)
     ax.set_ylim(bottom=0, auto=True)  # others may come, and be higher
     return legend(ax)
@@ -155,7 +156,7 @@ def regret_curve(found: Regret, ax: Axes | None = None, *, label: str = "regret"
     ax = dressed(ax, "examples T", f"regret{against}")
     values, T = found.regret, found.times
     power = found.exponent
-    name = label if np.isnan(power) else f"{label}, as T^{power:.2f}"
+    name = caption(label) if np.isnan(power) else f"{caption(label)}, as T^{power:.2f}"
     ax.plot(T, values, "o-", color=colour, linewidth=2, markersize=3.5, label=name)
     if np.isfinite(found.bound).any():
         what = "bound, with the budget's price" if found.budgeted else "bound"

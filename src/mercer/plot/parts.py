@@ -13,9 +13,9 @@ from matplotlib.patches import Rectangle
 from mercer._resolve import kernel_of
 from mercer.functions import feature_weights as largest_weights
 from mercer.graphs import Graph
-from mercer.plot.model import plain
-from mercer.plot.plane import features, on_white, text_on, tinted, window
+from mercer.plot.plane import features, labels_of, on_white, symmetric, text_on, tinted, window
 from mercer.plot.style import BLUE, COLOURS, INK, bare, dressed, legend
+from mercer.plot.text import plain
 
 _FOR, _AGAINST = COLOURS[0], COLOURS[1]
 # A letter that no example has: what holds it is nothing that a machine has learned of. It is a letter to
@@ -68,7 +68,7 @@ def letters(
             fill = on_white(tinted(np.array(strength), _FOR if value >= 0 else _AGAINST))
             ax.add_patch(Rectangle((j - 0.5, i - 0.42), 1, 0.84, facecolor=fill, linewidth=0))
             look: Any = {"ha": "center", "va": "center", "fontsize": 10}
-            ax.text(j, i, _letter(x, j), color=text_on(strength), **look)
+            ax.text(j, i, _letter(x, j), color=text_on(fill), **look)
     ax.set_xlim(-0.6, max(map(len, strings)) - 0.4)
     ax.set_ylim(len(strings) - 0.5, -0.5)
     ax.set(xticks=[], yticks=[])
@@ -119,8 +119,8 @@ def graph_nodes(
     shades = [on_white(tinted(np.array(0.9 * abs(g) / largest), _FOR if g >= 0 else _AGAINST)) for g in gain]
     ax.scatter(places[:, 0], places[:, 1], s=size, c=shades, edgecolors=INK, linewidths=1.0, zorder=2)
     if graph.node_labels is not None:
-        for place, name, g in zip(places, graph.node_labels, gain, strict=True):
-            colour = text_on(0.9 * abs(g) / largest)
+        for place, name, shade in zip(places, graph.node_labels, shades, strict=True):
+            colour = text_on(shade)
             look: Any = {"ha": "center", "va": "center", "fontsize": 9, "zorder": 4}
             ax.text(place[0], place[1], plain(str(name), 6), color=colour, **look)
     window(ax, places, 0.18, alone=1.0)
@@ -152,7 +152,7 @@ def feature_weights(f: Any, X: Any = None, ax: Axes | None = None, *, count: int
         )
     weights = np.array([weight for _, weight in found], dtype=float)
     classes = getattr(f, "classes_", None)
-    where = ("", "") if classes is None else (f"for {classes[1]}", f"for {classes[0]}")
+    where = ("", "") if classes is None else (_for(classes[1]), _for(classes[0]))
     ax = dressed(ax, "weight")
     ax.barh(range(len(weights)), weights, 0.65, color=[_FOR if w >= 0 else _AGAINST for w in weights])
     ax.axvline(0, color=INK, linewidth=0.8)
@@ -183,16 +183,16 @@ def gram(kernel: Any, X: Any = None, y: Any = None, ax: Axes | None = None, *, c
     """
     K = _matrix_of(kernel, X)
     order = np.arange(len(K))
-    labels = None if y is None else np.asarray(y)
+    labels = None if y is None else labels_of(y, len(K))
     if labels is not None:
-        if labels.shape != (len(K),):
-            raise ValueError(f"y must have one label a point: shape ({len(K)},), got {labels.shape}")
+        if (found := len(np.unique(labels))) > _MOST_CLASSES:
+            raise ValueError(f"at most {_MOST_CLASSES} classes have room for their names, got {found}")
         order = np.argsort(labels, kind="stable")
         K = K[np.ix_(order, order)]
     strength = np.abs(K) / (np.abs(K).max() or 1.0)
     image = np.where((K >= 0)[..., None], tinted(strength, colour), tinted(strength, _AGAINST))
     ax = bare(ax)
-    ax.imshow(image, interpolation="nearest")
+    ax.imshow(image, origin="upper", interpolation="nearest")
     ax.set(xticks=[], yticks=[])
     if labels is not None:
         _divide(ax, labels[order])
@@ -205,23 +205,19 @@ def gram(kernel: Any, X: Any = None, y: Any = None, ax: Axes | None = None, *, c
 
 def _matrix_of(kernel: Any, X: Any) -> np.ndarray:
     if X is None:
-        if not isinstance(kernel, (list, tuple, np.ndarray)):
+        if not isinstance(kernel, (list, tuple)) and not hasattr(kernel, "__array__"):
             raise ValueError("give the points of the kernel, gram(kernel, X), or a matrix")
-        K = np.asarray(kernel, dtype=float)
+        K = kernel
     else:
         k = kernel_of(kernel)
         points = k.points(X)
-        K = np.asarray(k.resolve(points)(points), dtype=float)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or not K.size or not np.isfinite(K).all():
-        raise ValueError(f"a Gram matrix is square and finite, got shape {K.shape}")
-    return K
+        K = k.resolve(points)(points)
+    return symmetric(K, "a Gram matrix")
 
 
 def _divide(ax: Axes, labels: np.ndarray) -> None:
     """Lines between the classes, and their names at the sides."""
     classes, first, counts = np.unique(labels, return_index=True, return_counts=True)
-    if len(classes) > _MOST_CLASSES:
-        raise ValueError(f"at most {_MOST_CLASSES} classes have room for their names, got {len(classes)}")
     for edge in first[1:]:
         ax.axhline(edge - 0.5, color=INK, linewidth=0.7, alpha=0.6)
         ax.axvline(edge - 0.5, color=INK, linewidth=0.7, alpha=0.6)
@@ -251,17 +247,38 @@ def _score_of(machine: Any, things: list[Any], label: Any) -> tuple[list[int | N
     if len(classes) == 2:
         first = label is not None and label == classes[0]
         names = (classes[0], classes[1]) if first else (classes[1], classes[0])
-        return [-1 if first else None] * len(things), (f"for {names[0]}", f"for {names[1]}")
+        return [-1 if first else None] * len(things), (_for(names[0]), _for(names[1]))
     if label is not None:
-        return [int(np.flatnonzero(classes == label)[0])] * len(things), (f"for {label}", f"against {label}")
+        return [int(np.flatnonzero(classes == label)[0])] * len(things), (
+            _for(label),
+            _for(label).replace("for", "against", 1),
+        )
     chosen = np.searchsorted(classes, np.asarray(machine.predict(things))).tolist()
     return chosen, ("for what is predicted", "against it")
 
 
+def _for(name: Any) -> str:
+    return f"for {plain(name).strip()}"
+
+
+def _scores(machine: Any, things: list[Any]) -> np.ndarray:
+    """What a machine says of things: scores, probabilities where it has no scores, else predictions."""
+    if hasattr(machine, "decision_function"):
+        return np.asarray(machine.decision_function(things), dtype=float)
+    if not hasattr(machine, "classes_"):
+        return np.asarray(machine.predict(things), dtype=float)
+    if not hasattr(machine, "predict_proba"):
+        raise TypeError(
+            f"contributions are those to a score, and {type(machine).__name__} has neither decision_function "
+            "nor predict_proba: take another classifier, such as KernelSVC"
+        )
+    shares = np.asarray(machine.predict_proba(things), dtype=float)
+    return shares[:, 1] if shares.shape[1] == 2 else shares
+
+
 def _gain(machine: Any, thing: Any, without: list[Any], column: int | None) -> np.ndarray:
     """f(thing) − f(thing without each of its parts)"""
-    method = getattr(machine, "decision_function", machine.predict)
-    found = np.asarray(method([thing, *without]), dtype=float)
+    found = _scores(machine, [thing, *without])
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
     if (found.ndim == 2) != (column is not None and column >= 0):
@@ -309,7 +326,7 @@ def _layout(graph: Graph) -> np.ndarray:
 
     n, (i, j) = graph.n_nodes, graph.edges.T
     steps = shortest_path(csr_array((np.ones(len(i)), (i, j)), shape=(n, n)), directed=False, unweighted=True)
-    reach = steps[np.isfinite(steps)].max()
+    reach = max(steps[np.isfinite(steps)].max(), 1.0)  # without edges there are no steps at all
     steps[~np.isfinite(steps)] = reach + 1.5  # parts that hang together stay apart from others
     np.fill_diagonal(steps, 1.0)
     weights = steps**-2.0

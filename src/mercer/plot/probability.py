@@ -16,16 +16,31 @@ from mercer.kernels import Linear
 from mercer.plot.plane import (
     answers,
     asked,
+    between,
     class_points,
-    features,
+    classes_of,
+    corners_around,
+    examples,
     named,
+    same_classes,
     shares,
     tinted,
     told_apart,
     two_classes,
-    window,
+    view,
 )
-from mercer.plot.style import COLOURS, INK, MANY_COLOURS, dressed, legend, legend_above, panels
+from mercer.plot.style import (
+    COLOURS,
+    INK,
+    MANY_COLOURS,
+    dressed,
+    legend,
+    legend_above,
+    linear,
+    panels,
+    pictured,
+)
+from mercer.plot.text import plain
 
 _STYLES = ("-", "--", "-.", ":")
 
@@ -52,12 +67,14 @@ def probability_1d(
     >>> ax.get_ylabel(), [text.get_text() for text in ax.get_legend().get_texts()]
     ('P(yes | x)', ['λ = 1', 'λ = 0.01', 'no', 'yes'])
     """
-    points, curves = features(X, 1, "a line"), named(machines)
-    second, *_ = (two_classes(machine, y, len(points), "a probability on a line") for _, machine in curves)
+    curves = named(machines)
+    (points, y), *_ = (two_classes(machine, X, y, 1, "a probability on a line") for _, machine in curves)
+    same_classes(curves)
     classes = curves[0][1].classes_
+    second = y == classes[1]
     room = margin * (float(np.ptp(points)) or 1.0)
-    grid = np.linspace(points.min() - room, points.max() + room, resolution)
-    ax = dressed(ax, "x", f"P({classes[1]} | x)")
+    grid = between(points.min() - room, points.max() + room, resolution)
+    ax = linear(dressed(ax, "x", f"P({plain(classes[1]).strip()} | x)"))
     ax.axhline(0.5, color=INK, linewidth=0.8, dashes=(4, 3))
     for j, (name, machine) in enumerate(curves):
         p = np.asarray(asked(machine.predict_proba, grid[:, None]))[:, 1]
@@ -66,7 +83,7 @@ def probability_1d(
         ax.plot(grid, p, style, color=COLOURS[colour], linewidth=2, label=name)
     for here, height, marker in ((~second, 0.0, "o"), (second, 1.0, "s")):
         look: Any = {"color": INK, "markersize": 5, "alpha": 0.7, "markeredgewidth": 0}
-        label = str(classes[int(height)])
+        label = plain(classes[int(height)])
         ax.plot(points[here, 0], np.full(here.sum(), height), marker, **look, label=label)
     ax.set_ylim(-0.06, 1.06)
     return legend_above(ax, columns=4)
@@ -90,21 +107,31 @@ def probability_fields(
     >>> [ax.get_title() for ax in drawn]
     ['‖f‖ = 0.121', '‖f‖ = 3.58']
     """
-    points, found = features(X, 2, "probabilities"), named(machines)
+    found = named(machines)
+    (points, y), *_ = (two_classes(machine, X, y, 2, "a field of probabilities") for _, machine in found)
+    same_classes(found)
+    corners = corners_around(points, 0.08, alone=1.0)
+    fields = [answers(machine.predict_proba, corners, resolution) for _, machine in found]
     row = panels(axes, (len(found),), f"{len(found)} machines need as many Axes", (3.6, 3.4))
-    for ax, (name, machine) in zip(row, found, strict=True):
-        two_classes(machine, y, len(points), "a field of probabilities")
-        _field(ax, machine, points, np.asarray(y), resolution, window(ax, points, 0.08, alone=1.0))
+    for ax, (name, machine), field in zip(row, found, fields, strict=True):
+        _field(ax, field, points, y, machine.classes_, corners)
         ax.set_title(name, fontsize=10)
     legend(row[-1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return row
 
 
 def _field(
-    ax: Axes, machine: Any, X: np.ndarray, y: np.ndarray, resolution: int, corners: np.ndarray
+    ax: Axes,
+    field: tuple[np.ndarray, np.ndarray, np.ndarray],
+    X: np.ndarray,
+    y: np.ndarray,
+    classes: Any,
+    corners: np.ndarray,
 ) -> None:
-    ax = dressed(ax, grid=False)
-    U, V, P = answers(machine.predict_proba, corners, resolution)
+    """P(second class | x), as `answers` found it between these corners, and the examples."""
+    ax = pictured(ax)
+    view(ax, corners)
+    U, V, P = field
     p = P[:, :, 1]
     strength = 0.75 * np.abs(2 * p - 1)
     image = np.where((p < 0.5)[..., None], tinted(strength, COLOURS[0]), tinted(strength, COLOURS[1]))
@@ -113,7 +140,7 @@ def _field(
         if p.min() < level < p.max():
             style: Any = {"linewidths": 1.6} if level == 0.5 else {"linewidths": 0.8, "linestyles": "dashed"}
             ax.contour(U, V, p, levels=[level], colors=[INK], **style)
-    class_points(ax, X, y, machine.classes_, size=4.5)
+    class_points(ax, X, y, classes, size=4.5)
 
 
 def _show(ax: Axes, image: np.ndarray, corners: np.ndarray) -> None:
@@ -154,8 +181,10 @@ def class_probabilities(
         raise TypeError(
             f"probabilities are drawn of machines that have predict_proba, and {machine!r} has none"
         )
-    points, y = features(X, 2, "probabilities"), np.asarray(y)
-    classes = told_apart(machine.classes_)
+    classes = told_apart(classes_of(machine, 2, "probabilities"))
+    points, y = examples(X, y, 2, "probabilities", machine)
+    corners = corners_around(points, 0.08, alone=1.0)
+    P = answers(lambda grid: shares(machine, grid), corners, resolution)[2]
     count = len(classes) + bool(mixed)
     columns = min(count, 6 if count > 8 else 4)
     needed = f"{len(classes)} classes{' and the mixture' if mixed else ''} need {count} Axes"
@@ -163,19 +192,16 @@ def class_probabilities(
     row = _spare_hidden(
         panels(axes, _enough(count, columns, given), needed, (2.1, 2.1), columns=columns), count
     )
-    P: np.ndarray | None = None
     for j, ax in enumerate(row):
-        dressed(ax, grid=False).set(xticks=[], yticks=[])
-        corners = window(ax, points, 0.08, alone=1.0)
-        if P is None:
-            P = answers(lambda grid: shares(machine, grid), corners, resolution)[2]
+        pictured(ax).set(xticks=[], yticks=[])
+        view(ax, corners)
         last = j == len(classes)
         _show(ax, _mixture(P) if last else tinted(P[:, :, j], MANY_COLOURS[j]), corners)
         here = np.ones(len(y), dtype=bool) if last else y == classes[j]
         look: Any = {"markersize": 1.5, "markeredgewidth": 0, "alpha": 0.5, "color": INK}
         if not last:
             ax.plot(*points[here].T, "o", **look)
-        ax.set_title("all" if last else str(classes[j]), fontsize=10)
+        ax.set_title("all" if last else plain(classes[j]), fontsize=10)
     return row
 
 
@@ -231,16 +257,18 @@ def class_separation(
         raise ValueError(f"offsets must be distances, finite and not negative, at least one; got {offsets}")
     require_count(n, "n", 4, ", two of each class")
     machine = KernelLogistic(Linear(), lam=1e-3, offset=True) if machine is None else machine
-    row = panels(axes, (len(offsets),), f"{len(offsets)} offsets need as many Axes", (3.6, 3.4))
     y = np.arange(n) % 2
     noise = np.random.default_rng(random_state).standard_normal((n, 2))
     # All panels show the same window, so that strips can be compared.
-    shown = np.vstack([noise + np.outer(y - 0.5, [offset, 0.0]) for offset in offsets])
-    for ax, offset in zip(row, offsets, strict=True):
-        X = noise + np.outer(y - 0.5, [offset, 0.0])
+    mixtures = [noise + np.outer(y - 0.5, [offset, 0.0]) for offset in offsets]
+    corners, learned = corners_around(np.vstack(mixtures), 0.08), []
+    for X in mixtures:
         fitted = clone(machine).fit(X, y)
-        two_classes(fitted, y, n, "a separation of classes")
-        _field(ax, fitted, X, y, resolution, window(ax, shown, 0.08))
+        two_classes(fitted, X, y, 2, "a separation of classes")
+        learned.append((fitted, answers(fitted.predict_proba, corners, resolution)))
+    row = panels(axes, (len(offsets),), f"{len(offsets)} offsets need as many Axes", (3.6, 3.4))
+    for ax, offset, X, (fitted, field) in zip(row, offsets, mixtures, learned, strict=True):
+        _field(ax, field, X, y, fitted.classes_, corners)
         ax.set_aspect("equal")
         ax.set_title(f"ω = {offset:g}: {fitted.score(X, y):.0%} right".replace("%", " %"), fontsize=10)
     return row

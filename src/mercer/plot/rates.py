@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from mercer.plot.style import BLUE, COLOURS, INK, dressed, legend_above, log_ticks, number
+from mercer.plot.text import caption
 from mercer.theory import BiasVariance, Decay, GramSpectrum, RiskCertificate, RiskCurve, Smoothness
 
 
@@ -41,7 +42,7 @@ def risk_curve(
     if len(curve.risks) > 1:
         for row in curve.risks:
             ax.plot(n, row, ".", color=colour, markersize=3, alpha=0.25)
-    ax.plot(n, mean, "o", color=colour, markersize=5, label=label)
+    ax.plot(n, mean, "o", color=colour, markersize=5, label=caption(label))
     if curve.rate is not None:
         r = curve.rate
         words = f"n^−{r.exponent:.2f} ({100 * r.confidence:g} %: {r.low:.2f} to {r.high:.2f})"
@@ -149,10 +150,10 @@ def bounds(certificate: RiskCertificate, ax: Axes | None = None, *, colour: str 
     >>> [text.get_text() for text in plot.bounds(found, plot.axes()).get_legend().get_texts()]
     ['bound', 'best constant: 0.5', 'measured']
     """
-    ax = dressed(ax, certificate.measure)
     shown = [b for b in certificate.bounds if b.risk.startswith(certificate.measure)]
     if not shown:
         raise ValueError("the certificate has no bound on what it measures")
+    ax = dressed(ax, certificate.measure)
     places = np.arange(len(shown))[::-1]
     top = max(1.0 if certificate.measure == "error rate" else 2 * certificate.guess, certificate.guess)
     ax.barh(places, [min(b.measured, top) for b in shown], 0.55, color=colour, alpha=0.75, label="measured")
@@ -187,7 +188,9 @@ def slack(
     ax = dressed(ax, "examples n", ylabel)
     for i, (name, values) in enumerate(series.items()):
         colour, style = COLOURS[i % len(COLOURS)], "-" if i < len(COLOURS) else "--"
-        ax.plot(sizes, values, style, color=colour, marker="o", markersize=4, linewidth=2, label=name)
+        ax.plot(
+            sizes, values, style, color=colour, marker="o", markersize=4, linewidth=2, label=caption(name)
+        )
     ax.plot(sizes, risk, color=INK, linewidth=2.4, label="true risk")
     log_ticks(ax, "xy")
     return legend_above(ax, columns=3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from textwrap import fill
 from typing import Any
 
@@ -13,6 +12,8 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from mercer._warnings import unheard
 
 # Okabe and Ito's palette without its black and yellow, which vanish on dark and on light paper.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -51,6 +52,10 @@ def dressed(ax: Axes | None, x: str = "", y: str = "", *, grid: bool = True) -> 
         from matplotlib import pyplot
 
         ax = pyplot.subplots(layout="constrained")[1]
+    if getattr(ax, "name", None) != "rectilinear":
+        raise ValueError(
+            f"this figure is drawn in the plane, and ax is {_kind(ax)}: give Axes such as plot.axes()"
+        )
     ax.patch.set_alpha(0)
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))
@@ -68,12 +73,32 @@ def dressed(ax: Axes | None, x: str = "", y: str = "", *, grid: bool = True) -> 
         ax.set_ylabel(y)
     if grid:
         ax.grid(True, color=INK, alpha=0.18, linewidth=0.7)
+    else:  # some styles draw one over everything
+        ax.grid(False)
     return ax
+
+
+def _kind(ax: Any) -> str:
+    """What was given instead of Axes in the plane."""
+    return f'one with projection="{ax.name}"' if isinstance(ax, Axes) else f"a {type(ax).__name__}"
+
+
+def linear(ax: Axes) -> Axes:
+    """These Axes, refused if one of them is logarithmic: what is drawn has a place at 0 and below."""
+    for scale in (ax.get_xscale(), ax.get_yscale()):
+        if scale != "linear":
+            raise ValueError(f'this figure needs linear axes, and one of these is "{scale}": give other Axes')
+    return ax
+
+
+def pictured(ax: Axes | None, x: str = "", y: str = "") -> Axes:
+    """Axes for an image, which is evenly spaced: no grid over it, and no logarithmic axis."""
+    return linear(dressed(ax, x, y, grid=False))
 
 
 def bare(ax: Axes | None) -> Axes:
     """Axes without a frame, for pictures and matrices."""
-    ax = dressed(ax, grid=False)
+    ax = pictured(ax)
     for spine in ax.spines.values():
         spine.set_visible(False)
     ax.tick_params(length=0)
@@ -97,6 +122,7 @@ def in_space(ax: Axes | None) -> Any:
         axis.line.set_color(INK)
     space.title.set_color(INK)
     space.tick_params(colors=INK, labelsize=8)
+    space.set_box_aspect(None, zoom=0.82)  # else the label on the right has no room
     return space
 
 
@@ -150,8 +176,7 @@ def legend_above(ax: Axes, columns: int) -> Axes:
 def _fits(made: Legend, ax: Axes) -> bool:
     """Does a legend lie within the figure, and not reach beyond the axes into those of a neighbour?"""
     figure = ax.figure.canvas.figure
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of an attempt: there may be no room left for the axes
+    with unheard(UserWarning):  # of an attempt: there may be no room left for the axes
         figure.draw_without_rendering()
     box = made.get_window_extent()
     (left, bottom), (right, top) = figure.bbox.get_points()

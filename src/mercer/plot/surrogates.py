@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from mercer._params import require_count
 from mercer._resolve import loss_of
 from mercer.losses import Loss
-from mercer.plot.style import INK, MANY_COLOURS, dressed, legend_above, number
+from mercer.plot.style import INK, MANY_COLOURS, dressed, legend_above, linear, number
+from mercer.plot.text import plain
 
 _STYLES = ("-", "--", "-.", ":")
+# Larger margins are never met, and their squares overflow.
+_MOST = 1e100
 
 
 def losses(
@@ -42,27 +46,40 @@ def losses(
     kinds = [kinds] if isinstance(kinds, (str, Loss)) or callable(kinds) else list(kinds)
     if not 1 <= len(kinds) <= len(MANY_COLOURS):
         raise ValueError(f"between one and {len(MANY_COLOURS)} losses can be compared, got {len(kinds)}")
+    if np.shape(limits) != (2,) or not -_MOST < limits[0] < 0 < limits[1] < _MOST:
+        raise ValueError(
+            f"limits must be two numbers with 0, where right turns to wrong, between them, and neither "
+            f"beyond {_MOST:g}; got {limits}"
+        )
     low, high = limits
-    if not low < 0 < high:
-        raise ValueError(f"limits must have 0, where right turns to wrong, between them, got {limits}")
-    ax = dressed(ax, "margin y·s", "loss")
-    m = np.union1d(np.linspace(low, high, resolution), [0.0])
+    m = np.union1d(np.linspace(low, high, require_count(resolution, "resolution", 2)), [0.0])
+    curves = [_bound(kind, m) for kind in kinds]
+    ax = linear(dressed(ax, "margin y·s", "loss"))
     ax.axvline(0, color=INK, linewidth=0.8, dashes=(4, 3))
     ax.step([low, 0, high], [1, 1, 0], where="pre", color=INK, linewidth=3, alpha=0.8, label="0–1")
     top = 1.0
-    for j, kind in enumerate(kinds):
-        loss = loss_of(kind, classification=True)
-        values = _of_margin(loss, m)
-        factor = _factor(loss, values[m <= 0])
-        name = type(loss).__name__ if isinstance(kind, (str, Loss)) else kind.__name__
-        label = name if factor == 1 else f"{name} × {number(factor)}"
+    for j, (label, values) in enumerate(curves):
         style: Any = {"color": MANY_COLOURS[j], "linestyle": _STYLES[j % len(_STYLES)], "linewidth": 2}
-        ax.plot(m, factor * values, **style, label=label)
-        top = max(top, float(np.interp(0.6 * low, m, factor * values)))
+        ax.plot(m, values, **style, label=label)
+        top = max(top, float(np.interp(0.6 * low, m, values)))
     ax.set_xlim(low, high)
     # What grows fastest may leave the figure, so that the place where the losses differ is seen.
     ax.set_ylim(-0.05, min(top, 1 - 1.4 * low) * 1.05)
     return legend_above(ax, columns=3)
+
+
+def _bound(kind: Any, m: np.ndarray) -> tuple[str, np.ndarray]:
+    """(what the legend calls a loss, its values at these margins, lifted above the 0–1 loss)"""
+    loss = loss_of(kind, classification=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = _of_margin(loss, m)
+    function = getattr(kind, "func", kind)  # what a partial is made of
+    name = type(loss).__name__ if isinstance(kind, (str, Loss)) else getattr(function, "__name__", "loss")
+    name = plain(name)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} is not finite at all margins from {m[0]:g} to {m[-1]:g}: set limits")
+    factor = _factor(loss, values[m <= 0])
+    return name if factor == 1 else f"{name} × {number(factor)}", factor * values
 
 
 def _of_margin(loss: Loss, m: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ def cells(
         assert isinstance(partition, Quantization)
         (left, right), (bottom, top) = partition.rectangle
         image = tinted(0.75 * partition.density / partition.density.max(), colour)
-        ax.imshow(image, extent=(left, right, bottom, top), interpolation="none")
+        ax.imshow(image, extent=(left, right, bottom, top), origin="upper", interpolation="none")
         fills: Any = ["none"] * len(drawn)
     elif by == "mass":
         fills, handles = _by_mass(partition, iteration, colour)

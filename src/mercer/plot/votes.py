@@ -9,8 +9,9 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Circle
 
-from mercer.plot.plane import class_points, features, told_apart, window
+from mercer.plot.plane import class_points, examples, told_apart, window
 from mercer.plot.style import INK, MANY_COLOURS, dressed, legend, panels
+from mercer.plot.text import plain
 
 
 def nearest(X: Any, y: Any, query: Any, counts: Sequence[int] = (1, 5, 15), axes: Any = None) -> np.ndarray:
@@ -34,9 +35,8 @@ def nearest(X: Any, y: Any, query: Any, counts: Sequence[int] = (1, 5, 15), axes
     >>> [ax.get_title() for ax in drawn]
     ['R = 1: a, h = 1', 'R = 3: b, h = 0.667']
     """
-    X, y, place = features(X, 2, "neighbours"), np.asarray(y), np.asarray(query, dtype=float)
-    if y.shape != (len(X),):
-        raise ValueError(f"y must have one label a point: shape ({len(X)},), got {y.shape}")
+    X, y = examples(X, y, 2, "neighbours")
+    place = np.asarray(query, dtype=float)
     if place.shape != (2,) or not np.isfinite(place).all():
         raise ValueError(f"query must be one place in the plane, two finite numbers; got {query!r}")
     counts = list(counts)
@@ -44,8 +44,8 @@ def nearest(X: Any, y: Any, query: Any, counts: Sequence[int] = (1, 5, 15), axes
         raise ValueError("counts is empty: give at least one number of neighbours")
     if wrong := [r for r in counts if not (isinstance(r, (int, np.integer)) and 1 <= r <= len(X))]:
         raise ValueError(f"counts must be whole numbers from 1 to the {len(X)} examples, got {wrong[0]!r}")
-    row = panels(axes, (len(counts),), f"{len(counts)} numbers of neighbours need as many Axes", (3.5, 3.5))
     classes = told_apart(np.unique(y))
+    row = panels(axes, (len(counts),), f"{len(counts)} numbers of neighbours need as many Axes", (3.5, 3.5))
     distance = np.linalg.norm(X - place, axis=1)
     order = np.argsort(distance, kind="stable")
     reach = distance[order[max(counts) - 1]]  # the largest disk fits into every panel
@@ -66,7 +66,7 @@ def nearest(X: Any, y: Any, query: Any, counts: Sequence[int] = (1, 5, 15), axes
         )
         window(ax, np.vstack([X, place - reach, place + reach]), 0.05, alone=1.0)
         ax.set_aspect("equal")
-        ax.set_title(f"R = {count}: {winner}, h = {share:.3g}", fontsize=10)
+        ax.set_title(f"R = {count}: {plain(winner).strip()}, h = {share:.3g}", fontsize=10)
     legend(row[-1], loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return row
 

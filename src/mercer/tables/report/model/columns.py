@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer import plot
-from mercer.plot.model import plain, shortened
+from mercer.plot.text import plain, shortened
 from mercer.tables.model import Model
 from mercer.tables.model.evidence import Importance
 from mercer.tables.model.places import middle, places

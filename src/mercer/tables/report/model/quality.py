@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mercer import plot
-from mercer.plot.model import plain, shortened
 from mercer.plot.style import number
+from mercer.plot.text import plain, shortened
 from mercer.solvers import Certificate
 from mercer.tables.model import Model
 from mercer.tables.model.conformal import Conformal
