@@ -36,7 +36,6 @@ plt.show()
 fig = plt.figure(figsize=(11, 5), layout="constrained")
 for place, (kernel, count) in enumerate(((Linear(), 2), (Gaussian(25.0), 3)), start=1):
     ax = fig.add_subplot(1, 2, place, projection="3d" if count == 3 else None)
-    if count == 3:
     machine = KernelPCA(kernel, n_components=count, random_state=0)
     plot.cloud(machine.fit_transform(X), y, ax, size=3.5, labels="component")
     ax.set_title(f"{kernel!r}: {machine.explained_variance_ratio_.sum():.0%} explained", fontsize=10)

@@ -26,7 +26,6 @@ y = iris.target_names[iris.target]
 fig = plt.figure(figsize=(10, 4.4), layout="constrained")
 for place, count in enumerate((2, 3), start=1):
     ax = fig.add_subplot(1, 2, place, projection="3d" if count == 3 else None)
-    if count == 3:
     machine = KernelPCA(Linear(), n_components=count, random_state=0)
     plot.cloud(machine.fit_transform(iris.data), y, ax, labels="component")
     ax.set_title(f"{count} of 4: {machine.explained_variance_ratio_.sum():.1%} explained", fontsize=10)
