@@ -46,7 +46,8 @@ autodoc_typehints = "none"
 autodoc_member_order = "alphabetical"
 autodoc_class_signature = "mixed"
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+# Written by plain_text.py, and to be left as it is.
+napoleon_custom_sections = ["Attributes"]
 napoleon_use_rtype = False
 napoleon_use_param = True
 

@@ -7,6 +7,7 @@ for substitutions, emphasis and links. Signs of that kind are escaped, except in
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -15,6 +16,7 @@ from sphinx.application import Sphinx
 _KEPT = re.compile(r"(``.+?``|`[^`]+`|\*\*\w.*?\w\*\*|^\s*\* )", re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"^(?P<names>\s*\*{0,2}\w+(?:, \*{0,2}\w+)*)(?P<rest> : .*|)$")
 _TYPE = re.compile(r"^(?P<field>\s*:(?:var)?type [^:]*:) (?P<text>[^*`]*[^*`\s])\s*$")
+_NOTHING = r"\ "  # an escaped space: what is defined has no more to say
 _MARKUP = re.compile(r"[|*]|(?<=\w)_(?!\w)")
 
 
@@ -73,6 +75,44 @@ def _prose(paragraph: list[str]) -> list[str]:
     return [(head["names"] if head else "") + line for head, line in zip(heads, written)]
 
 
+def with_attributes(lines: list[str]) -> list[str]:
+    """A docstring whose section "Attributes" is a list of definitions, each name as it is written.
+
+    napoleon would lose the _ at the end of names, and take several names for one with a type.
+
+    >>> with_attributes(["Attributes", "----------", "coef_, mean_ : (d,)", "    The weights.", "", "Notes"])
+    ['Attributes', '----------', '``coef_``, ``mean_``', '    (d,). The weights.', '', 'Notes']
+    """
+    starts = [i for i, pair in enumerate(zip(lines, lines[1:])) if _is_heading(*pair, "Attributes")]
+    if not starts:
+        return lines
+    start = starts[0]
+    end = next((i for i in range(start + 2, len(lines)) if not lines[i].strip()), len(lines))
+    made: list[str] = []
+    for names, words in attributes(lines[start + 2 : end]):
+        made += [", ".join(f"``{name}``" for name in names), f"    {words or _NOTHING}"]
+    return [*lines[: start + 2], *made, *lines[end:]]
+
+
+def attributes(section: list[str]) -> Iterator[tuple[list[str], str]]:
+    """(names, what is said of them) for each entry of a section "Attributes".
+
+    >>> list(attributes(["a_, b_ : how", "    many", "c_ : int", "    Of them."]))
+    [(['a_', 'b_'], 'how many'), (['c_'], 'int. Of them.')]
+    """
+    heads = [i for i, line in enumerate(section) if not line.startswith(" ")]
+    for here, after in zip(heads, [*heads[1:], len(section)]):
+        names, _, kind = section[here].partition(" : ")
+        told = " ".join(line.strip() for line in section[here + 1 : after])
+        # Either a type, short, is followed by a sentence; or it is one sentence that takes several lines.
+        apart = "." if told[:1].isupper() or (told.endswith(".") and len(kind.split()) <= 3) else ""
+        yield names.split(", "), f"{kind.strip()}{apart} {told}".strip()
+
+
+def _is_heading(line: str, below: str, words: str) -> bool:
+    return line.strip() == words and set(below.strip()) == {"-"}
+
+
 def plain_types(lines: list[str]) -> list[str]:
     """What napoleon made, with types as emphasised words: as links, "names" would lead anywhere.
 
@@ -83,7 +123,7 @@ def plain_types(lines: list[str]) -> list[str]:
 
 
 def _on_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = as_markup(lines)
+    lines[:] = with_attributes(as_markup(lines))
 
 
 def _on_fields(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
