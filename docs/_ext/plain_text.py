@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -83,15 +84,21 @@ def with_attributes(lines: list[str]) -> list[str]:
     >>> with_attributes(["Attributes", "----------", "coef_, mean_ : (d,)", "    The weights.", "", "Notes"])
     ['Attributes', '----------', '``coef_``, ``mean_``', '    (d,). The weights.', '', 'Notes']
     """
-    starts = [i for i, pair in enumerate(zip(lines, lines[1:])) if _is_heading(*pair, "Attributes")]
-    if not starts:
-        return lines
-    start = starts[0]
-    end = next((i for i in range(start + 2, len(lines)) if not lines[i].strip()), len(lines))
+    section = _attributes_section(lines)
     made: list[str] = []
-    for names, words in attributes(lines[start + 2 : end]):
+    for names, words in attributes(lines[section]):
         made += [", ".join(f"``{name}``" for name in names), f"    {words or _NOTHING}"]
-    return [*lines[: start + 2], *made, *lines[end:]]
+    return [*lines[: section.start], *made, *lines[section.stop :]]
+
+
+def attribute_names(docstring: str) -> list[str]:
+    """The names in a docstring's section "Attributes".
+
+    >>> attribute_names("A machine.\\n\\nAttributes\\n----------\\na_, b_ : how many\\nc_ : int")
+    ['a_', 'b_', 'c_']
+    """
+    lines = docstring.splitlines()
+    return [name for names, _ in attributes(lines[_attributes_section(lines)]) for name in names]
 
 
 def attributes(section: list[str]) -> Iterator[tuple[list[str], str]]:
@@ -109,8 +116,12 @@ def attributes(section: list[str]) -> Iterator[tuple[list[str], str]]:
         yield names.split(", "), f"{kind.strip()}{apart} {told}".strip()
 
 
-def _is_heading(line: str, below: str, words: str) -> bool:
-    return line.strip() == words and set(below.strip()) == {"-"}
+def _attributes_section(lines: list[str]) -> slice:
+    """Where the entries of "Attributes" are, up to an empty line; an empty slice where there are none."""
+    pairs = enumerate(pairwise(lines), start=2)
+    headed = (i for i, (line, below) in pairs if line.strip() == "Attributes" and set(below.strip()) == {"-"})
+    start = next(headed, len(lines))
+    return slice(start, next((i for i in range(start, len(lines)) if not lines[i].strip()), len(lines)))
 
 
 def plain_types(lines: list[str]) -> list[str]:

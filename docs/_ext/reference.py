@@ -134,7 +134,7 @@ def own_members(cls: type, places: PublicPlaces) -> tuple[list[str], dict[str, l
     """
     here: list[str] = []
     elsewhere: dict[str, list[str]] = {}
-    # Models and machines, which can be saved, have `try_state`. Elsewhere the same words may mean other things.
+    # Machines and models have `try_state`. Elsewhere the same words may mean other things.
     hidden = BEHIND_THE_SCENES if hasattr(cls, "try_state") else {"check_state"}
     for name, owner in _public_members(cls):
         if name in hidden:
@@ -262,10 +262,28 @@ def write_pages(folder: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def class_pages() -> Iterator[tuple[str, type]]:
+    """(name of the page, class) of all public classes."""
+    for room in rooms():
+        module = importlib.import_module(f"mercer.{room}")
+        for name, thing in members(module):
+            if inspect.isclass(thing):
+                yield page_name(room, name, thing, module.__all__), thing
+
+
 def top_page() -> str:
     """The page of `mercer` itself: what `import mercer` gives, and all modules with their first sentences."""
     lines = ["mercer", "======", "", ".. automodule:: mercer", "", ".. currentmodule:: mercer", ""]
-    lines += ["Top-level names", "---------------", "", *top_level_names(), "Modules", "-------", "", *modules()]
+    lines += [
+        "Top-level names",
+        "---------------",
+        "",
+        *top_level_names(),
+        "Modules",
+        "-------",
+        "",
+        *modules(),
+    ]
     lines += [".. toctree::", "   :hidden:", "", *(f"   mercer.{room}" for room in rooms()), ""]
     return "\n".join(lines)
 
