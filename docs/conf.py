@@ -100,13 +100,15 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
-    "secondary_sidebar_items": ["page-toc"],
+    # Tables of measurements take the whole width.
+    "secondary_sidebar_items": {"**": ["page-toc"], "accuracy": [], "performance": []},
 }
 # Pages of one level have nothing to show beside them.
 alone = [
     "index",
     "start",
     "lab",
+    "glossary",
     "figures",
     "performance",
     "accuracy",
