@@ -24,6 +24,7 @@ extensions = [
     "plain_text",
     "reference",
     "repository_links",
+    "words",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "**/README.md", "gallery/**/*.ipynb"]
@@ -76,6 +77,7 @@ sphinx_gallery_conf = {
 }
 
 # -- pages ------------------------------------------------------------------------------------------
+wide = ["accuracy", "performance", "api/index", "api/names/mercer"]
 html_theme = "pydata_sphinx_theme"
 html_title = "Mercer"
 html_static_path = ["_static"]
@@ -100,8 +102,8 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
-    # Tables of measurements take the whole width.
-    "secondary_sidebar_items": {"**": ["page-toc"], "accuracy": [], "performance": []},
+    # Wide tables take the whole width.
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in wide}},
 }
 # Pages of one level have nothing to show beside them.
 alone = [

@@ -218,3 +218,36 @@ def test_the_checker_of_the_site_finds_attributes_that_are_not_named(tmp_path):
     lost = list(extension("check_links").lost_attributes(tmp_path))
     assert f"api/names/{page.name} does not name the attribute dual_coef_" in lost
     assert f"api/names/{page.name} does not name the attribute coef_" not in lost
+
+
+def test_properties_have_no_type_before_a_colon():
+    from sphinx.ext.napoleon import Config, NumpyDocstring
+
+    import plain_text
+
+    lines = ["Weights w of f: (features,).", ""]
+    plain_text.on_docstring(None, "property", "coef_", None, None, lines)
+    made = NumpyDocstring(lines, Config(), None, "property", "coef_").lines()
+    assert "Weights w of f: (features,)." in made and not any(":type:" in line for line in made)
+
+
+def test_words_from_elsewhere_are_in_the_index():
+    """Search shows entries of the index first."""
+    from types import SimpleNamespace
+
+    from docutils import nodes
+    from sphinx import addnodes
+
+    import words
+
+    def page(name):
+        term = nodes.term("", "", nodes.strong("", "kernel width"), nodes.Text(", "), nodes.strong("", "RBF"))
+        tree = nodes.section("", nodes.definition_list("", nodes.definition_list_item("", term)))
+        transform = words.IndexWords.__new__(words.IndexWords)
+        transform.document = tree
+        tree.settings = SimpleNamespace(env=SimpleNamespace(docname=name))
+        transform.apply()
+        return [entry[1:4] for node in tree.findall(addnodes.index) for entry in node["entries"]]
+
+    assert page("glossary") == [("kernel width", "word-kernel-width", "main"), ("RBF", "word-rbf", "main")]
+    assert page("start") == []

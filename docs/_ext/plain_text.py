@@ -133,8 +133,12 @@ def plain_types(lines: list[str]) -> list[str]:
     return [_TYPE.sub(r"\g<field> *\g<text>*", line) for line in lines]
 
 
-def _on_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+def on_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Sphinx calls this, before napoleon."""
     lines[:] = with_attributes(as_markup(lines))
+    if what in ("attribute", "data", "property"):
+        # Of these napoleon takes all before a colon in the first line for a type: make that an empty comment.
+        lines[:0] = ["..", ""]
 
 
 def _on_fields(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -143,6 +147,6 @@ def _on_fields(app: Sphinx, what: str, name: str, thing: Any, options: Any, line
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this. One step comes before napoleon, whose priority is 500, and one after it."""
-    app.connect("autodoc-process-docstring", _on_docstring, priority=400)
+    app.connect("autodoc-process-docstring", on_docstring, priority=400)
     app.connect("autodoc-process-docstring", _on_fields, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
