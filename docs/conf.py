@@ -77,7 +77,7 @@ sphinx_gallery_conf = {
 }
 
 # -- pages ------------------------------------------------------------------------------------------
-wide = ["accuracy", "performance", "api/index", "api/names/mercer"]
+wide = ["accuracy", "performance", "api/index", "api/names/mercer", "howto/from-scikit-learn"]
 html_theme = "pydata_sphinx_theme"
 html_title = "Mercer"
 html_static_path = ["_static"]
