@@ -1,4 +1,4 @@
-"""Do all links of a built site lead somewhere, and does it load nothing from the network?
+"""Do all links of a built site lead somewhere, does it load nothing from the network, and are names whole?
 
     python docs/check_links.py docs/_build/html
 
@@ -7,6 +7,7 @@ Prints what is wrong, a line each, and ends with 1 if there is anything.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
@@ -128,15 +129,33 @@ def findings(site: Path) -> Iterator[str]:
         )
 
 
+def lost_attributes(site: Path) -> Iterator[str]:
+    """Attributes of public classes that their pages do not name: a sentence each."""
+    # Where links alone are of interest, as in tests of this file, Mercer need not be imported.
+    sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+    from plain_text import attribute_names
+    from reference import class_pages
+
+    for page, cls in class_pages():
+        path = site / "api" / "names" / f"{page}.html"
+        shown = path.read_text(encoding="utf-8") if path.exists() else ""
+        for name in attribute_names(inspect.getdoc(cls) or ""):
+            if f'<span class="pre">{name}</span>' not in shown:
+                yield f"api/names/{page}.html does not name the attribute {name}"
+
+
 def main(folder: str) -> int:
     """Check a site, print what is wrong, and return the exit code."""
     site = Path(folder).resolve()
     if not (site / "index.html").exists():
         print(f"{site} holds no site: build one with make docs", file=sys.stderr)
         return 1
-    wrong = list(findings(site))
+    wrong = [*findings(site), *lost_attributes(site)]
     print(*wrong, sep="\n", end="\n" if wrong else "")
-    print(f"{len(pages(site))} pages, {len(wrong)} dead links or things loaded from the network")
+    print(
+        f"{len(pages(site))} pages, "
+        f"{len(wrong)} dead links, things loaded from the network or attributes not named"
+    )
     return 1 if wrong else 0
 
 

@@ -24,6 +24,7 @@ extensions = [
     "plain_text",
     "reference",
     "repository_links",
+    "words",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_ext", "**/README.md", "gallery/**/*.ipynb"]
@@ -46,7 +47,8 @@ autodoc_typehints = "none"
 autodoc_member_order = "alphabetical"
 autodoc_class_signature = "mixed"
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+# Written by plain_text.py, and to be left as it is.
+napoleon_custom_sections = ["Attributes"]
 napoleon_use_rtype = False
 napoleon_use_param = True
 
@@ -75,6 +77,7 @@ sphinx_gallery_conf = {
 }
 
 # -- pages ------------------------------------------------------------------------------------------
+wide = ["accuracy", "performance", "api/index", "api/names/mercer", "howto/from-scikit-learn"]
 html_theme = "pydata_sphinx_theme"
 html_title = "Mercer"
 html_static_path = ["_static"]
@@ -99,13 +102,15 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
-    "secondary_sidebar_items": ["page-toc"],
+    # Wide tables take the whole width.
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in wide}},
 }
 # Pages of one level have nothing to show beside them.
 alone = [
     "index",
     "start",
     "lab",
+    "glossary",
     "figures",
     "performance",
     "accuracy",

@@ -166,7 +166,88 @@ def test_the_reference_is_made_of_what_rooms_export(tmp_path):
         exported = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
         assert {f"mercer.{room}", *(f"mercer.{room}.{name}" for name in exported)} <= pages
     assert all(
-        f"mercer.{name}" in (tmp_path / "mercer.rst").read_text() for name in mercer.__all__ if name[0] != "_"
+        f"mercer.{name}" in (tmp_path / "mercer.rst").read_text() for name in dir(mercer) if name[0] != "_"
     )
     without_case = [path.name.lower() for path in tmp_path.iterdir()]
     assert len(set(without_case)) == len(without_case)
+
+
+def test_the_reference_lists_what_users_call():
+    import mercer
+    import reference
+
+    here, elsewhere = reference.own_members(mercer.KernelSVC, reference.public_places())
+    assert {"fit", "predict", "decision_function", "from_C", "plan", "support_"} <= set(here)
+    named = {*here, *(name for names in elsewhere.values() for name in names)}
+    assert not named & {"admit_points", "check_X", "require_y", "try_state", "learns_elsewhere"}
+
+
+@pytest.fixture
+def shown():
+    """The terms that the site defines where it shows a docstring, by the same settings."""
+    from docutils.core import publish_doctree
+    from docutils.nodes import definition_list_item, literal
+    from sphinx.ext.napoleon import Config, NumpyDocstring
+
+    import plain_text
+
+    def show(text):
+        lines = plain_text.with_attributes(plain_text.as_markup(text.splitlines()))
+        markup = str(NumpyDocstring(lines, Config(napoleon_custom_sections=["Attributes"])))
+        tree = publish_doctree(markup, settings_overrides={"report_level": 5, "default_role": "literal"})
+        terms = (item.children[0] for item in tree.findall(definition_list_item))
+        return [code.astext() for term in terms for code in term.findall(literal)]
+
+    return show
+
+
+def test_attributes_keep_their_names_in_the_reference(shown):
+    import mercer
+
+    assert "dual_coef_" in shown(inspect.getdoc(mercer.KernelRidge))
+    text = (
+        "Attributes\n----------\na_, b_ : as in `C`\nd_ : int\n    How many_.\ne\n\nNotes\n-----\nf_ : no\n"
+    )
+    assert shown("A thing.\n\nParameters\n----------\ng_ : int\n\n" + text) == ["a_", "b_", "d_", "e"]
+
+
+def test_the_checker_of_the_site_finds_attributes_that_are_not_named(tmp_path):
+    page = tmp_path / "api" / "names" / "mercer.estimators.KernelRidge.html"
+    page.parent.mkdir(parents=True)
+    page.write_text('<span class="pre">coef_</span> <span class="pre">dual_coef</span>')
+    lost = list(extension("check_links").lost_attributes(tmp_path))
+    assert f"api/names/{page.name} does not name the attribute dual_coef_" in lost
+    assert f"api/names/{page.name} does not name the attribute coef_" not in lost
+
+
+def test_properties_have_no_type_before_a_colon():
+    from sphinx.ext.napoleon import Config, NumpyDocstring
+
+    import plain_text
+
+    lines = ["Weights w of f: (features,).", ""]
+    plain_text.on_docstring(None, "property", "coef_", None, None, lines)
+    made = NumpyDocstring(lines, Config(), None, "property", "coef_").lines()
+    assert "Weights w of f: (features,)." in made and not any(":type:" in line for line in made)
+
+
+def test_words_from_elsewhere_are_in_the_index():
+    """Search shows entries of the index first."""
+    from types import SimpleNamespace
+
+    from docutils import nodes
+    from sphinx import addnodes
+
+    import words
+
+    def page(name):
+        term = nodes.term("", "", nodes.strong("", "kernel width"), nodes.Text(", "), nodes.strong("", "RBF"))
+        tree = nodes.section("", nodes.definition_list("", nodes.definition_list_item("", term)))
+        transform = words.IndexWords.__new__(words.IndexWords)
+        transform.document = tree
+        tree.settings = SimpleNamespace(env=SimpleNamespace(docname=name))
+        transform.apply()
+        return [entry[1:4] for node in tree.findall(addnodes.index) for entry in node["entries"]]
+
+    assert page("glossary") == [("kernel width", "word-kernel-width", "main"), ("RBF", "word-rbf", "main")]
+    assert page("start") == []

@@ -26,7 +26,7 @@ PUBLIC = list(public())
 
 
 def test_rooms_are_found():
-    assert {room.partition(".")[0] for room in ROOMS} < set(mercer.__all__)
+    assert {room.partition(".")[0] for room in ROOMS} < set(dir(mercer))
     assert {"operators", "plot", "functions.functionals", "theory.learnability", "tables.reading"} < set(
         ROOMS
     )
@@ -37,6 +37,18 @@ def test_top_level_names():
     for name in mercer.__all__:
         assert getattr(mercer, name) is not None, name
         assert name in dir(mercer)
+
+
+def test_all_names_can_be_had_without_extras():
+    """Rooms that need an optional package are not in the way of those who do not have it."""
+    code = (
+        "import sys; sys.modules |= dict.fromkeys(['starlette', 'uvicorn', 'matplotlib', 'onnx']);"
+        "from mercer import *; print(KernelRidge.__name__, kernels.__name__);"
+        "print('lab' in dir(), 'plot' in dir());"
+        "import mercer; print({'lab', 'plot'} <= set(dir(mercer)))"
+    )
+    assert run(code).split() == ["KernelRidge", "mercer.kernels", "False", "False", "True"]
+    assert mercer.lab.__name__ == "mercer.lab" and mercer.plot.__name__ == "mercer.plot"
 
 
 def test_unknown_names():

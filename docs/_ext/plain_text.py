@@ -7,6 +7,8 @@ for substitutions, emphasis and links. Signs of that kind are escaped, except in
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -15,6 +17,7 @@ from sphinx.application import Sphinx
 _KEPT = re.compile(r"(``.+?``|`[^`]+`|\*\*\w.*?\w\*\*|^\s*\* )", re.DOTALL | re.MULTILINE)
 _ITEM = re.compile(r"^(?P<names>\s*\*{0,2}\w+(?:, \*{0,2}\w+)*)(?P<rest> : .*|)$")
 _TYPE = re.compile(r"^(?P<field>\s*:(?:var)?type [^:]*:) (?P<text>[^*`]*[^*`\s])\s*$")
+_NOTHING = r"\ "  # an escaped space: what is defined has no more to say
 _MARKUP = re.compile(r"[|*]|(?<=\w)_(?!\w)")
 
 
@@ -73,6 +76,54 @@ def _prose(paragraph: list[str]) -> list[str]:
     return [(head["names"] if head else "") + line for head, line in zip(heads, written)]
 
 
+def with_attributes(lines: list[str]) -> list[str]:
+    """A docstring whose section "Attributes" is a list of definitions, each name as it is written.
+
+    napoleon would lose the _ at the end of names, and take several names for one with a type.
+
+    >>> with_attributes(["Attributes", "----------", "coef_, mean_ : (d,)", "    The weights.", "", "Notes"])
+    ['Attributes', '----------', '``coef_``, ``mean_``', '    (d,). The weights.', '', 'Notes']
+    """
+    section = _attributes_section(lines)
+    made: list[str] = []
+    for names, words in attributes(lines[section]):
+        made += [", ".join(f"``{name}``" for name in names), f"    {words or _NOTHING}"]
+    return [*lines[: section.start], *made, *lines[section.stop :]]
+
+
+def attribute_names(docstring: str) -> list[str]:
+    """The names in a docstring's section "Attributes".
+
+    >>> attribute_names("A machine.\\n\\nAttributes\\n----------\\na_, b_ : how many\\nc_ : int")
+    ['a_', 'b_', 'c_']
+    """
+    lines = docstring.splitlines()
+    return [name for names, _ in attributes(lines[_attributes_section(lines)]) for name in names]
+
+
+def attributes(section: list[str]) -> Iterator[tuple[list[str], str]]:
+    """(names, what is said of them) for each entry of a section "Attributes".
+
+    >>> list(attributes(["a_, b_ : how", "    many", "c_ : int", "    Of them."]))
+    [(['a_', 'b_'], 'how many'), (['c_'], 'int. Of them.')]
+    """
+    heads = [i for i, line in enumerate(section) if not line.startswith(" ")]
+    for here, after in zip(heads, [*heads[1:], len(section)]):
+        names, _, kind = section[here].partition(" : ")
+        told = " ".join(line.strip() for line in section[here + 1 : after])
+        # Either a type, short, is followed by a sentence; or it is one sentence that takes several lines.
+        apart = "." if told[:1].isupper() or (told.endswith(".") and len(kind.split()) <= 3) else ""
+        yield names.split(", "), f"{kind.strip()}{apart} {told}".strip()
+
+
+def _attributes_section(lines: list[str]) -> slice:
+    """Where the entries of "Attributes" are, up to an empty line; an empty slice where there are none."""
+    pairs = enumerate(pairwise(lines), start=2)
+    headed = (i for i, (line, below) in pairs if line.strip() == "Attributes" and set(below.strip()) == {"-"})
+    start = next(headed, len(lines))
+    return slice(start, next((i for i in range(start, len(lines)) if not lines[i].strip()), len(lines)))
+
+
 def plain_types(lines: list[str]) -> list[str]:
     """What napoleon made, with types as emphasised words: as links, "names" would lead anywhere.
 
@@ -82,8 +133,12 @@ def plain_types(lines: list[str]) -> list[str]:
     return [_TYPE.sub(r"\g<field> *\g<text>*", line) for line in lines]
 
 
-def _on_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = as_markup(lines)
+def on_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Sphinx calls this, before napoleon."""
+    lines[:] = with_attributes(as_markup(lines))
+    if what in ("attribute", "data", "property"):
+        # Of these napoleon takes all before a colon in the first line for a type: make that an empty comment.
+        lines[:0] = ["..", ""]
 
 
 def _on_fields(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -92,6 +147,6 @@ def _on_fields(app: Sphinx, what: str, name: str, thing: Any, options: Any, line
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this. One step comes before napoleon, whose priority is 500, and one after it."""
-    app.connect("autodoc-process-docstring", _on_docstring, priority=400)
+    app.connect("autodoc-process-docstring", on_docstring, priority=400)
     app.connect("autodoc-process-docstring", _on_fields, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

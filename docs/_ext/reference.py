@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +20,25 @@ from plain_text import escaped
 
 # Rooms inside others, which those do not name among what they export.
 INNER_ROOMS = ("functions.functionals", "theory.learnability")
+# By these methods machines check, code and restore what they hold; those who use a machine do not call them.
+BEHIND_THE_SCENES = {
+    "admit_points",
+    "begun",
+    "check_X",
+    "check_new",
+    "check_parameters",
+    "check_state",
+    "input_kernel_",
+    "learns_elsewhere",
+    "levels_",
+    "loss_for",
+    "measure",
+    "problem",
+    "require_y",
+    "scored",
+    "try_state",
+    "validate",
+}
 
 
 def rooms() -> list[str]:
@@ -32,7 +51,8 @@ def rooms() -> list[str]:
 
 
 def _rooms_in(package: ModuleType) -> Iterator[str]:
-    for name in package.__all__:
+    # Rooms of `mercer` that need optional packages are in its dir() alone.
+    for name in package.__all__ if package is not mercer else dir(mercer):
         thing = getattr(package, name)
         if inspect.ismodule(thing):
             yield thing.__name__.removeprefix("mercer.")
@@ -114,7 +134,11 @@ def own_members(cls: type, places: PublicPlaces) -> tuple[list[str], dict[str, l
     """
     here: list[str] = []
     elsewhere: dict[str, list[str]] = {}
+    # Machines and models have `try_state`. Elsewhere the same words may mean other things.
+    hidden = BEHIND_THE_SCENES if hasattr(cls, "try_state") else {"check_state"}
     for name, owner in _public_members(cls):
+        if name in hidden:
+            continue
         holder = _documented_in(cls, name)
         if "sklearn" in (_library(owner), _library(holder), _library(vars(owner)[name])):
             elsewhere.setdefault("scikit-learn", []).append(name)
@@ -225,40 +249,73 @@ def write_pages(folder: Path) -> None:
         for name, thing in members(module):
             written[pages[name]] = name_page(room, name, thing, places)
     written["mercer"] = top_page()
+    written = {f"{name}.rst": text for name, text in written.items()}
+    # The first page of the reference includes these.
+    written |= {"top-level.txt": "\n".join(top_level_names()), "modules.txt": "\n".join(modules())}
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.rst"):
-        if path.stem not in written:
+        if path.name not in written:
             path.unlink()
     for name, text in written.items():
-        path = folder / f"{name}.rst"
+        path = folder / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
 
-def top_page() -> str:
-    """The page of `mercer` itself: names that need no room, and all rooms with their first sentences."""
-    lines = ["mercer", "======", "", ".. automodule:: mercer", "", ".. currentmodule:: mercer", ""]
-    lines += [
-        "Names that need no room",
-        "-----------------------",
-        "",
-        ".. list-table::",
-        "   :widths: 35 65",
-        "",
-    ]
-    for name in mercer.__all__:
-        thing = getattr(mercer, name)
-        if not inspect.ismodule(thing) and not name.startswith("_"):
-            lines += [
-                f"   * - :py:obj:`mercer.{name} <{with_room(name)}>`",
-                f"     - {first_sentence(thing)}",
-            ]
-    lines += ["", "Rooms", "-----", "", ".. list-table::", "   :widths: 35 65", ""]
+def class_pages() -> Iterator[tuple[str, type]]:
+    """(name of the page, class) of all public classes."""
     for room in rooms():
         module = importlib.import_module(f"mercer.{room}")
-        lines += [f"   * - :doc:`mercer.{room}`", f"     - {first_sentence(module)}"]
-    lines += ["", ".. toctree::", "   :hidden:", "", *(f"   mercer.{room}" for room in rooms()), ""]
+        for name, thing in members(module):
+            if inspect.isclass(thing):
+                yield page_name(room, name, thing, module.__all__), thing
+
+
+def top_page() -> str:
+    """The page of `mercer` itself: what `import mercer` gives, and all modules with their first sentences."""
+    lines = ["mercer", "======", "", ".. automodule:: mercer", "", ".. currentmodule:: mercer", ""]
+    lines += [
+        "Top-level names",
+        "---------------",
+        "",
+        *top_level_names(),
+        "Modules",
+        "-------",
+        "",
+        *modules(),
+    ]
+    lines += [".. toctree::", "   :hidden:", "", *(f"   mercer.{room}" for room in rooms()), ""]
     return "\n".join(lines)
+
+
+def top_level_names() -> list[str]:
+    """A table of what can be imported from `mercer` itself, each with its first sentence."""
+    links = (f":py:obj:`mercer.{name} <{with_room(name)}>`" for name, _ in _at_the_top())
+    return _table(zip(links, (first_sentence(thing) for _, thing in _at_the_top())))
+
+
+def modules() -> list[str]:
+    """A table of all modules, each with its first sentence; paths begin at docs/, so that any page has it."""
+    return _table(
+        (
+            f":doc:`mercer.{room} </api/names/mercer.{room}>`",
+            first_sentence(importlib.import_module(f"mercer.{room}")),
+        )
+        for room in rooms()
+    )
+
+
+def _at_the_top() -> list[tuple[str, Any]]:
+    things = ((name, getattr(mercer, name)) for name in mercer.__all__ if not name.startswith("_"))
+    return [(name, thing) for name, thing in things if not inspect.ismodule(thing)]
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """reStructuredText of a table of two columns: what it is, and what it is for."""
+    lines = [".. list-table::", "   :widths: 35 65", ""]
+    for name, purpose in rows:
+        lines += [f"   * - {name}", f"     - {purpose}"]
+    return [*lines, ""]
 
 
 def _before_reading(app: Sphinx) -> None:

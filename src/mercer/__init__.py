@@ -48,13 +48,11 @@ _ROOMS = (
     "graphs",
     "io",
     "kernels",
-    "lab",
     "losses",
     "network",
     "online",
     "onnx",
     "operators",
-    "plot",
     "representations",
     "rows",
     "selection",
@@ -65,16 +63,19 @@ _ROOMS = (
     "voronoi",
 )
 
+# These need optional packages (Starlette, Matplotlib): `from mercer import *` works without them.
+_ROOMS_WITH_EXTRAS = ("lab", "plot")
+
 __all__ = [*sorted(_LAZY), *_ROOMS, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
-    if name in _ROOMS:
+    if name in _ROOMS or name in _ROOMS_WITH_EXTRAS:
         return importlib.import_module(f"mercer.{name}")
     raise AttributeError(f"module 'mercer' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_ROOMS_WITH_EXTRAS]
