@@ -63,9 +63,13 @@ def test_an_offset_that_is_off_draws_f_along(cls, away):
         return value, wide.T @ slopes + 2 * penalty @ v, (wide.T * bends) @ wide + 2 * penalty
 
     def minimum(v, free):
-        for _ in range(60):
-            _, g, H = objective(v)
-            v[:free] -= np.linalg.lstsq(H[:free, :free], g[:free], rcond=None)[0]
+        for _ in range(200):
+            value, g, H = objective(v)
+            step = np.zeros(13)
+            step[:free] = np.linalg.lstsq(H[:free, :free], g[:free], rcond=None)[0]
+            while objective(v - step)[0] > value and np.abs(step).max() > 1e-14:
+                step /= 2
+            v = v - step
         return v
 
     best = minimum(np.zeros(13), 13)
