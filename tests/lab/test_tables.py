@@ -21,6 +21,7 @@ def test_what_the_model_is(apps, models):
         columns = {c["name"]: c for c in found["columns"]}
         assert columns["size"]["kind"] == "number" and sorted(columns["city"]["levels"]) == ["Bonn", "Ulm"]
         assert columns["size"]["low"] <= columns["size"]["typical"] <= columns["size"]["high"]
+        assert found["coverage"] == 0.9
         assert found["summary"] == model.summary() and found["importance"][0]["column"] == "size"
         assert ask(app, "/api/options")[1]["model"] == {"target": model.target, "task": model.task}
     assert ask(apps[1], "/api/model")[1]["classes"] == ["cheap", "dear"]

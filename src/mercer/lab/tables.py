@@ -46,6 +46,7 @@ class TableCorner:
             "classes": None if model.classes_ is None else plain(model.classes_),
             "columns": [self._column(column) for column in needed(model)],
             "importance": importance,
+            "coverage": _COVERAGE,
             "summary": model.summary(),
         }
 
@@ -60,9 +61,19 @@ class TableCorner:
             "kind": column.kind,
             "low": plain(column.low) if numeric else column.low,
             "high": plain(column.high) if numeric else column.high,
-            "typical": _word(middle(self.encoders[column.name])[0]) if column.name in self.encoders else None,
+            "typical": self._typical(column),
             "levels": list((column.categories or ())[:_LEVELS]) if column.kind == "category" else None,
         }
+
+    def _typical(self, column: Column) -> Any:
+        """The middle of a column; of whole numbers, as far as their ends tell, a whole one."""
+        if column.name not in self.encoders:
+            return None
+        found = _word(middle(self.encoders[column.name])[0])
+        if column.kind == "number" and found is not None and column.high - column.low > 1:
+            whole = float(column.low).is_integer() and float(column.high).is_integer()
+            return round(found) if whole else found
+        return found
 
     def predict(self, fields: Fields) -> dict[str, Any]:
         """The answer to a request of /api/predict."""

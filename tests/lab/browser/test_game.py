@@ -72,7 +72,7 @@ def test_who_places_four_points_loses_to_the_machine(game):
     assert "look at point" in problem.inner_text()
     assert game.expected("status of 400") == 1
     game.button("Give up").click()
-    assert "You lose" in verdict(game) and "No hypothesis" in verdict(game)
+    assert "You lose" in verdict(game) and "None of the half-planes" in verdict(game)
     assert game.figure("machine") == "1"
 
 

@@ -141,7 +141,7 @@ def test_losses_and_lambda(lab):
     assert lab.number("margin") == pytest.approx(1 / lab.number("norm"), rel=0.02)
     lab.page.get_by_label("λ, exactly").fill("0.5")
     less = lab.number("norm")
-    lab.page.get_by_label("choose λ by itself").check()
+    lab.page.get_by_label("λ from the data").check()
     assert lab.number("norm") > less and lab.number("lam") != 0.5
 
 
@@ -149,7 +149,8 @@ def test_a_curve_beside_the_library(lab):
     lab.settled()
     lab.page.get_by_role("radio", name="Curve").check()
     lab.button("Take the sample").click()
-    lab.wait_for_points(100)
+    lab.wait_for_points(80)
+    lab.settled()
     points = lab.points()
     X, y = np.array([[x] for x, *_ in points]), np.array([p[1] for p in points])
     machine = KernelRidge(Gaussian(0.5), lam=0.01, offset=True).fit(X, y)
