@@ -176,6 +176,8 @@ def _moved(state: Game, fields: Fields, played: Played, side: str, move: str, se
         found = state.devise_hypothesis()
         return (state.surrender() if found is None else state.answer(found)), ""
     if move == "surrender":
+        if state.devise_hypothesis() is None:
+            raise WrongMove("there is nothing to give up: no hypothesis gives these labels")
         return state, _missed(state, played)
     raise WrongMove("you label the points; the machine places them and answers")
 

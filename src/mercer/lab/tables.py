@@ -78,12 +78,15 @@ class TableCorner:
     def predict(self, fields: Fields) -> dict[str, Any]:
         """The answer to a request of /api/predict."""
         fields.only("row", "column")
-        row, model = fields.inner("row").values, self.model
+        row, model = fields.inner("row").only(*(c.name for c in needed(self.model))).values, self.model
+        endless = next((name for name, v in row.items() if isinstance(v, float) and not np.isfinite(v)), None)
+        if endless is not None:
+            raise Refusal(422, f"{shown(endless)}: give a number that is not as large as that", field="row")
         try:
             table = parse(to_bytes({"rows": [row]}), model, 1).table
         except Refusal as refusal:
             raise Refusal(
-                422, refusal.problem.removeprefix("rows[0]"), field="row", column=refusal.column
+                422, refusal.problem.removeprefix("rows[0]").lstrip(" :"), field="row", column=refusal.column
             ) from None
         try:
             return self._answered(table, fields.get("column"))
