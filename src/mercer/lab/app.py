@@ -172,7 +172,9 @@ class LabService:
             found = await self._computed(lambda: answer(_fields(body)), request)
             try:
                 return as_json(found)
-            except ValueError:  # a number beyond all bounds, which is rare: looking for it takes longer than JSON
+            except (
+                ValueError
+            ):  # a number beyond all bounds, which is rare: looking for it takes longer than JSON
                 return as_json(plain(found))
 
     async def _computed(self, work: Callable[[], Any], request: Request) -> Any:

@@ -39,15 +39,17 @@ def clusters(fields: Fields) -> dict[str, Any]:
         except ValueError:
             if not cut:
                 raise
-            problem = "the normalised cut takes the values of the kernel for weights, which must not be negative"
+            problem = (
+                "the normalised cut takes the values of the kernel for weights, which must not be negative"
+            )
             raise fields.wrong("kernel", f"{problem}: take a Gaussian, for example") from None
 
     def after(start: Any) -> KernelKMeans:
         """One iteration: the means of some labels, and which of them is nearest to each point."""
         return run(start, 1, 0)
 
-    # The library keeps energies of a run, not its labels, so each iteration is asked for by itself. Of several
-    # starts the one that ends lowest is shown, from the labels that it began with.
+    # The library keeps energies of a run, not its labels, so each iteration is asked for by itself. Of
+    # several starts the one that ends lowest is shown, from the labels that it began with.
     now, plane = after(init if starts == 1 else run(init, starts, _MOST).start_), view.plane
     frames, converged = [_frame(now, plane)], False
     while not converged and len(frames) < _MOST:

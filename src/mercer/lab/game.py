@@ -79,9 +79,9 @@ CLASSES: dict[str, Played] = {
         Rectangles(2),
         2,
         "box: two opposite corners, x1 y1 x2 y2",
-        "the points (±1, 0) and (0, ±1) are shattered, because the tightest rectangle around some of them holds "
-        "no other; of five points label a leftmost, a rightmost, a lowest and a highest one +: their rectangle "
-        "holds the fifth, which may be −",
+        "the points (±1, 0) and (0, ±1) are shattered, because the tightest rectangle around some of them "
+        "holds no other; of five points label a leftmost, a rightmost, a lowest and a highest one +: their "
+        "rectangle holds the fifth, which may be −",
         _box,
     ),
     "polynomials": Played(

@@ -22,8 +22,8 @@ class Lane:
 
     One at a time, because a fit already uses all cores, and because the filters that `warnings` goes by
     belong to the whole process: of two at once each could hear the other's. A request that nobody waits for
-    any more gives its place up before it is computed, and work that nobody waits for any more ends at the next
-    place where the library looks (`mercer._threads.stopping_point`).
+    any more gives its place up before it is computed, and work that nobody waits for any more ends at the
+    next place where the library looks (`mercer._threads.stopping_point`).
 
     >>> async def two():
     ...     lane = Lane()

@@ -19,7 +19,9 @@ LOSSES: dict[str, tuple[Choosable, ...]] = {
         Choosable("squared_hinge", "squared hinge", "max(0, 1 − ys)²", losses.SquaredHinge),
         _SQUARED,
         Choosable("exponential", "exponential", "exp(−ys)", losses.Exponential),
-        Choosable("multinomial", "multinomial", "log Σ exp(s_c) − s_y, the sum over classes c", losses.Multinomial),
+        Choosable(
+            "multinomial", "multinomial", "log Σ exp(s_c) − s_y, the sum over classes c", losses.Multinomial
+        ),
     ),
     "curve": (
         _SQUARED,
@@ -57,7 +59,9 @@ ONLINE_LOSSES: dict[str, tuple[Choosable, ...]] = {
 }
 
 STEPS = (
-    Choosable("constant", "constant η", "η_t = η", online.ConstantStep, (Slider("eta", "η", 0.25, 0.001, 2.0),)),
+    Choosable(
+        "constant", "constant η", "η_t = η", online.ConstantStep, (Slider("eta", "η", 0.25, 0.001, 2.0),)
+    ),
     Choosable(
         "inverse_root", "η/√t", "η_t = η/√t", online.InverseRootStep, (Slider("eta", "η", 1.0, 0.001, 10.0),)
     ),
