@@ -136,6 +136,7 @@ def test_verdicts_are_said_to_a_person(lab):
         {"count": 11, "move": "start"},
         {"class": {"kind": "everything"}, "move": "start"},
         {"score": {"you": -1}, "move": "start"},
+        {"move": "label", "points": [[0, 0], [1, 1], [2, 2]], "labels": "++-", "met": ["+-+"]},
         {"count": 4, "move": "surrender", "points": [[0, 0], [1, 1], [1, 0], [0, 1]], "labels": "++--"},
     ],
 )

@@ -132,6 +132,7 @@ def _replayed(fields: Fields, played: Played, move: str) -> Game:
     if move in ("start", "place"):
         return Game(played.H, n)
     state = state.place(_points(fields, played))
+    _require_realised(state, fields)
     if move == "label":
         return state
     labels = fields.get("labels")
@@ -155,6 +156,13 @@ def _met(fields: Fields, n: int) -> tuple[str, ...]:
     if not right or len(set(met)) != len(met):
         raise fields.wrong("met", f"give a list of different labellings of {n} points")
     return tuple(met)
+
+
+def _require_realised(state: Game, fields: Fields) -> None:
+    """What the page says was met must be a labelling that some hypothesis gives."""
+    for labels in state.met:
+        if state.H.find(state.points, np.array([sign == "+" for sign in labels])) is None:
+            raise fields.wrong("met", f"no hypothesis labels these points {labels}; begin a new game")
 
 
 def _moved(state: Game, fields: Fields, played: Played, side: str, move: str, seed: int) -> tuple[Game, str]:

@@ -101,7 +101,9 @@ class TableCorner:
             answer["probabilities"] = self._likely(model.predict_proba(table)[0])
         elif model.conformal is not None:
             answer["interval"] = plain(model.predict_interval(table, _COVERAGE)[0])
-        answer["notes"] = [f"outside of what was learned: {o}" for o in model.outside(table)]
+        answer["notes"] = [
+            f"outside of what was learned: {str(o).removeprefix('row 1: ')}" for o in model.outside(table)
+        ]
         if column is not None:
             answer["dependence"] = self._along(table, column, predicted)
         return answer

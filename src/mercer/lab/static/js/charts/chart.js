@@ -42,7 +42,7 @@ export function Chart({ title, series, x: xTitle = "", log = false, zero = false
   const everyX = full.flatMap((line) => line.x);
   const near = Math.min(...everyY) <= NEAR * Math.max(...everyY);
   const [low, high] = limits(everyY, log, zero === true || (zero === "near" && near) || full.some((line) => line.bars));
-  const [left, right] = limits(everyX, false, false);
+  const [left, right] = limits(Number.isFinite(mark) ? [...everyX, mark] : everyX, false, false);
   const yTicks = ticksOf(everyY, low, high, log);
   const yTexts = log ? yTicks.map(powerOfTen) : tickTexts(yTicks);
   const EDGE = { ...MARGINS, left: Math.max(MARGINS.left, 10 + 6.5 * Math.max(...yTexts.map((text) => text.length), 0)) };
